@@ -1,0 +1,32 @@
+"""Passages quoted word for word from earlier messages.
+
+Lives here: the values that recall and summaries hand to whoever renders them. Must not: choosing passages, rendering.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A folded message as a text that can be quoted.
+
+    Attributes:
+        role: the message's role ("user", "assistant", "tool", ...).
+        text: its text content, parts joined by a newline, tool-call arguments behind it.
+        key: content digest of role and text, for memoising what is derived from it.
+    """
+
+    role: str
+    text: str
+    key: bytes
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Quote:
+    """A verbatim range ``sources[source].text[start:end]``; ordered as the conversation is."""
+
+    source: int
+    start: int
+    end: int
