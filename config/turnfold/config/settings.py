@@ -33,17 +33,13 @@ class UpstreamSettings(_Group):
 class FoldingSettings(_Group):
     """When and how conversations are folded."""
 
-    mode: Annotated[
-        Mode, Field(description="on: fold; observe: send the original, record what a fold would save; off.")
-    ] = "on"
+    mode: Annotated[Mode, Field(description="on: fold; observe: send the original, record what a fold would save; off.")] = "on"
     budget: Annotated[int | None, Field(gt=0, description="Tokens that a forwarded request may take.")] = None
-    cache_hit_share: Annotated[
-        float, Field(ge=0, le=1, description="Share of requests that find the prompt cache warm.")
-    ] = 0.7
+    cache_hit_share: Annotated[float, Field(ge=0, le=1, description="Share of requests that find the prompt cache warm.")] = 0.7
     recall_tool_text: Annotated[bool, Field(description="Whether old tool results may be quoted.")] = True
-    cache_breakpoints: Annotated[
-        Literal["auto", "on", "off"], Field(description="Set prompt_cache_breakpoint on user text.")
-    ] = "auto"
+    cache_breakpoints: Annotated[Literal["auto", "on", "off"], Field(description="Set prompt_cache_breakpoint on user text.")] = (
+        "auto"
+    )
 
 
 class StoreSettings(_Group):
@@ -51,9 +47,7 @@ class StoreSettings(_Group):
 
     url: Annotated[
         str | None,
-        Field(
-            description="memory://, sqlite:///path, redis://, rediss://; default: SQLite in the user's data directory."
-        ),
+        Field(description="memory://, sqlite:///path, redis://, rediss://; default: SQLite in the user's data directory."),
     ] = None
     ttl: Annotated[int, Field(gt=0, description="Seconds that an original is kept.")] = 30 * 86400
     timeout: Annotated[float, Field(gt=0, le=0.1, description="Seconds that a store operation may take.")] = 0.1
@@ -63,9 +57,9 @@ class StoreSettings(_Group):
 class LimitSettings(_Group):
     """Bounds on what a client may send."""
 
-    max_body_bytes: Annotated[
-        int, Field(gt=0, description="Largest request body of a chat completion, decompressed.")
-    ] = 64 * 2**20
+    max_body_bytes: Annotated[int, Field(gt=0, description="Largest request body of a chat completion, decompressed.")] = (
+        64 * 2**20
+    )
     max_header_bytes: Annotated[int, Field(gt=0, description="Largest sum of header names and values.")] = 64 * 2**10
     max_fold_workers: Annotated[int, Field(gt=0, description="Threads that fold at the same time.")] = 2
 
@@ -73,15 +67,11 @@ class LimitSettings(_Group):
 class AuthSettings(_Group):
     """Who may call."""
 
-    admin_token: Annotated[SecretStr | None, Field(description="Token of the admin routes; none: they are closed.")] = (
-        None
-    )
+    admin_token: Annotated[SecretStr | None, Field(description="Token of the admin routes; none: they are closed.")] = None
     client_tokens: Annotated[
         tuple[SecretStr, ...], Field(description="Tokens that clients must bring when upstream.api_key is set.")
     ] = ()
-    secret: Annotated[SecretStr | None, Field(description="Key of the hash that turns a credential into a tenant.")] = (
-        None
-    )
+    secret: Annotated[SecretStr | None, Field(description="Key of the hash that turns a credential into a tenant.")] = None
 
 
 class ServerSettings(_Group):
