@@ -14,13 +14,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Edit:
-    """Replace ``text[start:end]`` by `new`; offsets are characters of the text before any edit."""
+    """Replace ``text[start:end]`` by `new`; offsets are characters of the text before any edit. Insertions at one place are made in
+    the order in which they are given."""
 
     start: int
     end: int
     new: str
+
+
+def _place(edit: Edit) -> tuple[int, int]:
+    return edit.start, edit.end
 
 
 def apply(text: str, edits: Iterable[Edit]) -> str:
@@ -31,7 +36,7 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
     """
     out: list[str] = []
     at = 0
-    for edit in sorted(edits):
+    for edit in sorted(edits, key=_place):
         if not at <= edit.start <= edit.end <= len(text):
             raise ValueError(f"edit {edit.start}..{edit.end} overlaps another or leaves the text")
         out += (text[at : edit.start], edit.new)
@@ -44,7 +49,7 @@ def invert(text: str, edits: Iterable[Edit]) -> tuple[Edit, ...]:
     """The edits that turn ``apply(text, edits)`` back into `text`."""
     out: list[Edit] = []
     shift = 0
-    for edit in sorted(edits):
+    for edit in sorted(edits, key=_place):
         start = edit.start + shift
         out.append(Edit(start, start + len(edit.new), text[edit.start : edit.end]))
         shift += len(edit.new) - (edit.end - edit.start)

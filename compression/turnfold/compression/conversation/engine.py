@@ -5,23 +5,21 @@ Lives here: the order of the stations and the last fitting step. Must not: what 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from turnfold.compression import tokens
+from turnfold.compression.conversation.asking import recalled
 from turnfold.compression.conversation.check import check
 from turnfold.compression.conversation.edits import Edit, apply, invert
-from turnfold.compression.conversation.fence import render
-from turnfold.compression.conversation.fold import Draft, Section, edits, fold, source
+from turnfold.compression.conversation.fold import Draft, Section, edits, fold
 from turnfold.compression.conversation.messages import Message, Request, parse_request
-from turnfold.compression.conversation.plan import Asked, Plan, plan, recall_tokens
-from turnfold.compression.conversation.recall import Question, recall
+from turnfold.compression.conversation.plan import Plan, plan, recall_tokens
 from turnfold.compression.conversation.units import Unit, units
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.text.quotes import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +61,9 @@ def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest
     options = replace(options, model=options.model or request.model)
     before = request_tokens(request, options.model, memo)
     best = _fitted(request, options, memo)
+    if options.window is not None and (before if best is None else _size(request, best.edits, options, memo)) > options.window:
+        options = replace(options, budget=options.window)
+        best = _fitted(request, options, memo)
     if best is None:
         return FoldedRequest(body, folded=False, reason="short", tokens_before=before, tokens_after=before)
     text = apply(request.text, best.edits)
@@ -149,61 +150,28 @@ def _recalls(
     """Per message index of a user message, the passages that go behind its text."""
     if not options.recall:
         return
+    present = tuple(draft.texts())
     for asked in plan.asked:
         if options.budget is None:
             budget = recall_tokens(asked.pieces, options)
         elif asked.last:
-            budget = int(room * _room(request, cut, asked, draft, options, memo))
+            budget = int(room * _room(request, cut, plan, draft, options, memo))
         else:
             continue
-        text = _recalled(request, cut, asked, draft, budget, options, memo)
+        text = recalled(request.messages, cut, asked, present, budget, options, memo)
         if text:
             yield cut[asked.unit].start, text
 
 
-def _room(request: Request, cut: Sequence[Unit], asked: Asked, draft: Draft, options: FoldOptions, memo: Memo) -> int:
-    """What an explicit budget leaves for recall when the request ended with the user message that asks."""
+def _room(request: Request, cut: Sequence[Unit], plan: Plan, draft: Draft, options: FoldOptions, memo: Memo) -> int:
+    """What an explicit budget leaves for recall: all that is free when the request ends with the user message that asks. Under
+    it, in a tool loop, the same as then; once a fold event has come in between, a quarter of the budget."""
+    budget, asked = options.budget or 0, plan.asked[-1]
+    if asked.pieces != plan.pieces:
+        return budget // 4
     behind = request.messages[cut[asked.unit].end :]
-    bare = _size(request, edits(request, draft, {}, None), options, memo) - sum(_message_tokens(m, options.model, memo) for m in behind)
-    return max(0, (options.budget or 0) - bare - _JOINT)
+    bare = _size(request, edits(request, draft, {}, None), options, memo)
+    return max(0, budget - _JOINT - bare + sum(_message_tokens(m, options.model, memo) for m in behind))
 
 
 _JOINT: Final = 4  # tokens where recall joins the user's text: line breaks, and what merges differently across the seam
-
-
-def _recalled(
-    request: Request, cut: Sequence[Unit], asked: Asked, draft: Draft, budget: int, options: FoldOptions, memo: Memo
-) -> str:
-    indices = [
-        i
-        for piece in asked.pieces
-        for unit in cut[piece.start : piece.end]
-        if not unit.pinned
-        for i in range(unit.start, unit.end)
-        if options.recall_tool_text or not request.messages[i].is_result
-    ]
-    messages = [request.messages[i] for i in indices]
-    user = cut[asked.unit].start
-    question = Question(request.messages[user].own, _exchange(request.messages[:user]))
-    present = tuple(draft.texts())
-    fill = options.budget is not None
-    key = ("recalled", digest(*(m.key.hex() for m in messages), *present), question, budget, fill, options.model)
-
-    def make() -> str:
-        sources = [source(m) for m in messages]
-        return render(sources, recall(sources, question, budget, present, _counter(options.model), memo, fill=fill))
-
-    return memo.get(key, make, lambda t: 500 + len(t))
-
-
-def _counter(model: str):  # type: ignore[no-untyped-def]
-    return lambda text: tokens.count_for_model(text, model)
-
-
-def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:
-    """The last exchange before a user message: the user's message and what answered it, tool results left out."""
-    spoken = [m for m in before if m.role in ("user", "assistant") and m.own.strip()]
-    return tuple(source(m) for m in spoken[-2:])
-
-
-Mapping  # noqa: B018
