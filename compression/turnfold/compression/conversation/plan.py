@@ -107,6 +107,7 @@ class _Replay:
         self.tail = self.first
         self.total = self.events = self.turns = 0
         self.sums = list(accumulate((0 if u.pinned else u.tokens for u in units), initial=0))  # pinned units are never folded
+        self.users = list(accumulate((u.is_user for u in units), initial=0))
         self.facts = list(accumulate((0 if u.pinned else u.facts for u in units), initial=0))
 
     def ask(self, index: int) -> None:
@@ -198,17 +199,17 @@ class _Replay:
 
     def _settle(self, index: int, limits: Thresholds) -> None:
         """The next user message has come: earlier recalls stay only where dropping them costs more than reading them."""
-        turns = sum(u.is_user for u in self.units[self.tail : index + 1])
-        pace = max(1.0, self._raw(self.tail, index + 1) / max(1, turns))
-        left = max(1.0, (limits.fold_at - self._raw(self.tail, index + 1)) / pace)
-        kept = []
-        for asked in self.asked:
-            if asked.last and not self._stays(asked, index, left):
-                continue
-            kept.append(replace(asked, last=False))
+        tail = self._raw(self.tail, index + 1)
+        pace = tail / (self.users[index + 1] - self.users[self.tail])
+        left = max(1.0, (limits.fold_at - tail) / max(1.0, pace))
+        kept = [a for a in self.asked[:-1] if a.unit >= self.tail]
+        if self.asked and self._stays(self.asked[-1], index, left):
+            kept.append(replace(self.asked[-1], last=False))
         self.asked = [*kept, Asked(index, tuple(self.pieces), last=True)]
 
     def _stays(self, asked: Asked, index: int, left: float) -> bool:
+        if not asked.pieces:
+            return False
         recall = recall_tokens(asked.pieces, self.options)
         return policy.keeps_recall(self.options, recall, self._raw(asked.unit + 1, index), left)
 

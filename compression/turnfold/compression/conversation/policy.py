@@ -11,6 +11,7 @@ the earlier that pays; the cheaper a read, the more a rewritten prefix costs bes
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import exp, log, sqrt
 from typing import Final
@@ -111,6 +112,7 @@ def _standing_share(budget: int, total: int) -> float:
     return min(0.6, max(0.05, 1.2 * (budget / max(total, 1)) - 0.05))
 
 
+@lru_cache(maxsize=256)
 def _interpolated(price: float) -> tuple[int, int]:
     price = min(max(price, _PROFILES[0][0]), _PROFILES[-1][0])
     for low, high in pairwise(_PROFILES):
