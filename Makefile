@@ -3,7 +3,8 @@
 #   make            create the environment           make check   lint, format, types
 #   make serve      run the proxy                     make fix     let the linter repair what it can
 #   make demo       see it fold, no key needed        make lock    resolve the dependencies anew
-#   make test       run the test suite                make clean   remove what make made
+#   make test       run the test suite                make docs    write the README's table of settings anew
+#                                                     make clean   remove what make made
 #
 # Another interpreter: make test PYTHON=python3.13 VENV=.venv-3.13
 # Arguments:           make serve ARGS="--port 9000"      make test ARGS="-k recall -x"
@@ -17,9 +18,9 @@ JOBS   ?= auto
 BIN   := $(VENV)/bin
 READY := $(VENV)/.ready
 LOCK  := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-         --no-emit-index-url --no-annotate --custom-compile-command "make lock" pyproject.toml
+         --no-emit-index-url --no-annotate --custom-compile-command "make lock"
 
-.PHONY: all serve demo test check fix lock clean
+.PHONY: all serve demo test check fix docs lock clean
 all: $(READY)
 
 # Both stamps make a second call instant; a changed lock installs anew, a changed pyproject.toml only the project.
@@ -51,11 +52,15 @@ fix: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(READY)
+	$(BIN)/python -m tests.support.readme
+
 # The only step that resolves versions. uv is pinned here and not in the locks: nobody else needs it.
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
-	$(LOCK) --output-file requirements.lock
-	$(LOCK) --constraint requirements.lock --group dev --output-file requirements-dev.lock
+	$(LOCK) pyproject.toml --output-file requirements.lock
+	$(LOCK) pyproject.toml --group dev --constraint requirements.lock --output-file requirements-dev.lock
+	$(LOCK) --group build --constraint requirements-dev.lock --output-file requirements-build.lock
 
 clean:
 	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

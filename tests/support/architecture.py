@@ -34,7 +34,7 @@ WINGS: Final = (
     ("conversation",),
     ("state",),
     ("flows",),
-    ("savings",),
+    ("savings", "calibration"),
 )
 
 _IMPURE = """
