@@ -25,11 +25,22 @@ Pairs = list[tuple[str, str]]
 Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
+@dataclass
+class Running:
+    """A server that serves."""
+
+    origin: str
+    server: uvicorn.Server
+
+    def rest(self) -> None:
+        """Wait until no request is being served."""
+        until(lambda: not self.server.server_state.tasks)
+
+
 @contextlib.contextmanager
-def running(config: uvicorn.Config) -> Iterator[str]:
-    """A uvicorn server in a thread; gives its origin."""
+def running(config: uvicorn.Config) -> Iterator[Running]:
+    """A uvicorn server in a thread."""
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", 0))
@@ -38,7 +49,7 @@ def running(config: uvicorn.Config) -> Iterator[str]:
         until(lambda: server.started or not thread.is_alive())
         assert server.started, "the server did not start"
         try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+            yield Running(f"http://127.0.0.1:{listener.getsockname()[1]}", server)
         finally:
             server.should_exit = True
             server.force_exit = True
@@ -74,6 +85,10 @@ class UpstreamServer:
 
     def __init__(self) -> None:
         self.origin = ""
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the last test."""
         self.seen: list[Seen] = []
         self.handler: Handler = reply(b"{}")
         self.read_bodies = True
@@ -117,6 +132,10 @@ class Receipts:
     def record(self, receipt: Receipt, sections: tuple[Section, ...]) -> None:
         self.receipts.append(receipt)
         self.sections.append(sections)
+
+    def reset(self) -> None:
+        """Forget the last test."""
+        self.receipts, self.sections = [], []
 
     def one(self) -> Receipt:
         until(lambda: self.receipts)
