@@ -62,6 +62,7 @@ class LimitSettings(_Group):
     )
     max_header_bytes: Annotated[int, Field(gt=0, description="Largest sum of header names and values.")] = 64 * 2**10
     max_fold_workers: Annotated[int, Field(gt=0, description="Threads that fold at the same time.")] = 2
+    fold_timeout: Annotated[float, Field(gt=0, description="Seconds after which a request goes out unfolded.")] = 10.0
 
 
 class AuthSettings(_Group):
