@@ -197,7 +197,7 @@ def test_yes_applies(texts: list[str], policies: dict[str, str], word: str) -> N
 
 @pytest.mark.parametrize(("texts", "_policies"), PENDING)
 @pytest.mark.parametrize("word", NO)
-def test_no_leaves_the_state(texts: list[str], _policies: dict[str, str], word: str) -> None:  # noqa: PT019 - a case's column
+def test_no_leaves_the_state(texts: list[str], _policies: dict[str, str], word: str) -> None:
     engine = after(*texts)
     state = engine.state
     assert engine.step(word) == {"kind": "update", "state": state, "prompt_to_user": None}
@@ -226,7 +226,12 @@ def test_hostile_text_takes_no_time() -> None:
     engine = create_engine()
     marks = "\u0301\u0327" * 200_000
     began = time.perf_counter()
-    for text in (f"use a{marks}", "use " + "x" * 5_000_000, "set premise " + "to " * 1_000_000, "use " + " instead of " * 300_000):
+    for text in (
+        f"use a{marks}",
+        "use " + "x" * 5_000_000,
+        "set premise " + "to " * 1_000_000,
+        "use " + " instead of " * 300_000,
+    ):
         assert engine.step(text)["kind"] == "passthrough"
     engine.step("use b instead of c")
     for text in (f"yes{marks}", "yes" + "!" * 5_000_000 + "x", " " * 5_000_000):

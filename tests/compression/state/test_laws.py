@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,7 +21,23 @@ from turnfold.compression.state import compile_transcript, controller, create_en
 from turnfold.compression.state.engine import Engine
 
 ITEMS = st.sampled_from(
-    ["docker", "podman", "The Docker", "the the a", "a", "the", "dont", "don’t", " ", "", "J\u030c", "ＡＢ", "İ", "\ud800", "x\ty"]
+    [
+        "docker",
+        "podman",
+        "The Docker",
+        "the the a",
+        "a",
+        "the",
+        "dont",
+        "don’t",
+        " ",
+        "",
+        "J\u030c",
+        "ＡＢ",
+        "İ",
+        "\ud800",
+        "x\ty",
+    ]
 ) | st.text(max_size=6)
 MESSAGES = st.one_of(
     st.sampled_from(["clear premise", "clear state", "reset policies", "yes", "no", "ok!", "hello", "use", "set premise"]),
@@ -107,11 +124,15 @@ def test_every_key_and_premise_is_clean(texts: list[str]) -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4) | st.sampled_from(["use", "premise", "replacement"]),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(["premise", "policies", "version", "checkpoint_version", "authoritative_state", "pending", "a", "kind"]),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["premise", "policies", "version", "checkpoint_version", "authoritative_state", "pending", "a", "kind"]
+            ),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=8,
 )
@@ -121,18 +142,19 @@ JSON = st.recursive(
 def test_a_refused_import_changes_nothing(texts: list[str], value: Any) -> None:
     engine = after(texts)
     saved = engine.export_checkpoint_json()
-    for load in (
-        lambda: engine.import_checkpoint(value),
-        lambda: engine.import_checkpoint_json(json.dumps(value)),
-        lambda: engine.import_json(json.dumps(value)),
-    ):
+    loads: list[tuple[Callable[[Any], None], Any]] = [
+        (engine.import_checkpoint, value),
+        (engine.import_checkpoint_json, json.dumps(value)),
+        (engine.import_json, json.dumps(value)),
+    ]
+    for load, payload in loads:
         with pytest.raises(InvalidInput) as caught:
-            load()
+            load(payload)
         assert caught.value.field.startswith(("state", "checkpoint"))
         assert engine.export_checkpoint_json() == saved
 
 
-GOOD_STATE = {"premise": None, "policies": {}, "version": 2}
+GOOD_STATE: dict[str, Any] = {"premise": None, "policies": {}, "version": 2}
 QUESTION = {
     "kind": "replacement",
     "replacement": {"kind": "use_only", "new_item": "b", "old_item": None},
@@ -154,7 +176,10 @@ BAD = [
     (checkpoint(authoritative_state={**GOOD_STATE, "policies": {"x": "USE"}}), "checkpoint.authoritative_state.policies.x"),
     (checkpoint(authoritative_state={**GOOD_STATE, "policies": {"x": ["use"]}}), "checkpoint.authoritative_state.policies.x"),
     (checkpoint(authoritative_state={**GOOD_STATE, "policies": {"the": "use"}}), "checkpoint.authoritative_state.policies.the"),
-    (checkpoint(authoritative_state={**GOOD_STATE, "policies": {"X": "use", "x": "prohibit"}}), "checkpoint.authoritative_state.policies.x"),
+    (
+        checkpoint(authoritative_state={**GOOD_STATE, "policies": {"X": "use", "x": "prohibit"}}),
+        "checkpoint.authoritative_state.policies.x",
+    ),
     (checkpoint(pending=[]), "checkpoint.pending"),
     (checkpoint(pending={**QUESTION, "kind": "other"}), "checkpoint.pending"),
     (checkpoint(pending={**QUESTION, "prompt_to_user": ""}), "checkpoint.pending.prompt_to_user"),

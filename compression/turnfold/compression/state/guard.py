@@ -28,9 +28,10 @@ _SENTENCE_WORDS: Final = frozenset(
     i me my mine we us our you your yours he him his she her they them their it its this that these those there here
     who whom whose which what whatever whichever when whenever where wherever why how
     to for from with within in into onto on at by as about after before during until till while since because so if unless
-    although though whether per via upon between among against like than up down out off over again
+    although though whether per via upon between among against like than through across along around behind
+    up down out off over again
     is are was were be been being am has have had having do does did done can could will would shall should may might must
-    isn't aren't wasn't doesn't don't didn't can't cannot won't wouldn't shouldn't let's i'm i've it's that's there's
+    isn't aren't wasn't doesn't didn't can't cannot won't wouldn't shouldn't let's i'm i've it's that's there's
     please then also too instead now today tonight tomorrow later next once yet just rather maybe perhaps actually
     everything anything something nothing everyone anyone all both either neither none every each any some
     above below following attached provided given mentioned enclosed uploaded previous earlier aforementioned same
@@ -40,14 +41,20 @@ _SENTENCE_WORDS: Final = frozenset(
 # Behind "use the ...": things at hand in this conversation, not lasting choices.
 _AT_HAND: Final = frozenset(
     """
-    answer article attachment chart code context csv data dataset document draft email equation example figure file files
-    first formula function graph image info information input instructions last latter former link list log logs message
-    notes numbers output page paper paragraph pdf photo picture plan prompt question quote report response result results
-    right schema screenshot script second section sentence snippet source spreadsheet story table template text third
-    title top transcript url website words
+    answer article attachment chart code context csv data dataset docs document documentation draft
+    email equation example figure file files
+    formula function graph image info information input instructions key link list log logs message
+    notes numbers option options output page paper paragraph pdf photo picture plan prompt question quote readme report
+    response result results
+    schema screenshot script section sentence snippet source spreadsheet story table template text
+    title transcript url website words
     """.split()  # noqa: SIM905
 )
+_ORDINALS: Final = frozenset(
+    "first second third fourth fifth last latter former middle top bottom left right".split()  # noqa: SIM905
+)
 # "use of force", "use cases for ...": the noun.
+_ARTICLES: Final = ("a", "an", "the")
 _NOUN_FOLLOWERS: Final = frozenset({"of", "case", "cases"})
 # Tasks: behind "and", or anywhere inside, they make the text a request.
 _TASKS: Final = frozenset(
@@ -64,12 +71,25 @@ _TASKS: Final = frozenset(
 # Of these only those that are no name of a thing as well: they may stand anywhere in a request.
 _PURE_TASKS: Final = frozenset(
     """
-    analyse analyze calculate compute convince create describe evaluate explain generate implement optimise optimize
-    paraphrase rephrase rewrite simplify solve summarise summarize tell translate verify write
+    analyse analyze calculate compute convert convince create describe evaluate explain extract generate
+    identify implement optimise optimize
+    paraphrase predict prove rephrase retell rewrite simplify solve summarise summarize tell translate verify write
     """.split()  # noqa: SIM905
 )
 # Behind "set premise" and "change premise": the sentence speaks of some story's or argument's premise.
-_ABOUT_A_PREMISE: Final = frozenset({"of", "for", "in", "on", "at", "so", "such", "and", "or", "from", "number", "into"})
+_ABOUT_A_PREMISE: Final = frozenset(
+    """
+    of for in on at so such and or but from into as number again slightly completely entirely totally somewhat aside
+    """.split()  # noqa: SIM905
+)
+# Behind "use", a comparative measures against the answer at hand.
+_COMPARATIVES: Final = frozenset(
+    """
+    bigger brighter broader clearer cleaner darker easier fancier faster friendlier funnier gentler happier harder heavier
+    higher kinder larger lighter longer louder lower milder narrower newer nicer older quicker richer sharper shorter simpler
+    slower smaller smarter smoother softer stricter stronger tighter tougher warmer weaker wider worse
+    """.split()  # noqa: SIM905
+)
 
 _SENTENCE_MARKS: Final = re.compile(r"[,;:?…]|[.!](?:\s|$)|\s[-–—]\s|\s[({]")
 _LINE_BREAKS: Final = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -118,9 +138,13 @@ def _why_no_item(item: str) -> str:
 
 
 def _reads_as_request(words: list[str]) -> bool:
-    if words[0] in _NOUN_FOLLOWERS or words[-1] in ("and", "of", "the", "a", "an"):
+    if words[0] in _NOUN_FOLLOWERS or words[-1] in ("and", "of"):
         return True
-    if words[0] == "the" and words[-1] in _AT_HAND:
+    if words[0] == "the" and (words[-1] in _AT_HAND or any(word in _ORDINALS for word in words)):
+        return True
+    if words[0] in ("last", "next") or any(word in _ARTICLES for word in words[1:]):
+        return True
+    if words[0] in _COMPARATIVES or (words[0] in _ARTICLES and len(words) > 1 and words[1] in _COMPARATIVES):
         return True
     if any(word in _SENTENCE_WORDS for word in words) or any(word in _PURE_TASKS for word in words[1:]):
         return True
