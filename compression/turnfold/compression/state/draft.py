@@ -7,6 +7,7 @@ to the user, who sends it or does not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Final
@@ -18,7 +19,7 @@ from turnfold.compression.state.preprocessor import (
     parse_preprocessor_output,
     preprocess_heuristic,
 )
-from turnfold.compression.state.wording import item_key, premise_value
+from turnfold.compression.state.wording import item_key, tame
 
 #: Longer messages are tasks, not orders about the conversation; they are not worth a call.
 MAX_MESSAGE: Final = 2_000
@@ -77,7 +78,7 @@ def draft_directive(engine: Engine, message: str) -> Generator[DraftCall, str | 
     Yields at most one call and is sent the model's text, or None when the call failed. Returns None where there is nothing
     to propose: a question is pending, the message is long, or the reply did not pass.
     """
-    if engine.has_pending_clarification() or len(message) > MAX_MESSAGE:
+    if engine.has_pending_clarification() or not tame(message, MAX_MESSAGE):
         return None
     found = preprocess_heuristic(message)
     if found["output"] is not None:
@@ -93,5 +94,6 @@ def _named_in(message: str, directive: str) -> bool:
     parsed = parse(directive)
     if not isinstance(parsed, Directive):
         return False
-    said = item_key(premise_value(message))
-    return all(item_key(operand) in said for operand in (parsed.value, parsed.old) if operand)
+    said = item_key(message)
+    operands = [item_key(operand) for operand in (parsed.value, parsed.old) if operand]
+    return all(re.search(rf"(?<!\w){re.escape(operand)}(?!\w)", said) for operand in operands)
