@@ -14,7 +14,8 @@ import gzip
 import hashlib
 import re
 import types
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from importlib.resources import files
 from typing import Final, Literal
 
@@ -82,3 +83,9 @@ def count_for_model(text: str, model: str) -> int:
     if name is not None:
         return count(text, name)
     return max(count(text, "o200k_base"), count(text, "cl100k_base"))
+
+
+def counter_for_model(model: str) -> Callable[[str], int]:
+    """`count_for_model` for one model, as a function of the text alone."""
+    name = encoding_for_model(model)
+    return partial(count_for_model, model=model) if name is None else partial(count, name=name)

@@ -1,0 +1,64 @@
+"""Recall in its place: which user messages get passages, of what, and how much they may take.
+
+Lives here: turning a plan's askers into texts behind their messages. Must not: choosing or rendering passages.
+
+The recall of a user message is a function of the messages up to it, so a tool loop under it keeps its bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from turnfold.compression.conversation import fence
+from turnfold.compression.conversation.fold import source
+from turnfold.compression.conversation.messages import Message
+from turnfold.compression.conversation.plan import Asked
+from turnfold.compression.conversation.recall import Question, recall
+from turnfold.compression.conversation.units import Unit
+from turnfold.compression.memo import Memo, digest
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.text.quotes import Source
+from turnfold.compression.tokens import counter_for_model
+
+
+def recalled(
+    messages: Sequence[Message],
+    cut: Sequence[Unit],
+    asked: Asked,
+    present: Sequence[str],
+    budget: int,
+    options: FoldOptions,
+    memo: Memo,
+) -> str:
+    """The fenced passages that go behind a user message's own text; "" where nothing bears on it.
+
+    Args:
+        present: texts of the fold itself, which need no second quoting.
+        budget: tokens that the text may take.
+    """
+    folded = [messages[i] for i in _folded(messages, cut, asked, options)]
+    user = cut[asked.unit].start
+    question = Question(messages[user].own, _exchange(messages[:user]))
+    fill = options.budget is not None
+    count: Callable[[str], int] = counter_for_model(options.model)
+    names = digest(question.text, *(s.key.hex() for s in question.before), *(m.key.hex() for m in folded), *present)
+
+    def make() -> str:
+        sources = [source(m) for m in folded]
+        return fence.render(sources, recall(sources, question, budget, present, count, memo, fill=fill))
+
+    return memo.get(("recalled", names, budget, fill, options.model), make, lambda t: 500 + len(t))
+
+
+def _folded(messages: Sequence[Message], cut: Sequence[Unit], asked: Asked, options: FoldOptions) -> Iterator[int]:
+    for piece in asked.pieces:
+        for index in range(piece.start, piece.end):
+            unit = cut[index]
+            if not unit.pinned and index != piece.anchor:
+                yield from (i for i in range(unit.start, unit.end) if options.recall_tool_text or not messages[i].is_result)
+
+
+def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:
+    """The last exchange before a user message: the user's message and what answered it, tool results left out."""
+    spoken = [m for m in before if m.role in ("user", "assistant") and m.own.strip()]
+    return tuple(source(m) for m in spoken[-2:])

@@ -1,0 +1,69 @@
+"""Edits of a text, and their way back.
+
+Lives here: replacing ranges of a text, inverting that, and writing a string as JSON. Must not: knowledge of messages.
+
+A fold is a list of edits on the request's own text: what no edit touches keeps its bytes, white space and odd numbers
+included, and the inverse edits restore the original byte for byte (law 3).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace ``text[start:end]`` by `new`; offsets are characters of the text before any edit. Insertions at one place are made in
+    the order in which they are given."""
+
+    start: int
+    end: int
+    new: str
+
+
+def _place(edit: Edit) -> tuple[int, int]:
+    return edit.start, edit.end
+
+
+def apply(text: str, edits: Iterable[Edit]) -> str:
+    """The text with all edits made. Edits must not overlap.
+
+    Raises:
+        ValueError: two edits overlap, or one lies outside the text.
+    """
+    out: list[str] = []
+    at = 0
+    for edit in sorted(edits, key=_place):
+        if not at <= edit.start <= edit.end <= len(text):
+            raise ValueError(f"edit {edit.start}..{edit.end} overlaps another or leaves the text")
+        out += (text[at : edit.start], edit.new)
+        at = edit.end
+    out.append(text[at:])
+    return "".join(out)
+
+
+def invert(text: str, edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """The edits that turn ``apply(text, edits)`` back into `text`."""
+    out: list[Edit] = []
+    shift = 0
+    for edit in sorted(edits, key=_place):
+        start = edit.start + shift
+        out.append(Edit(start, start + len(edit.new), text[edit.start : edit.end]))
+        shift += len(edit.new) - (edit.end - edit.start)
+    return tuple(out)
+
+
+def shifted(edits: Sequence[Edit], by: int) -> list[Edit]:
+    """The same edits for a text that begins `by` characters earlier."""
+    return [Edit(e.start + by, e.end + by, e.new) for e in edits]
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def json_string(text: str) -> str:
+    """A text as a JSON string in as few bytes as UTF-8 allows; a lone surrogate, which UTF-8 cannot carry, is escaped."""
+    return _SURROGATE.sub(lambda m: f"\\u{ord(m[0]):04x}", json.dumps(text, ensure_ascii=False))

@@ -1,0 +1,177 @@
+"""One request through the engine: parse, plan, fold, recall, check.
+
+Lives here: the order of the stations and the last fitting step. Must not: what any station does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turnfold.compression import tokens
+from turnfold.compression.conversation.asking import recalled
+from turnfold.compression.conversation.check import check
+from turnfold.compression.conversation.edits import Edit, apply, invert
+from turnfold.compression.conversation.fold import Draft, Section, edits, fold
+from turnfold.compression.conversation.messages import Message, Request, parse_request
+from turnfold.compression.conversation.plan import Plan, plan, recall_tokens
+from turnfold.compression.conversation.units import Unit, units
+from turnfold.compression.errors import FoldRejected
+from turnfold.compression.memo import Memo, digest
+from turnfold.compression.options import FoldOptions
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedRequest:
+    """A request as it is to be forwarded.
+
+    Attributes:
+        body: the bytes to send; the received bytes themselves when nothing was folded.
+        folded: whether `body` differs from what was received.
+        reason: a slug: why nothing was folded ("short", "unparsable", "not-smaller"), "over-budget" when the parts that stay
+            verbatim exceed the budget, else "".
+        tokens_before: tokens of the request as received, by the model's own count, tool schemas included; 0 when unparsable.
+        tokens_after: tokens of `body`.
+        sections: originals of what is folded in `body`, for drill-down.
+        restore: edits that turn `body`, as text, back into what was received.
+        events: fold events that the conversation has seen so far.
+    """
+
+    body: bytes
+    folded: bool
+    reason: str
+    tokens_before: int
+    tokens_after: int
+    sections: tuple[Section, ...] = ()
+    restore: tuple[Edit, ...] = ()
+    events: int = 0
+
+
+def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
+    """Fold a chat-completions body. Pure: same body and options, same result; `memo` only saves time.
+
+    Raises:
+        FoldRejected: our own output failed a check (never for what a client can send).
+    """
+    try:
+        request = parse_request(body, memo)
+    except FoldRejected as exc:
+        return FoldedRequest(body, folded=False, reason=exc.reason, tokens_before=0, tokens_after=0)
+    options = replace(options, model=options.model or request.model)
+    before = request_tokens(request, options.model, memo)
+    best = _fitted(request, options, memo)
+    if options.window is not None and (before if best is None else _size(request, best.edits, options, memo)) > options.window:
+        options = replace(options, budget=options.window)
+        best = _fitted(request, options, memo)
+    if best is None:
+        return FoldedRequest(body, folded=False, reason="short", tokens_before=before, tokens_after=before)
+    text = apply(request.text, best.edits)
+    forwarded = parse_request(text.encode("utf-8"), memo)
+    after = request_tokens(forwarded, options.model, memo)
+    if after >= before:
+        return FoldedRequest(body, folded=False, reason="not-smaller", tokens_before=before, tokens_after=before)
+    check(request, forwarded)
+    over = options.budget is not None and after > options.budget
+    return FoldedRequest(
+        text.encode("utf-8"),
+        folded=True,
+        reason="over-budget" if over else "",
+        tokens_before=before,
+        tokens_after=after,
+        sections=best.draft.sections,
+        restore=invert(request.text, best.edits),
+        events=best.plan.events,
+    )
+
+
+def unfold(folded: FoldedRequest) -> bytes:
+    """The body as it was received, byte for byte (law 3)."""
+    if not folded.folded:
+        return folded.body
+    return apply(folded.body.decode("utf-8"), folded.restore).encode("utf-8")
+
+
+def request_tokens(request: Request, model: str, memo: Memo) -> int:
+    """Tokens of a request for a model: messages, 3 for the reply, and the JSON text of tool schemas."""
+    schema = request.schema
+    extra = memo.get(("schema", digest(schema), model), lambda: tokens.count_for_model(schema, model)) if schema else 0
+    return 3 + extra + sum(_message_tokens(m, model, memo) for m in request.messages)
+
+
+def _message_tokens(message: Message, model: str, memo: Memo) -> int:
+    if tokens.encoding_for_model(model) == tokens.BORDER_ENCODING:
+        return message.tokens
+    family = tokens.encoding_for_model(model) or "unknown"
+    return message.other_tokens + memo.get(("count", family, message.key), lambda: tokens.count_for_model(message.text, model))
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    plan: Plan
+    draft: Draft
+    edits: list[Edit]
+
+
+#: How a plan that exceeds the budget is made smaller: share of the limit for what stands, share of recall's room.
+_FITTING: Final = ((1.0, 1.0), (0.6, 1.0), (0.6, 0.5), (0.3, 0.5), (0.3, 0.25), (0.05, 0.25), (0.05, 0.0))
+
+
+def _fitted(request: Request, options: FoldOptions, memo: Memo) -> _Candidate | None:
+    """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
+    cut = units(request.messages)
+    candidate = None
+    for squeeze, room in _FITTING:
+        drawn = plan(cut, options, squeeze)
+        if not drawn.pieces:
+            return candidate
+        draft = fold(request, cut, drawn, memo)
+        recalls = dict(_recalls(request, cut, drawn, draft, options, room, memo))
+        candidate = _Candidate(drawn, draft, edits(request, draft, recalls, _marked(request, drawn, cut, options)))
+        if options.budget is None or _size(request, candidate.edits, options, memo) <= options.budget:
+            return candidate
+    return candidate
+
+
+def _size(request: Request, changes: Sequence[Edit], options: FoldOptions, memo: Memo) -> int:
+    return request_tokens(parse_request(apply(request.text, changes).encode("utf-8"), memo), options.model, memo)
+
+
+def _marked(request: Request, plan: Plan, cut: Sequence[Unit], options: FoldOptions) -> int | None:
+    """The user message whose own text gets a cache breakpoint: the last one's, where the upstream takes it and the client set none."""
+    if not options.cache_breakpoints or not plan.asked or any(m.marked for m in request.messages):
+        return None
+    return cut[plan.asked[-1].unit].start
+
+
+def _recalls(
+    request: Request, cut: Sequence[Unit], plan: Plan, draft: Draft, options: FoldOptions, room: float, memo: Memo
+) -> Iterator[tuple[int, str]]:
+    """Per message index of a user message, the passages that go behind its text."""
+    if not options.recall:
+        return
+    present = tuple(draft.texts())
+    for asked in plan.asked:
+        if options.budget is None:
+            budget = recall_tokens(asked.pieces, options)
+        elif asked.last:
+            budget = int(room * _room(request, cut, plan, draft, options, memo))
+        else:
+            continue
+        text = recalled(request.messages, cut, asked, present, budget, options, memo)
+        if text:
+            yield cut[asked.unit].start, text
+
+
+def _room(request: Request, cut: Sequence[Unit], plan: Plan, draft: Draft, options: FoldOptions, memo: Memo) -> int:
+    """What an explicit budget leaves for recall: all that is free when the request ends with the user message that asks. Under
+    it, in a tool loop, the same as then; once a fold event has come in between, a quarter of the budget."""
+    budget, asked = options.budget or 0, plan.asked[-1]
+    if asked.pieces != plan.pieces:
+        return budget // 4
+    behind = request.messages[cut[asked.unit].end :]
+    bare = _size(request, edits(request, draft, {}, None), options, memo)
+    return max(0, budget - _JOINT - bare + sum(_message_tokens(m, options.model, memo) for m in behind))
+
+
+_JOINT: Final = 4  # tokens where recall joins the user's text: line breaks, and what merges differently across the seam

@@ -1,0 +1,268 @@
+"""From a plan to the text that is forwarded.
+
+Lives here: how each level of a piece is written, and where its text stands. Must not: where borders fall (``plan``), what is
+quoted (``recall``, ``shorten.summary``).
+
+No message is invented: FACTS shortens messages in place, SUMMARY and LINE become text in front of the next kept user message,
+or behind the kept one that the piece still answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from turnfold.compression import tokens
+from turnfold.compression.conversation import policy
+from turnfold.compression.conversation.edits import Edit, json_string, shifted
+from turnfold.compression.conversation.fence import render
+from turnfold.compression.conversation.messages import Message, Request, Text, value_span
+from turnfold.compression.conversation.plan import Level, Piece, Plan
+from turnfold.compression.conversation.units import Unit
+from turnfold.compression.memo import Memo, digest
+from turnfold.compression.shorten.facts import facts
+from turnfold.compression.shorten.summary import summarise
+from turnfold.compression.text.quotes import Source
+
+_BREAKPOINT = '"prompt_cache_breakpoint":{"mode":"explicit"}'  # OpenAI, "Prompt caching": explicit breakpoints, 5.6 and later
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What one run of folded content stands for.
+
+    Attributes:
+        id: content hash, the same on every replica; resolves within one tenant only.
+        level: "facts", "summary" or "line".
+        messages: the original messages' JSON texts, byte for byte, in order.
+        tokens: tokens of the originals by the border counter.
+    """
+
+    id: str
+    level: str
+    messages: tuple[str, ...]
+    tokens: int
+
+
+@dataclass(slots=True)
+class Beside:
+    """Texts that stand beside one kept user message's own: in front of it, right behind it, and behind that."""
+
+    front: list[str] = field(default_factory=list)
+    recall: str = ""
+    behind: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A fold that lacks only recall.
+
+    Attributes:
+        dropped: runs of message indices that are left out.
+        shortened: per message index, new texts by path.
+        beside: per message index of a kept user message, what stands beside its text.
+        sections: originals of what is folded.
+    """
+
+    dropped: tuple[tuple[int, int], ...]
+    shortened: Mapping[int, Mapping[tuple[str | int, ...], str]]
+    beside: Mapping[int, Beside]
+    sections: tuple[Section, ...]
+
+    def texts(self) -> Iterator[str]:
+        """What the fold itself wrote: where recall need not quote again."""
+        for texts in self.shortened.values():
+            yield from texts.values()
+        for beside in self.beside.values():
+            yield from (*beside.front, *beside.behind)
+
+
+def fold(request: Request, units: Sequence[Unit], plan: Plan, memo: Memo) -> Draft:
+    """Write the pieces of a plan. Pure; pieces that were written before come from `memo`."""
+    writer = _Writer(request.messages, units, memo)
+    for piece in plan.pieces:
+        writer.write(piece)
+    writer.settle(plan.tail)
+    return Draft(tuple(writer.dropped), writer.shortened, dict(writer.beside), tuple(writer.sections))
+
+
+class _Writer:
+    """Walks over the pieces in order; lives for one call of `fold`."""
+
+    def __init__(self, messages: Sequence[Message], units: Sequence[Unit], memo: Memo) -> None:
+        self.messages, self.units, self.memo = messages, units, memo
+        self.dropped: list[tuple[int, int]] = []
+        self.shortened: dict[int, Mapping[tuple[str | int, ...], str]] = {}
+        self.beside: dict[int, Beside] = defaultdict(Beside)
+        self.sections: list[Section] = []
+        self.carried: list[str] = []  # texts that wait for the next kept user message
+        self.kept_user: int | None = None
+
+    def write(self, piece: Piece) -> None:
+        if piece.level is Level.FACTS:
+            self._facts(piece)
+        elif piece.anchor is None:
+            text = self._summary(piece.level, piece.start, piece.end)
+            if self.units[piece.end].is_user or self.kept_user is None:
+                self.carried.append(text)
+            else:
+                self.beside[self.kept_user].behind.append(text)
+        else:
+            self.carried.append(self._summary(piece.level, piece.start, piece.anchor))
+            anchor = self._keep(piece.anchor)
+            self.beside[anchor].behind.append(self._summary(piece.level, piece.anchor + 1, piece.end))
+
+    def settle(self, tail: int) -> None:
+        """Texts that still wait go in front of the first user message of the raw tail."""
+        first = next((i for i in range(tail, len(self.units)) if self.units[i].is_user), None)
+        if first is not None:
+            self._keep(first)
+
+    def _keep(self, unit: int) -> int:
+        self.kept_user = self.units[unit].start
+        if any(self.carried):
+            self.beside[self.kept_user].front.extend(t for t in self.carried if t)
+        self.carried = []
+        return self.kept_user
+
+    def _folded(self, start: int, end: int) -> list[int]:
+        """Message indices of the units ``start..end`` that may be left out."""
+        return [i for u in self.units[start:end] if not u.pinned for i in range(u.start, u.end)]
+
+    def _section(self, level: Level, indices: Sequence[int]) -> Section:
+        messages = [self.messages[i] for i in indices]
+        name = digest(level.value, *(m.key.hex() for m in messages)).hex()[:12]
+        section = Section(name, level.value, tuple(m.raw for m in messages), sum(m.tokens for m in messages))
+        self.sections.append(section)
+        return section
+
+    def _summary(self, level: Level, start: int, end: int) -> str:
+        """The text that stands for units which are left out; "" for none."""
+        indices = self._folded(start, end)
+        if not indices:
+            return ""
+        self.dropped.extend(_runs(indices))
+        section = self._section(level, indices)
+        line = f"[turnfold {section.id}: {len(indices)} messages, {section.tokens} tokens folded]"
+        if level is Level.LINE:
+            return line
+        sources = [source(self.messages[i]) for i in indices]
+        room = policy.summary_tokens(section.tokens) - policy.line_tokens()
+        key = ("summary", section.id, room)
+        text = self.memo.get(key, lambda: render(sources, summarise(sources, room, tokens.count, self.memo)), lambda t: 200 + len(t))
+        return f"{line}\n{text}" if text else line
+
+    def _facts(self, piece: Piece) -> None:
+        indices = self._folded(piece.start, piece.end)
+        words = frozenset(self._words(piece))
+        for unit in range(piece.start, piece.end):
+            if self.units[unit].is_user:
+                self._keep(unit)
+        anchor = None if piece.anchor is None else self.units[piece.anchor].start
+        changed = {i: new for i in indices if i != anchor and (new := self._shortened(self.messages[i], words))}
+        if not changed:
+            return
+        self.shortened.update(changed)
+        section = self._section(Level.FACTS, indices)
+        marker = f"[turnfold {section.id}: {len(changed)} of {len(indices)} messages shortened]"
+        first_user = next((i for i in indices if self.messages[i].role == "user" and self.messages[i].holds), None)
+        if first_user is not None:
+            self.beside[first_user].front.append(marker)
+
+    def _words(self, piece: Piece) -> Iterator[str]:
+        """Words of the task as far as the piece's end: what its user messages, or the last one before it, ask for."""
+        users = [u for u in self.units[: piece.end] if u.is_user][-3:]
+        for unit in users:
+            yield from _WORD.findall(self.messages[unit.start].own[:4000].lower())
+
+    def _shortened(self, message: Message, words: frozenset[str]) -> Mapping[tuple[str | int, ...], str]:
+        """New texts by path for a message at FACTS; empty when it stays as it is."""
+        if message.sealed:
+            return {}
+        key = ("facts", message.key, digest(*sorted(words)))
+        return self.memo.get(key, lambda: dict(_shorten(message, words)), lambda d: 200 + sum(len(t) for t in d.values()))
+
+
+_WORD = re.compile(r"\w{3,}")
+
+
+def _shorten(message: Message, words: frozenset[str]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    for text in (*message.texts, *message.arguments):
+        new = facts(text.text, role=message.role, is_argument=text in message.arguments, words=words, count=tokens.count)
+        if new != text.text and new.strip():
+            yield text.path, new
+
+
+def _runs(indices: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Neighbouring indices as half-open runs."""
+    start = indices[0]
+    for a, b in zip(indices, [*indices[1:], -1], strict=True):
+        if b != a + 1:
+            yield start, a + 1
+            start = b
+
+
+def source(message: Message) -> Source:
+    """A message as a text that can be quoted."""
+    return Source(message.role, message.text, message.key)
+
+
+def edits(request: Request, draft: Draft, recalls: Mapping[int, str], marked: int | None) -> list[Edit]:
+    """All edits of the request's text: what is left out, what is shortened, what stands beside user messages.
+
+    Args:
+        recalls: per message index of a user message, the text that goes right behind its own.
+        marked: index of the user message whose own text gets a cache breakpoint, if any.
+    """
+    out = [Edit(request.spans[a][0], request.spans[b][0], "") for a, b in draft.dropped]
+    gone = {i for a, b in draft.dropped for i in range(a, b)}
+    for index in sorted({*draft.shortened, *draft.beside, *recalls} - gone):
+        beside = draft.beside.get(index, Beside())
+        behind = [t for t in (recalls.get(index, ""), *beside.behind) if t]
+        new = draft.shortened.get(index, {})
+        changes = _dress(request.messages[index], new, beside.front, behind, mark=index == marked and bool(recalls.get(index)))
+        out += shifted(changes, request.spans[index][0])
+    return out
+
+
+def _dress(
+    message: Message, new: Mapping[tuple[str | int, ...], str], front: Sequence[str], behind: Sequence[str], *, mark: bool
+) -> list[Edit]:
+    """Edits of one message: its shortened texts, and text around its content; its own text keeps its bytes."""
+    out = [_replaced(message.raw, path, text) for path, text in new.items()]
+    if not (front or behind):
+        return out
+    start, end = value_span(message.raw, ("content",))
+    if message.is_list:
+        out += [Edit(start + 1, start + 1, f"{_part(t)},") for t in front]
+        out += [Edit(end - 1, end - 1, f",{_part(t)}") for t in behind]
+    elif mark:
+        head = "[" + "".join(f"{_part(t)}," for t in front) + '{"type":"text","text":'
+        out += [Edit(start, start, head), Edit(end, end, f",{_BREAKPOINT}}}" + "".join(f",{_part(t)}" for t in behind) + "]")]
+    else:
+        out += [Edit(start + 1, start + 1, "".join(_inner(f"{t}\n\n") for t in front))]
+        out += [Edit(end - 1, end - 1, "".join(_inner(f"\n\n{t}") for t in behind))]
+    return _merged(out)
+
+
+def _merged(edits: list[Edit]) -> list[Edit]:
+    """Insertions at one place become one, and join a replacement that begins or ends there, so that order is never in doubt."""
+    by_place: dict[tuple[int, int], str] = {}
+    for edit in edits:
+        by_place[edit.start, edit.end] = by_place.get((edit.start, edit.end), "") + edit.new
+    return [Edit(a, b, new) for (a, b), new in by_place.items()]
+
+
+def _replaced(raw: str, path: tuple[str | int, ...], text: str) -> Edit:
+    start, end = value_span(raw, path)
+    return Edit(start + 1, end - 1, _inner(text))
+
+
+def _part(text: str) -> str:
+    return f'{{"type":"text","text":{json_string(text)}}}'
+
+
+def _inner(text: str) -> str:
+    return json_string(text)[1:-1]

@@ -1,0 +1,204 @@
+"""Where the borders fall: the plan of a fold.
+
+Lives here: replaying a conversation from its first unit, so that what is folded depends on the prefix alone (laws 4 and 5).
+Must not: texts; the plan knows sizes and roles only.
+
+A fold event turns all of the raw tail but its newest part into a block. Blocks form levels as in a log-structured merge tree
+(O'Neil et al., 1996): FACTS, then SUMMARY, then LINE. Each step happens at a fold event and is made from the originals; what no
+event touches keeps its bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from turnfold.compression.conversation import policy
+from turnfold.compression.conversation.policy import Thresholds
+from turnfold.compression.conversation.units import Unit
+from turnfold.compression.options import FoldOptions
+
+
+class Level(Enum):
+    """How much of a piece is left."""
+
+    FACTS = "facts"
+    SUMMARY = "summary"
+    LINE = "line"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Units ``start..end`` folded together.
+
+    Attributes:
+        tokens: raw tokens of what can be folded in it.
+        anchor: its last user unit, kept verbatim because what follows the piece still answers it; None where a user message follows.
+    """
+
+    start: int
+    end: int
+    level: Level
+    tokens: int
+    anchor: int | None
+
+    def size(self) -> int:
+        """About the tokens that it takes when folded."""
+        if self.level is Level.FACTS:
+            return policy.facts_tokens(self.tokens)
+        return policy.summary_tokens(self.tokens) if self.level is Level.SUMMARY else policy.line_tokens()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A user unit in the raw tail that gets recall, with what was folded when it was asked.
+
+    Attributes:
+        unit: index of the user unit.
+        pieces: the pieces before it then.
+        last: whether it is the last user message of the request.
+    """
+
+    unit: int
+    pieces: tuple[Piece, ...]
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is folded of a request.
+
+    Attributes:
+        pieces: folded runs in order, from the first user unit to `tail`.
+        tail: index of the first raw unit.
+        asked: user units that get recall, in order.
+        events: fold events so far.
+    """
+
+    pieces: tuple[Piece, ...]
+    tail: int
+    asked: tuple[Asked, ...]
+    events: int
+
+
+def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0) -> Plan:
+    """Replay the conversation; what comes out depends on nothing behind the last unit that asks."""
+    replay = _Replay(units, options, squeeze)
+    for index, unit in enumerate(units):
+        replay.total += unit.tokens
+        if unit.asks and replay.first <= index:
+            replay.ask(index)
+    asked = tuple(a for a in replay.asked if (a.last or a.unit >= replay.tail) and a.pieces)
+    return Plan(tuple(replay.pieces), replay.tail, asked, replay.events)
+
+
+class _Replay:
+    """The replay's running state; lives for one call of `plan`."""
+
+    def __init__(self, units: Sequence[Unit], options: FoldOptions, squeeze: float) -> None:
+        self.units, self.options, self.squeeze = units, options, squeeze
+        self.first = _first_foldable(units)
+        self.pieces: list[Piece] = []
+        self.asked: list[Asked] = []
+        self.tail = self.first
+        self.total = self.events = 0
+        self.sums = [0]
+        for unit in units:  # running sums of what can be folded: pinned units never are
+            self.sums.append(self.sums[-1] + (0 if unit.pinned else unit.tokens))
+
+    def ask(self, index: int) -> None:
+        """A request ends here: fold if it is time, then settle who keeps recall."""
+        limits = policy.thresholds(self.options, self.total, self.squeeze)
+        if self._due(index, limits):
+            self._fold(index, limits)
+        if self.units[index].is_user:
+            self._settle(index, limits)
+
+    def _raw(self, start: int, end: int) -> int:
+        return self.sums[end] - self.sums[start]
+
+    def _standing(self, index: int) -> int:
+        pinned = self.total - self._raw(0, index + 1)
+        return pinned + self._raw(0, self.first) + sum(p.size() for p in self.pieces) + self._raw(self.tail, index + 1)
+
+    def _due(self, index: int, limits: Thresholds) -> bool:
+        over = limits.limit is not None and self.total > (self.options.budget or 0) and self._standing(index) > limits.limit
+        return over or (self.total > limits.start and self._raw(self.tail, index + 1) > limits.fold_at)
+
+    def _fold(self, index: int, limits: Thresholds) -> None:
+        before = list(self.pieces)
+        border = self._border(index, limits.keep_recent)
+        if border > self.tail:
+            self.pieces.append(self._piece(self.tail, border, Level.FACTS))
+            self.tail = border
+        self._promote(Level.FACTS, Level.SUMMARY, limits.facts_at, lambda p: p.tokens)
+        self._promote(Level.SUMMARY, Level.LINE, limits.summaries_at, Piece.size)
+        self.events += before != self.pieces
+
+    def _piece(self, start: int, end: int, level: Level) -> Piece:
+        anchor = None
+        if not self.units[end].is_user:
+            anchor = next((i for i in range(end - 1, start - 1, -1) if self.units[i].is_user), None)
+        return Piece(start, end, level, self._raw(start, end) - (self.units[anchor].tokens if anchor is not None else 0), anchor)
+
+    def _border(self, index: int, keep: int) -> int:
+        """First unit that stays raw: the newest `keep` tokens, moved to a user message where one is near, and at least one unit."""
+        border = index
+        while border > self.tail and self._raw(border - 1, index + 1) <= keep:
+            border -= 1
+        for near in self._near(border, index, keep):
+            if self.units[near].is_user:
+                return near
+        return border
+
+    def _near(self, border: int, index: int, keep: int) -> Iterator[int]:
+        yield from (i for i in range(border, index + 1) if self._raw(border, i) <= keep // 2)
+        yield from (i for i in range(border - 1, self.tail, -1) if self._raw(i, border) <= keep // 2)
+
+    def _promote(self, old: Level, new: Level, most: int, size: Callable[[Piece], int]) -> None:
+        """Turn the oldest pieces of a level into one of the next, once together they exceed `most`; half of it stays."""
+        here = [p for p in self.pieces if p.level is old]
+        if sum(map(size, here)) <= most:
+            return
+        going, left = [], sum(map(size, here))
+        while here and left > most // 2:
+            left -= size(here[0])
+            going.append(here.pop(0))
+        end = going[-1].end
+        done = [p for p in self.pieces if p.end <= going[0].start]
+        if new is Level.LINE and done:  # one line for all of it
+            going, done = [*done, *going], []
+        self.pieces = [*done, self._piece(going[0].start, end, new), *(p for p in self.pieces if p.start >= end)]
+
+    def _settle(self, index: int, limits: Thresholds) -> None:
+        """The next user message has come: earlier recalls stay only where dropping them costs more than reading them."""
+        turns = sum(u.is_user for u in self.units[self.tail : index + 1])
+        pace = max(1.0, self._raw(self.tail, index + 1) / max(1, turns))
+        left = max(1.0, (limits.fold_at - self._raw(self.tail, index + 1)) / pace)
+        kept = []
+        for asked in self.asked:
+            if asked.last and not self._stays(asked, index, left):
+                continue
+            kept.append(replace(asked, last=False))
+        self.asked = [*kept, Asked(index, tuple(self.pieces), last=True)]
+
+    def _stays(self, asked: Asked, index: int, left: float) -> bool:
+        recall = recall_tokens(asked.pieces, self.options)
+        return policy.keeps_recall(self.options, recall, self._raw(asked.unit + 1, index), left)
+
+
+_RECENT = 6  # units in which a client's cache mark moves along with the conversation
+
+
+def _first_foldable(units: Sequence[Unit]) -> int:
+    """The first user unit behind every cache mark that the client keeps in an old place: up to there caches hit, if all stays."""
+    marks = [i for i, u in enumerate(units[:-_RECENT]) if u.marked and not u.pinned]
+    start = marks[-1] + 1 if marks else 0
+    return next((i for i in range(start, len(units)) if units[i].is_user), len(units))
+
+
+def recall_tokens(pieces: Sequence[Piece], options: FoldOptions) -> int:
+    """What recall over these pieces may take when no budget was given."""
+    folded = sum(p.tokens for p in pieces)
+    return policy.recall_tokens(options, folded - sum(p.size() for p in pieces), folded)

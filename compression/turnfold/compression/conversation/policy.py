@@ -1,0 +1,138 @@
+"""When a conversation is folded, how far, and what recall may spend.
+
+Lives here: the arithmetic from prices and budgets to thresholds. Must not: messages, texts.
+
+With r and w the prices of reading and writing a cached token and h the share of requests that find the cache warm, an old
+token costs p = h*r + (1-h)*w each time it is sent again. The dearer that is, the earlier a fold pays; the cheaper a read,
+the more a rewritten prefix costs beside it, so folds come late and seldom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import exp, log
+from typing import Final
+
+from turnfold.compression.options import FoldOptions
+
+# p, tokens before anything is folded, tail that triggers a fold, tail that a fold leaves. Found by replaying conversations under
+# each price profile (benchmarks/payback.py); between the rows the values are interpolated on a logarithmic scale.
+_PROFILES: Final = (
+    (0.10, 32_000, 16_000, 6_000),
+    (0.40, 12_000, 8_000, 3_000),
+    (0.65, 8_000, 5_000, 2_000),
+    (1.00, 6_000, 4_000, 1_500),
+)
+_FACTS_RATIO: Final = 0.5  # what FACTS leaves of a block, for estimates only
+_SUMMARY_RATIO: Final = 0.06
+_SUMMARY_LEAST: Final = 60
+_SUMMARY_MOST: Final = 500
+_LINE: Final = 24  # tokens of a line of counts and an id
+_LADDER: Final = 1.19  # a changing budget moves the borders in steps of a quarter of an octave
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """What holds for one fold event; all in tokens of the border counter.
+
+    Attributes:
+        start: the conversation must be larger than this before anything is folded.
+        fold_at: a raw tail larger than this is folded.
+        keep_recent: of which about this much stays raw.
+        facts_at: raw tokens of blocks at FACTS; beyond it the oldest become a summary.
+        summaries_at: tokens of summaries; beyond it the oldest become a line.
+        limit: tokens that the conversation as forwarded may take without recall; None: no budget.
+    """
+
+    start: int
+    fold_at: int
+    keep_recent: int
+    facts_at: int
+    summaries_at: int
+    limit: int | None = None
+
+
+def thresholds(options: FoldOptions, total: int, squeeze: float = 1.0) -> Thresholds:
+    """The thresholds for a conversation of `total` tokens so far.
+
+    Args:
+        squeeze: 0..1, a share of the budget's limit, for a plan that came out too large.
+    """
+    start, fold_at, keep = _interpolated(options.prices.reread(options.cache_hit_share))
+    free = Thresholds(start, fold_at, keep, facts_at=fold_at, summaries_at=fold_at // 4)
+    if options.budget is None:
+        return free
+    budget = _snapped(options.budget)
+    limit = int(budget * _standing_share(budget, total) * squeeze)
+    target = int(0.6 * limit)
+    return Thresholds(
+        start=min(start, budget),
+        fold_at=fold_at,
+        keep_recent=min(keep, target // 2),
+        facts_at=min(fold_at, int(0.3 * target / _FACTS_RATIO)),
+        summaries_at=min(fold_at // 4, target // 5),
+        limit=limit,
+    )
+
+
+def _standing_share(budget: int, total: int) -> float:
+    """Share of a budget for what stands from turn to turn; the rest is recall's. The tighter the budget, the more recall gets:
+    a summary of everything in a tenth of its tokens answers less than the passages that the question is about."""
+    return min(0.6, max(0.05, 1.2 * (budget / max(total, 1)) - 0.05))
+
+
+def _interpolated(p: float) -> tuple[int, int, int]:
+    p = min(max(p, _PROFILES[0][0]), _PROFILES[-1][0])
+    for low, high in pairwise(_PROFILES):
+        if p <= high[0]:
+            t = (p - low[0]) / (high[0] - low[0])
+            a, b, c = (round(exp(log(x) + t * (log(y) - log(x)))) for x, y in zip(low[1:], high[1:], strict=True))
+            return a, b, c
+    raise AssertionError("profiles cover 0.1 to 1")
+
+
+def _snapped(budget: int) -> int:
+    step = int(log(max(budget, 1)) / log(_LADDER) + 1e-9)
+    return int(_LADDER**step)
+
+
+def facts_tokens(raw: int) -> int:
+    """About what a block of `raw` tokens takes at FACTS."""
+    return int(_FACTS_RATIO * raw)
+
+
+def summary_tokens(raw: int) -> int:
+    """What the summary of a block of `raw` tokens may take, its frame included."""
+    return min(_SUMMARY_MOST, max(_SUMMARY_LEAST, int(_SUMMARY_RATIO * raw)))
+
+
+def line_tokens() -> int:
+    """About what a line of counts takes."""
+    return _LINE
+
+
+def recall_tokens(options: FoldOptions, saved: int, folded: int) -> int:
+    """What recall may take without an explicit budget: a quarter of what the fold saves in a turn at these prices.
+
+    Args:
+        saved: tokens that the fold leaves out of each request.
+        folded: raw tokens of what is folded.
+    """
+    price = options.prices.reread(options.cache_hit_share) / options.prices.write
+    return max(_RECALL_LEAST, min(int(0.25 * saved * price), _RECALL_BASE + int(_RECALL_SHARE * folded)))
+
+
+_RECALL_LEAST: Final = 160  # one passage and its frame
+_RECALL_BASE: Final = 400
+_RECALL_SHARE: Final = 0.05
+
+
+def keeps_recall(options: FoldOptions, recall: int, since: int, turns_left: float) -> bool:
+    """Whether the recall of an earlier user message stays when the next one comes.
+
+    Dropping it makes the tokens behind it be written again, `since` * (w - r); keeping it makes it be read in each turn until
+    the next fold, `recall` * m * r.
+    """
+    r, w = options.prices.read, options.prices.write
+    return since * (w - r) > recall * turns_left * r

@@ -1,0 +1,51 @@
+"""Units: what a conversation may be cut into.
+
+Lives here: grouping messages so that a tool call and its results stay together. Must not: where borders fall (see ``plan``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from turnfold.compression.conversation.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Messages ``start..end`` that are kept or folded together: one message, and the tool results that follow it.
+
+    Attributes:
+        tokens: tokens of all of them by the border counter.
+        is_user: whether it is a user message beside whose content text can stand.
+        pinned: whether it is a system or developer message.
+        asks: whether a request may end here: a user message, or an answered tool call.
+        marked: whether the client set a cache mark in it.
+    """
+
+    start: int
+    end: int
+    tokens: int
+    is_user: bool
+    pinned: bool
+    asks: bool
+    marked: bool
+
+
+def units(messages: Sequence[Message]) -> tuple[Unit, ...]:
+    """Group messages into units; every message is in exactly one, in order."""
+    starts = [i for i, m in enumerate(messages) if not m.is_result or i == 0]
+    return tuple(_unit(messages, a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True))
+
+
+def _unit(messages: Sequence[Message], start: int, end: int) -> Unit:
+    first = messages[start]
+    return Unit(
+        start,
+        end,
+        tokens=sum(m.tokens for m in messages[start:end]),
+        is_user=first.role == "user" and first.holds,
+        pinned=first.pinned,
+        marked=any(m.marked for m in messages[start:end]),
+        asks=first.role == "user" or messages[end - 1].is_result,
+    )
