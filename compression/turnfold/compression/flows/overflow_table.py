@@ -1,0 +1,127 @@
+"""What upstreams say when a context is full, what else they say that sounds alike, and where the figures stand.
+
+Lives here: one table, a rule a line. Must not: reading anything with it (see ``overflow``).
+
+Wordings are those of the providers' documents, of the servers' sources (vLLM, SGLang, llama.cpp, TGI, LM Studio, Ollama) and
+of errors that their users posted. A new wording is a new line here and a new case in the tests.
+"""
+
+# ruff: noqa: E501  (a rule is one line of the table, however long its pattern)
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Says = Literal["no", "full", "certain", "limit", "total", "prompt", "output", "prompt-only", "at-least"]
+Where = Literal["text", "code", "field"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of the table.
+
+    Attributes:
+        says: "no": something else, whatever follows; "full": a full context; "certain": the same under any status of an error;
+            "limit", "total", "prompt", "output": group 1 is that figure; "prompt-only", "at-least": what the figures mean.
+        where: whether `pattern` is looked for in messages, is the whole of a code, or is the name of a numeric field.
+        unless: where this is found in the same message, the rule says nothing.
+    """
+
+    says: Says
+    where: Where
+    pattern: re.Pattern[str]
+    unless: re.Pattern[str] | None = None
+
+
+def _rule(says: Says, where: Where, pattern: str, unless: str = "") -> Rule:
+    """A rule; N stands for a figure, ~ for up to sixty characters of one sentence."""
+    full = pattern.replace("~", r"[^.\n]{0,60}?").replace("N", rf"\(?[`']?({_NUMBER})")
+    if where != "text":
+        full = rf"(?:{full})\Z"
+    return Rule(says, where, re.compile(full), re.compile(unless) if unless else None)
+
+
+_NUMBER: Final = r"\d{1,3}(?:[, _'\u202f\xa0]\d{3})+(?!\d)|\d{1,12}k?\b"
+_TOKENS: Final = r"context|\btokens?\b"
+
+#: Everything is looked for in lower case. Figures: of each kind the first line that matches counts.
+TABLE: Final[tuple[Rule, ...]] = (
+    # -- something else: rates, money, filters, output caps, strings, media, bytes -----------------------------------------
+    _rule("no", "code", "rate_limit\\w*|tokens|requests|insufficient_\\w+|content_?filter\\w*|throttl\\w*|too_?many_?requests\\w*"),
+    _rule("no", "code", "\\w*above_max_length|overloaded_error|image_\\w+|invalid_image\\w*|model_not_found|\\w*billing\\w*"),
+    _rule("no", "text", r"\b(?:tokens?|requests?|images?) ?(?:per|/) ?(?:min|sec|hour|day)|\b(?:i|o)?[tr]p[mds]\b|rate.?limit"),
+    _rule("no", "text", r"too many requests|throttl|please (?:wait|slow)|try again in|concurren|频率|限流|速率|レート制限|요청 한도"),
+    _rule("no", "text", r"quota|billing|(?:insufficient|more|enough|out of) (?:credit|balance|fund)|can only afford|余额|配额"),
+    _rule("no", "text", r"content.(?:filter|management|polic|moderat)|safety (?:system|setting|polic|filter)|responsible ?ai|flagged"),
+    _rule("no", "text", r"(?:string|array|list|object|name|description|id|key|url)s?(?: is| are)? too (?:long|large)|but got an? \w+ with length"),
+    _rule("no", "text", r"at most \d+ (?:completion|output) tokens|range of max_(?:\w+_)?tokens|maximum tokens you requested"),
+    _rule("no", "text", r"maximum (?:allowed )?number of (?:output|completion) tokens|max_tokens: \d+ >"),
+    _rule(
+        "no",
+        "text",
+        r"(?<!\+ )(?<!\+ `)max(?:imum)?[_ ](?:completion_|output_|new_)?tokens[`'\"]*~(?:must|should|can(?:not)?|has to) be"
+        r"(?! at least 1, got -)",
+    ),
+    _rule("no", "text", r"(?:image|file|audio|video|document|attachment|picture)s?(?: (?!and )\w+){0,5} (?:too|exceed|larger|limit|must)"),
+    _rule("no", "text", r"(?:invalid|too many) image|megapixel|\bpixels?\b|image (?:data|size|dimension)"),
+    _rule("no", "text", r"entity too large|payload too large|\b(?:bytes|mb|mib|kb|kib)\b|content.length\b|maximum (?:allowed )?size", _TOKENS),
+    _rule("no", "text", r"\bcharacters?\b", _TOKENS),
+    _rule("no", "text", r"^invalid value\b|^invalid '|must be followed by|internal (?:server )?error"),
+    # -- a full context, by its code ------------------------------------------------------------------------------------------
+    _rule("certain", "code", r"(?:model_)?context_(?:length|window|size)_exceeded|context_?(?:length|window)_?exceeded_?error"),
+    _rule("certain", "code", r"exceed_context_size_error|context_overflow\w*|context_too_(?:long|large)"),
+    _rule("certain", "code", r"\w*prompt_(?:is_)?too_(?:long|large)|model_max_prompt_tokens_exceeded|outofcontexterror"),
+    _rule("full", "code", r"3051|5021|1261|input_(?:is_)?too_long|input_tokens_exceeded|max_(?:prompt|input|context)_tokens_exceeded"),
+    # -- a full context, by its words -------------------------------------------------------------------------------------------
+    _rule("full", "text", r"(?:maximum|model|available|allowed|supported|exceed\w*|loaded)~\b(?:context|sequence)[ _-]?(?:length|window|size|limit)"),
+    _rule("full", "text", r"(?:context|token|input|prompt|sequence)[ _-]?(?:length|window|size|limit|count)s?~(?:exceed|overflow|too |full\b|reached|surpass|larger|greater|longer|beyond)"),
+    _rule("full", "text", r"(?:exceed|surpass|overflow|longer than|larger than|greater than|more than|beyond)~(?:context|(?:token|input|prompt)s? limit|tokens allowed|maximum number of (?:input |prompt )?tokens|max(?:imum)? (?:\w+ )?tokens|maximum (?:allowed |model |input |prompt |sequence )+(?:length|tokens?|size))"),
+    _rule("full", "text", r"\b(?:prompt|input|messages|conversation|context|history)(?: \w+){0,3}? ?too (?:long|large|big)"),
+    _rule("full", "text", r"too many (?:input |prompt |total |context )?tokens|(?:number|amount) of (?:\w+ )?tokens~(?:exceed|larger|greater|over)"),
+    _rule("full", "text", r"(?:reduce|shorten|decrease) (?:the |your )?(?:(?:length|size|number of tokens) (?:of|in) )?(?:the |your )?(?:input |chat )?(?:prompt|messages|conversation|context|history|input)\b"),
+    _rule("full", "text", r"maximum (?:prompt|input)[ _-](?:length|tokens?|size)|(?:requested|prompt|input) tokens?~exceed|context(?: \w+){0,2} overflow"),
+    _rule("full", "text", r"`inputs`(?: tokens)? (?:\+ `max_new_tokens` must be|must have less than)|range of input length should be"),
+    _rule("full", "text", r"max_total_tokens~max_seq_len|max_(?:completion_)?tokens must be at least 1, got -|than the (?:\w+ )?kv cache"),
+    _rule("full", "text", r"(?:上下文|提示词|输入|輸入|prompt|tokens?)[^。\n]{0,20}(?:超过|超出|超過|超长|超長|过长|過長|过大)|(?:超过|超出|超過)[^。\n]{0,20}(?:上下文|token)"),
+    _rule("full", "text", r"(?:コンテキスト|プロンプト|入力|トークン)[^。\n]{0,30}(?:超え|超過|長すぎ)|(?:컨텍스트|프롬프트|입력|토큰)[^.\n]{0,30}(?:초과|너무 )"),
+    _rule("full", "text", r"(?:kontextl[äa]nge|kontextfenster|eingabe|prompt)~(?:überschr|ueberschr|übersteig|zu lang)"),
+    _rule("full", "text", r"(?:contexte?|contesto|invite|requête|saisie)~(?:dépass|excéd|trop long|super|ecced)|(?:dépass|excéd|super|ecced)~(?:contexte|contesto|jetons)"),
+    _rule("full", "text", r"(?:contexto|mensaje|entrada|prompt)~(?:exced|super|sobrepas|ultrapass|demasiado larg|longo demais)|(?:exced|super|ultrapass)~contexto"),
+    _rule("full", "text", r"(?:контекст|запрос|промпт|токен)~(?:превы|слишком длин)|превы~(?:контекст|токен)"),
+    # -- figures: the limit ------------------------------------------------------------------------------------------------------
+    _rule("limit", "field", r"n_ctx|max_context_length|context_length|context_window|max_model_len|max_input_tokens"),
+    _rule("limit", "text", r"\d+ \+ \d+ > N"),
+    _rule("limit", "text", r"\d (?:tokens? )?> N"),
+    _rule("limit", "text", r"(?:context|sequence|model)[ _-](?:length|window|size|len|limit)s?(?: limit)?(?:(?!exceed|current|request|input|prompt)[^\d\n.]){0,25}N"),
+    _rule("limit", "text", r"(?:model )?(?:token|context)s? limit(?: is| of|:|=)?\s*N"),
+    _rule("limit", "text", r"with N (?:maximum )?context|max_(?:seq|model)_len(?:gth)?\D{0,4}N"),
+    _rule("limit", "text", r"maximum (?:prompt |input |allowed |model |sequence |context |total )*(?:length|tokens?|size|number of tokens)(?: allowed)?[^\d\n.]{0,25}N"),
+    _rule("limit", "text", r"N (?:tokens? )?(?:maximum|max\b|limit)"),
+    _rule("limit", "text", r"limit(?:ed)?(?: is| of|:| to)? *N"),
+    _rule("limit", "text", r"(?:cannot exceed|must be <=|must be less than|less than or equal to|must have less than|\[\d+,|up to|at most|only) *N"),
+    _rule("limit", "text", r"exceed\w* (?:the |its |a )?(?:maximum|max|limit)?(?: of| is|:)? *N"),
+    _rule("limit", "text", r"longer than (?:the )?N"),
+    _rule("limit", "text", r"(?:最大|上限|限制|最多|최대|máxim[oa]|maximal\w*|maxim(?:um|ale)|massim[oa]|максим\w*)[^\d\n。]{0,40}?N"),
+    # -- figures: what was asked for ---------------------------------------------------------------------------------------------
+    _rule("total", "text", r"total of (?:at least )?N"),
+    _rule("total", "text", r"(?:resulted in|requested about|requested(?: tokens)?:?|requested a total of|received|current length is) *N(?! output)"),
+    _rule("total", "text", r"(?:maximum output tokens|max_total_tokens) *N"),
+    _rule("prompt", "field", r"n_prompt_tokens|prompt_tokens|input_tokens"),
+    _rule("prompt", "text", r"N \+ \d+ > \d"),
+    _rule("prompt", "text", r"N (?:tokens? )?> \d++(?! -)"),
+    _rule("prompt", "text", r"N (?:tokens? )?(?:in|from) (?:the|your) (?:input )?(?:messages|prompt|input)"),
+    _rule("prompt", "text", r"(?:contains?|has|have|had|got) (?:at least |about )?N (?:input |prompt )?tokens?"),
+    _rule("prompt", "text", r"(?:prompt|input)(?: is)? too long:? *N"),
+    _rule("prompt", "text", r"(?:prompt|input|request|messages?)(?: token)?(?: count| length| tokens?)?(?: is| of|:)? *(?:\((?:length )?)?N"),
+    _rule("prompt", "text", r"N (?:`inputs`|input|prompt) tokens?|given: N|keep the first N"),
+    _rule("output", "text", r"\d+ \+ N > \d"),
+    _rule("output", "text", r"N > \d+ - \d"),
+    _rule("output", "text", r"N (?:tokens? )?(?:in|for|from) (?:the|your) (?:completion|output)"),
+    _rule("output", "text", r"N (?:output tokens|`max_new_tokens`)"),
+    _rule("output", "text", r"max_(?:completion_)?tokens['` ]{0,3}(?:is too large: |=)N"),
+    # -- what the figures mean ----------------------------------------------------------------------------------------------------
+    _rule("at-least", "text", r"at least \d+ (?:input|prompt|tokens)|at least \d+ tokens|more than \d+ tokens (?:in|were)"),
+    _rule("prompt-only", "text", r"maximum prompt length|input tokens exceed the configured limit|input token count|prompt token count"),
+)  # fmt: skip
