@@ -126,8 +126,8 @@ def ranked(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count) 
     while heap and room > 0:
         tier, _, index = heapq.heappop(heap)
         now = -worth.of(index) / cost[index]
-        if heap and (tier, now, index) > heap[0]:
-            heapq.heappush(heap, (tier, now * (1 + 1e-9), index))
+        if heap and (tier, now) > heap[0][:2]:
+            heapq.heappush(heap, (tier, now, index))
             continue
         worth.take(index)
         order.append(index)
