@@ -24,7 +24,7 @@ Count = Callable[[str], int]
 #: How far over the wanted size evidence may take a text.
 CEILING: Final = 1.6
 #: Texts of so few tokens are left alone: any note about what was left out would cost about as much as is saved.
-FLOOR: Final = 24
+FLOOR: Final = 64
 
 _GAP: Final = "…"
 _WORD: Final = re.compile(r"\w{3,}")
@@ -73,8 +73,8 @@ def name_worth(name: str, words: frozenset[str]) -> float:
     elif name.isdigit():
         worth = 0.5
     else:
-        worth = 0.35 if name.islower() else 0.7
-    return worth + (1.5 if name.lower() in words else 0.0)
+        worth = 0.2 if name.islower() else 0.6
+    return worth + (1.0 if name.lower() in words else 0.0)
 
 
 class _Worth:
