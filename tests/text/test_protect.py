@@ -161,9 +161,10 @@ def test_an_inline_sample_on_its_own_line_is_covered(before: str, sample: str) -
 HOSTILE = [
     "0", "a", "\n", "a\n", "1 ", "[", "[\n", '{"', "`", "`a", ".", "a.", "/", "@", "a@", "://", "a://", "# a\n", "-", "a-", "|",
     "|\n", "--|", "\t", "a\tb\tc\n", " ", "    x\n\n", "a   b   c\n", "-----BEGIN A-----", "Traceback (most recent call last):\n",
-    "\n  at a", "SELECT ", "SELECT\n", "SELECT a FROM ", "May ", "git ", "git add -", "make a -a ", "Aa", "0-", "0:", "eyJ", 
-    "sk-a", "我", "我2", "(", '"', '{"a":1}', "[1,", "token: ", "$ ", "a\n===\n", "goroutine 1 [\n", "a'b ", "cd a ", "1/", "[a](",
-    "```\n",    "**a** ", "\\", "x,\n    y\n", "\x1f", "bearer ", "PR ", "1 de ", "年", "sudo ", "\n$",
+    "\n  at a", "SELECT ", "SELECT\n", "SELECT a FROM ", "May ", "git ", "git add -", "make a -a ", "Aa", "0-", "0:", "eyJ",
+    "sk-a", "我", "我2", "(", '"', '{"a":1}', "[1,", "token: ", "$ ", "a\n===\n", "goroutine 1 [\n", "a'b ", "cd a ", "1/",
+    "[a](",
+    "```\n", "**a** ", "\\", "x,\n    y\n", "\x1f", "bearer ", "PR ", "1 de ", "年", "sudo ", "\n$",
 ]  # fmt: skip
 
 

@@ -78,6 +78,32 @@ class _Scan:
         return [r for r in ranges if MASK not in self.lined[r[0] + 1 : r[1] + 1]]
 
 
+# What a text of one line must begin with, or hold, to be a block; most messages of a chat need no more than this look.
+_LONE_BLOCK: Final = re.compile(
+    r"[ \t>]*+(?:[#`~{\[]|(?i:select|insert|update|delete|create|alter|drop|with|truncate|grant|explain|merge)\b)|    |\t"
+    r"|.*?(?:-----BEGIN |Traceback \(most)|panic: |fatal error: |goroutine |thread '|#\d|File \"|Caused by|Suppressed"
+)
+
+
+def _block_scan(text: str) -> tuple[_Scan, list[Range]]:
+    """The text with its blocks taken, and all JSON values in it, inline ones too."""
+    scan = _Scan(text)
+    if "\n" not in text and not _LONE_BLOCK.match(text):
+        return scan, list(blocks.json_values(scan.lined))
+    for kind, find in _BLOCKS_BEFORE_JSON:
+        scan.take(kind, find(scan.lined))
+    values = list(blocks.json_values(scan.lined))
+    scan.take("json", blocks.whole_lines(scan.lined, values))
+    for kind, find in _BLOCKS:
+        scan.take(kind, find(scan.lined))
+    return scan, values
+
+
+def block_spans(text: str) -> list[Span]:
+    """The block spans among `protected_spans`, for a third of the price."""
+    return sorted(_block_scan(text)[0].spans)
+
+
 def protected_spans(text: str) -> list[Span]:
     """All that a lossy stage must leave byte for byte, in order, never overlapping; linear in the text's length.
 
@@ -85,13 +111,7 @@ def protected_spans(text: str) -> list[Span]:
     ``inline-json``, ``inline-sql``, ``url``, ``secret``, ``shell``, ``pull``, ``date``, ``time``, ``number``, ``version``,
     ``email``, ``branch``, ``path``, ``flag``, ``row`` (ticket and spec ids), ``identifier``, ``token``.
     """
-    scan = _Scan(text)
-    for kind, find in _BLOCKS_BEFORE_JSON:
-        scan.take(kind, find(scan.lined))
-    values = list(blocks.json_values(scan.lined))
-    scan.take("json", blocks.whole_lines(scan.lined, values))
-    for kind, find in _BLOCKS:
-        scan.take(kind, find(scan.lined))
+    scan, values = _block_scan(text)
     scan.take("inline-code", inline.inline_code(scan.rest))
     scan.take("inline-json", scan.untouched(values))
     for kind, find in _INLINE:
@@ -99,3 +119,40 @@ def protected_spans(text: str) -> list[Span]:
     spans = scan.spans + list(inline.tokens(scan.rest))
     spans.sort()
     return spans
+
+
+def inline_joints(line: str) -> list[Span]:
+    """The inline spans of one line of prose that a cut between sentences could hurt: those that hold blanks."""
+    low = line.lower()
+    if (
+        any(hint in line for hint in _HINTS)
+        or any(hint in low for hint in _SECRET_HINTS)
+        or _DAY_STOP.search(line)
+        or _PROMPT.match(line)
+        or (_QUOTED.search(line) and inline.SHELL.search(line))
+    ):
+        return [span for span in protected_spans(line) if " " in line[span.start : span.end]]
+    return []
+
+
+# What a span that holds the end of a sentence has: a mark of code or JSON, a word of SQL or one before a secret, the stop of a
+# day or of a short month; or it is a command behind a prompt or with a quoted argument. Words are found faster than patterns.
+_HINTS: Final = ("`", '{"', '["', "{ ", "[ ", "SELECT", "INSERT", "DELETE", "UPDATE", "CREATE", "ALTER", "DROP")
+_SECRET_HINTS: Final = ("bearer", "passw", "passp", "token", "secret", "key:", "key=", "key is", 'key"', "key ", "authorization")
+_DAY_STOP.search(line)
+        or _PROMPT.match(line)
+        or (_QUOTED.search(line) and inline.SHELL.search(line))
+    ):
+        return [span for span in protected_spans(line) if " " in line[span.start : span.end]]
+    return []
+
+
+# What a span that holds the end of a sentence has: a mark of code or JSON, a word of SQL or one before a secret, the stop of a
+# day or of a short month; or it is a command behind a prompt or with a quoted argument. Plain words are found faster than patterns.
+_HINTS: Final = (
+    *("`", "{", "[", "select ", "insert ", "delete ", "update ", "create ", "alter ", "drop "),
+    *("bearer", "passw", "passp", "token", "secret", "key", "authorization"),
+)
+_DAY_STOP: Final = re.compile(r"\. ?(?:\d|(?<=\d\. )[^\W\d_])")
+_PROMPT: Final = re.compile(r"\s*(?:[$%>]|PS )")
+_QUOTED: Final = re.compile(r" [\"'][^\n]*[\"']")
