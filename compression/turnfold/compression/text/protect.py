@@ -139,20 +139,6 @@ def inline_joints(line: str) -> list[Span]:
 # day or of a short month; or it is a command behind a prompt or with a quoted argument. Words are found faster than patterns.
 _HINTS: Final = ("`", '{"', '["', "{ ", "[ ", "SELECT", "INSERT", "DELETE", "UPDATE", "CREATE", "ALTER", "DROP")
 _SECRET_HINTS: Final = ("bearer", "passw", "passp", "token", "secret", "key:", "key=", "key is", 'key"', "key ", "authorization")
-_DAY_STOP.search(line)
-        or _PROMPT.match(line)
-        or (_QUOTED.search(line) and inline.SHELL.search(line))
-    ):
-        return [span for span in protected_spans(line) if " " in line[span.start : span.end]]
-    return []
-
-
-# What a span that holds the end of a sentence has: a mark of code or JSON, a word of SQL or one before a secret, the stop of a
-# day or of a short month; or it is a command behind a prompt or with a quoted argument. Plain words are found faster than patterns.
-_HINTS: Final = (
-    *("`", "{", "[", "select ", "insert ", "delete ", "update ", "create ", "alter ", "drop "),
-    *("bearer", "passw", "passp", "token", "secret", "key", "authorization"),
-)
 _DAY_STOP: Final = re.compile(r"\. ?(?:\d|(?<=\d\. )[^\W\d_])")
 _PROMPT: Final = re.compile(r"\s*(?:[$%>]|PS )")
 _QUOTED: Final = re.compile(r" [\"'][^\n]*[\"']")
