@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp
 
-from tests.proxy.harness import ProxyServer, Receipts, StartProxy, Running, UpstreamServer, halve, running, settings_for
+from tests.proxy.harness import ProxyServer, Receipts, Running, StartProxy, UpstreamServer, halve, running, settings_for
 from turnfold.config.settings import Settings
 from turnfold.proxy.app import create_app
 from turnfold.proxy.server import configuration

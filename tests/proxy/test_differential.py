@@ -23,7 +23,9 @@ DEEP = b"[" * 5000 + b"]" * 5000
 BODIES = {
     "plain": b'{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}',
     "duplicate keys": b'{"model":"a","model":"b","messages":[],"messages":[{"role":"user","content":"x"}]}',
-    "numbers": b'{"model":"m","temperature":1e400,"seed":' + b"9" * 5000 + b',"top_p":0.10000000000000000000000001,"messages":[]}',
+    "numbers": b'{"model":"m","temperature":1e400,"seed":'
+    + b"9" * 5000
+    + b',"top_p":0.10000000000000000000000001,"messages":[]}',
     "lone surrogate": b'{"model":"m","messages":[{"role":"user","content":"\\ud83d"}]}',
     "deep nesting": b'{"model":"m","messages":[],"x":' + DEEP + b"}",
     "not utf-8": b'{"model":"m","messages":[{"role":"user","content":"\xff\xfe"}]}',
@@ -98,7 +100,9 @@ def test_streams_byte_by_byte(upstream: UpstreamServer, proxy: ProxyServer) -> N
 def test_coded_responses(upstream: UpstreamServer, proxy: ProxyServer, coding: str) -> None:
     coded = {"gzip": gzip.compress(ANSWER), "deflate": zlib.compress(ANSWER)}.get(coding, b"\x00whatever\xff")
     upstream.handler = reply(coded, headers=((b"content-type", b"application/json"), (b"content-encoding", coding.encode())))
-    assert_same(upstream, proxy, "POST", "/v1/chat/completions", BODIES["plain"], [JSON, ("accept-encoding", f"{coding}, x;q=0.1")])
+    assert_same(
+        upstream, proxy, "POST", "/v1/chat/completions", BODIES["plain"], [JSON, ("accept-encoding", f"{coding}, x;q=0.1")]
+    )
     if coding in {"gzip", "deflate"}:
         assert proxy.recorder.one().usage.prompt_tokens == 1
 
