@@ -56,4 +56,4 @@ def test_other_dots_pass(path: str) -> None:
 @pytest.mark.parametrize("url", ["api.openai.com/v1", "ftp://h/v1", "", "https://", "https://user:pass@h/v1"])
 def test_a_url_that_is_none_stops_the_start(url: str) -> None:
     with pytest.raises(InvalidInput, match=r"upstream\.url"):
-        Upstream(UpstreamSettings(url=url))
+        Upstream(UpstreamSettings.model_construct(url=url))

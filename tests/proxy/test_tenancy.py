@@ -116,3 +116,29 @@ def test_on_loopback_without_tokens_the_operators_key_serves(upstream: UpstreamS
     call(proxy.origin, "GET", "/v1/models", None, [("api-key", "unused")])
     assert [seen.header("authorization") for seen in upstream.seen] == ["Bearer sk-op", None]
     assert upstream.seen[1].header("api-key") == "sk-op"
+
+
+@pytest.mark.parametrize(
+    ("headers", "let_in"),
+    [
+        ([(b"host", b"localhost:8420")], True),
+        ([(b"host", b"127.0.0.1:8420"), (b"origin", b"http://localhost:3000")], True),
+        ([(b"host", b"[::1]:8420")], True),
+        ([], True),
+        ([(b"host", b"127.0.0.1:8420"), (b"origin", b"https://evil.example")], False),
+        ([(b"host", b"127.0.0.1:8420"), (b"origin", b"null")], False),
+        ([(b"host", b"evil.example:8420")], False),
+        ([(b"host", b"localhost.evil.example")], False),
+        ([(b"host", b"[::1")], False),
+    ],
+)
+def test_web_pages_cannot_spend_the_operators_key(headers: list[tuple[bytes, bytes]], let_in: bool) -> None:
+    unlocked = Gate(SecretStr("sk-op"), AuthSettings())
+    if let_in:
+        assert unlocked.admit(headers).headers[-1] == (b"authorization", b"Bearer sk-op")
+    else:
+        with pytest.raises(Refused) as refused:
+            unlocked.admit(headers)
+        assert refused.value.status == 403
+    assert OPEN.admit(headers).headers == headers
+    assert _locked().admit([*headers, (b"authorization", b"Bearer t1")]).tenant

@@ -154,6 +154,8 @@ class Service:
         try:
             progress.outgoing = await self._prepare(request)
             answer = await self._forward(request, progress)
+            if request.mode != "observe":  # streams last minutes: let go of what they need no more
+                request, progress.outgoing = replace(request, body=b""), replace(progress.outgoing, body=b"")
             try:
                 await self._relay(request, answer, progress, send)
             finally:
