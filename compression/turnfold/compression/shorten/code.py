@@ -20,7 +20,7 @@ _BINDS: Final = re.compile(r"\s*(?:const|let|var|val|final|static|export)\b|[A-Z
 _LEAVES: Final = re.compile(r"\s*(?:return|raise|throw|yield|panic!?)\b")
 _REMARK: Final = re.compile(r"\s*(?:#(?!include|define|\[)|//|/\*|\*|\"\"\"|'''|<!--|--\s)")
 _BRINGS: Final = re.compile(r"\s*(?:from\s\S+\s)?(?:import|require|use|using|#include|include)\b")
-_BRACKETS: Final = re.compile(r"[\s(){}\[\];,:]*(?:else|try|finally|do|end|pass)?[\s(){}\[\];,:]*$")
+_BRACKETS: Final = re.compile(r"[\s(){}\[\];,:]*(?:else|try|finally|do|end|pass)?[\s(){}\[\];,:]*$|\s*</\w+>$")
 
 #: First that matches decides.
 _WORTH: Final = ((_BRACKETS, -1.0), (_DEFINES, 3.0), (_REMARK, -0.4), (_BRINGS, 0.3), (_LEAVES, 0.8), (_BINDS, 0.8))
@@ -32,5 +32,5 @@ def rows(text: str) -> list[Row]:
     for line in text.rstrip("\n").split("\n"):
         number = _NUMBER.match(line)
         body = line[number.end() :] if number else line
-        out.append(Row(line, weight=next((w for p, w in _WORTH if p.match(body)), 0.2), numbered=number is not None))
+        out.append(Row(line, weight=next((w for p, w in _WORTH if p.match(body)), 0.2), unmarked=number is not None))
     return out

@@ -34,7 +34,7 @@ def _row(line: str, named: bool) -> Row:
         return Row(line, weight=-1.0)
     for opening, weight, evidence in _OPENINGS:
         if line.startswith(opening):
-            return Row(line, weight=weight, evidence=evidence, numbered=opening == "@@ ")
+            return Row(line, weight=weight, evidence=evidence, unmarked=opening == "@@ ")
     return Row(line, weight=0.8)
 
 

@@ -17,10 +17,11 @@ import orjson
 from pydantic_core import from_json
 
 from turnfold.compression.shorten.evidence import grade
-from turnfold.compression.shorten.lines import CEILING, Count, Row, ranked
+from turnfold.compression.shorten.lines import Count, Row, ranked, within
 
 _LONGEST: Final = 160  # characters of a string that are shown
 _RECORDS: Final = 6  # so many objects of one shape and they are a table
+_SMALL: Final = 8  # entries of an object that is kept in one piece
 _DEEPEST: Final = 40
 _VITAL_KEYS: Final = frozenset({"error", "errors", "status", "message", "code", "state", "exit_code", "exitcode", "returncode", "reason", "exception"})
 
@@ -63,7 +64,7 @@ def _scalar(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-def _worth(key: str, value: Any) -> float:
+def _worth(value: Any) -> float:
     if value in (None, "", False, 0) or value == [] or value == {}:
         return -0.6
     if isinstance(value, str):
@@ -84,6 +85,9 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[_Leaf]:
     if len(path) > _DEEPEST:
         return
     if isinstance(value, dict) and value:
+        if path and isinstance(path[-1], int) and _is_small(value):
+            yield _small(value, path)
+            return
         for key, inner in value.items():
             yield from _leaves(inner, (*path, key))
     elif isinstance(value, list) and value:
@@ -97,13 +101,26 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[_Leaf]:
         yield _leaf(value, path)
 
 
+def _is_small(value: Mapping[str, Any]) -> bool:
+    return len(value) <= _SMALL and all(not isinstance(inner, (dict, list)) and len(str(inner)) <= 60 for inner in value.values())
+
+
+def _small(value: Mapping[str, Any], path: Path) -> _Leaf:
+    """A short flat object in an array is had whole or not at all, without what is empty in it."""
+    filled = {key: inner for key, inner in value.items() if inner not in (None, "")}
+    shown = loose(filled)
+    like = "/".join("*" if isinstance(part, int) else part for part in path)
+    row = Row(" ".join(str(inner) for inner in filled.values()), weight=0.4, like=like, over=3.0 * len(filled), unmarked=True)
+    return _Leaf(path, shown, row)
+
+
 def _leaf(value: Any, path: Path) -> _Leaf:
     key = next((part for part in reversed(path) if isinstance(part, str)), "")
     shown = _scalar(value)
     vital = key.lower() in _VITAL_KEYS and value not in (None, "", [], {})
     evidence = 2 if vital else (1 if isinstance(value, str) and len(value) < 400 and grade(value) == 3 else 0)
     like = "/".join("*" if isinstance(part, int) else part for part in path) if any(isinstance(p, int) for p in path) else ""
-    return _Leaf(path, shown, Row(f"{key}: {shown}, ", weight=_worth(key, value), evidence=evidence, like=like))
+    return _Leaf(path, shown, Row(shown, weight=_worth(value), evidence=evidence, like=like, over=2.0 + len(key) / 6, unmarked=True))
 
 
 def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: Path) -> Iterator[_Leaf]:
@@ -114,7 +131,7 @@ def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: 
         rare = sum(1.5 for key in few if counts[key][_plain(record.get(key))] <= 0.05 * len(values))
         shown = "|".join("" if record.get(key) is None else _cell(record[key]) for key in columns)
         edge = 1.5 if i in (0, len(values) - 1) else 0.0
-        yield _Leaf((*path, i), shown, Row(shown, weight=0.3 + rare + edge, evidence=1 if grade(shown) == 3 else 0))
+        yield _Leaf((*path, i), shown, Row(shown, weight=0.3 + rare + edge, evidence=1 if grade(shown) == 3 else 0, unmarked=True))
 
 
 def _plain(value: Any) -> Any:
@@ -147,8 +164,7 @@ def _write(value: Any, chosen: Mapping[Path, str], inside: frozenset[Path], path
     if not isinstance(value, dict):
         return _scalar(value)
     kept = [f"{key}: {_write(inner, chosen, inside, (*path, key))}" for key, inner in value.items() if (*path, key) in inside]
-    gone = len(value) - len(kept)
-    return "{" + ", ".join([*kept, *([f"…{gone} more"] if gone else [])]) + "}"
+    return "{" + ", ".join([*kept, *(["…"] if len(value) > len(kept) else [])]) + "}"
 
 
 def _write_list(value: Sequence[Any], chosen: Mapping[Path, str], inside: frozenset[Path], path: Path) -> str:
@@ -180,16 +196,5 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count) -> str:
     if not isinstance(value, (dict, list)) or not rows:
         return _scalar(value)
     order = ranked(rows, keep, words, count)
-    evidence = sum(1 for i in order if rows[i].evidence)
-
-    def fitting(upto: int, limit: float) -> int:
-        low, high = 0, upto
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if count(_pruned(value, leaves, order[:middle])) <= limit else (low, middle - 1)
-        return low
-
-    taken = fitting(len(order), keep)
-    if taken < evidence:
-        taken = fitting(evidence, keep * CEILING)
-    return _pruned(value, leaves, order[:taken])
+    taken = within(rows, order, lambda some: count(_pruned(value, leaves, some)), keep)
+    return _pruned(value, leaves, taken)

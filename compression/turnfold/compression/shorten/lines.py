@@ -30,6 +30,7 @@ _GAP: Final = "…"
 _WORD: Final = re.compile(r"\w{3,}")
 _COMPOUND: Final = re.compile(r"[a-z0-9][A-Z]|[A-Za-z]\d|\d[A-Za-z]|\w_\w|^__")
 _PATH: Final = re.compile(r"[\w.~-]*(?:/[\w.@-]+)+")
+_TRIES: Final = 8  # rows behind the first that does not fit that are tried one by one
 _MOST_NAMES: Final = 60  # a line's names beyond these are not weighed: it is data, not a statement
 
 
@@ -43,7 +44,8 @@ class Row:
         evidence: 0, or how sorely it must be kept (1 to 3); evidence may go over the limit, up to the ceiling.
         like: rows with the same non-empty key say the same; each further one is worth half of the last.
         lines: lines of the original that it stands for.
-        numbered: the text carries its own line number, so a gap before it shows without a mark.
+        unmarked: a gap before it needs no mark: it carries its own number, or lines like it need not be adjacent.
+        over: tokens that are written with it beyond its text.
         under: index distance back to the heading that it needs (a file's name over its hits); 0 for none.
     """
 
@@ -52,7 +54,8 @@ class Row:
     evidence: int = 0
     like: str = ""
     lines: int = 1
-    numbered: bool = False
+    unmarked: bool = False
+    over: float = 0.0
     under: int = 0
 
 
@@ -74,7 +77,7 @@ def name_worth(name: str, words: frozenset[str]) -> float:
         worth = 0.5
     else:
         worth = 0.2 if name.islower() else 0.6
-    return worth + (1.0 if name.lower() in words else 0.0)
+    return worth * 2 + 0.2 if name.lower() in words else worth
 
 
 class _Worth:
@@ -108,7 +111,7 @@ class _Worth:
 
 def _rate(rows: Sequence[Row], count: Count) -> float:
     """Tokens per character, measured on three samples of the text."""
-    text = "\n".join(row.text for row in rows)
+    text = "\n".join(row.text.strip() for row in rows)
     third = max(0, len(text) // 3)
     sample = text if len(text) < 6000 else text[:2000] + text[third : third + 2000] + text[2 * third : 2 * third + 2000]
     return max(count(sample), 1) / max(len(sample), 1)
@@ -117,7 +120,7 @@ def _rate(rows: Sequence[Row], count: Count) -> float:
 def ranked(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count) -> list[int]:
     """Indices in the order in which they are to be taken, evidence first; more of them than fit `keep` tokens."""
     rate = _rate(rows, count)
-    cost = [len(row.text) * rate + 1.5 for row in rows]
+    cost = [len(row.text.strip()) * rate + row.over + (1.5 if row.unmarked else 2.5) for row in rows]
     room = keep * CEILING * 1.5 + 50
     worth = _Worth(rows, words)
     heap = [(-bool(row.evidence), -worth.of(i) / cost[i], i) for i, row in enumerate(rows) if row.text.strip()]
@@ -146,7 +149,7 @@ def written(rows: Sequence[Row], chosen: Sequence[int]) -> str:
     last = -1
     for index in sorted(kept):
         gap = any(rows[i].text.strip() for i in range(last + 1, index))
-        if gap and not rows[index].numbered and not rows[index].under:
+        if gap and out and not rows[index].unmarked and not rows[index].under:
             out.append(_GAP)
         out.append(rows[index].text)
         last = index
@@ -156,16 +159,26 @@ def written(rows: Sequence[Row], chosen: Sequence[int]) -> str:
     return "\n".join(out)
 
 
-def _largest(rows: Sequence[Row], order: Sequence[int], limit: int, count: Count) -> int:
-    """How many of the first of `order` can be written within `limit` tokens."""
+def fitting(order: Sequence[int], tokens: Callable[[Sequence[int]], int], limit: float) -> list[int]:
+    """As many of the first of `order` as take up to `limit` tokens, then any of the next few that still fit beside them."""
     low, high = 0, len(order)
     while low < high:
         middle = (low + high + 1) // 2
-        if count(written(rows, order[:middle])) <= limit:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+        low, high = (middle, high) if tokens(order[:middle]) <= limit else (low, middle - 1)
+    taken = list(order[:low])
+    for index in order[low + 1 : low + 1 + _TRIES]:
+        if tokens([*taken, index]) <= limit:
+            taken.append(index)
+    return taken
+
+
+def within(rows: Sequence[Row], order: Sequence[int], tokens: Callable[[Sequence[int]], int], keep: int) -> list[int]:
+    """What of `order` is taken: `keep` tokens of it, or, where the evidence alone is more, evidence up to the ceiling."""
+    taken = fitting(order, tokens, keep)
+    evidence = [i for i in order if rows[i].evidence]
+    if sum(1 for i in taken if rows[i].evidence) < len(evidence):
+        return fitting(evidence, tokens, int(keep * CEILING))
+    return taken
 
 
 def choose(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count) -> str:
@@ -177,8 +190,4 @@ def choose(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count) 
     if len(whole) <= 12 * keep and count(whole) <= keep:
         return whole
     order = ranked(rows, keep, words, count)
-    evidence = sum(1 for i in order if rows[i].evidence)
-    taken = _largest(rows, order, keep, count)
-    if taken < evidence:
-        taken = _largest(rows, order[:evidence], int(keep * CEILING), count)
-    return written(rows, order[:taken])
+    return written(rows, within(rows, order, lambda some: count(written(rows, some)), keep))

@@ -39,12 +39,12 @@ def _grouped(folder: str, lines: Sequence[str], words: frozenset[str]) -> list[R
     for line in lines:
         name = line[len(folder) :]
         if line.lower() in words or name.lower() in words or name.partition(".")[0].lower() in words:
-            out.append(Row(line, weight=2.0))
+            out.append(Row(line, weight=2.0, unmarked=True))
         else:
             rest.append(name)
     for at in range(0, len(rest), _TOGETHER):
         some = rest[at : at + _TOGETHER]
-        out.append(Row(folder + (some[0] if len(some) == 1 else " " + " ".join(some)), weight=0.5, lines=len(some)))
+        out.append(Row(folder + (some[0] if len(some) == 1 else " " + " ".join(some)), weight=0.5, lines=len(some), unmarked=True))
     return out
 
 
@@ -57,5 +57,5 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
         if folder and len(some) > 2:
             out.extend(_grouped(folder, some, words))
         else:
-            out.extend(Row(line, weight=0.5) for line in some)
+            out.extend(Row(line, weight=0.5, unmarked=True) for line in some)
     return out

@@ -38,5 +38,5 @@ def rows(text: str) -> list[Row]:
         seen.add(key)
         shown = f"{line} [{many[key]} like this]" if first and many[key] > 2 and line.strip() else line
         edge = 2.0 if i in (0, len(lines) - 1) else 0.0
-        out.append(Row(shown, weight=edge + (1.0 if first else 0.2), evidence=_grade(line) if line.strip() else 0, like=key))
+        out.append(Row(shown, weight=edge + (1.0 if first else 0.2), evidence=_grade(line) if line.strip() else 0, like=key, unmarked=True))
     return out

@@ -32,10 +32,10 @@ def rows(text: str) -> list[Row]:
         hits = [rest for _, rest in run]
         if len(hits) == 1 or not path:
             numbered = bool(path) or hits[0][:1].isdigit()
-            out.extend(Row(f"{path}:{hit}" if path else hit, weight=0.8, numbered=numbered) for hit in hits)
+            out.extend(Row(f"{path}:{hit}" if path else hit, weight=0.8, unmarked=numbered) for hit in hits)
             continue
-        out.append(Row(f"{path} ({len(hits)})", weight=1.0, lines=0, numbered=True))
+        out.append(Row(f"{path} ({len(hits)})", weight=1.0, lines=0, unmarked=True))
         out.extend(
-            Row(f" {hit}", weight=1.0 if i == 1 else 0.3, numbered=True, under=i) for i, hit in enumerate(hits, 1)
+            Row(f" {hit}", weight=1.0 if i == 1 else 0.3, unmarked=True, under=i) for i, hit in enumerate(hits, 1)
         )
     return out

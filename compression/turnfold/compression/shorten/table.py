@@ -60,7 +60,7 @@ def rows(text: str) -> list[Row]:
     for i, (record, more) in enumerate(zip(records, extra, strict=True)):
         line = ",".join(_cut(cell) for cell in record)
         edge = 2.0 if i in (1, len(records) - 1) else 0.0
-        out.append(Row(line, weight=0.3 + edge + more, evidence=2 if i == 0 else (1 if grade(line) == 3 else 0)))
+        out.append(Row(line, weight=0.3 + edge + more, evidence=2 if i == 0 else (1 if grade(line) == 3 else 0), unmarked=True))
     return out
 
 
@@ -72,5 +72,5 @@ def markdown_rows(text: str) -> list[Row]:
     for i, line in enumerate(lines):
         rule = not line.strip(" |+-=:\t")
         cells = "|".join(" ".join(cell.split()) for cell in line.strip().split("|")) if not rule else line.strip()[:12]
-        out.append(Row(cells, weight=-1 if rule else 0.5, evidence=2 if i == header else (1 if grade(line) == 3 else 0)))
+        out.append(Row(cells, weight=-1 if rule else 0.5, evidence=2 if i == header else (1 if grade(line) == 3 else 0), unmarked=True))
     return out
