@@ -16,8 +16,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from itertools import chain
+from typing import Final, NamedTuple
 
 Count = Callable[[str], int]
 
@@ -30,13 +30,14 @@ _GAP: Final = "…"
 _WORD: Final = re.compile(r"\w{3,}")
 _COMPOUND: Final = re.compile(r"[a-z0-9][A-Z]|[A-Za-z]\d|\d[A-Za-z]|\w_\w|^__")
 _PATH: Final = re.compile(r"[\w.~-]*(?:/[\w.@-]+)+")
+_LOOKS: Final = 6  # times that the worth of a row is looked at, on average, at most
+_LARGE: Final = 2000  # tokens above which a limit need not be met to the last token
 _TRIES: Final = 8  # rows behind the first that does not fit that are tried one by one
 _MOST_NAMES: Final = 60  # a line's names beyond these are not weighed: it is data, not a statement
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A line as it may be written out.
+class Row(NamedTuple):
+    """A line as it may be written out (a tuple, because a megabyte makes twenty thousand of them).
 
     Attributes:
         text: what is written, one line or a few that belong together.
@@ -84,29 +85,28 @@ class _Worth:
     """Worth of rows against what has been chosen so far."""
 
     def __init__(self, rows: Sequence[Row], words: frozenset[str]) -> None:
-        self._names = [names(row.text) for row in rows]
-        frequency = Counter(name for found in self._names for name in set(found))
+        self._rows = rows
+        self._names = [set(names(row.text)) for row in rows]
+        frequency = Counter(chain.from_iterable(self._names))
         common = max(4.0, len(rows) / 8)
         self._value = {
             name: name_worth(name, words if seen <= common else frozenset()) * (1 + 0.25 * math.log2(seen))
             for name, seen in frequency.items()
         }
-        self._rows = rows
-        self._shown: set[str] = set()
         self._alike: Counter[str] = Counter()
 
     def of(self, index: int) -> float:
-        row, shown, value = self._rows[index], self._shown, self._value
-        fresh = sum(value[name] for name in set(self._names[index]) if name not in shown)
-        worth = row.weight + fresh
-        if row.evidence:
-            worth += 4.0 * row.evidence
+        """The row's worth now: what it repeats counts for nothing, and each row like one chosen before for half."""
+        row = self._rows[index]
+        value = self._value
+        worth = row.weight + sum([value[name] for name in self._names[index]]) + 4.0 * row.evidence
         return worth / 2 ** min(self._alike[row.like], 20) if row.like else worth
 
     def take(self, index: int) -> None:
-        self._shown.update(self._names[index])
-        if self._rows[index].like:
-            self._alike[self._rows[index].like] += 1
+        """The row is chosen: its names are known from now on."""
+        for name in self._names[index]:
+            self._value[name] = 0.0
+        self._alike[self._rows[index].like] += 1
 
 
 def _rate(rows: Sequence[Row], count: Count) -> float:
@@ -118,23 +118,36 @@ def _rate(rows: Sequence[Row], count: Count) -> float:
 
 
 def ranked(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count) -> list[int]:
-    """Indices in the order in which they are to be taken, evidence first; more of them than fit `keep` tokens."""
+    """Indices in the order in which they are to be taken, evidence first; more of them than fit `keep` tokens.
+
+    Of rows that are alike only the best that is left stands in the heap, and worth is looked at anew a few times per row at
+    most, so the time is linear in the text whatever the text.
+    """
     rate = _rate(rows, count)
     cost = [len(row.text.strip()) * rate + row.over + (1.5 if row.unmarked else 2.5) for row in rows]
-    room = keep * CEILING * 1.5 + 50
     worth = _Worth(rows, words)
-    heap = [(-bool(row.evidence), -worth.of(i) / cost[i], i) for i, row in enumerate(rows) if row.text.strip()]
+    queues: dict[str, list[tuple[bool, float, int]]] = {}
+    for i, row in enumerate(rows):
+        if row.text.strip():
+            queues.setdefault(row.like or f"\n{i}", []).append((not row.evidence, -worth.of(i) / cost[i], i))
+    for queue in queues.values():
+        queue.sort(reverse=True)
+    heap = [queue.pop() for queue in queues.values()]
     heapq.heapify(heap)
+    room, looks = keep * CEILING * 1.3 + 50, _LOOKS * len(rows)
     order: list[int] = []
     while heap and room > 0:
         tier, _, index = heapq.heappop(heap)
         now = -worth.of(index) / cost[index]
-        if heap and (tier, now) > heap[0][:2]:
+        looks -= 1
+        if looks > 0 and heap and (tier, now) > heap[0][:2]:
             heapq.heappush(heap, (tier, now, index))
             continue
         worth.take(index)
         order.append(index)
         room -= cost[index]
+        if rows[index].like and (queue := queues[rows[index].like]):
+            heapq.heappush(heap, queue.pop())
     return order
 
 
@@ -160,13 +173,23 @@ def written(rows: Sequence[Row], chosen: Sequence[int]) -> str:
 
 
 def fitting(order: Sequence[int], tokens: Callable[[Sequence[int]], int], limit: float) -> list[int]:
-    """As many of the first of `order` as take up to `limit` tokens, then any of the next few that still fit beside them."""
-    low, high = 0, len(order)
+    """As many of the first of `order` as take up to `limit` tokens, then any of the next few that still fit beside them.
+
+    The search aims by proportion and is content with 98% of a large limit, because every look costs a count.
+    """
+    low, high, aim = 0, len(order), len(order)
     while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if tokens(order[:middle]) <= limit else (low, middle - 1)
+        spent = tokens(order[:aim])
+        if spent <= limit:
+            low = aim
+            if limit > _LARGE and spent >= 0.98 * limit:
+                break
+        else:
+            high = aim - 1
+        guess = int(aim * limit / max(spent, 1))
+        aim = min(max(guess, low + 1 + (high - low) // 8), high - (high - low) // 8)
     taken = list(order[:low])
-    for index in order[low + 1 : low + 1 + _TRIES]:
+    for index in order[low + 1 : low + 1 + _TRIES] if limit <= _LARGE else ():
         if tokens([*taken, index]) <= limit:
             taken.append(index)
     return taken
