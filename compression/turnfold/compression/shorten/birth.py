@@ -118,13 +118,22 @@ def _cells(record: Mapping[str, Any], columns: Sequence[Column]) -> Iterator[str
 def _cell(value: Any) -> str:
     if not isinstance(value, str) or isinstance(value, Number):
         return _dump(value).replace("|", "\\u007c")
-    if not value or value in ("null", "true", "false") or _NUMBER.fullmatch(value) or _NOT_BARE.search(value) or not _encodable(value):
+    if (
+        not value
+        or value in ("null", "true", "false")
+        or _NUMBER.fullmatch(value)
+        or _NOT_BARE.search(value)
+        or not _encodable(value)
+    ):
         return _dump_string(value).replace("|", "\\u007c")
     return value
 
 
 def _named(columns: Sequence[Column]) -> str:
-    return "|".join((name if _BARE_NAME.fullmatch(name) else _dump_string(name)) + (f"{{{_named(inner)}}}" if inner else "") for name, inner in columns)
+    return "|".join(
+        (name if _BARE_NAME.fullmatch(name) else _dump_string(name)) + (f"{{{_named(inner)}}}" if inner else "")
+        for name, inner in columns
+    )
 
 
 def _is_table(value: Any, fewest: int) -> bool:
@@ -160,12 +169,12 @@ def shape_json(text: str) -> str | None:
     tables: list[list[dict[str, Any]]] = []
     try:
         skeleton = _lifted(_read(text), fewest, tables)
+        if not tables:
+            return None
+        lines = [_table(i, records) for i, records in enumerate(tables, 1)]
+        return "\n".join(lines if skeleton == "@1" else [_dump(skeleton), *lines])
     except (Unshapeable, RecursionError):
         return None
-    if not tables:
-        return None
-    lines = [_table(i, records) for i, records in enumerate(tables, 1)]
-    return "\n".join(lines if skeleton == "@1" else [_dump(skeleton), *lines])
 
 
 def _parse_names(text: str, at: int) -> tuple[tuple[Column, ...], int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from turnfold.compression.shorten.lines import Row
+from turnfold.compression.shorten.lines import Row, short_lines
 
 _NUMBER: Final = re.compile(r"\s*\d+(?:\t|→|\s*[|:] ?)")
 _DEFINES: Final = re.compile(
@@ -29,7 +29,7 @@ _WORTH: Final = ((_BRACKETS, -1.0), (_DEFINES, 3.0), (_REMARK, -0.4), (_BRINGS, 
 def rows(text: str) -> list[Row]:
     """Every line with its worth; lines that carry their number need no mark for a gap."""
     out: list[Row] = []
-    for line in text.rstrip("\n").split("\n"):
+    for line in short_lines(text):
         number = _NUMBER.match(line)
         body = line[number.end() :] if number else line
         out.append(Row(line, weight=next((w for p, w in _WORTH if p.match(body)), 0.2), unmarked=number is not None))

@@ -23,7 +23,9 @@ _LONGEST: Final = 160  # characters of a string that are shown
 _RECORDS: Final = 6  # so many objects of one shape and they are a table
 _SMALL: Final = 8  # entries of an object that is kept in one piece
 _DEEPEST: Final = 40
-_VITAL_KEYS: Final = frozenset({"error", "errors", "status", "message", "code", "state", "exit_code", "exitcode", "returncode", "reason", "exception"})
+_VITAL_KEYS: Final = frozenset(
+    {"error", "errors", "status", "message", "code", "state", "exit_code", "exitcode", "returncode", "reason", "exception"}
+)
 
 Path = tuple[Any, ...]
 
@@ -120,7 +122,9 @@ def _leaf(value: Any, path: Path) -> _Leaf:
     vital = key.lower() in _VITAL_KEYS and value not in (None, "", [], {})
     evidence = 2 if vital else (1 if isinstance(value, str) and len(value) < 400 and grade(value) == 3 else 0)
     like = "/".join("*" if isinstance(part, int) else part for part in path) if any(isinstance(p, int) for p in path) else ""
-    return _Leaf(path, shown, Row(shown, weight=_worth(value), evidence=evidence, like=like, over=2.0 + len(key) / 6, unmarked=True))
+    return _Leaf(
+        path, shown, Row(shown, weight=_worth(value), evidence=evidence, like=like, over=2.0 + len(key) / 6, unmarked=True)
+    )
 
 
 def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: Path) -> Iterator[_Leaf]:
@@ -131,7 +135,9 @@ def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: 
         rare = sum(1.5 for key in few if counts[key][_plain(record.get(key))] <= 0.05 * len(values))
         shown = "|".join("" if record.get(key) is None else _cell(record[key]) for key in columns)
         edge = 1.5 if i in (0, len(values) - 1) else 0.0
-        yield _Leaf((*path, i), shown, Row(shown, weight=0.3 + rare + edge, evidence=1 if grade(shown) == 3 else 0, unmarked=True))
+        yield _Leaf(
+            (*path, i), shown, Row(shown, weight=0.3 + rare + edge, evidence=1 if grade(shown) == 3 else 0, unmarked=True)
+        )
 
 
 def _plain(value: Any) -> Any:
@@ -145,12 +151,14 @@ def _cell(value: Any) -> str:
     return _scalar(value)
 
 
-def loose(value: Any) -> str:
-    """A whole value in the loose notation: no quotes where none are needed."""
+def loose(value: Any, depth: int = 8) -> str:
+    """A whole value in the loose notation: no quotes where none are needed, no more than `depth` levels of it."""
+    if not depth:
+        return "…"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {loose(inner)}" for key, inner in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {loose(inner, depth - 1)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(loose(inner) for inner in value) + "]"
+        return "[" + ", ".join(loose(inner, depth - 1) for inner in value) + "]"
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 

@@ -26,12 +26,16 @@ CEILING: Final = 1.6
 #: Texts of so few tokens are left alone: any note about what was left out would cost about as much as is saved.
 FLOOR: Final = 64
 
+#: A longer line is no line but data: it is cut into pieces that are chosen one by one.
+LONGEST: Final = 600
+
 _GAP: Final = "…"
 _WORD: Final = re.compile(r"\w{3,}")
 _COMPOUND: Final = re.compile(r"[a-z0-9][A-Z]|[A-Za-z]\d|\d[A-Za-z]|\w_\w|^__")
-_PATH: Final = re.compile(r"[\w.~-]*(?:/[\w.@-]+)+")
+_PATH: Final = re.compile(r"[\w.@~/-]+")
 _LOOKS: Final = 6  # times that the worth of a row is looked at, on average, at most
 _LARGE: Final = 2000  # tokens above which a limit need not be met to the last token
+_PIECE: Final = 16_000  # characters counted at a time
 _TRIES: Final = 8  # rows behind the first that does not fit that are tried one by one
 _MOST_NAMES: Final = 60  # a line's names beyond these are not weighed: it is data, not a statement
 
@@ -64,7 +68,7 @@ def names(text: str) -> list[str]:
     """Words and paths of a line that a later call may have to repeat, in order, with repetitions."""
     found: list[str] = _WORD.findall(text)
     if "/" in text:
-        found += _PATH.findall(text)
+        found += [path for path in _PATH.findall(text) if "/" in path.strip("/")]
     return found[:_MOST_NAMES]
 
 
@@ -175,14 +179,15 @@ def written(rows: Sequence[Row], chosen: Sequence[int]) -> str:
 def fitting(order: Sequence[int], tokens: Callable[[Sequence[int]], int], limit: float) -> list[int]:
     """As many of the first of `order` as take up to `limit` tokens, then any of the next few that still fit beside them.
 
-    The search aims by proportion and is content with 98% of a large limit, because every look costs a count.
+    The search aims by proportion and is content with 96% of a large limit, because every look costs a count.
     """
-    low, high, aim = 0, len(order), len(order)
+    low, high = 0, len(order)
+    aim = max(1, int(high / (CEILING * 1.25)))
     while low < high:
         spent = tokens(order[:aim])
         if spent <= limit:
             low = aim
-            if limit > _LARGE and spent >= 0.98 * limit:
+            if limit > _LARGE and spent >= 0.96 * limit:
                 break
         else:
             high = aim - 1
@@ -202,6 +207,35 @@ def within(rows: Sequence[Row], order: Sequence[int], tokens: Callable[[Sequence
     if sum(1 for i in taken if rows[i].evidence) < len(evidence):
         return fitting(evidence, tokens, int(keep * CEILING))
     return taken
+
+
+def short_lines(text: str) -> list[str]:
+    """The text's lines; one of over `LONGEST` characters is cut into pieces, at blanks or commas where there are any."""
+    lines = text.rstrip("\n").split("\n")
+    if all(len(line) <= LONGEST for line in lines):
+        return lines
+    return [piece for line in lines for piece in _pieces(line)]
+
+
+def _pieces(line: str) -> list[str]:
+    out: list[str] = []
+    at = 0
+    while len(line) - at > LONGEST:
+        cut = max(line.rfind(" ", at + LONGEST // 2, at + LONGEST), line.rfind(",", at + LONGEST // 2, at + LONGEST)) + 1
+        cut = cut or at + LONGEST
+        out.append(line[at:cut])
+        at = cut
+    return [*out, line[at:]]
+
+
+def is_longer(text: str, tokens: int, count: Count) -> bool:
+    """Whether a text surely has more than so many tokens; only as much of it is counted as is needed to know."""
+    seen = 0
+    for at in range(0, len(text), _PIECE):
+        seen += count(text[at : at + _PIECE]) - (at > 0)  # a cut inside a token makes two of it
+        if seen > tokens:
+            return True
+    return False
 
 
 def choose(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count) -> str:

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Final
 
 from turnfold.compression.shorten.evidence import grade
-from turnfold.compression.shorten.lines import Row
+from turnfold.compression.shorten.lines import Row, short_lines
 
 _OFTEN: Final = 3
 _VARYING: Final = re.compile(r"0x[\da-f]+|\d+|\b[\da-f]{7,}\b")
@@ -26,7 +26,7 @@ def rows(text: str) -> list[Row]:
 
     A warning or an outcome that is said again and again in other numbers is evidence three times, a failure always.
     """
-    lines = text.rstrip("\n").split("\n")
+    lines = short_lines(text)
     last = len(lines) - 1
     seen: Counter[str] = Counter()
     out: list[Row] = []

@@ -25,7 +25,7 @@ from turnfold.compression.shorten import (
     yaml,
 )
 from turnfold.compression.shorten.arguments import facts_arguments
-from turnfold.compression.shorten.lines import FLOOR, Count, Row, choose
+from turnfold.compression.shorten.lines import FLOOR, Count, Row, choose, is_longer
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.spans import Span
 
@@ -86,4 +86,4 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, *, role: st
     """
     keep = max(keep, FLOOR)
     short = _shortened(text, parts(text), keep, words, count) if text.strip() else text
-    return short if count(short) < count(text) else text
+    return short if is_longer(text, count(short), count) else text

@@ -9,14 +9,16 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.shorten.lines import Row
+from turnfold.compression.shorten.lines import Row, short_lines
 from turnfold.compression.shorten.plain import template
 
 _FRAME: Final = re.compile(r"\s+(?:File \"|at |\d+: )|\S+\(.*\)$|\t\S+\.go:\d+")
 _FOREIGN: Final = re.compile(
     r"site-packages|dist-packages|node_modules|/lib/python|<frozen |node:internal|/rustc/|/usr/|(?:java|javax|sun|jdk|org\.springframework|org\.junit)\.|runtime[./]"
 )
-_OPENS: Final = re.compile(r"Traceback|goroutine |thread '|Exception in|During handling|The above exception|stack backtrace|Stack trace")
+_OPENS: Final = re.compile(
+    r"Traceback|goroutine |thread '|Exception in|During handling|The above exception|stack backtrace|Stack trace"
+)
 _CARETS: Final = re.compile(r"[\s^~]*$")
 
 
@@ -24,7 +26,9 @@ def _row(line: str, foreign: bool) -> Row:
     if _OPENS.match(line):
         return Row(line, weight=0.5, like=template(line), unmarked=True)
     if line[:1].isspace() or _FRAME.match(line):
-        return Row(line, weight=-0.6 if foreign else 0.8, like="foreign" if foreign else "", lines=1 + line.count("\n"), unmarked=True)
+        return Row(
+            line, weight=-0.6 if foreign else 0.8, like="foreign" if foreign else "", lines=1 + line.count("\n"), unmarked=True
+        )
     return Row(line, weight=3, evidence=3, unmarked=True)
 
 
@@ -43,7 +47,7 @@ def _paired(lines: Sequence[str]) -> list[str]:
 
 def rows(text: str) -> list[Row]:
     """A row per frame, its source line with it; frames of libraries are worth little, except the last."""
-    lines = _paired(text.rstrip("\n").split("\n"))
+    lines = _paired(short_lines(text))
     frames = [i for i, line in enumerate(lines) if _FRAME.match(line)]
     ends = {frames[0], frames[-1]} if frames else set()
     return [_row(line, foreign=bool(_FOREIGN.search(line)) and i not in ends) for i, line in enumerate(lines)]
