@@ -47,6 +47,7 @@ class Row(NamedTuple):
         text: what is written, one line or a few that belong together.
         weight: worth of having it, in units of about one fresh name.
         evidence: 0, or how sorely it must be kept (1 to 3); evidence may go over the limit, up to the ceiling.
+        scale: what its names are worth, relative to those of other rows.
         like: rows with the same non-empty key say the same; each further one is worth half of the last.
         lines: lines of the original that it stands for.
         unmarked: a gap before it needs no mark: it carries its own number, or lines like it need not be adjacent.
@@ -57,6 +58,7 @@ class Row(NamedTuple):
     text: str
     weight: float = 1.0
     evidence: int = 0
+    scale: float = 1.0
     like: str = ""
     lines: int = 1
     unmarked: bool = False
@@ -103,7 +105,7 @@ class _Worth:
         """The row's worth now: what it repeats counts for nothing, and each row like one chosen before for half."""
         row = self._rows[index]
         value = self._value
-        worth = row.weight + sum([value[name] for name in self._names[index]]) + 4.0 * row.evidence
+        worth = row.weight + row.scale * sum([value[name] for name in self._names[index]]) + 4.0 * row.evidence
         return worth / 2 ** min(self._alike[row.like], 20) if row.like else worth
 
     def take(self, index: int) -> None:

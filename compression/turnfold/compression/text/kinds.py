@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Final
 
 import orjson
@@ -21,6 +21,8 @@ from turnfold.compression.text.spans import Span
 
 _WINDOW: Final = 16  # lines that vote together
 _MOST_WINDOWS: Final = 200  # in a long text windows grow, and sixteen lines of each vote
+_FARTHEST: Final = 5  # windows between two of code that may be its docstring
+_WEAK: Final = frozenset({"prose", "plain", "markdown", "yaml"})
 _LONGEST_LINE: Final = 300  # characters of a line that its mark is sought in
 _ENOUGH: Final = 0.3  # share of a window's lines that must carry a mark for it to decide
 
@@ -204,6 +206,14 @@ def _windows(lines: Sequence[str], start: int, end: int) -> Iterator[tuple[int, 
         yield at, upto, _vote([mark(lines[i]) for i in range(at, upto, step) if lines[i].strip()])
 
 
+def _smoothed(windows: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Windows of a weak kind between two of code are code: its remarks and docstrings read as prose."""
+    code = [i for i, window in enumerate(windows) if window[2] == "code"]
+    nearest = dict.fromkeys(i for one, other in pairwise(code) if other - one <= _FARTHEST for i in range(one, other))
+    for i, (start, end, kind) in enumerate(windows):
+        yield start, end, "code" if kind in _WEAK and i in nearest else kind
+
+
 def parts(text: str) -> list[Span]:
     """The text cut into ranges of one kind each, without gaps; linear in the text.
 
@@ -219,7 +229,7 @@ def parts(text: str) -> list[Span]:
     offsets[-1] = len(text)
     pieces: list[tuple[int, int, str]] = []
     for start, end, found in _stretches(lines):
-        pieces.extend([(start, end, found)] if found else _windows(lines, start, end))
+        pieces.extend([(start, end, found)] if found else _smoothed(list(_windows(lines, start, end))))
     spans: list[Span] = []
     for found, run in groupby(pieces, key=lambda piece: piece[2]):
         group = list(run)
