@@ -9,7 +9,7 @@ chooser's measure ranks them; what is chosen is written as a pruned tree in a lo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -192,7 +192,7 @@ def _pruned(value: Any, leaves: Sequence[_Leaf], taken: Sequence[int]) -> str:
     return _write(value, chosen, inside)
 
 
-def facts(text: str, keep: int, words: frozenset[str], count: Count) -> str:
+def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> str:
     """The value's leaves that fit `keep` tokens, evidence to `CEILING` times that.
 
     Raises:
@@ -203,6 +203,6 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count) -> str:
     rows = [leaf.row for leaf in leaves]
     if not isinstance(value, (dict, list)) or not rows:
         return _scalar(value)
-    order = ranked(rows, keep, words, count)
+    order = ranked(rows, keep, words, count, known)
     taken = within(rows, order, lambda some: count(_pruned(value, leaves, some)), keep)
     return _pruned(value, leaves, taken)

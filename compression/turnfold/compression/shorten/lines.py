@@ -15,7 +15,7 @@ import heapq
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -29,6 +29,7 @@ FLOOR: Final = 64
 #: A longer line is no line but data: it is cut into pieces that are chosen one by one.
 LONGEST: Final = 600
 
+_KNOWN: Final = 0.15  # worth of a name that the reader has elsewhere
 _GAP: Final = "…"
 _WORD: Final = re.compile(r"\w{3,}")
 _COMPOUND: Final = re.compile(r"[a-z0-9][A-Z]|[A-Za-z]\d|\d[A-Za-z]|\w_\w|^__")
@@ -74,6 +75,12 @@ def names(text: str) -> list[str]:
     return found[:_MOST_NAMES]
 
 
+def shown(text: str) -> set[str]:
+    """Lines and names that a reader of the text has: what another text then need not show (`known` of `registry.facts`)."""
+    lines = [line.strip() for line in text.split("\n")]
+    return {line for line in lines if len(line) > 12}.union(*map(names, lines))
+
+
 def name_worth(name: str, words: frozenset[str]) -> float:
     """What a first mention of a name is worth: identifiers, paths and numbers more than words, the task's words most."""
     if "/" in name:
@@ -90,13 +97,15 @@ def name_worth(name: str, words: frozenset[str]) -> float:
 class _Worth:
     """Worth of rows against what has been chosen so far."""
 
-    def __init__(self, rows: Sequence[Row], words: frozenset[str]) -> None:
+    def __init__(self, rows: Sequence[Row], words: frozenset[str], known: Container[str]) -> None:
         self._rows = rows
         self._names = [set(names(row.text)) for row in rows]
         frequency = Counter(chain.from_iterable(self._names))
         common = max(4.0, len(rows) / 8)
         self._value = {
-            name: name_worth(name, words if seen <= common else frozenset()) * (1 + 0.25 * math.log2(seen))
+            name: name_worth(name, words if seen <= common else frozenset())
+            * (1 + 0.25 * math.log2(seen))
+            * (_KNOWN if name in known else 1.0)
             for name, seen in frequency.items()
         }
         self._alike: Counter[str] = Counter()
@@ -123,7 +132,7 @@ def _rate(rows: Sequence[Row], count: Count) -> float:
     return max(count(sample), 1) / max(len(sample), 1)
 
 
-def ranked(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count) -> list[int]:
+def ranked(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> list[int]:
     """Indices in the order in which they are to be taken, evidence first; more of them than fit `keep` tokens.
 
     Of rows that are alike only the best that is left stands in the heap, and worth is looked at anew a few times per row at
@@ -131,7 +140,7 @@ def ranked(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count) 
     """
     rate = _rate(rows, count)
     cost = [len(row.text.strip()) * rate + row.over + (1.5 if row.unmarked else 2.5) for row in rows]
-    worth = _Worth(rows, words)
+    worth = _Worth(rows, words, known)
     queues: dict[str, list[tuple[bool, float, int]]] = {}
     for i, row in enumerate(rows):
         if row.text.strip():
@@ -240,7 +249,7 @@ def is_longer(text: str, tokens: int, count: Count) -> bool:
     return False
 
 
-def choose(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count) -> str:
+def choose(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> str:
     """The best rows that fit `keep` tokens, evidence to `CEILING` times that, written out in order.
 
     All rows are written, without a note, where they fit. Linear in the text but for a heap of its rows.
@@ -248,5 +257,5 @@ def choose(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count) 
     whole = "\n".join(row.text for row in rows)
     if len(whole) <= 12 * keep and count(whole) <= keep:
         return whole
-    order = ranked(rows, keep, words, count)
+    order = ranked(rows, keep, words, count, known)
     return written(rows, within(rows, order, lambda some: count(written(rows, some)), keep))

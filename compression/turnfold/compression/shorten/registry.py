@@ -68,11 +68,11 @@ def _shortened(text: str, keep: int, words: frozenset[str], known: Container[str
     spans = parts(text)
     if spans[0].kind in ("json", "jsonl"):
         try:
-            return json.facts(text, keep, words, count)
+            return json.facts(text, keep, words, count, known)
         except ValueError:  # it only looked like JSON
             spans = [Span(0, len(text), "plain")]
     rows = [_unless_known(row, known) for span in spans for row in ROWS[span.kind](span.of(text), words)]
-    return choose(rows, keep, words, count)
+    return choose(rows, keep, words, count, known)
 
 
 def facts(
@@ -92,7 +92,7 @@ def facts(
         words: lower-case words of the task; lines with them are worth more.
         count: the token counter.
         role: who wrote it; prose of users and assistants is cut by sentences.
-        known: lines, without white space around them, that the reader has in another message; here they are worth little.
+        known: lines and names that the reader has in another message (see `lines.shown`); here they are worth little.
 
     Returns:
         the shorter text, or `text` itself where nothing shorter came out. Lines that show a failure or an outcome may take it to
