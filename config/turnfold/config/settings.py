@@ -1,17 +1,54 @@
 """The one settings object.
 
-Lives here: every setting, its default, its description and its validation; the only reader of the environment, of ``.env``
-and of ``turnfold.toml``. Must not: side effects, anything that a request decides.
+Lives here: every setting, its default, its description and its validation. Must not: reading any source (``sources`` does,
+and it is the only reader of the environment), side effects, anything that a request decides.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from ipaddress import ip_address
+from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 Mode = Literal["on", "observe", "off"]
+
+STORE_SCHEMES: Final = ("memory", "sqlite", "redis", "rediss")
+_DAY: Final = 86400
+
+
+def _http_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("must be a URL with http:// or https:// and a host")
+    if parts.query or parts.fragment:
+        raise ValueError("must be a base URL, without a query or a fragment")
+    return url.rstrip("/")
+
+
+def _store_url(url: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    if not separator or scheme not in STORE_SCHEMES:
+        raise ValueError("must begin with memory://, sqlite:///, redis:// or rediss://")
+    if scheme == "sqlite" and (not rest.startswith("/") or rest == "/"):
+        raise ValueError("must name a file, as sqlite:///relative.db or sqlite:////absolute.db")
+    return url
+
+
+def _split_commas(value: object) -> object:
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 class _Group(BaseModel):
@@ -21,9 +58,9 @@ class _Group(BaseModel):
 class UpstreamSettings(_Group):
     """Where requests go."""
 
-    url: Annotated[str, Field(description="Base URL of the upstream, as OPENAI_BASE_URL would have it.")] = (
-        "https://api.openai.com/v1"
-    )
+    url: Annotated[
+        str, AfterValidator(_http_url), Field(description="Base URL of the upstream, as OPENAI_BASE_URL would have it.")
+    ] = "https://api.openai.com/v1"
     api_key: Annotated[SecretStr | None, Field(description="Key sent upstream in place of the client's.")] = None
     connect_timeout: Annotated[float, Field(gt=0, description="Seconds to connect.")] = 10.0
     read_timeout: Annotated[float, Field(gt=0, description="Seconds between two reads; SDKs wait 600.")] = 600.0
@@ -36,22 +73,34 @@ class FoldingSettings(_Group):
     mode: Annotated[Mode, Field(description="on: fold; observe: send the original, record what a fold would save; off.")] = "on"
     budget: Annotated[int | None, Field(gt=0, description="Tokens that a forwarded request may take.")] = None
     cache_hit_share: Annotated[float, Field(ge=0, le=1, description="Share of requests that find the prompt cache warm.")] = 0.7
+    recall: Annotated[bool, Field(description="Whether passages of folded turns are quoted where they bear on a message.")] = True
     recall_tool_text: Annotated[bool, Field(description="Whether old tool results may be quoted.")] = True
     cache_breakpoints: Annotated[Literal["auto", "on", "off"], Field(description="Set prompt_cache_breakpoint on user text.")] = (
         "auto"
     )
+    holdout_share: Annotated[
+        float, Field(ge=0, lt=1, description="Share of conversations left unfolded, to compare both groups in the report.")
+    ] = 0.0
 
 
 class StoreSettings(_Group):
     """Where conversation state is kept."""
 
     url: Annotated[
-        str | None,
-        Field(description="memory://, sqlite:///path, redis://, rediss://; default: SQLite in the user's data directory."),
+        Annotated[str, AfterValidator(_store_url)] | None,
+        Field(
+            repr=False,
+            description="memory://, sqlite:///path, redis://, rediss://; default: SQLite among the user's data.",
+        ),
     ] = None
-    ttl: Annotated[int, Field(gt=0, description="Seconds that an original is kept.")] = 30 * 86400
+    ttl: Annotated[int, Field(gt=0, description="Seconds that an original is kept.")] = 30 * _DAY
+    receipts_ttl: Annotated[int, Field(gt=0, description="Seconds that receipts and their roll-ups are kept.")] = 400 * _DAY
     timeout: Annotated[float, Field(gt=0, le=0.1, description="Seconds that a store operation may take.")] = 0.1
     save_originals: Annotated[bool, Field(description="Whether folded text is stored for drill-down.")] = True
+    max_bytes: Annotated[int, Field(ge=2**20, description="Largest SQLite file; above it what expires first goes.")] = 4 * 2**30
+    memory_bytes: Annotated[int, Field(ge=2**16, description="Largest memory:// store, and largest LRU before the others.")] = (
+        32 * 2**20
+    )
 
 
 class LimitSettings(_Group):
@@ -62,30 +111,51 @@ class LimitSettings(_Group):
     )
     max_header_bytes: Annotated[int, Field(gt=0, description="Largest sum of header names and values.")] = 64 * 2**10
     max_fold_workers: Annotated[int, Field(gt=0, description="Threads that fold at the same time.")] = 2
+    fold_timeout: Annotated[float, Field(gt=0, description="Seconds after which a request goes out unfolded.")] = 10.0
 
 
 class AuthSettings(_Group):
     """Who may call."""
 
-    admin_token: Annotated[SecretStr | None, Field(description="Token of the admin routes; none: they are closed.")] = None
+    admin_token: Annotated[
+        SecretStr | None, Field(min_length=1, description="Token of the admin routes; none: they are closed.")
+    ] = None
     client_tokens: Annotated[
-        tuple[SecretStr, ...], Field(description="Tokens that clients must bring when upstream.api_key is set.")
+        tuple[SecretStr, ...],
+        BeforeValidator(_split_commas),
+        Field(description="Tokens, comma separated, that clients must bring when upstream.api_key is set."),
     ] = ()
-    secret: Annotated[SecretStr | None, Field(description="Key of the hash that turns a credential into a tenant.")] = None
+    secret: Annotated[
+        SecretStr | None, Field(min_length=1, description="Key of the hash that turns a credential into a tenant.")
+    ] = None
 
 
 class ServerSettings(_Group):
     """Where Turnfold listens."""
 
-    host: Annotated[str, Field(description="Address to listen on.")] = "127.0.0.1"
+    host: Annotated[str, Field(min_length=1, description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on; 0: any free one.")] = 8420
     workers: Annotated[int, Field(gt=0, description="Processes.")] = 1
 
 
-class Settings(BaseSettings):
-    """All settings of a process."""
+class ModelSettings(_Group):
+    """What you know of one model better than the packaged tables do; what is left out is looked up."""
 
-    model_config = SettingsConfigDict(env_prefix="TURNFOLD_", extra="ignore", frozen=True)
+    input: Annotated[float | None, Field(ge=0, description="Dollars for a million input tokens.")] = None
+    output: Annotated[float | None, Field(ge=0, description="Dollars for a million output tokens.")] = None
+    cache_read: Annotated[float | None, Field(ge=0, description="Price of a cached token, relative to an input token.")] = None
+    cache_write: Annotated[float | None, Field(ge=0, description="Price of writing one to the cache, likewise.")] = None
+    window: Annotated[int | None, Field(gt=0, description="Input tokens that the model takes.")] = None
+    cache_breakpoints: Annotated[bool | None, Field(description="Whether it takes prompt_cache_breakpoint.")] = None
+
+
+class Settings(BaseSettings):
+    """All settings of a process.
+
+    ``Settings(...)`` takes what it is given and reads nothing; ``sources.load`` reads flags, environment and files.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="TURNFOLD_", extra="forbid", frozen=True)
 
     upstream: UpstreamSettings = UpstreamSettings()
     folding: FoldingSettings = FoldingSettings()
@@ -93,3 +163,28 @@ class Settings(BaseSettings):
     limits: LimitSettings = LimitSettings()
     auth: AuthSettings = AuthSettings()
     server: ServerSettings = ServerSettings()
+    models: Annotated[
+        dict[str, ModelSettings], Field(description="Prices and windows by model name, where the packaged tables fall short.")
+    ] = Field(default_factory=dict)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments only: precedence and the origin of each value are kept by ``sources``."""
+        del settings_cls, env_settings, dotenv_settings, file_secret_settings
+        return (init_settings,)
+
+    @model_validator(mode="after")
+    def _no_open_relay(self) -> Settings:
+        if self.upstream.api_key and not self.auth.client_tokens and not is_loopback(self.server.host):
+            raise ValueError(
+                f"TURNFOLD_UPSTREAM_API_KEY is set and TURNFOLD_HOST is {self.server.host}, which others can reach: "
+                "set TURNFOLD_CLIENT_TOKENS, or anybody could spend your key"
+            )
+        return self

@@ -10,9 +10,10 @@ event touches keeps its bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import accumulate
 
 from turnfold.compression.conversation import policy
 from turnfold.compression.conversation.policy import Thresholds
@@ -34,6 +35,7 @@ class Piece:
 
     Attributes:
         tokens: raw tokens of what can be folded in it.
+        facts: about what these take at FACTS.
         anchor: its last user unit, kept verbatim because what follows the piece still answers it; None where a user message follows.
     """
 
@@ -41,12 +43,13 @@ class Piece:
     end: int
     level: Level
     tokens: int
+    facts: int
     anchor: int | None
 
     def size(self) -> int:
         """About the tokens that it takes when folded."""
         if self.level is Level.FACTS:
-            return policy.facts_tokens(self.tokens)
+            return self.facts
         return policy.summary_tokens(self.tokens) if self.level is Level.SUMMARY else policy.line_tokens()
 
 
@@ -102,16 +105,22 @@ class _Replay:
         self.pieces: list[Piece] = []
         self.asked: list[Asked] = []
         self.tail = self.first
-        self.total = self.events = 0
-        self.sums = [0]
-        for unit in units:  # running sums of what can be folded: pinned units never are
-            self.sums.append(self.sums[-1] + (0 if unit.pinned else unit.tokens))
+        self.total = self.events = self.turns = 0
+        self.sums = list(accumulate((0 if u.pinned else u.tokens for u in units), initial=0))  # pinned units are never folded
+        self.users = list(accumulate((u.is_user for u in units), initial=0))
+        self.facts = list(accumulate((0 if u.pinned else u.facts for u in units), initial=0))
 
     def ask(self, index: int) -> None:
         """A request ends here: fold if it is time, then settle who keeps recall."""
-        limits = policy.thresholds(self.options, self.total, self.squeeze)
-        if self._due(index, limits):
+        self.turns += 1
+        limits = policy.thresholds(self.options, self.total, self.total / self.turns, self.squeeze)
+        if self._over(index, limits):
             self._fold(index, limits)
+        elif self.total > limits.start and self._raw(self.tail, index + 1) > limits.fold_at:
+            before = (self.pieces, self.tail, self.events)
+            self._fold(index, limits)
+            if not self._pays(before[0], index):
+                self.pieces, self.tail, self.events = before
         if self.units[index].is_user:
             self._settle(index, limits)
 
@@ -122,25 +131,35 @@ class _Replay:
         pinned = self.total - self._raw(0, index + 1)
         return pinned + self._raw(0, self.first) + sum(p.size() for p in self.pieces) + self._raw(self.tail, index + 1)
 
-    def _due(self, index: int, limits: Thresholds) -> bool:
-        over = limits.limit is not None and self.total > (self.options.budget or 0) and self._standing(index) > limits.limit
-        return over or (self.total > limits.start and self._raw(self.tail, index + 1) > limits.fold_at)
+    def _over(self, index: int, limits: Thresholds) -> bool:
+        """Whether a budget asks for a fold."""
+        return limits.limit is not None and self.total > (self.options.budget or 0) and self._standing(index) > limits.limit
+
+    def _pays(self, before: Sequence[Piece], index: int) -> bool:
+        """Whether the fold just made is worth its rewrite: from the first piece that is new, everything is written again."""
+        new = [p for p in self.pieces if p not in before]
+        old = sum(p.size() for p in before if p not in self.pieces)
+        start = max((p.end for p in before), default=self.first)
+        raw = old + self._raw(start, self.tail)
+        return policy.pays(self.options, raw, sum(p.size() for p in new), self._raw(self.tail, index + 1), self.turns)
 
     def _fold(self, index: int, limits: Thresholds) -> None:
-        before = list(self.pieces)
+        before = self.pieces
         border = self._border(index, limits.keep_recent)
         if border > self.tail:
-            self.pieces.append(self._piece(self.tail, border, Level.FACTS))
+            self.pieces = [*self.pieces, self._piece(self.tail, border, Level.FACTS)]
             self.tail = border
-        self._promote(Level.FACTS, Level.SUMMARY, limits.facts_at, lambda p: p.tokens)
-        self._promote(Level.SUMMARY, Level.LINE, limits.summaries_at, Piece.size)
+        self._promote(Level.FACTS, Level.SUMMARY, limits.facts_at)
+        self._promote(Level.SUMMARY, Level.LINE, limits.summaries_at)
         self.events += before != self.pieces
 
     def _piece(self, start: int, end: int, level: Level) -> Piece:
         anchor = None
         if not self.units[end].is_user:
             anchor = next((i for i in range(end - 1, start - 1, -1) if self.units[i].is_user), None)
-        return Piece(start, end, level, self._raw(start, end) - (self.units[anchor].tokens if anchor is not None else 0), anchor)
+        kept = 0 if anchor is None else self.units[anchor].tokens
+        raw = self._raw(start, end) - kept
+        return Piece(start, end, level, raw, min(raw, self.facts[end] - self.facts[start]), anchor)
 
     def _border(self, index: int, keep: int) -> int:
         """First unit that stays raw: the newest `keep` tokens, moved to a user message where one is near, and at least one unit."""
@@ -156,34 +175,41 @@ class _Replay:
         yield from (i for i in range(border, index + 1) if self._raw(border, i) <= keep // 2)
         yield from (i for i in range(border - 1, self.tail, -1) if self._raw(i, border) <= keep // 2)
 
-    def _promote(self, old: Level, new: Level, most: int, size: Callable[[Piece], int]) -> None:
-        """Turn the oldest pieces of a level into one of the next, once together they exceed `most`; half of it stays."""
+    def _promote(self, old: Level, new: Level, most: int) -> None:
+        """Turn the oldest pieces of a level into one of the next, once together they exceed `most`; at most half of it stays."""
         here = [p for p in self.pieces if p.level is old]
-        if sum(map(size, here)) <= most:
+        left = sum(p.size() for p in here)
+        if left <= most:
             return
-        going, left = [], sum(map(size, here))
+        going: list[Piece] = []
         while here and left > most // 2:
-            left -= size(here[0])
+            left -= here[0].size()
             going.append(here.pop(0))
         end = going[-1].end
         done = [p for p in self.pieces if p.end <= going[0].start]
-        if new is Level.LINE and done:  # one line for all of it
+        if new is Level.LINE:  # one line for all of it
             going, done = [*done, *going], []
+        elif done and done[-1].anchor is not None and self._answered(going[0].start, end):
+            going.insert(0, done.pop())  # or its kept user message would stand next to the one that follows
         self.pieces = [*done, self._piece(going[0].start, end, new), *(p for p in self.pieces if p.start >= end)]
+
+    def _answered(self, start: int, end: int) -> bool:
+        """Whether a user message comes within these units or right behind them."""
+        return any(u.is_user for u in self.units[start : end + 1])
 
     def _settle(self, index: int, limits: Thresholds) -> None:
         """The next user message has come: earlier recalls stay only where dropping them costs more than reading them."""
-        turns = sum(u.is_user for u in self.units[self.tail : index + 1])
-        pace = max(1.0, self._raw(self.tail, index + 1) / max(1, turns))
-        left = max(1.0, (limits.fold_at - self._raw(self.tail, index + 1)) / pace)
-        kept = []
-        for asked in self.asked:
-            if asked.last and not self._stays(asked, index, left):
-                continue
-            kept.append(replace(asked, last=False))
+        tail = self._raw(self.tail, index + 1)
+        pace = tail / (self.users[index + 1] - self.users[self.tail])
+        left = max(1.0, (limits.fold_at - tail) / max(1.0, pace))
+        kept = [a for a in self.asked[:-1] if a.unit >= self.tail]
+        if self.asked and self._stays(self.asked[-1], index, left):
+            kept.append(replace(self.asked[-1], last=False))
         self.asked = [*kept, Asked(index, tuple(self.pieces), last=True)]
 
     def _stays(self, asked: Asked, index: int, left: float) -> bool:
+        if not asked.pieces:
+            return False
         recall = recall_tokens(asked.pieces, self.options)
         return policy.keeps_recall(self.options, recall, self._raw(asked.unit + 1, index), left)
 

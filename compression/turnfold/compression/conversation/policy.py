@@ -3,28 +3,31 @@
 Lives here: the arithmetic from prices and budgets to thresholds. Must not: messages, texts.
 
 With r and w the prices of reading and writing a cached token and h the share of requests that find the cache warm, an old
-token costs p = h*r + (1-h)*w each time it is sent again. The dearer that is, the earlier a fold pays; the cheaper a read,
-the more a rewritten prefix costs beside it, so folds come late and seldom.
+token costs p = h*r + (1-h)*w each time it is sent again. A fold of L tokens to F, with K tokens behind it that have to be
+written again, costs w*(F+K) where p*(L+K) would have been paid, and saves p*(L-F) in each turn after. The dearer an old token,
+the earlier that pays; the cheaper a read, the more a rewritten prefix costs beside it, so folds come late and seldom.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
-from math import exp, log
+from math import exp, log, sqrt
 from typing import Final
 
 from turnfold.compression.options import FoldOptions
 
-# p, tokens before anything is folded, tail that triggers a fold, tail that a fold leaves. Found by replaying conversations under
-# each price profile (benchmarks/payback.py); between the rows the values are interpolated on a logarithmic scale.
+# p, tokens before anything is folded, raw tail that a fold leaves. Found by replaying conversations under each price profile
+# (benchmarks/payback.py); between the rows the values are interpolated on a logarithmic scale.
 _PROFILES: Final = (
-    (0.10, 32_000, 16_000, 6_000),
-    (0.40, 12_000, 8_000, 3_000),
-    (0.65, 8_000, 5_000, 2_000),
-    (1.00, 6_000, 4_000, 1_500),
+    (0.10, 24_000, 6_000),
+    (0.40, 6_000, 2_000),
+    (0.65, 6_000, 2_000),
+    (1.00, 5_000, 1_500),
 )
-_FACTS_RATIO: Final = 0.5  # what FACTS leaves of a block, for estimates only
+_EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
+_EPOCH_MOST: Final = 16_000
 _SUMMARY_RATIO: Final = 0.06
 _SUMMARY_LEAST: Final = 60
 _SUMMARY_MOST: Final = 500
@@ -40,7 +43,7 @@ class Thresholds:
         start: the conversation must be larger than this before anything is folded.
         fold_at: a raw tail larger than this is folded.
         keep_recent: of which about this much stays raw.
-        facts_at: raw tokens of blocks at FACTS; beyond it the oldest become a summary.
+        facts_at: tokens of blocks at FACTS; beyond it the oldest become a summary.
         summaries_at: tokens of summaries; beyond it the oldest become a line.
         limit: tokens that the conversation as forwarded may take without recall; None: no budget.
     """
@@ -53,14 +56,17 @@ class Thresholds:
     limit: int | None = None
 
 
-def thresholds(options: FoldOptions, total: int, squeeze: float = 1.0) -> Thresholds:
+def thresholds(options: FoldOptions, total: int, pace: float, squeeze: float = 1.0) -> Thresholds:
     """The thresholds for a conversation of `total` tokens so far.
 
     Args:
+        pace: tokens that a turn has added on average.
         squeeze: 0..1, a share of the budget's limit, for a plan that came out too large.
     """
-    start, fold_at, keep = _interpolated(options.prices.reread(options.cache_hit_share))
-    free = Thresholds(start, fold_at, keep, facts_at=fold_at, summaries_at=fold_at // 4)
+    price = options.prices.reread(options.cache_hit_share)
+    start, keep = _interpolated(price)
+    fold_at = keep + _epoch(options.prices.write - price, price, keep, pace)
+    free = Thresholds(start, fold_at, keep, facts_at=keep // 2, summaries_at=keep // 2)
     if options.budget is None:
         return free
     budget = _snapped(options.budget)
@@ -70,10 +76,34 @@ def thresholds(options: FoldOptions, total: int, squeeze: float = 1.0) -> Thresh
         start=min(start, budget),
         fold_at=fold_at,
         keep_recent=min(keep, target // 2),
-        facts_at=min(fold_at, int(0.3 * target / _FACTS_RATIO)),
-        summaries_at=min(fold_at // 4, target // 5),
+        facts_at=min(free.facts_at, int(0.3 * target)),
+        summaries_at=min(free.summaries_at, target // 5),
         limit=limit,
     )
+
+
+def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:
+    """Raw tokens between two folds that cost least: each fold writes `keep` tokens again, waiting leaves tokens unfolded.
+
+    The square root is that of WIRE's formula m* = sqrt(2 (w-r) K / (r d (1-rho))), in tokens, with the expected price of a read.
+    """
+    return min(_EPOCH_MOST, max(_EPOCH_LEAST, int(sqrt(2 * penalty * keep * pace / (0.8 * price)))))
+
+
+def pays(options: FoldOptions, raw: int, folded: int, behind: int, turns: int) -> bool:
+    """Whether a fold is worth its rewrite within the turns that may be expected to come.
+
+    How long a conversation goes on is unknown; one that has gone on for n turns is taken to go on for a third of that.
+
+    Args:
+        raw: tokens that are folded away.
+        folded: tokens that they leave.
+        behind: tokens behind them that have to be written again.
+        turns: requests so far.
+    """
+    price, write = options.prices.reread(options.cache_hit_share), options.prices.write
+    rewrite = write * (folded + behind) - price * (raw + behind)
+    return rewrite < min(turns / 3, 10) * price * (raw - folded)
 
 
 def _standing_share(budget: int, total: int) -> float:
@@ -82,24 +112,20 @@ def _standing_share(budget: int, total: int) -> float:
     return min(0.6, max(0.05, 1.2 * (budget / max(total, 1)) - 0.05))
 
 
-def _interpolated(p: float) -> tuple[int, int, int]:
-    p = min(max(p, _PROFILES[0][0]), _PROFILES[-1][0])
+@lru_cache(maxsize=256)
+def _interpolated(price: float) -> tuple[int, int]:
+    price = min(max(price, _PROFILES[0][0]), _PROFILES[-1][0])
     for low, high in pairwise(_PROFILES):
-        if p <= high[0]:
-            t = (p - low[0]) / (high[0] - low[0])
-            a, b, c = (round(exp(log(x) + t * (log(y) - log(x)))) for x, y in zip(low[1:], high[1:], strict=True))
-            return a, b, c
+        if price <= high[0]:
+            t = (price - low[0]) / (high[0] - low[0])
+            start, keep = (round(exp(log(x) + t * (log(y) - log(x)))) for x, y in zip(low[1:], high[1:], strict=True))
+            return start, keep
     raise AssertionError("profiles cover 0.1 to 1")
 
 
 def _snapped(budget: int) -> int:
     step = int(log(max(budget, 1)) / log(_LADDER) + 1e-9)
     return int(_LADDER**step)
-
-
-def facts_tokens(raw: int) -> int:
-    """About what a block of `raw` tokens takes at FACTS."""
-    return int(_FACTS_RATIO * raw)
 
 
 def summary_tokens(raw: int) -> int:

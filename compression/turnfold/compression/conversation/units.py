@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from turnfold.compression.conversation.messages import Message
+from turnfold.compression.shorten.facts import facts_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class Unit:
 
     Attributes:
         tokens: tokens of all of them by the border counter.
+        facts: about the tokens that they take at FACTS, from roles and sizes alone.
         is_user: whether it is a user message beside whose content text can stand.
         pinned: whether it is a system or developer message.
         asks: whether a request may end here: a user message, or an answered tool call.
@@ -26,6 +28,7 @@ class Unit:
     start: int
     end: int
     tokens: int
+    facts: int
     is_user: bool
     pinned: bool
     asks: bool
@@ -44,6 +47,7 @@ def _unit(messages: Sequence[Message], start: int, end: int) -> Unit:
         start,
         end,
         tokens=sum(m.tokens for m in messages[start:end]),
+        facts=sum(facts_tokens(m.role, m.tokens) for m in messages[start:end]),
         is_user=first.role == "user" and first.holds,
         pinned=first.pinned,
         marked=any(m.marked for m in messages[start:end]),

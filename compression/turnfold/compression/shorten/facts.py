@@ -31,3 +31,11 @@ def facts(text: str, *, role: str, is_argument: bool, words: frozenset[str], cou
     if size <= whole:
         return text
     return shorten(text, max(whole, int(share * size)), role=role, words=words, count=count)
+
+
+def facts_tokens(role: str, size: int) -> int:
+    """About what a message of `size` tokens takes at FACTS: an estimate from its role alone, for planning."""
+    if role in ("tool", "function"):
+        return size
+    whole, share = (_WHOLE_USER, _USER_SHARE) if role == "user" else (_WHOLE_OTHER, _OTHER_SHARE)
+    return size if size <= whole else max(whole, int(share * size))

@@ -1,0 +1,105 @@
+"""Conversation state that the user owns: directives, engine, checkpoints, and the state's place in a conversation.
+
+Lives here: the wing's public names. `machine` is the pure heart, `engine` and `controller` the contract's interface, `guard`,
+`placement`, `block` and `reply` the proxy's side of it.
+"""
+
+from turnfold.compression.state.block import acknowledgement, render_block
+from turnfold.compression.state.controller import preview, state_diff, step
+from turnfold.compression.state.decisions import (
+    DECISION_CLARIFY,
+    DECISION_PASSTHROUGH,
+    DECISION_UPDATE,
+    POLICY_PROHIBIT,
+    POLICY_USE,
+    Decision,
+    get_clarify_prompt,
+    get_decision_state,
+    get_policy_items,
+    get_premise_value,
+    is_clarify,
+    is_passthrough,
+    is_update,
+)
+from turnfold.compression.state.draft import Draft, DraftCall, draft_directive, render_prompt
+from turnfold.compression.state.engine import Engine, create_engine
+from turnfold.compression.state.guard import why_ordinary
+from turnfold.compression.state.machine import Machine, State
+from turnfold.compression.state.placement import Anchor, Pin, Placement, StateOptions, Turn, Verdict, place, turn_of, with_block
+from turnfold.compression.state.preprocessor import (
+    PREPROCESS_OUTCOME_DIRECTIVE,
+    PREPROCESS_OUTCOME_NO_DIRECTIVE,
+    PREPROCESS_OUTCOME_UNKNOWN,
+    PREPROCESSOR_NO_DIRECTIVE_SENTINEL,
+    PreprocessOutcome,
+    PreprocessResult,
+    parse_preprocessor_output,
+    preprocess,
+    preprocess_heuristic,
+    validate_preprocessor_output,
+)
+from turnfold.compression.state.record import Record, read_record
+from turnfold.compression.state.reply import Reply, completion, reply_to, stream
+from turnfold.compression.state.serial import CheckpointDict, StateDict
+from turnfold.compression.state.transcript import ApplyResult, Transcript, TranscriptMessage, compile_transcript
+
+__all__ = [
+    "DECISION_CLARIFY",
+    "DECISION_PASSTHROUGH",
+    "DECISION_UPDATE",
+    "POLICY_PROHIBIT",
+    "POLICY_USE",
+    "PREPROCESSOR_NO_DIRECTIVE_SENTINEL",
+    "PREPROCESS_OUTCOME_DIRECTIVE",
+    "PREPROCESS_OUTCOME_NO_DIRECTIVE",
+    "PREPROCESS_OUTCOME_UNKNOWN",
+    "Anchor",
+    "ApplyResult",
+    "CheckpointDict",
+    "Decision",
+    "Draft",
+    "DraftCall",
+    "Engine",
+    "Machine",
+    "Pin",
+    "Placement",
+    "PreprocessOutcome",
+    "PreprocessResult",
+    "Record",
+    "Reply",
+    "State",
+    "StateDict",
+    "StateOptions",
+    "Transcript",
+    "TranscriptMessage",
+    "Turn",
+    "Verdict",
+    "acknowledgement",
+    "compile_transcript",
+    "completion",
+    "create_engine",
+    "draft_directive",
+    "get_clarify_prompt",
+    "get_decision_state",
+    "get_policy_items",
+    "get_premise_value",
+    "is_clarify",
+    "is_passthrough",
+    "is_update",
+    "parse_preprocessor_output",
+    "place",
+    "preprocess",
+    "preprocess_heuristic",
+    "preview",
+    "read_record",
+    "render_block",
+    "render_prompt",
+    "reply_to",
+    "state_diff",
+    "step",
+    "stream",
+    "turn_of",
+    "validate_preprocessor_output",
+    "why_ordinary",
+    "with_block",
+]

@@ -1,0 +1,66 @@
+# Turnfold: the commands a developer and CI share. Nothing is needed beforehand but Python 3.11 or newer and make.
+#
+#   make            create the environment           make check   lint, format, types
+#   make serve      run the proxy                     make fix     let the linter repair what it can
+#   make demo       see it fold, no key needed        make lock    resolve the dependencies anew
+#   make test       run the test suite                make docs    write the README's table of settings anew
+#                                                     make clean   remove what make made
+#
+# Another interpreter: make test PYTHON=python3.13 VENV=.venv-3.13
+# Arguments:           make serve ARGS="--port 9000"      make test ARGS="-k recall -x"
+
+PYTHON ?= python3
+VENV   ?= .venv
+ARGS   ?=
+# Processes of the test run; 0 runs it in one, which is quicker for a single file.
+JOBS   ?= auto
+
+BIN   := $(VENV)/bin
+READY := $(VENV)/.ready
+LOCK  := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+         --no-emit-index-url --no-annotate --custom-compile-command "make lock"
+
+.PHONY: all serve demo test check fix docs lock clean
+all: $(READY)
+
+# Both stamps make a second call instant; a changed lock installs anew, a changed pyproject.toml only the project.
+$(VENV)/.locked: requirements-dev.lock
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Turnfold needs Python 3.11 or newer; try make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(READY): $(VENV)/.locked pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+serve: $(READY)
+	@$(BIN)/turnfold serve $(ARGS)
+
+demo: $(READY)
+	@$(BIN)/turnfold demo $(ARGS)
+
+test: $(READY)
+	$(BIN)/python -m pytest -n $(JOBS) -q $(ARGS)
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+fix: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(READY)
+	$(BIN)/python -m tests.support.readme
+
+# The only step that resolves versions. uv is pinned here and not in the locks: nobody else needs it.
+lock: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
+	$(LOCK) pyproject.toml --output-file requirements.lock
+	$(LOCK) pyproject.toml --group dev --constraint requirements.lock --output-file requirements-dev.lock
+	$(LOCK) --group build --constraint requirements-dev.lock --output-file requirements-build.lock
+
+clean:
+	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,56 @@
+"""Arguments of old tool calls: valid JSON with long strings cut to a head and a count.
+
+Lives here: the lossy form of a call's `arguments`. Must not: the call's name and id, results.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from turnfold.compression.shorten.lines import Count
+
+_HEADS: Final = (2000, 1000, 600, 400, 250, 160, 100, 60)  # characters of a string that stay, mildest first
+
+
+def _cut(text: str, head: int) -> str:
+    if len(text) <= head + 40:
+        return text
+    at = text.rfind("\n", head // 2, head)
+    kept = text[: at if at > 0 else head]
+    return f"{kept}… [{len(text) - len(kept)} more characters of this call are left out here]"
+
+
+def _shrunk(value: Any, head: int) -> Any:
+    if isinstance(value, str):
+        return _cut(value, head)
+    if isinstance(value, dict):
+        return {key: _shrunk(inner, head) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_shrunk(inner, head) for inner in value]
+    return value
+
+
+def facts_arguments(arguments: str, keep: int, count: Count) -> str:
+    """A call's `arguments` in about `keep` tokens, still valid JSON with the same keys.
+
+    Only strings get shorter; the mildest cut that fits is taken. What is no JSON, and what would not get smaller, comes back
+    as it is.
+    """
+    before = count(arguments)
+    if before <= keep:
+        return arguments
+    try:
+        value = orjson.loads(arguments)
+    except orjson.JSONDecodeError:
+        return arguments
+    best = arguments
+    for head in _HEADS:
+        shorter = orjson.dumps(_shrunk(value, head)).decode()
+        after = count(shorter)
+        if after < before:
+            best, before = shorter, after
+        if after <= keep:
+            break
+    return best

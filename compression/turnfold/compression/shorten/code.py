@@ -1,0 +1,36 @@
+"""Source code: signatures first, then the lines that show most names.
+
+Lives here: what a line of code is worth, in any language. Must not: choosing, or rewriting a line: what is shown is
+verbatim, indentation too, because a model quotes code when it edits.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from turnfold.compression.shorten.lines import Row
+
+_NUMBER: Final = re.compile(r"\s*\d+(?:\t|→|\s*[|:] ?)")
+_DEFINES: Final = re.compile(
+    r"\s*(?:@\w|(?:export |default |public |private |protected |internal |static |final |abstract |async |pub(?:\([^)]*\))? |unsafe |extern "
+    r"|inline |const |declare )*(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace|mod|macro_rules!)\b)"
+)
+_BINDS: Final = re.compile(r"\s*(?:const|let|var|val|final|static|export)\b|[A-Z_][A-Z0-9_]* *[:=]|\s*(?:self|this)\.\w+ *[:=]")
+_LEAVES: Final = re.compile(r"\s*(?:return|raise|throw|yield|panic!?)\b")
+_REMARK: Final = re.compile(r"\s*(?:#(?!include|define|\[)|//|/\*|\*|\"\"\"|'''|<!--|--\s)")
+_BRINGS: Final = re.compile(r"\s*(?:from\s\S+\s)?(?:import|require|use|using|#include|include)\b")
+_BRACKETS: Final = re.compile(r"[\s(){}\[\];,:]*(?:else|try|finally|do|end|pass)?[\s(){}\[\];,:]*$")
+
+#: First that matches decides.
+_WORTH: Final = ((_BRACKETS, -1.0), (_DEFINES, 3.0), (_REMARK, -0.4), (_BRINGS, 0.3), (_LEAVES, 0.8), (_BINDS, 0.8))
+
+
+def rows(text: str) -> list[Row]:
+    """Every line with its worth; lines that carry their number need no mark for a gap."""
+    out: list[Row] = []
+    for line in text.rstrip("\n").split("\n"):
+        number = _NUMBER.match(line)
+        body = line[number.end() :] if number else line
+        out.append(Row(line, weight=next((w for p, w in _WORTH if p.match(body)), 0.2), numbered=number is not None))
+    return out

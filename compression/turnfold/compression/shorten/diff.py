@@ -1,0 +1,45 @@
+"""Diffs: every file and hunk header, then what changed, and no context.
+
+Lives here: what a line of a unified diff is worth. Must not: applying or parsing a patch's numbers: a diff that a tool cut
+in the middle must be read as well as a whole one.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turnfold.compression.shorten.lines import Row
+
+#: Opening of a line, its worth and how sorely it is needed; first that fits decides.
+_OPENINGS: Final = (
+    ("diff --git ", 3.0, 3),
+    ("commit ", 2.0, 2),
+    ("rename ", 2.0, 1),
+    ("new file", 1.0, 1),
+    ("deleted file", 1.0, 1),
+    ("Binary files", 1.0, 1),
+    ("index ", -1.0, 0),
+    ("similarity ", -1.0, 0),
+    ("@@ ", 1.2, 0),
+    ("+", 1.0, 0),
+    ("-", 0.8, 0),
+    (" ", -0.6, 0),
+)
+
+
+def _row(line: str, named: bool) -> Row:
+    if line.startswith(("--- ", "+++ ")):
+        return Row(line, weight=-1.0) if named else Row(line, weight=3.0, evidence=3)
+    if len(line.strip("+- \t")) < 3:
+        return Row(line, weight=-1.0)
+    for opening, weight, evidence in _OPENINGS:
+        if line.startswith(opening):
+            return Row(line, weight=weight, evidence=evidence, numbered=opening == "@@ ")
+    return Row(line, weight=0.8)
+
+
+def rows(text: str) -> list[Row]:
+    """Every line; the `---` and `+++` lines matter only where no `diff --git` line names the file."""
+    lines = text.rstrip("\n").split("\n")
+    named = any(line.startswith("diff --git ") for line in lines)
+    return [_row(line, named) for line in lines]

@@ -1,0 +1,49 @@
+"""HTML and XML: the text that a reader would see, headings first, without scripts, styles and menus.
+
+Lives here: pages to lines (selectolax, a wrapper of Lexbor), XML to lines of its own. Must not: following links.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from turnfold.compression.shorten.evidence import grade
+from turnfold.compression.shorten.lines import Row
+
+_NOISE: Final = ["script", "style", "noscript", "template", "svg", "head > *:not(title)", "nav", "footer", "iframe"]
+_BLOCKS: Final = "h1, h2, h3, h4, h5, h6, p, li, tr, pre, blockquote, dt, dd, div, section, article, td, th, title, br, header, main, body, details, summary"
+_HEADING: Final = re.compile(r"#")
+_MARK: Final = "\x1e"
+
+
+def page_lines(text: str) -> list[str]:
+    """The visible text of a page, a line per block; headings begin with `#`."""
+    # Loaded when the first page comes: most conversations hold none.
+    from selectolax.lexbor import LexborHTMLParser
+
+    tree = LexborHTMLParser(text)
+    tree.strip_tags([tag for tag in _NOISE if ">" not in tag])
+    for node in tree.css(_BLOCKS):
+        node.insert_before(_MARK + ("# " if node.tag in ("h1", "h2", "h3", "title") else ""))
+    root = tree.root
+    flat = root.text(separator=" ") if root is not None else ""
+    return [line for line in (" ".join(piece.split()) for piece in flat.split(_MARK)) if line]
+
+
+def rows(text: str) -> list[Row]:
+    """Lines of the page; headings are worth more, failures are evidence."""
+    return [
+        Row(line, weight=3.0 if _HEADING.match(line) else (0.8 if len(line) > 40 else 0.2), evidence=1 if grade(line) == 3 else 0, like=line)
+        for line in page_lines(text)
+    ]
+
+
+def xml_rows(text: str) -> list[Row]:
+    """Lines of an XML text; a text on one line is cut at its tags."""
+    lines = text.rstrip("\n").split("\n")
+    if len(lines) < 4:
+        lines = text.replace("><", ">\n<").split("\n")
+    return [
+        Row(line, weight=-1 if line.strip().startswith("</") else 0.4, evidence=1 if grade(line) == 3 else 0) for line in lines if line.strip()
+    ]

@@ -1,0 +1,195 @@
+"""JSON: keys and values that matter, records of one shape as a table.
+
+Lives here: the lossy form of JSON values. Must not: lossless forms (see `birth`), the arguments of calls (see `arguments`).
+
+A value is cut into leaves: a scalar with its key, or a whole record where an array holds many of one shape. The shared
+chooser's measure ranks them; what is chosen is written as a pruned tree in a loose notation, `{key: value, …2 more}`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+from pydantic_core import from_json
+
+from turnfold.compression.shorten.evidence import grade
+from turnfold.compression.shorten.lines import CEILING, Count, Row, ranked
+
+_LONGEST: Final = 160  # characters of a string that are shown
+_RECORDS: Final = 6  # so many objects of one shape and they are a table
+_DEEPEST: Final = 40
+_VITAL_KEYS: Final = frozenset({"error", "errors", "status", "message", "code", "state", "exit_code", "exitcode", "returncode", "reason", "exception"})
+
+Path = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    path: Path
+    shown: str
+    row: Row
+
+
+def parse(text: str) -> Any:
+    """The value of a JSON text, of JSON lines (a list), or of the part before it was cut off.
+
+    Raises:
+        ValueError: nothing of it can be read.
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        lines = text.strip().split("\n")
+        if len(lines) > 1 and lines[0][:1] == "{" and lines[0][-1:] == "}":
+            return [_or_text(line) for line in lines if line.strip()]
+        return from_json(text, allow_partial=True)
+
+
+def _or_text(line: str) -> Any:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return line
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str):
+        flat = " ".join(value.split())
+        return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 20]}…[{len(value)} chars]"
+    return orjson.dumps(value).decode()
+
+
+def _worth(key: str, value: Any) -> float:
+    if value in (None, "", False, 0) or value == [] or value == {}:
+        return -0.6
+    if isinstance(value, str):
+        return 0.4 if len(value) <= 80 else 0.0
+    return 0.1
+
+
+def _columns(records: Sequence[Any]) -> list[str]:
+    """Keys of a table, in order of appearance; empty where the array is no table."""
+    if len(records) < _RECORDS or not all(isinstance(record, dict) for record in records):
+        return []
+    keys = Counter(key for record in records for key in record)
+    columns = [key for key, seen in keys.items() if seen * 5 >= len(records)]
+    return columns if columns and len(columns) <= 40 and sum(keys.values()) * 2 > len(records) * len(columns) else []
+
+
+def _leaves(value: Any, path: Path = ()) -> Iterator[_Leaf]:
+    if len(path) > _DEEPEST:
+        return
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, (*path, key))
+    elif isinstance(value, list) and value:
+        columns = _columns(value)
+        if columns:
+            yield from _records(value, columns, path)
+            return
+        for i, inner in enumerate(value):
+            yield from _leaves(inner, (*path, i))
+    else:
+        yield _leaf(value, path)
+
+
+def _leaf(value: Any, path: Path) -> _Leaf:
+    key = next((part for part in reversed(path) if isinstance(part, str)), "")
+    shown = _scalar(value)
+    vital = key.lower() in _VITAL_KEYS and value not in (None, "", [], {})
+    evidence = 2 if vital else (1 if isinstance(value, str) and len(value) < 400 and grade(value) == 3 else 0)
+    like = "/".join("*" if isinstance(part, int) else part for part in path) if any(isinstance(p, int) for p in path) else ""
+    return _Leaf(path, shown, Row(f"{key}: {shown}, ", weight=_worth(key, value), evidence=evidence, like=like))
+
+
+def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: Path) -> Iterator[_Leaf]:
+    """A leaf per record, its cells in the order of the columns; unusual values make it worth more."""
+    counts = {key: Counter(_plain(record.get(key)) for record in values) for key in columns}
+    few = {key for key in columns if 1 < len(counts[key]) <= max(2, len(values) // 10)}
+    for i, record in enumerate(values):
+        rare = sum(1.5 for key in few if counts[key][_plain(record.get(key))] <= 0.05 * len(values))
+        shown = "|".join("" if record.get(key) is None else _cell(record[key]) for key in columns)
+        edge = 1.5 if i in (0, len(values) - 1) else 0.0
+        yield _Leaf((*path, i), shown, Row(shown, weight=0.3 + rare + edge, evidence=1 if grade(shown) == 3 else 0))
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, (str, int, float, bool)) or value is None else "[]"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, (dict, list)):
+        text = loose(value)
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 20]}…[{len(text)} chars]"
+    return _scalar(value)
+
+
+def loose(value: Any) -> str:
+    """A whole value in the loose notation: no quotes where none are needed."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {loose(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(loose(inner) for inner in value) + "]"
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _write(value: Any, chosen: Mapping[Path, str], inside: frozenset[Path], path: Path = ()) -> str:
+    """The pruned tree: chosen leaves, and how many entries are missing at each place."""
+    if path in chosen:
+        return chosen[path]
+    if isinstance(value, list):
+        columns = _columns(value)
+        return _write_table(value, columns, chosen, path) if columns else _write_list(value, chosen, inside, path)
+    if not isinstance(value, dict):
+        return _scalar(value)
+    kept = [f"{key}: {_write(inner, chosen, inside, (*path, key))}" for key, inner in value.items() if (*path, key) in inside]
+    gone = len(value) - len(kept)
+    return "{" + ", ".join([*kept, *([f"…{gone} more"] if gone else [])]) + "}"
+
+
+def _write_list(value: Sequence[Any], chosen: Mapping[Path, str], inside: frozenset[Path], path: Path) -> str:
+    kept = [_write(inner, chosen, inside, (*path, i)) for i, inner in enumerate(value) if (*path, i) in inside]
+    gone = len(value) - len(kept)
+    return "[" + ", ".join([*kept, *([f"…{gone} more"] if gone else [])]) + "]"
+
+
+def _write_table(value: Sequence[Any], columns: Sequence[str], chosen: Mapping[Path, str], path: Path) -> str:
+    kept = [chosen[(*path, i)] for i in range(len(value)) if (*path, i) in chosen]
+    return f"[{len(kept)} of {len(value)} rows: {'|'.join(columns)}\n" + "\n".join(kept) + "]"
+
+
+def _pruned(value: Any, leaves: Sequence[_Leaf], taken: Sequence[int]) -> str:
+    chosen = {leaves[i].path: leaves[i].shown for i in taken}
+    inside = frozenset(path[:n] for path in chosen for n in range(1, len(path) + 1))
+    return _write(value, chosen, inside)
+
+
+def facts(text: str, keep: int, words: frozenset[str], count: Count) -> str:
+    """The value's leaves that fit `keep` tokens, evidence to `CEILING` times that.
+
+    Raises:
+        ValueError: the text is no JSON.
+    """
+    value = parse(text)
+    leaves = list(_leaves(value))
+    rows = [leaf.row for leaf in leaves]
+    if not isinstance(value, (dict, list)) or not rows:
+        return _scalar(value)
+    order = ranked(rows, keep, words, count)
+    evidence = sum(1 for i in order if rows[i].evidence)
+
+    def fitting(upto: int, limit: float) -> int:
+        low, high = 0, upto
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if count(_pruned(value, leaves, order[:middle])) <= limit else (low, middle - 1)
+        return low
+
+    taken = fitting(len(order), keep)
+    if taken < evidence:
+        taken = fitting(evidence, keep * CEILING)
+    return _pruned(value, leaves, order[:taken])

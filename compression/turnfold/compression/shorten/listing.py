@@ -1,0 +1,61 @@
+"""Directory listings: paths, grouped by folder, without owners, modes and dates.
+
+Lives here: reading `ls -l`, `git ls-tree`, trees and bare paths. Must not: opening anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Final
+
+from turnfold.compression.shorten.lines import Row
+
+_LONG: Final = re.compile(r"([-dlbcps])[rwxsStT-]{9}\S*\s+\d+\s+\S+\s+\S+\s+(\d+|\d+,\s*\d+|[\d.]+[KMGT]?)\s+\w{3,}[\s\d.:-]*?\s(\S.*)$")
+_TREE: Final = re.compile(r"\d{6} (?:blob|tree|commit) [\da-f]{7,64}\s+(\d+|-)?\s*(\S.*)$")
+_PATH: Final = re.compile(r"\S+/[^/\s]+/?$")
+_TOGETHER: Final = 6  # names of one folder that share a line
+
+
+def _short(line: str) -> str:
+    """A line without what a later call never names: modes, links, owners, dates."""
+    long = _LONG.match(line)
+    if long:
+        name = long[3] + ("/" if long[1] == "d" and not long[3].endswith("/") else "")
+        return f"{name} {long[2]}" if long[1] != "d" else name
+    tree = _TREE.match(line)
+    return f"{tree[2]} {tree[1] or ''}".rstrip() if tree else line
+
+
+def _folder(line: str) -> str:
+    return line[: line.rstrip("/").rfind("/") + 1] if _PATH.match(line) else ""
+
+
+def _grouped(folder: str, lines: Sequence[str], words: frozenset[str]) -> list[Row]:
+    """Names of a folder on shared lines; those that the task's words point to keep a line of their own, with the whole path."""
+    out: list[Row] = []
+    rest: list[str] = []
+    for line in lines:
+        name = line[len(folder) :]
+        if line.lower() in words or name.lower() in words or name.partition(".")[0].lower() in words:
+            out.append(Row(line, weight=2.0))
+        else:
+            rest.append(name)
+    for at in range(0, len(rest), _TOGETHER):
+        some = rest[at : at + _TOGETHER]
+        out.append(Row(folder + (some[0] if len(some) == 1 else " " + " ".join(some)), weight=0.5, lines=len(some)))
+    return out
+
+
+def rows(text: str, words: frozenset[str]) -> list[Row]:
+    """Listing lines cut to name and size; runs of bare paths of one folder share lines."""
+    lines = [_short(line) for line in text.rstrip("\n").split("\n")]
+    out: list[Row] = []
+    for folder, run in groupby(lines, key=_folder):
+        some = list(run)
+        if folder and len(some) > 2:
+            out.extend(_grouped(folder, some, words))
+        else:
+            out.extend(Row(line, weight=0.5) for line in some)
+    return out

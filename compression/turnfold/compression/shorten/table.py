@@ -1,0 +1,76 @@
+"""Tables in text: the header, the rows that the task's words point to, the first, the last and the unusual ones.
+
+Lives here: rows of CSV, TSV and Markdown tables, cut as their dialect says. Must not: arithmetic over columns.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from turnfold.compression.shorten.evidence import grade
+from turnfold.compression.shorten.lines import Row
+
+_LONGEST_CELL: Final = 120
+_FIELD_LIMIT: Final = 10_000_000
+
+
+def _dialect(lines: Sequence[str]) -> str:
+    """The delimiter that most lines carry equally often."""
+    sample = [line for line in lines[:40] if line.strip()]
+    best, score = ",", 0
+    for delimiter in "\t,;|":
+        width, found = Counter(line.count(delimiter) for line in sample).most_common(1)[0] if sample else (0, 0)
+        if width and found * min(width, 3) > score:
+            best, score = delimiter, found * min(width, 3)
+    return best
+
+
+def _records(lines: Sequence[str]) -> list[list[str]]:
+    csv.field_size_limit(_FIELD_LIMIT)
+    try:
+        return list(csv.reader((line + "\n" for line in lines), delimiter=_dialect(lines), strict=False))
+    except csv.Error:  # a NUL or a field beyond the limit: read it as lines of one cell
+        return [[line] for line in lines]
+
+
+def _cut(cell: str) -> str:
+    flat = " ".join(cell.split())
+    return flat if len(flat) <= _LONGEST_CELL else f"{flat[: _LONGEST_CELL - 20]}…[{len(flat)} chars]"
+
+
+def _unusual(records: Sequence[Sequence[str]]) -> list[float]:
+    """Extra worth per record: values that are rare in columns of few values."""
+    columns: dict[int, Counter[str]] = {}
+    for record in records:
+        for i, cell in enumerate(record):
+            columns.setdefault(i, Counter())[cell] += 1
+    few = {i: counts for i, counts in columns.items() if 1 < len(counts) <= max(2, len(records) // 10)}
+    rare = len(records) * 0.05
+    return [sum(2.0 for i, counts in few.items() if i < len(record) and counts[record[i]] <= rare) for record in records]
+
+
+def rows(text: str) -> list[Row]:
+    """CSV or TSV, a row per record; long cells cut with their length."""
+    records = [record for record in _records(text.rstrip("\n").split("\n")) if record]
+    extra = _unusual(records)
+    out: list[Row] = []
+    for i, (record, more) in enumerate(zip(records, extra, strict=True)):
+        line = ",".join(_cut(cell) for cell in record)
+        edge = 2.0 if i in (1, len(records) - 1) else 0.0
+        out.append(Row(line, weight=0.3 + edge + more, evidence=2 if i == 0 else (1 if grade(line) == 3 else 0)))
+    return out
+
+
+def markdown_rows(text: str) -> list[Row]:
+    """A table drawn with bars: header and rule kept, padding taken out."""
+    lines = text.rstrip("\n").split("\n")
+    header = next((i for i, line in enumerate(lines) if "|" in line), 0)
+    out: list[Row] = []
+    for i, line in enumerate(lines):
+        rule = not line.strip(" |+-=:\t")
+        cells = "|".join(" ".join(cell.split()) for cell in line.strip().split("|")) if not rule else line.strip()[:12]
+        out.append(Row(cells, weight=-1 if rule else 0.5, evidence=2 if i == header else (1 if grade(line) == 3 else 0)))
+    return out

@@ -1,0 +1,269 @@
+"""The state in a conversation: rebuilt from its messages, and where its block stands.
+
+Lives here: the replay of a proxied conversation, what becomes of its last message, the pins of the state block. Must not:
+bytes of requests, the store, rendering of replies (`reply`). Pure: the same messages give the same answer on any replica.
+
+How it differs from the contract's transcript replay: it goes on past a clarify and its answer, ordinary sentences are kept
+from the engine (`guard`), and a pending question never holds a conversation. The question is put again once; a second
+message that answers neither yes nor no drops it and is taken for what it says. It is dropped at once when the client's
+history shows that it was never put (the assistant's next message is another one). Assistant messages are read for that
+alone: they can drop a question, never change the state (D6).
+
+Where the block stands: in front of the user message that brought the change, pinned, so that the prefix stays (law 4). A
+later change gets a block of its own, which says that it replaces the earlier ones: exactly one is in force. Changes that
+follow each other without anything being forwarded in between share the last one's block. Superseded blocks leave when
+together they outweigh `MAX_STALE` times the newest: the prefix moves then, as at a fold event.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from turnfold.compression.state.block import acknowledgement, render_block
+from turnfold.compression.state.guard import why_ordinary
+from turnfold.compression.state.machine import FRESH, PASSTHROUGH, Decision, Machine, Pending, State, decide
+from turnfold.compression.state.preprocessor import preprocess_heuristic
+from turnfold.compression.state.wording import answer
+
+#: Superseded blocks are kept until they weigh this many times the newest one.
+MAX_STALE: Final = 8
+#: Weight of a block's borders, in lines.
+_BORDERS: Final = 4
+#: Longest reply that may be meant as an answer: who writes more (or several lines) has moved on.
+_MAX_REPLY: Final = 200
+#: Replies that drop a pending question by name; they read as "no".
+_WAYS_OUT: Final = frozenset({"cancel", "never mind", "nevermind", "forget it", "skip", "drop it", "neither"})
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message as the replay sees it.
+
+    Attributes:
+        text: its text where that is all it holds; None for anything else (images, several parts, no content).
+    """
+
+    role: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StateOptions:
+    """What the placement depends on beside the messages.
+
+    Attributes:
+        acknowledge: a message that is a directive and nothing else is answered here ("local") or goes upstream ("forward").
+        preprocess: whether near forms ("Use Docker.") are put into the exact form by rules first.
+    """
+
+    acknowledge: Literal["local", "forward"] = "local"
+    preprocess: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A machine from elsewhere (the store) that holds the first `after` messages already."""
+
+    machine: Machine = FRESH
+    after: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of the request.
+
+    Attributes:
+        kind: "forward" it; or answer it here with `text`: "clarify" (a prompt) or "acknowledge".
+    """
+
+    kind: Literal["forward", "clarify", "acknowledge"]
+    text: str = ""
+
+
+FORWARD: Final = Verdict("forward")
+_DEFAULTS: Final = StateOptions()
+_EMPTY: Final = Anchor()
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A block in front of the user message at `index`; `live` says whether it is the one in force."""
+
+    index: int
+    text: str
+    live: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A conversation's state.
+
+    Attributes:
+        verdict: for the last message.
+        machine: state and pending question behind the last message.
+        pins: blocks to put in front of user messages, in order; the last is the one in force.
+        changes: indices of the messages that changed the state, and the states behind them.
+        base: the state before the first message.
+    """
+
+    verdict: Verdict
+    machine: Machine
+    pins: tuple[Pin, ...]
+    changes: tuple[tuple[int, State], ...]
+    base: State
+
+    @property
+    def state(self) -> State:
+        """What is laid down now."""
+        return self.machine.state
+
+    def state_at(self, border: int) -> State:
+        """What is laid down before message `border`."""
+        upto = bisect_left(self.changes, border, key=lambda change: change[0])
+        return self.changes[upto - 1][1] if upto else self.base
+
+    def carried(self, border: int) -> str:
+        """The block that a fold of all messages before `border` carries; "" where nothing was ever laid down there."""
+        state = self.state_at(border)
+        touched = self.base != State() or (bool(self.changes) and self.changes[0][0] < border)
+        return render_block(state) if touched else ""
+
+    def standing(self, border: int = 0) -> tuple[Pin, ...]:
+        """The pins that stay beside a fold of all messages before `border`."""
+        return tuple(pin for pin in self.pins if pin.index >= border)
+
+
+def turn_of(message: Mapping[str, Any]) -> Turn:
+    """A JSON message as a turn: its string content, or the text of its only part."""
+    content = message.get("content")
+    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and content[0].get("type") == "text":
+        content = content[0].get("text")
+    role = message.get("role")
+    return Turn(role if isinstance(role, str) else "", content if isinstance(content, str) else None)
+
+
+def with_block(content: str | list[Any], block: str) -> str | list[Any]:
+    """A user message's content with a block in front: of a string a longer string, of parts one part more."""
+    if isinstance(content, str):
+        return f"{block}\n\n{content}"
+    return [{"type": "text", "text": f"{block}\n"}, *content]
+
+
+def place(turns: Sequence[Turn], options: StateOptions = _DEFAULTS, anchor: Anchor = _EMPTY) -> Placement:
+    """Replay a conversation, say what becomes of its last message, and pin the blocks."""
+    walk = _Walk(options, anchor)
+    last: tuple[Decision, bool] = (PASSTHROUGH, False)
+    for index, turn in enumerate(turns):
+        last = (PASSTHROUGH, False)
+        if index < anchor.after:
+            continue
+        if turn.role == "assistant":
+            walk.hear(turn.text)
+        elif turn.role == "user":
+            last = walk.take(index, turn.text)
+    walk.settle(turns)
+    return Placement(
+        _verdict(*last, walk.machine.state, options), walk.machine, walk.finished(), tuple(walk.changes), anchor.machine.state
+    )
+
+
+def _verdict(decision: Decision, changed: bool, state: State, options: StateOptions) -> Verdict:
+    if decision.prompt is not None:
+        return Verdict("clarify", decision.prompt)
+    if decision.kind == "update" and options.acknowledge == "local":
+        return Verdict("acknowledge", acknowledgement(state, changed=changed))
+    return FORWARD
+
+
+class _Walk:
+    """One replay under way. Lives for one call of `place`; nothing of it gets out.
+
+    Attributes:
+        asked: times in a row that the pending question was put.
+        owed: whether the anchor's state has no pin yet.
+        unpinned: index of the newest change that has no pin yet.
+        pins: indices, states and weights of the pins that still stand.
+    """
+
+    def __init__(self, options: StateOptions, anchor: Anchor) -> None:
+        self.options = options
+        self.machine = anchor.machine
+        self.asked = 1
+        self.owed = anchor.machine.state != State()
+        self.unpinned: int | None = None
+        self.pins: list[tuple[int, State, int]] = []
+        self.changes: list[tuple[int, State]] = []
+
+    def hear(self, text: str | None) -> None:
+        """An assistant message: another one than the pending question shows that it was never put."""
+        pending = self.machine.pending
+        if pending is not None and " ".join(pending.prompt.split()) not in " ".join((text or "").split()):
+            self._drop()
+
+    def take(self, index: int, text: str | None) -> tuple[Decision, bool]:
+        """A user message: what it was, and whether it changed the state."""
+        if self.owed:
+            self.owed, self.unpinned = False, index
+        before = self.machine.state
+        pending = self.machine.pending
+        decision = self._fresh(text) if pending is None else self._answered(pending, text)
+        changed = self.machine.state is not before and self.machine.state != before
+        if changed:
+            self.changes.append((index, self.machine.state))
+            self.unpinned = index
+        if decision.kind == "passthrough" or (decision.kind == "update" and self.options.acknowledge == "forward"):
+            self._pin()
+        return decision, changed
+
+    def _answered(self, pending: Pending, text: str | None) -> Decision:
+        if text is None or len(text) > _MAX_REPLY or len(text.strip().splitlines()) > 1:
+            self._drop()
+            return self._fresh(text)
+        reply = "no" if text.strip().rstrip(".!").lower() in _WAYS_OUT else text
+        if answer(reply) is not None:
+            self.machine, decision = decide(self.machine, reply)
+            return decision
+        if self.asked > 1:
+            self._drop()
+            return self._fresh(text)
+        self.asked += 1
+        return Decision("clarify", pending.prompt)
+
+    def _fresh(self, text: str | None) -> Decision:
+        if text is None:
+            return PASSTHROUGH
+        directive = (preprocess_heuristic(text)["output"] or text) if self.options.preprocess else text
+        if why_ordinary(directive):
+            return PASSTHROUGH
+        self.machine, decision = decide(self.machine, directive)
+        self.asked = 1
+        return decision
+
+    def _drop(self) -> None:
+        self.machine = replace(self.machine, pending=None)
+
+    def _pin(self) -> None:
+        if self.unpinned is None:
+            return
+        state = self.machine.state
+        weight = _BORDERS + len(state.policies) + (state.premise is not None)
+        if sum(older for _, _, older in self.pins) > MAX_STALE * weight:
+            self.pins.clear()
+        self.pins.append((self.unpinned, state, weight))
+        self.unpinned = None
+
+    def settle(self, turns: Sequence[Turn]) -> None:
+        """Where no message stands behind the anchor its state is pinned to the last user message."""
+        users = [index for index, turn in enumerate(turns) if turn.role == "user"]
+        if self.owed and users:
+            self.unpinned = users[-1]
+            self._pin()
+
+    def finished(self) -> tuple[Pin, ...]:
+        """The pins as they are handed out."""
+        return tuple(
+            Pin(index, render_block(state), live=at == len(self.pins)) for at, (index, state, _) in enumerate(self.pins, start=1)
+        )

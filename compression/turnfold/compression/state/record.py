@@ -1,0 +1,82 @@
+"""What the store keeps of a conversation's state.
+
+Lives here: the record and its bytes. Must not: the store. The state follows from the messages, so the record is needed only
+where a state was set from outside (``PUT /v1/state/...``): from there on the replay begins behind the messages seen before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from turnfold.compression.errors import InvalidInput
+from turnfold.compression.state.machine import FRESH, Machine
+from turnfold.compression.state.placement import Anchor
+from turnfold.compression.state.serial import canonical, checkpoint_value, parse_json, read_checkpoint
+
+RECORD_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A conversation's state as last seen.
+
+    Attributes:
+        machine: state and pending question, for reading.
+        seen: messages of the conversation when it was last seen.
+        base: the machine that was set from outside; None: the state follows from the messages alone.
+        after: messages that `base` stands behind.
+    """
+
+    machine: Machine = FRESH
+    seen: int = 0
+    base: Machine | None = None
+    after: int = 0
+
+    def anchor(self) -> Anchor:
+        """Where a replay of the conversation begins."""
+        return Anchor() if self.base is None else Anchor(self.base, self.after)
+
+    def observed(self, machine: Machine, seen: int) -> Record:
+        """The record behind a request of `seen` messages that led to `machine`."""
+        return replace(self, machine=machine, seen=seen)
+
+    def put(self, machine: Machine) -> Record:
+        """The record once somebody set the state: it holds for all messages to come."""
+        return Record(machine, self.seen, machine, self.seen)
+
+    def to_bytes(self) -> bytes:
+        """For the store."""
+        value = {
+            "record_version": RECORD_VERSION,
+            "machine": checkpoint_value(self.machine),
+            "seen": self.seen,
+            "base": None if self.base is None else checkpoint_value(self.base),
+            "after": self.after,
+        }
+        return canonical(value).encode("ascii")
+
+
+def read_record(data: bytes) -> Record:
+    """A record from the store.
+
+    Raises:
+        InvalidInput: the bytes are no record of this version.
+    """
+    value = parse_json(data.decode("utf-8", "replace"), "record")
+    if not isinstance(value, dict) or value.get("record_version") != RECORD_VERSION:
+        raise InvalidInput("record.record_version", f"must be {RECORD_VERSION}")
+    base = value.get("base")
+    return Record(
+        read_checkpoint(value.get("machine"), "record.machine"),
+        _count(value, "seen"),
+        None if base is None else read_checkpoint(base, "record.base"),
+        _count(value, "after"),
+    )
+
+
+def _count(value: dict[str, Any], field: str) -> int:
+    count = value.get(field)
+    if type(count) is not int or count < 0:
+        raise InvalidInput(f"record.{field}", "must be a number of messages")
+    return count

@@ -1,0 +1,54 @@
+"""Replay of a transcript as the contract freezes it: user texts only, stopping at the first clarify.
+
+Lives here: that replay and its result. Must not: the proxy's own replay, which goes on past a clarify (`placement`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+from turnfold.compression.state.machine import Machine, decide
+from turnfold.compression.state.serial import StateDict, state_value
+
+TranscriptMessage = Mapping[str, Any]
+Transcript = Sequence[TranscriptMessage]
+
+
+class StateResult(TypedDict):
+    """Every message was taken."""
+
+    kind: Literal["state"]
+    state: StateDict
+
+
+class ConfirmResult(TypedDict):
+    """A message asked for the user's answer; those behind it were not read."""
+
+    kind: Literal["confirm"]
+    prompt_to_user: str
+
+
+ApplyResult = StateResult | ConfirmResult
+
+
+def user_texts(messages: Transcript) -> Iterator[str]:
+    """Contents of user messages that are strings; all else is passed over."""
+    for message in messages:
+        content = message.get("content")
+        if message.get("role") == "user" and isinstance(content, str):
+            yield content
+
+
+def replay(machine: Machine, messages: Transcript) -> tuple[Machine, ApplyResult]:
+    """Take the messages on top of a machine."""
+    for text in user_texts(messages):
+        machine, outcome = decide(machine, text)
+        if outcome.prompt is not None:
+            return machine, {"kind": "confirm", "prompt_to_user": outcome.prompt}
+    return machine, {"kind": "state", "state": state_value(machine.state)}
+
+
+def compile_transcript(messages: Transcript) -> ApplyResult:
+    """Take the messages from an empty state."""
+    return replay(Machine(), messages)[1]

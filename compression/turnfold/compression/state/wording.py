@@ -1,0 +1,79 @@
+"""How raw words become item keys, premise values and answers.
+
+Lives here: Unicode and white space, nothing else. Must not: the grammar's shapes, state.
+
+`unicodedata.normalize` takes quadratic time on long runs of combining marks (100,000 of them: 20 s), so whoever calls in
+here first asks `tame`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from itertools import groupby
+from typing import Final, Literal
+
+#: Longest raw text that can be a directive or an answer; more is ordinary text. Keeps every step far under a millisecond.
+MAX_TEXT: Final = 10_000
+#: Longest premise or item that may be imported: NFKC makes up to 18 characters of one, so all that is reachable fits.
+MAX_VALUE: Final = 18 * MAX_TEXT
+#: Longest run of combining marks in a directive (Unicode's stream-safe format has 30), and in what NFKC makes of it.
+MAX_MARKS: Final = 64
+MAX_VALUE_MARKS: Final = 4 * MAX_MARKS
+
+_APOSTROPHES: Final = str.maketrans({"’": "'", "`": "'"})
+_DONT: Final = re.compile(r"\bdont\b")
+_ARTICLES: Final = frozenset({"a", "an", "the"})
+
+_ANSWERS: Final[dict[str, Literal["yes", "no"]]] = {
+    **dict.fromkeys(("yes", "yes please", "yep", "yeah", "sure", "ok", "okay"), "yes"),
+    **dict.fromkeys(("no", "nope", "no thanks"), "no"),
+}
+
+
+def tame(text: str, max_length: int = MAX_TEXT, max_marks: int = MAX_MARKS) -> bool:
+    """Whether a text is short enough, and free of runs of combining marks, to be normalised in linear time."""
+    if len(text) > max_length:
+        return False
+    if text.isascii():
+        return True
+    runs = groupby(text, lambda char: unicodedata.combining(char) != 0)
+    return all(sum(1 for _ in run) <= max_marks for marks, run in runs if marks)
+
+
+def _collapse(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _lower(text: str) -> str:
+    """NFKC and lower case, in which neither undoes the other: lower case may bring letters together that compose."""
+    while (lowered := unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())) != text:
+        text = lowered
+    return text
+
+
+def item_key(raw: str) -> str:
+    """The key under which an item is kept; empty when nothing is left of it."""
+    words = _DONT.sub("don't", _lower(raw).translate(_APOSTROPHES)).split()
+    return " ".join(words[1:] if words and words[0] in _ARTICLES else words)
+
+
+def item_spelling(key: str) -> str:
+    """A spelling of a key that `item_key` reads back as that key.
+
+    A key that itself begins with an article ("use the the who") would lose it when it is read once more.
+    """
+    return key if item_key(key) == key else f"the {key}"
+
+
+def premise_value(raw: str) -> str:
+    """A premise as it is kept: NFKC, apostrophes and white space only."""
+    return _collapse(unicodedata.normalize("NFKC", raw).translate(_APOSTROPHES))
+
+
+def answer(text: str) -> Literal["yes", "no"] | None:
+    """What a reply to a pending question says; None for anything but the words of the grammar."""
+    bare = text.strip().rstrip(".,!?")
+    if len(bare) > MAX_TEXT or not tame(bare):
+        return None
+    return _ANSWERS.get(_collapse(unicodedata.normalize("NFKC", bare).lower()).rstrip(".,!? "))

@@ -1,0 +1,224 @@
+"""What a text is, by its structure, and where a mixed text changes from one kind to another.
+
+Lives here: the marks that lines carry, as data, and the vote over them. Must not: shortening; file names or tool names
+(the text alone decides, so that the same bytes are always the same kind).
+
+Kinds: json, jsonl, diff, search, log, tests, trace, code, listing, table, csv, yaml, html, xml, markdown, binary, plain,
+prose. `plain` is output of programs that no better mark fits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+import orjson
+
+from turnfold.compression.text.spans import Span
+
+_WINDOW: Final = 16  # lines that vote together
+_LONGEST_LINE: Final = 300  # characters of a line that its mark is sought in
+_ENOUGH: Final = 0.3  # share of a window's lines that must carry a mark for it to decide
+
+#: What an opening line says about the lines behind it, tried in order. Every pattern is anchored and without nested repeats.
+_MARKS: Final = tuple(
+    (kind, re.compile(pattern))
+    for kind, pattern in (
+        ("diff", r"diff --git |--- (?:a/|/dev/null|\S+\t)|\+\+\+ (?:b/|/dev/null|\S+\t)|@@ -\d+"),
+        (
+            "trace",
+            r"Traceback \(most recent|\s+File \"[^\"]*\", line \d+|\s+at [\w.$<>/@-]+[ (]|\s+at .{1,200}:\d+:\d+\)?$"
+            r"|goroutine \d+ \[|thread '[^']*' (?:\(\d+\) )?panicked|Caused by: |Exception in thread|\s+\d+: (?:0x[\da-f]+ - )?\w+::"
+            r"|stack backtrace:",
+        ),
+        (
+            "tests",
+            r"={3,} .{1,120} ={3,}$|_{3,} .{1,120} _{3,}$|(?:PASS|FAIL|FAILED|PASSED|XFAIL|SKIPPED|ERROR):? [\w./\\-]+"
+            r"|--- (?:PASS|FAIL|SKIP): |=== (?:RUN|PAUSE|CONT) |(?:not )?ok \d+ |ok  \t|test \S+ \.\.\. |\w+ \([\w.]+\)(?: \.\.\. |$)"
+            r"|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED)|\S+\.py [.FEsxX]{2,}|Ran \d+ tests? |collected \d+ item|\s*[✓✔✗✘×√] "
+            r"|[\w\[\]\-]+ (?:ok|F|E|f|s)$|E   ",
+        ),
+        (
+            "log",
+            r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
+            r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|(?:time|ts|level)=|[DIWEF]\d{4} \d\d:",
+        ),
+        ("listing", r"[-dlbcps][rwxsStT-]{9}[ +@.]|\d{6} (?:blob|tree|commit) |[│|├└ ]*[├└│|`+][─-]{2}|(?:total \d+)$|\.{0,2}/?[\w.@+-]+(?:/[\w.@+-]+)+/?$"),
+        ("search", r"(?:[\w.@+-]+:)?[\w./@+ -]{0,200}[\w]\.\w{1,8}[:-]\d+[:-]|[\w./@+-]*/[\w./@+-]+:.|\d+[:-](?:\s|\S)"),
+        ("table", r"\s*\|.*\|\s*$|\s*[+|][-+=:| ]{6,}$"),
+        ("html", r"\s*</?(?:div|span|p|a|ul|li|td|tr|table|head|body|html|script|style|meta|link|h[1-6]|img|input|button|nav)\b|\s*<!DOCTYPE html"),
+        ("xml", r"\s*<\?xml |\s*</?[\w:.-]+(?: [\w:.-]+=\"[^\"]*\")*\s*/?>"),
+        ("binary", r"[A-Za-z0-9+/=_-]{60,}$|(?:[0-9a-f]{2}){32,}$|[\da-f]{6,8}:? +(?:[\da-f]{2,4} ){4,}"),
+        (
+            "code",
+            r"\s*\d+(?:\t|→|\s*\| )|\s*(?:def|class|async|import|from|return|if|elif|else|for|while|try|except|finally|with|raise|yield|assert|pass"
+            r"|function|const|let|var|export|public|private|protected|static|func|fn|impl|struct|enum|interface|type|package|use|mod|pub"
+            r"|switch|case|break|continue|throw|catch|new|void|int|#include|#define|using|namespace|template|end|do|begin|module)\b.*[:;{}(),]\s*(?://.*|#.*)?$"
+            r"|\s*(?:from \S+ )?import \S|\s*(?:#|//|/\*|\*/|\*|\"\"\"|''')|\s*@\w+|.*[;{}(\[]\s*$|\s*[)}\]]+[;,:]?\s*$|\s+[\w.\[\]'\"]+ [-+*/|&]?= .",
+        ),
+        ("yaml", r"\s*(?:- )?[\w./\"'-]+:(?: \S.*)?$|---$|\s*- [\w\"']"),
+        ("markdown", r"#{1,6} |\s*[-*+] |\s*\d+\. |> |\*\*"),
+        ("prose", r".*[a-z]{3}.* .* .*[.!?:,\"'”)]\s*$|(?:[A-Z][a-z]+|[A-Z]) [a-z]+ .* [a-z]+"),
+    )
+)
+_FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+_DIFF_BODY: Final = re.compile(
+    r"[-+ \\@]|diff --git |index [\da-f]+\.\.|(?:new|deleted) file mode|old mode|new mode|rename |copy |similarity |Binary files |commit \w+|$"
+)
+_TRACE_BODY: Final = re.compile(r"\s|[\w.]+(?:Error|Exception|Warning|Interrupt|Exit)\b|Caused by|goroutine |\S+\(.*\)$|\.\.\. \d+ more|\[Previous line")
+_TEST_RUN: Final = re.compile(
+    r"^=+ (?:test session starts|FAILURES|ERRORS|short test summary).*=+$|^Ran \d+ tests? in |^(?:---|===) (?:RUN|PASS|FAIL)|^test result: "
+    r"|^Tests?:? .*\b(?:passed|failed)|^(?:not )?ok \d+ - |^ *\d+ (?:passing|failing)\b|^FAIL(?:ED)?[ (]|^=+ .*\d+ (?:passed|failed).* =+$"
+    r"|^\S+ \([\w.]+\) \.\.\. |^ *tests? finished:|^E   |^>>>>> Run tests",
+    re.MULTILINE,
+)
+_CSV_LINE: Final = re.compile(r"[^,\t;|]*[,\t;|]")
+
+
+def mark(line: str) -> str:
+    """The kind that a line alone looks like; "" for none."""
+    head = line[:_LONGEST_LINE]
+    for kind, pattern in _MARKS:
+        if pattern.match(head):
+            return kind
+    return ""
+
+
+def _vote(marks: Sequence[str]) -> str:
+    votes = Counter(marks)
+    votes.pop("", None)
+    if not votes:
+        return "plain"
+    kind, count = votes.most_common(1)[0]
+    total = sum(votes.values())
+    return kind if count >= max(1, _ENOUGH * len(marks)) and count * 2 >= total else "plain"
+
+
+def _is_json(text: str) -> bool:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _jsonish(text: str) -> str:
+    """"json" for JSON, cut off or not, "jsonl" for a value per line, else ""."""
+    opening = text.lstrip()[:2]
+    if not opening or opening[0] not in "[{":
+        return ""
+    lines = text.strip().split("\n", 3)
+    if len(lines) > 1 and _is_json(lines[0]) and _is_json(lines[1]) and lines[0][0] == "{":
+        return "jsonl"
+    if _is_json(text):
+        return "json"
+    compact = "".join(text.lstrip()[:200].split())
+    return "json" if re.match(r'\{"[^"]*":|\[\{"|\[\[|\["', compact) and text.count('"') * 30 > len(text) else ""
+
+
+def _delimited(lines: Sequence[str]) -> bool:
+    """Whether lines look like rows of one width, cut by commas, tabs or semicolons."""
+    sample = [line for line in lines[:40] if line.strip()]
+    if len(sample) < 4:
+        return False
+    for delimiter in "\t,;":
+        widths = Counter(line.count(delimiter) for line in sample)
+        width, rows = widths.most_common(1)[0]
+        if width >= 2 and rows >= 0.8 * len(sample) and not any(line.rstrip().endswith((";", "{", ",")) for line in sample):
+            return True
+    return False
+
+
+def whole(text: str) -> str:
+    """The kind of a text that is one thing from first to last character; "" where it has to be read line by line."""
+    found = _jsonish(text)
+    if found:
+        return found
+    head = text.lstrip()[:400].lower()
+    if head.startswith(("<!doctype html", "<html")) or ("<body" in head and "<" in head[:1]):
+        return "html"
+    if head.startswith("<?xml"):
+        return "xml"
+    if len(text) > 200 and not re.search(r"\s", text[:200].strip()) and re.fullmatch(r"(?:data:[\w/;,+-]+)?[A-Za-z0-9+/=_\-\s]+", text):
+        return "binary"
+    if len(_TEST_RUN.findall(text)) >= 2:
+        return "tests"
+    return "csv" if _delimited(text.split("\n", 41)[:40]) else ""
+
+
+def _stretches(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Runs of lines: those that an opening line decides (fences, diffs, traces) with their kind, all others with ""."""
+    index, start = 0, 0
+    while index < len(lines):
+        end, kind = _opened(lines, index)
+        if end == index:
+            index += 1
+            continue
+        if start < index:
+            yield start, index, ""
+        yield index, end, kind
+        index = start = end
+    if start < len(lines):
+        yield start, len(lines), ""
+
+
+def _opened(lines: Sequence[str], index: int) -> tuple[int, str]:
+    """Where the block that line `index` opens ends, and its kind; `index` itself where it opens none."""
+    line = lines[index]
+    fence = _FENCE.match(line)
+    if fence:
+        closing = (i for i in range(index + 1, len(lines)) if lines[i].strip() == fence[1])
+        return next(closing, len(lines) - 1) + 1, "fence"
+    if line.startswith(("diff --git ", "--- a/", "@@ -")):
+        return _while(lines, index + 1, _DIFF_BODY), "diff"
+    if line.startswith(("Traceback (most recent", "Exception in thread", "goroutine ", "thread '")):
+        return _while(lines, index + 1, _TRACE_BODY), "trace"
+    return index, ""
+
+
+def _while(lines: Sequence[str], index: int, body: re.Pattern[str]) -> int:
+    while index < len(lines) and body.match(lines[index]):
+        index += 1
+    return index
+
+
+def _windows(lines: Sequence[str], start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    size = max(_WINDOW, (end - start) // 4096)
+    for at in range(start, end, size):
+        upto = min(at + size, end)
+        step = max(1, (upto - at) // _WINDOW)
+        yield at, upto, _vote([mark(lines[i]) for i in range(at, upto, step) if lines[i].strip()])
+
+
+def parts(text: str) -> list[Span]:
+    """The text cut into ranges of one kind each, without gaps; linear in the text.
+
+    Lines vote in windows of sixteen; what an opening line decides (a fence, a diff, a trace) is a range of its own.
+    """
+    kind = whole(text)
+    if kind or not text:
+        return [Span(0, len(text), kind)] if text else []
+    lines = text.split("\n")
+    offsets = [0]
+    for line in lines:
+        offsets.append(offsets[-1] + len(line) + 1)
+    offsets[-1] = len(text)
+    pieces: list[tuple[int, int, str]] = []
+    for start, end, found in _stretches(lines):
+        pieces.extend([(start, end, found)] if found else _windows(lines, start, end))
+    spans: list[Span] = []
+    for found, run in groupby(pieces, key=lambda piece: piece[2]):
+        group = list(run)
+        spans.append(Span(offsets[group[0][0]], offsets[group[-1][1]], found))
+    return spans
+
+
+def kind_of(text: str) -> str:
+    """The kind that most of a text's characters belong to; "prose" for an empty one."""
+    sizes: Counter[str] = Counter()
+    for span in parts(text):
+        sizes[span.kind] += span.end - span.start
+    return sizes.most_common(1)[0][0] if sizes else "prose"

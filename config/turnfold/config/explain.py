@@ -1,0 +1,63 @@
+"""Effective settings as rows for a reader.
+
+Lives here: which value each setting has, where it came from and what it means, with secrets masked. Must not: printing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, SecretStr
+
+from turnfold.config.settings import Settings
+from turnfold.config.sources import MASK, VARIABLES, Loaded, Path2, without_password
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """One setting; ``value`` is ready for JSON and holds no secret."""
+
+    setting: str
+    variable: str
+    value: Any
+    origin: str
+    description: str
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, SecretStr):
+        return MASK
+    if isinstance(value, BaseModel):
+        return {name: _shown(getattr(value, name)) for name in type(value).model_fields}
+    if isinstance(value, dict):
+        return {name: _shown(one) for name, one in value.items()}
+    if isinstance(value, tuple):
+        return [_shown(one) for one in value]
+    return without_password(value) if isinstance(value, str) else value
+
+
+def _description(path: Path2) -> str:
+    group = Settings.model_fields[path[0]]
+    if path[1] and isinstance(group.annotation, type) and issubclass(group.annotation, BaseModel):
+        return group.annotation.model_fields[path[1]].description or ""
+    return group.description or ""
+
+
+def explain(loaded: Loaded) -> list[SettingRow]:
+    """Every setting in the order of its definition."""
+    rows = []
+    for path, variable in VARIABLES.items():
+        group = getattr(loaded.settings, path[0])
+        value = _shown(getattr(group, path[1]) if path[1] else group)
+        origin = loaded.origins.get(path)
+        rows.append(
+            SettingRow(
+                setting=".".join(filter(None, path)),
+                variable=variable,
+                value=value,
+                origin=str(origin) if origin else "default",
+                description=_description(path),
+            )
+        )
+    return rows

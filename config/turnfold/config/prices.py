@@ -1,0 +1,244 @@
+"""What a model costs.
+
+Lives here: a model's prices and cache ratios by its name, from genai-prices (packaged, offline) with a small table for what
+it lacks. Must not: sums over requests (``proxy.ledger``), the network.
+
+A name is looked through from the particular to the general: as written, without ``ft:`` and a provider's prefix, without a
+date or tag, and at last its family, by leaving out what stands behind its dashes (``gpt-5-foo`` is priced as ``gpt-5``).
+Ratios for folding come from the newest price list whatever the time of day, so that every replica has the same.
+
+genai-prices takes about 0.2 s and 12 MB, of which its table is the larger part: it is loaded at the first look-up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import lru_cache
+from itertools import chain
+from typing import Any, Final
+
+from genai_prices import Usage, data_snapshot
+from genai_prices.types import ModelInfo, Provider, TieredPrices, TimeOfDateConstraint
+
+from turnfold.compression.options import CachePrices
+from turnfold.config.settings import ModelSettings
+
+# Whose names a family may be guessed among; a hoster's prices say nothing of another model that begins alike.
+_MAKERS: Final = ("openai", "anthropic", "google", "deepseek", "x-ai", "mistral")
+# Dates and tags: gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, gpt-4-0613, gemini-2.5-pro-preview-05-06, x:free, x@latest.
+_TAG: Final = re.compile(r"(?:-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|(?:preview|exp)(?:-\d{2}-\d{2})?|latest)|[:@][\w.-]*)$")
+_MAX_NAME: Final = 200
+
+# Where prompt_cache_breakpoint came in (OpenAI, prompt caching guide): version 5.6 of the gpt family, and what follows it.
+_GPT_VERSION: Final = re.compile(r"gpt-(\d{1,3})(?:\.(\d{1,3}))?(?:$|[-:@])")
+_FIRST_WITH_BREAKPOINTS: Final = (5, 6)
+
+#: Name of a family -> ratios, for what the packaged table does not know; a longer name that begins so is meant too.
+_RATIOS: Final[Mapping[str, CachePrices]] = {
+    "gpt-5.6": CachePrices(read=0.1, write=1.25),
+    "gpt-5": CachePrices(read=0.1, write=1.0),
+    "claude-": CachePrices(read=0.1, write=1.25),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPrices:
+    """Prices of one model; None is "unknown", never nought.
+
+    Attributes:
+        input: dollars for a million uncached input tokens.
+        output: dollars for a million output tokens.
+        cache: what the prompt cache costs, relative to ``input``.
+        cache_breakpoints: whether the model takes ``prompt_cache_breakpoint``.
+        priced_as: ``provider/model`` of the price list, "settings", or "" when unknown.
+        guessed: only the family is known: good for ratios, not for a bill.
+    """
+
+    input: float | None
+    output: float | None
+    cache: CachePrices
+    cache_breakpoints: bool
+    priced_as: str
+    guessed: bool = False
+
+
+def _plain(model: str) -> str:
+    return model.strip().lower()[:_MAX_NAME]
+
+
+def bare_name(model: str) -> str:
+    """A model's name in lower case, without ``ft:`` and providers' prefixes."""
+    return _plain(model).removeprefix("ft:").rsplit("/", 1)[-1]
+
+
+def _candidates(model: str) -> Iterator[str]:
+    yield _plain(model)
+    name = bare_name(model)
+    yield name
+    while (shorter := _TAG.sub("", name)) != name:
+        name = shorter
+        yield name
+
+
+def _families(model: str) -> Iterator[str]:
+    *_, name = _candidates(model)
+    # A family has a version or a second word: "gpt" alone could be anything.
+    while "-" in (name := name.rpartition("-")[0]):
+        yield name
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    provider: Provider
+    info: ModelInfo
+    guessed: bool
+
+
+def _find(name: str, url: str | None, maker: str | None = None, guessed: bool = False) -> _Found | None:
+    try:
+        return _Found(*data_snapshot.get_snapshot().find_provider_model(name, None, maker, url), guessed)
+    except LookupError:
+        return None
+
+
+@lru_cache(maxsize=1024)
+def _look_up(model: str, url: str) -> _Found | None:
+    names = list(_candidates(model))
+    makers = [_plain(model).split("/", 1)[0], None] if "/" in model else [None]
+    by_upstream = (_find(name, url) for name in names if url)
+    by_name = (_find(name, None, maker) for maker in makers for name in names)
+    by_family = (_find(name, None, maker, guessed=True) for name in _families(model) for maker in _MAKERS)
+    return next((found for found in chain(by_upstream, by_name, by_family) if found), None)
+
+
+def _newest(info: ModelInfo) -> Any:
+    if not isinstance(info.prices, list):
+        return info.prices
+    lasting = [one.prices for one in info.prices if not isinstance(one.constraint, TimeOfDateConstraint)]
+    return (lasting or [info.prices[-1].prices])[-1]
+
+
+def _base(price: Decimal | TieredPrices | None) -> float | None:
+    if price is None:
+        return None
+    return float(price.base if isinstance(price, TieredPrices) else price)
+
+
+def _ratio(part: float | None, whole: float | None) -> float:
+    return round(part / whole, 4) if part is not None and whole else 1.0
+
+
+def takes_breakpoints(model: str) -> bool:
+    """Whether a model is known to take ``prompt_cache_breakpoint`` on a text part."""
+    match = _GPT_VERSION.match(bare_name(model))
+    return match is not None and (int(match[1]), int(match[2] or 0)) >= _FIRST_WITH_BREAKPOINTS
+
+
+def _known_ratios(model: str) -> CachePrices:
+    name = bare_name(model)
+    family = max((known for known in _RATIOS if name.startswith(known)), key=len, default=None)
+    return _RATIOS[family] if family else CachePrices()
+
+
+@lru_cache(maxsize=1024)
+def _packaged(model: str, url: str) -> ModelPrices:
+    found = _look_up(model, url)
+    if found is None:
+        return ModelPrices(None, None, _known_ratios(model), takes_breakpoints(model), "", guessed=True)
+    prices = _newest(found.info)
+    whole = _base(prices.input_mtok)
+    cache = CachePrices(_ratio(_base(prices.cache_read_mtok), whole), _ratio(_base(prices.cache_write_mtok), whole))
+    name = f"{found.provider.id}/{found.info.id}"
+    return ModelPrices(whole, _base(prices.output_mtok), cache, takes_breakpoints(model), name, found.guessed)
+
+
+def _first(*values: float | None) -> float | None:
+    return next((value for value in values if value is not None), None)
+
+
+def prices_of(model: str, upstream_url: str = "", own: ModelSettings | None = None) -> ModelPrices:
+    """Prices of a model by its name, and by its upstream where that is a known provider.
+
+    Args:
+        own: the operator's figures, which win one by one.
+    """
+    packaged = _packaged(model, upstream_url)
+    if own is None:
+        return packaged
+    read, write = _first(own.cache_read, packaged.cache.read), _first(own.cache_write, packaged.cache.write)
+    return ModelPrices(
+        input=_first(own.input, packaged.input),
+        output=_first(own.output, packaged.output),
+        cache=CachePrices(read if read is not None else 1.0, write if write is not None else 1.0),
+        cache_breakpoints=packaged.cache_breakpoints if own.cache_breakpoints is None else own.cache_breakpoints,
+        priced_as="settings" if own.input is not None else packaged.priced_as,
+        guessed=packaged.guessed and own.input is None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUse:
+    """Tokens that are paid for; ``prompt`` includes what was read from and written to the cache."""
+
+    prompt: int
+    completion: int = 0
+    cached: int = 0
+    written: int = 0
+
+
+@lru_cache(maxsize=1024)
+def _flat_rates(model: str, url: str) -> tuple[float, float, float, float] | None:
+    """Dollars for a million tokens (plain, cached, written, output) where neither time nor length changes them."""
+    found = _look_up(model, url)
+    if found is None or isinstance(found.info.prices, list):
+        return None
+    prices = found.info.prices
+    parts = (prices.input_mtok, prices.cache_read_mtok, prices.cache_write_mtok, prices.output_mtok)
+    if prices.input_mtok is None or any(isinstance(part, TieredPrices) for part in parts):
+        return None
+    plain, cached, written, output = map(_base, parts)
+    whole = plain or 0.0
+    return whole, whole if cached is None else cached, whole if written is None else written, output or 0.0
+
+
+def _bill(rates: tuple[float, float, float, float], use: TokenUse) -> float:
+    plain, cached, written, output = rates
+    rest = use.prompt - use.cached - use.written
+    return (plain * rest + cached * use.cached + written * use.written + output * use.completion) / 1e6
+
+
+def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: ModelSettings | None = None) -> float | None:
+    """What one request cost at a Unix time, tiers for long prompts included; None when the model's price is unknown.
+
+    A price that is known of the family only is not known: a bill is no place for guesses.
+    """
+    cached = min(max(use.cached, 0), use.prompt)
+    use = TokenUse(use.prompt, use.completion, cached, min(max(use.written, 0), use.prompt - cached))
+    if own is not None and own.input is not None:
+        prices = prices_of(model, upstream_url, own)
+        rates = (own.input, own.input * prices.cache.read, own.input * prices.cache.write, prices.output or 0.0)
+        return _bill(rates, use)
+    found = _look_up(model, upstream_url)
+    if found is None or found.guessed:
+        return None
+    if flat := _flat_rates(model, upstream_url):
+        return _bill(flat, use)
+    usage = Usage(
+        input_tokens=use.prompt,
+        cache_read_tokens=use.cached,
+        cache_write_tokens=use.written,
+        output_tokens=use.completion,
+    )
+    when = datetime.fromtimestamp(at, UTC)
+    priced = found.info.calc_price(usage, found.provider, genai_request_timestamp=when, auto_update_timestamp=None)
+    return float(priced.total_price)
+
+
+def packaged_window(model: str, upstream_url: str = "") -> int | None:
+    """The window that the price list names for a model, input and output together as a rule; None when unknown."""
+    found = _look_up(model, upstream_url)
+    return found.info.context_window if found and not found.guessed else None

@@ -1,0 +1,222 @@
+"""Where settings come from.
+
+Lives here: the reading of flags, environment, ``.env`` and ``turnfold.toml``, their flat names, their precedence, and the
+origin of each value; this is the only reader of the environment. Must not: defaults and validation (``settings``).
+
+Precedence: flag > environment > ``.env`` > ``turnfold.toml`` > default. An empty variable counts as not set, as a compose
+file writes it for a value that nobody gave.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource, TomlConfigSettingsSource
+
+from turnfold.config.settings import Settings
+
+#: (group, field), or (group, "") for a table that is given as a whole.
+Path2 = tuple[str, str]
+
+PREFIX: Final = "TURNFOLD_"
+MASK: Final = "********"
+# These groups keep their name in the variable (TURNFOLD_STORE_URL); the fields of the others are clear alone (TURNFOLD_PORT).
+_NAMED_GROUPS: Final = frozenset({"upstream", "store"})
+# Kubernetes writes such variables for every service in a namespace, one called "turnfold" included.
+_SERVICE_LINK: Final = re.compile(r"TURNFOLD_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)")
+_SAY: Final = MappingProxyType({"extra_forbidden": "no such setting"})
+
+
+class SettingsError(ValueError):
+    """A start that must not happen; its text is one line for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value came from: the name it was given by, and the source."""
+
+    name: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.source})"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What one source says."""
+
+    values: Mapping[Path2, Any]
+    origins: Mapping[Path2, Origin]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings, and for each value that is no default where it came from."""
+
+    settings: Settings
+    origins: Mapping[Path2, Origin] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def _fields() -> dict[Path2, str]:
+    names: dict[Path2, str] = {}
+    for group, info in Settings.model_fields.items():
+        if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
+            stem = f"{PREFIX}{group.upper()}_" if group in _NAMED_GROUPS else PREFIX
+            names |= {(group, name): stem + name.upper() for name in info.annotation.model_fields}
+        else:
+            names[(group, "")] = PREFIX + group.upper()
+    return names
+
+
+#: Every setting and the variable that sets it.
+VARIABLES: Final[Mapping[Path2, str]] = MappingProxyType(_fields())
+_BY_VARIABLE: Final[Mapping[str, Path2]] = MappingProxyType({name: path for path, name in VARIABLES.items()})
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    close = get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _parse(name: str, source: str, path: Path2, text: str) -> Any:
+    if path[1]:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError as exc:
+        raise SettingsError(f"{name} (from {source}): must be a JSON object: {exc}") from exc
+
+
+def _variables(source: str, found: Mapping[str, str | None]) -> Layer:
+    values: dict[Path2, Any] = {}
+    origins: dict[Path2, Origin] = {}
+    for raw_name, text in found.items():
+        name = raw_name.upper()
+        if not name.startswith(PREFIX) or not text or _SERVICE_LINK.fullmatch(name):
+            continue
+        path = _BY_VARIABLE.get(name)
+        if path is None:
+            raise SettingsError(f"{name} (from {source}): no such setting{_nearest(name, list(_BY_VARIABLE))}")
+        values[path] = _parse(name, source, path, text)
+        origins[path] = Origin(name, source)
+    return Layer(values, origins)
+
+
+def _environment() -> Layer:
+    return _variables("the environment", EnvSettingsSource(Settings).env_vars)
+
+
+def _env_file(file: Path) -> Layer:
+    try:
+        return _variables(file.name, DotEnvSettingsSource(Settings, env_file=file).env_vars)
+    except (OSError, UnicodeDecodeError) as exc:
+        raise SettingsError(f"{file}: cannot be read: {exc}") from exc
+
+
+def _read_toml(file: Path) -> Mapping[str, Any]:
+    try:
+        return TomlConfigSettingsSource(Settings, file).toml_data
+    except tomllib.TOMLDecodeError as exc:
+        raise SettingsError(f"{file}: not valid TOML: {exc}") from exc
+    except (OSError, UnicodeDecodeError) as exc:
+        raise SettingsError(f"{file}: cannot be read: {exc}") from exc
+
+
+def _toml_file(file: Path) -> Layer:
+    values: dict[Path2, Any] = {}
+    groups = list(Settings.model_fields)
+    for group, table in _read_toml(file).items():
+        if group not in groups:
+            raise SettingsError(f"{group} (from {file.name}): no such table{_nearest(group, groups)}")
+        if (group, "") in VARIABLES:
+            values[(group, "")] = table
+            continue
+        if not isinstance(table, dict):
+            raise SettingsError(f"{group} (from {file.name}): must be a table, written [{group}]")
+        for key, value in table.items():
+            if (group, key) not in VARIABLES:
+                known = [name for of, name in VARIABLES if of == group]
+                raise SettingsError(f"{group}.{key} (from {file.name}): no such setting{_nearest(key, known)}")
+            values[(group, key)] = value
+    return Layer(values, {path: Origin(".".join(filter(None, path)), file.name) for path in values})
+
+
+def _flags(given: Mapping[str, tuple[Path2, Any]]) -> Layer:
+    set_ = {flag: pair for flag, pair in given.items() if pair[1] is not None}
+    origins = {path: Origin(flag, "the command line") for flag, (path, _) in set_.items()}
+    return Layer(dict(set_.values()), origins)
+
+
+def _refusal(error: ValidationError, origins: Mapping[Path2, Origin]) -> SettingsError:
+    first = error.errors(include_url=False, include_context=False)[0]
+    message = _SAY.get(first["type"], first["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+    place = [str(part) for part in first["loc"]]
+    if not place:
+        return SettingsError(message)
+    path = (place[0], place[1]) if len(place) > 1 and (place[0], place[1]) in VARIABLES else (place[0], "")
+    origin = origins.get(path)
+    name = origin.name if origin else ".".join(place)
+    inner = "" if path[1] else "".join(f".{part}" for part in place[1:])
+    source = f" (from {origin.source})" if origin else ""
+    value = first["input"]
+    known = first["type"] != "extra_forbidden" and isinstance(value, str | int | float) and not _is_secret(path)
+    shown = f", not {without_password(str(value))!r}" if known else ""
+    return SettingsError(f"{name}{inner}{source}: {message}{shown}{_hint(value)}")
+
+
+def without_password(text: str) -> str:
+    """A URL with its user and password masked; any other text as it is."""
+    scheme, separator, rest = text.partition("://")
+    user, at, host = rest.rpartition("@")
+    return f"{scheme}://{MASK}@{host}" if separator and at and user else text
+
+
+def _hint(value: object) -> str:
+    linked = isinstance(value, str) and re.match(r"tcp://[\d.]+:\d+$", value)
+    return " (a Kubernetes service link, it seems: set enableServiceLinks to false)" if linked else ""
+
+
+def _is_secret(path: Path2) -> bool:
+    info = Settings.model_fields[path[0]].annotation
+    if not path[1] or not isinstance(info, type) or not issubclass(info, BaseModel):
+        return False
+    return "SecretStr" in str(info.model_fields[path[1]].annotation)
+
+
+def load(flags: Mapping[str, tuple[Path2, Any]] | None = None, directory: Path | None = None) -> Loaded:
+    """The effective settings, from every source.
+
+    Args:
+        flags: flag as the user writes it -> (path of the setting, value); None values are flags that were not given.
+        directory: where ``.env`` and ``turnfold.toml`` are looked for; default: the working directory.
+
+    Raises:
+        SettingsError: a value is wrong, a name is unknown, or a file cannot be read; one line.
+    """
+    place = directory or Path.cwd()
+    layers = (_toml_file(place / "turnfold.toml"), _env_file(place / ".env"), _environment(), _flags(flags or {}))
+    values: dict[Path2, Any] = {}
+    origins: dict[Path2, Origin] = {}
+    for layer in layers:
+        values |= layer.values
+        origins |= layer.origins
+    nested: dict[str, Any] = {}
+    for (group, name), value in values.items():
+        if name:
+            nested.setdefault(group, {})[name] = value
+        else:
+            nested[group] = value
+    try:
+        return Loaded(Settings(**nested), MappingProxyType(origins))
+    except ValidationError as exc:
+        raise _refusal(exc, origins) from exc

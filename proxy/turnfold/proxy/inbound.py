@@ -1,0 +1,80 @@
+"""The client's side of one exchange: what it sends, and whether it is still there.
+
+Lives here: the only calls of ASGI's ``receive``. Must not: sending, knowledge of upstreams.
+
+``receive`` gives body and departure through one pipe, so while a body streams, leaving shows in `Inbound.chunks`; after
+that `while_present` watches for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any
+
+from starlette.types import Receive, Scope
+
+
+class ClientGone(Exception):
+    """The client left before its request was whole."""
+
+
+class Inbound:
+    """A request as it arrives."""
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self.headers: list[tuple[bytes, bytes]] = scope["headers"]
+        self._receive = receive
+        self._read = asyncio.Event()
+        self._left = False
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the head announces a body (RFC 9112 section 6)."""
+        return any(
+            key == b"transfer-encoding" or (key == b"content-length" and value.strip(b" 0") != b"") for key, value in self.headers
+        )
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body in the pieces in which it came.
+
+        Raises:
+            ClientGone: it ends before its time.
+        """
+        more = True
+        while more:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                self._left = True
+                self._read.set()
+                raise ClientGone
+            more = message.get("more_body", False)
+            if chunk := message.get("body", b""):
+                yield chunk
+        self._read.set()
+
+    async def gone(self) -> None:
+        """Return when the client has left (or has all of its answer)."""
+        if self.has_body:
+            await self._read.wait()
+        while not self._left:
+            self._left = (await self._receive())["type"] == "http.disconnect"
+
+
+async def while_present(inbound: Inbound, work: Coroutine[Any, Any, None]) -> None:
+    """Do the work; cancel it when the client leaves.
+
+    Raises:
+        Whatever `work` raises.
+    """
+    worker = asyncio.create_task(work)
+    watcher = asyncio.create_task(inbound.gone())
+    try:
+        await asyncio.wait((worker, watcher), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        tasks = (worker, watcher)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    if not worker.cancelled():
+        worker.result()

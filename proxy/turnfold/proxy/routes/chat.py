@@ -1,0 +1,73 @@
+"""``POST .../chat/completions``, OpenAI's and Azure's.
+
+Lives here: parsing the request's head into a `ChatRequest`. Must not: the stations (``service``).
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+from starlette.types import Receive, Scope, Send
+
+from turnfold.config.settings import LimitSettings, Mode
+from turnfold.proxy.headers import first, forwarded, wishes, without
+from turnfold.proxy.inbound import ClientGone, Inbound, while_present
+from turnfold.proxy.limits import read_body
+from turnfold.proxy.refusals import Refused
+from turnfold.proxy.routes.passthrough import target
+from turnfold.proxy.service import ChatRequest, Service
+from turnfold.proxy.tenancy import Gate
+from turnfold.proxy.upstream import Upstream
+
+
+class ChatCompletions:
+    """The ASGI endpoint."""
+
+    def __init__(
+        self, service: Service, upstream: Upstream, gate: Gate, limits: LimitSettings, mode: Mode, budget: int | None
+    ) -> None:
+        self._service = service
+        self._upstream = upstream
+        self._gate = gate
+        self._limits = limits
+        self._mode = mode
+        self._budget = budget
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request.
+
+        Raises:
+            Refused: the answer is an error of ours.
+        """
+        request_id = f"tf-{secrets.token_hex(12)}"
+        try:
+            await self._serve(request_id, scope, receive, send)
+        except ClientGone:
+            return
+        except Refused as refused:
+            refused.headers = (*refused.headers, (b"x-turnfold-request-id", request_id.encode()))
+            raise
+
+    async def _serve(self, request_id: str, scope: Scope, receive: Receive, send: Send) -> None:
+        at, started = time.time(), time.perf_counter()
+        inbound = Inbound(scope, receive)
+        admission = self._gate.admit(inbound.headers)
+        asked = wishes(inbound.headers)
+        url = target(scope, self._upstream)
+        body = await read_body(inbound, self._limits)
+        request = ChatRequest(
+            id=request_id,
+            at=at,
+            started=started,
+            read=time.perf_counter(),
+            url=url,
+            headers=without(forwarded(admission.headers), b"content-length"),
+            coding=(first(inbound.headers, b"content-encoding") or b"").strip().lower().decode("latin-1"),
+            body=body,
+            mode=asked.mode or self._mode,
+            budget=asked.budget or self._budget,
+            conversation=asked.conversation,
+            tenant=admission.tenant,
+        )
+        await while_present(inbound, self._service.serve(request, send))

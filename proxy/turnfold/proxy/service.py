@@ -1,0 +1,310 @@
+"""One chat completion, station by station: fold, forward, relay, record.
+
+Lives here: the order of the stations, and THE place where a failure of ours sends the original instead (law 2). Must not:
+how a station does its work, parsing of the request's head (``routes/chat``).
+
+Folding is CPU: this is the one place where it leaves the event loop. Bodies go to one of two lanes by size, so that a small
+request never waits behind cold folds of large ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Final
+
+import orjson
+from starlette.types import Send
+from yarl import URL
+
+from turnfold.compression.conversation import FoldedRequest, Section
+from turnfold.compression.errors import FoldRejected
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+from turnfold.config.settings import LimitSettings, Mode
+from turnfold.proxy.headers import as_text, first, returned, without
+from turnfold.proxy.limits import plain_body
+from turnfold.proxy.receipts import Receipt, Recorder, Status, Usage
+from turnfold.proxy.refusals import Refused
+from turnfold.proxy.relay import relay
+from turnfold.proxy.upstream import Answer, Upstream, UpstreamFailed, refusal
+from turnfold.proxy.usage import UsageReader
+
+FoldFunction = Callable[[bytes, FoldOptions, Memo], FoldedRequest]
+OptionsFor = Callable[[str, int | None], FoldOptions]
+
+_LIGHT_BODY: Final = 32768  # about 8,000 tokens: a few milliseconds even when nothing of it is memoised
+_MOST_OBSERVED: Final = 256 * 2**20  # bytes of bodies that wait to be folded for the record
+_OUR_REPLY_HEADERS: Final = (
+    b"x-turnfold-status",
+    b"x-turnfold-tokens-before",
+    b"x-turnfold-tokens-after",
+    b"x-turnfold-overhead-ms",
+    b"x-turnfold-request-id",
+)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """One request, read and let in.
+
+    Attributes:
+        at: Unix time of arrival.
+        started: the monotonic clock at arrival.
+        read: the monotonic clock when the body was whole; our own time counts from here.
+        headers: what the upstream gets, without a length.
+        coding: the body's content coding, lower case; "" for none.
+        body: as received.
+    """
+
+    id: str
+    at: float
+    started: float
+    read: float
+    url: URL
+    headers: list[tuple[bytes, bytes]]
+    coding: str
+    body: bytes
+    mode: Mode
+    budget: int | None
+    conversation: str | None
+    tenant: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """What the fold station hands on. `tokens` are before and after, None where nobody counted."""
+
+    body: bytes
+    status: Status
+    reason: str = ""
+    tokens: tuple[int, int] | None = None
+    sections: tuple[Section, ...] = ()
+    model: str = ""
+    folded: bool = False
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far one exchange got; written by its stations, read once for the receipt."""
+
+    outgoing: Outgoing
+    reader: UsageReader
+    sent: float | None = None
+    upstream_status: int | None = None
+    first_byte: float | None = None
+    streamed: bool = False
+    complete: bool = False
+
+    def see(self, chunk: bytes) -> None:
+        """The watch of the response's bytes."""
+        if self.first_byte is None:
+            self.first_byte = time.perf_counter()
+        self.reader.feed(chunk)
+
+
+class Service:
+    """The stations, with what they share.
+
+    Attributes:
+        failures: how often the original went out because of a failure of ours, by reason.
+    """
+
+    def __init__(
+        self, upstream: Upstream, recorder: Recorder, fold: FoldFunction, options_for: OptionsFor, limits: LimitSettings
+    ) -> None:
+        self.failures: Counter[str] = Counter()
+        self._upstream = upstream
+        self._recorder = recorder
+        self._fold = fold
+        self._options_for = options_for
+        self._limits = limits
+        self._memo = Memo()
+        self._light = ThreadPoolExecutor(1, "turnfold-light")
+        self._heavy = ThreadPoolExecutor(limits.max_fold_workers, "turnfold-fold")
+        self._observing: dict[asyncio.Task[None], int] = {}
+
+    async def close(self) -> None:
+        """Finish what is observed, then stop the threads; folds that are queued are dropped."""
+        if self._observing:
+            await asyncio.wait(self._observing, timeout=5)
+        for lane in (self._light, self._heavy):
+            lane.shutdown(wait=False, cancel_futures=True)
+
+    async def serve(self, request: ChatRequest, send: Send) -> None:
+        """Serve one request.
+
+        Raises:
+            Refused: there is no answer of the upstream's to pass on, or the body unpacks to more than the limit.
+        """
+        progress = _Progress(Outgoing(request.body, "passthrough", "client-left"), UsageReader())
+        try:
+            progress.outgoing = await self._prepare(request)
+            answer = await self._forward(request, progress)
+            try:
+                await self._relay(request, answer, progress, send)
+            finally:
+                answer.close()
+        finally:
+            self._record(request, progress)
+
+    async def _prepare(self, request: ChatRequest) -> Outgoing:
+        if request.mode == "off":
+            return Outgoing(request.body, "bypassed", "off")
+        if request.mode == "observe":
+            return Outgoing(request.body, "observed")
+        return await self._folded(request)
+
+    async def _folded(self, request: ChatRequest) -> Outgoing:
+        """The fold station; whatever goes wrong in it, the original goes out."""
+        lane = self._light if len(request.body) <= _LIGHT_BODY and not request.coding else self._heavy
+        work = functools.partial(self._fold_body, request)
+        try:
+            return await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(lane, work), self._limits.fold_timeout)
+        except Refused:
+            raise
+        except TimeoutError:
+            return self._failed_open(request, "slow")
+        except FoldRejected as exc:
+            return self._failed_open(request, exc.reason)
+        except Exception as exc:  # the one fail-open: no fault of the engine may cost a request
+            where = traceback.extract_tb(exc.__traceback__)[-1]
+            _log.warning("%s: %s at %s:%s", request.id, type(exc).__name__, where.filename, where.lineno)
+            return self._failed_open(request, type(exc).__name__)
+
+    def _failed_open(self, request: ChatRequest, reason: str) -> Outgoing:
+        self.failures[reason] += 1
+        _log.warning("%s: sent unfolded (%s)", request.id, reason)
+        return Outgoing(request.body, "failed-open", reason)
+
+    def _fold_body(self, request: ChatRequest) -> Outgoing:
+        """Runs in a lane's thread."""
+        plain = plain_body(request.body, request.coding, self._limits)
+        if plain is None:
+            return Outgoing(request.body, "passthrough", "content-encoding")
+        model = _model(plain)
+        if model is None:
+            return Outgoing(request.body, "passthrough", "unparsable")
+        result = self._fold(plain, self._options_for(model, request.budget), self._memo)
+        tokens = (result.tokens_before, result.tokens_after)
+        if not result.folded:
+            return Outgoing(request.body, "passthrough", result.reason, tokens, model=model)
+        if result.tokens_after >= result.tokens_before:
+            raise FoldRejected("not-smaller")
+        return Outgoing(result.body, "folded", result.reason, tokens, result.sections, model, folded=True)
+
+    async def _forward(self, request: ChatRequest, progress: _Progress) -> Answer:
+        outgoing = progress.outgoing
+        headers = without(request.headers, b"content-encoding") if outgoing.folded else request.headers
+        fields = as_text(headers)
+        progress.sent = time.perf_counter()
+        try:
+            answer = await self._upstream.send("POST", request.url, fields, outgoing.body)
+        except UpstreamFailed as exc:
+            _log.warning("%s: %s", request.id, type(exc).__name__)
+            raise refusal(exc) from exc
+        progress.upstream_status = answer.status
+        progress.streamed = _is_event_stream(answer)
+        progress.reader = UsageReader((first(_lowered(answer), b"content-encoding") or b"").strip().lower().decode("latin-1"))
+        return answer
+
+    async def _relay(self, request: ChatRequest, answer: Answer, progress: _Progress, send: Send) -> None:
+        headers = without(returned(answer.headers, answer.status), *_OUR_REPLY_HEADERS)
+        headers += _reply_headers(request, progress)
+        if progress.streamed and first(_lowered(answer), b"x-accel-buffering") is None:
+            headers.append((b"x-accel-buffering", b"no"))  # else nginx in front of us gathers the stream
+        try:
+            await relay(answer, headers, send, progress.see)
+            progress.complete = True
+        except UpstreamFailed as exc:  # the head is out: returning now makes the server cut the connection
+            _log.warning("%s: %s in mid-response", request.id, type(exc).__name__)
+
+    def _record(self, request: ChatRequest, progress: _Progress) -> None:
+        ended = time.perf_counter()
+        if progress.outgoing.status != "observed":
+            self._recorder.record(_receipt(request, progress, ended), progress.outgoing.sections)
+            return
+        if sum(self._observing.values()) + len(request.body) > _MOST_OBSERVED:
+            progress.outgoing = replace(progress.outgoing, reason="observer-busy")
+            self._recorder.record(_receipt(request, progress, ended), ())
+            return
+        task = asyncio.get_running_loop().create_task(self._observe(request, progress, ended))
+        self._observing[task] = len(request.body)
+        task.add_done_callback(self._observing.pop)
+
+    async def _observe(self, request: ChatRequest, progress: _Progress, ended: float) -> None:
+        """Fold for the record what went out unfolded."""
+        try:
+            would = await self._folded(request)
+        except Refused as exc:
+            would = Outgoing(request.body, "observed", exc.code)
+        progress.outgoing = replace(would, status="observed", sections=())
+        self._recorder.record(_receipt(request, progress, ended), ())
+
+
+def _model(body: bytes) -> str | None:
+    """The model's name ("" without one); None when the body is no JSON object that can be folded."""
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    model = value.get("model")
+    return model if isinstance(model, str) else ""
+
+
+def _lowered(answer: Answer) -> list[tuple[bytes, bytes]]:
+    return [(key.lower(), value) for key, value in answer.headers]
+
+
+def _is_event_stream(answer: Answer) -> bool:
+    return (first(_lowered(answer), b"content-type") or b"").lower().startswith(b"text/event-stream")
+
+
+def _overhead(request: ChatRequest, progress: _Progress) -> float:
+    return 0.0 if progress.sent is None else (progress.sent - request.read) * 1000
+
+
+def _reply_headers(request: ChatRequest, progress: _Progress) -> list[tuple[bytes, bytes]]:
+    outgoing = progress.outgoing
+    headers = [(b"x-turnfold-status", outgoing.status.encode())]
+    if outgoing.tokens is not None:
+        headers.append((b"x-turnfold-tokens-before", b"%d" % outgoing.tokens[0]))
+        headers.append((b"x-turnfold-tokens-after", b"%d" % outgoing.tokens[1]))
+    headers.append((b"x-turnfold-overhead-ms", b"%.2f" % _overhead(request, progress)))
+    headers.append((b"x-turnfold-request-id", request.id.encode()))
+    return headers
+
+
+def _receipt(request: ChatRequest, progress: _Progress, ended: float) -> Receipt:
+    outgoing = progress.outgoing
+    before, after = outgoing.tokens or (0, 0)
+    first_byte = progress.first_byte
+    return Receipt(
+        request_id=request.id,
+        at=request.at,
+        tenant=request.tenant,
+        model=outgoing.model or progress.reader.model,
+        conversation=request.conversation,
+        status=outgoing.status,
+        reason=outgoing.reason,
+        tokens_before=before,
+        tokens_after=after,
+        usage=progress.reader.usage if progress.upstream_status is not None else Usage(),
+        upstream_status=progress.upstream_status,
+        overhead_ms=_overhead(request, progress),
+        first_byte_ms=None if first_byte is None else (first_byte - request.started) * 1000,
+        total_ms=(ended - request.started) * 1000,
+        streamed=progress.streamed,
+        complete=progress.complete,
+    )

@@ -1,0 +1,141 @@
+"""What a store is.
+
+Lives here: the protocol of a store, its values, its exceptions. Must not: any back-end, what is kept (sections,
+conversations, receipts know their own form).
+
+Items are small bytes by key, each with a time to live; logs and counts are what the ledger writes, in batches that count
+once however often they are sent.
+
+    StoreError
+    ├── StoreUnavailable     down, refused, out of reach, or set aside by the circuit breaker
+    │   └── StoreTimedOut    it did not answer in time (the work may be done all the same)
+    └── StoreFailed          it answered with an error: a full disk, a damaged file, a wrong password
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+class StoreError(Exception):
+    """Base of everything that a store raises; nothing else may leave one."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be reached now."""
+
+
+class StoreTimedOut(StoreUnavailable):
+    """The store did not answer in time."""
+
+
+class StoreFailed(StoreError):
+    """The store answered that it could not do it."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Key:
+    """Where an item lies. No item is reached without its tenant.
+
+    Attributes:
+        tenant: whose it is; "" for what belongs to the installation (a learned window).
+        kind: a slug of ours: "section", "conversation".
+        id: the rest, any text.
+    """
+
+    tenant: str
+    kind: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A value to be kept.
+
+    Attributes:
+        ttl: seconds to live, above 0; fractions are allowed.
+        conversation: a label to find and delete it by; an item put under several goes with the first one deleted.
+    """
+
+    key: Key
+    value: bytes = field(repr=False)
+    ttl: float
+    conversation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which items of a tenant are meant; None: any."""
+
+    tenant: str
+    kind: str | None = None
+    conversation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What the ledger writes at once: lines and additions are taken together or not at all, and once only.
+
+    Attributes:
+        id: names the batch: one that was taken before is not taken again.
+        lines: log name -> lines to append, in order.
+        additions: table name -> field -> number to add.
+        ttl: seconds to live for the logs and tables touched.
+        items: kept before the rest (keeping one again does no harm).
+    """
+
+    id: str
+    lines: Mapping[str, Sequence[bytes]]
+    additions: Mapping[str, Mapping[str, int]]
+    ttl: float
+    items: Sequence[Item] = ()
+
+
+class Store(Protocol):
+    """Items, logs and counts. Every method may raise StoreError, and nothing else."""
+
+    async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+        """The values in the order of the keys; None where there is none (any more)."""
+        ...
+
+    async def put(self, items: Sequence[Item]) -> None:
+        """Keep all of them or none."""
+        ...
+
+    async def swap(self, expected: bytes | None, item: Item) -> bool:
+        """Keep the item if its key holds the expected value now (None: nothing); says whether it did."""
+        ...
+
+    async def keys(self, scope: Scope, offset: int = 0, limit: int = 1000) -> list[Key]:
+        """A page of the keys in a scope, in an order that stands while nobody writes."""
+        ...
+
+    async def delete(self, scope: Scope) -> int:
+        """Delete everything in a scope; says how many items went."""
+        ...
+
+    async def discard(self, keys: Sequence[Key]) -> int:
+        """Delete items by key; says how many there were."""
+        ...
+
+    async def record(self, batch: Batch) -> None:
+        """Take a batch, once."""
+        ...
+
+    async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
+        """A page of a log in order, from a position on, and the position of the next page (None: that was the last)."""
+        ...
+
+    async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
+        """The tables in the order of the names; an unknown one is empty."""
+        ...
+
+    async def ping(self) -> None:
+        """Return if the store works."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections and threads; closing twice is no error."""
+        ...

@@ -1,0 +1,113 @@
+"""A small memory before a store.
+
+Lives here: least recently used values of the kinds that never change under their id. Must not: kinds that are swapped.
+
+A value is served from here for at most `max_age` seconds, so a deletion by another process is felt that soon; one by this
+process at once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Final
+
+from turnfold.proxy.store.base import Batch, Item, Key, Scope, Store
+
+_MAX_AGE: Final = 5.0
+
+
+class CachedStore:
+    """A store with a memory of what it gave lately.
+
+    Args:
+        kinds: kinds whose items are the same as long as they exist.
+        capacity: bytes of values that are kept.
+    """
+
+    def __init__(self, store: Store, kinds: frozenset[str], capacity: int = 16 * 2**20, max_age: float = _MAX_AGE) -> None:
+        self._store = store
+        self._kinds = kinds
+        self._capacity = capacity
+        self._max_age = max_age
+        self._weight = 0
+        self._kept: OrderedDict[Key, tuple[bytes, float]] = OrderedDict()
+
+    def _drop(self, key: Key) -> None:
+        if kept := self._kept.pop(key, None):
+            self._weight -= len(kept[0])
+
+    def _remember(self, key: Key, value: bytes, life: float) -> None:
+        if key.kind not in self._kinds or len(value) > self._capacity // 4:
+            return
+        self._drop(key)
+        self._kept[key] = (value, time.monotonic() + min(life, self._max_age))
+        self._weight += len(value)
+        while self._weight > self._capacity:
+            self._drop(next(iter(self._kept)))
+
+    def _recall(self, key: Key) -> bytes | None:
+        kept = self._kept.get(key)
+        if kept is None:
+            return None
+        if kept[1] <= time.monotonic():
+            self._drop(key)
+            return None
+        self._kept.move_to_end(key)
+        return kept[0]
+
+    async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+        known = {key: value for key in keys if (value := self._recall(key)) is not None}
+        missing = [key for key in keys if key not in known]
+        if missing:
+            for key, value in zip(missing, await self._store.get(missing), strict=True):
+                if value is not None:
+                    known[key] = value
+                    self._remember(key, value, self._max_age)
+        return [known.get(key) for key in keys]
+
+    async def put(self, items: Sequence[Item]) -> None:
+        await self._store.put(items)
+        for item in items:
+            self._remember(item.key, item.value, item.ttl)
+
+    async def swap(self, expected: bytes | None, item: Item) -> bool:
+        self._drop(item.key)
+        return await self._store.swap(expected, item)
+
+    async def keys(self, scope: Scope, offset: int = 0, limit: int = 1000) -> list[Key]:
+        return await self._store.keys(scope, offset, limit)
+
+    async def delete(self, scope: Scope) -> int:
+        # Before and after: a reader between both may have put back what is going.
+        self._forget(scope)
+        gone = await self._store.delete(scope)
+        self._forget(scope)
+        return gone
+
+    def _forget(self, scope: Scope) -> None:
+        for key in [key for key in self._kept if key.tenant == scope.tenant and scope.kind in {None, key.kind}]:
+            self._drop(key)
+
+    async def discard(self, keys: Sequence[Key]) -> int:
+        gone = await self._store.discard(keys)
+        for key in keys:
+            self._drop(key)
+        return gone
+
+    async def record(self, batch: Batch) -> None:
+        await self._store.record(batch)
+
+    async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
+        return await self._store.log(name, position, limit)
+
+    async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
+        return await self._store.counts(names)
+
+    async def ping(self) -> None:
+        await self._store.ping()
+
+    async def close(self) -> None:
+        self._kept.clear()
+        await self._store.close()

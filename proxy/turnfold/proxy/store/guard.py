@@ -1,0 +1,112 @@
+"""Time-outs and a circuit breaker around any store.
+
+Lives here: how long a store may keep somebody waiting. Must not: fall-backs (the callers have those).
+
+A store that fails once is set aside: calls are refused at once while a task of ours asks it, at growing intervals, whether it
+works again. So a frozen server costs the calls under way one time-out, and later requests nothing at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeVar
+
+from turnfold.proxy.store.base import Batch, Item, Key, Scope, Store, StoreError, StoreTimedOut, StoreUnavailable
+
+T = TypeVar("T")
+
+_FIRST_PROBE: Final = 0.1
+_LAST_PROBE: Final = 5.0
+
+
+class GuardedStore:
+    """A store that answers in time or raises.
+
+    Args:
+        timeout: seconds for what a request may wait for (get, put, swap, ping).
+        patience: seconds for what works in the background or for an operator (batches, listings, reports, deletions).
+    """
+
+    def __init__(self, store: Store, timeout: float = 0.1, patience: float = 10.0) -> None:
+        self._store = store
+        self._timeout = timeout
+        self._patience = patience
+        self._probe: asyncio.Task[None] | None = None
+        self._problem = ""
+        self.failures = 0
+
+    @property
+    def problem(self) -> str:
+        """Why the store is set aside; "" while it is in use."""
+        return self._problem
+
+    async def _call(self, work: Callable[[], Awaitable[T]], seconds: float) -> T:
+        if self._problem:
+            raise StoreUnavailable(f"set aside: {self._problem}")
+        try:
+            async with asyncio.timeout(seconds):
+                return await work()
+        except TimeoutError as exc:
+            self._set_aside(f"no answer within {seconds:g} s")
+            raise StoreTimedOut(f"no answer within {seconds:g} s") from exc
+        except StoreUnavailable as exc:
+            self._set_aside(str(exc))
+            raise
+        except StoreError:
+            self.failures += 1
+            raise
+
+    def _set_aside(self, problem: str) -> None:
+        self.failures += 1
+        if not self._problem:
+            self._problem = problem
+            self._probe = asyncio.create_task(self._ask_again(), name="turnfold-store-probe")
+
+    async def _ask_again(self) -> None:
+        wait = _FIRST_PROBE
+        while self._problem:
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, _LAST_PROBE)
+            try:
+                async with asyncio.timeout(self._timeout):
+                    await self._store.ping()
+            except (TimeoutError, StoreError):
+                continue
+            self._problem = ""
+
+    async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+        return await self._call(lambda: self._store.get(keys), self._timeout)
+
+    async def put(self, items: Sequence[Item]) -> None:
+        await self._call(lambda: self._store.put(items), self._timeout)
+
+    async def swap(self, expected: bytes | None, item: Item) -> bool:
+        return await self._call(lambda: self._store.swap(expected, item), self._timeout)
+
+    async def keys(self, scope: Scope, offset: int = 0, limit: int = 1000) -> list[Key]:
+        return await self._call(lambda: self._store.keys(scope, offset, limit), self._patience)
+
+    async def delete(self, scope: Scope) -> int:
+        return await self._call(lambda: self._store.delete(scope), self._patience)
+
+    async def discard(self, keys: Sequence[Key]) -> int:
+        return await self._call(lambda: self._store.discard(keys), self._patience)
+
+    async def record(self, batch: Batch) -> None:
+        await self._call(lambda: self._store.record(batch), self._patience)
+
+    async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
+        return await self._call(lambda: self._store.log(name, position, limit), self._patience)
+
+    async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
+        return await self._call(lambda: self._store.counts(names), self._patience)
+
+    async def ping(self) -> None:
+        await self._call(self._store.ping, self._timeout)
+
+    async def close(self) -> None:
+        if self._probe is not None:
+            self._probe.cancel()
+            await asyncio.gather(self._probe, return_exceptions=True)
+        await self._store.close()

@@ -1,0 +1,69 @@
+"""From a store's URL to a store.
+
+Lives here: which URL means which back-end, and what is put around it. Must not: settings' validation.
+
+Around a back-end, from the inside: the circuit breaker, then the memory of recent values. Encryption at rest would be one
+more such layer next to the back-end (values in, sealed values out); there is none yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from turnfold.config.paths import default_store_url
+from turnfold.config.settings import StoreSettings
+from turnfold.proxy.store.base import Store
+from turnfold.proxy.store.cached import CachedStore
+from turnfold.proxy.store.guard import GuardedStore
+from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.store.redis import RedisStore
+from turnfold.proxy.store.sqlite import SqliteStore
+
+#: Kinds whose ids are hashes of what they hold.
+CONTENT_ADDRESSED: Final = frozenset({"section"})
+
+
+def _memory(url: str, settings: StoreSettings) -> Store:
+    del url
+    return MemoryStore(settings.memory_bytes)
+
+
+def _sqlite(url: str, settings: StoreSettings) -> Store:
+    return SqliteStore(Path(url.removeprefix("sqlite:///")).expanduser(), settings.max_bytes)
+
+
+def _redis(url: str, settings: StoreSettings) -> Store:
+    return RedisStore(url, settings.timeout)
+
+
+_BACKENDS: Final[Mapping[str, Callable[[str, StoreSettings], Store]]] = MappingProxyType(
+    {"memory": _memory, "sqlite": _sqlite, "redis": _redis, "rediss": _redis}
+)
+
+
+class OpenStore(CachedStore):
+    """A back-end with its layers; also says how it does."""
+
+    def __init__(self, backend: Store, settings: StoreSettings) -> None:
+        self._guard = GuardedStore(backend, settings.timeout)
+        super().__init__(self._guard, CONTENT_ADDRESSED, settings.memory_bytes // 2)
+
+    @property
+    def problem(self) -> str:
+        """Why the store is not used now; "" while it is."""
+        return self._guard.problem
+
+    @property
+    def failures(self) -> int:
+        """Calls that failed in this process so far."""
+        return self._guard.failures
+
+
+def open_store(settings: StoreSettings) -> OpenStore:
+    """The store that the settings name. Nothing is connected or written before the first call, so this never fails;
+    it belongs to the event loop that uses it first."""
+    url = settings.url or default_store_url()
+    return OpenStore(_BACKENDS[url.partition("://")[0]](url, settings), settings)

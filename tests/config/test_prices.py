@@ -1,0 +1,114 @@
+"""Prices, windows and the options made from them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfold.compression.options import CachePrices
+from turnfold.config.fold import fold_options
+from turnfold.config.prices import TokenUse, dollars, prices_of
+from turnfold.config.settings import FoldingSettings, ModelSettings, Settings
+from turnfold.config.windows import window_of
+
+NOW = 1_760_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("model", "read", "write"),
+    [
+        ("gpt-4o", 0.5, 1.0),
+        ("openai/gpt-4o-2024-08-06", 0.5, 1.0),
+        ("ft:gpt-4o-mini-2024-07-18:acme::id", 0.5, 1.0),
+        ("gpt-4.1", 0.25, 1.0),
+        ("gpt-5", 0.1, 1.0),
+        ("gpt-5-foo", 0.1, 1.0),
+        ("GPT-5", 0.1, 1.0),
+        ("gpt-5.6", 0.1, 1.25),
+        ("gpt-5.6-anything", 0.1, 1.25),
+        ("claude-sonnet-4-5", 0.1, 1.25),
+        ("claude-sonnet-4-5-20250929", 0.1, 1.25),
+        ("openrouter/anthropic/claude-sonnet-4.5", 0.1, 1.25),
+        ("claude-to-come-99", 0.1, 1.25),
+        ("gemini-2.5-pro", 0.1, 1.0),
+        ("my-local-model", 1.0, 1.0),
+        ("my-company-gpt-4o", 1.0, 1.0),
+        ("", 1.0, 1.0),
+    ],
+)
+def test_cache_ratios(model: str, read: float, write: float) -> None:
+    assert prices_of(model).cache == CachePrices(read, write)
+
+
+def test_unknown_is_none_and_never_nought() -> None:
+    assert prices_of("my-local-model").input is None
+    assert dollars("my-local-model", TokenUse(1000), NOW) is None
+
+
+def test_a_bill_takes_no_guess() -> None:
+    assert prices_of("gpt-5-foo").guessed
+    assert dollars("gpt-5-foo", TokenUse(1000), NOW) is None
+
+
+def test_dollars_count_the_cache() -> None:
+    assert dollars("gpt-4o", TokenUse(10_000, 100, 8_000), NOW) == pytest.approx((2_000 * 2.5 + 8_000 * 1.25 + 100 * 10) / 1e6)
+    assert dollars("claude-sonnet-4-5", TokenUse(10_000, 0, 0, 4_000), NOW) == pytest.approx((6_000 * 3 + 4_000 * 3.75) / 1e6)
+
+
+def test_long_prompts_cost_their_tier() -> None:
+    short, long = dollars("gpt-5.5", TokenUse(100_000), NOW), dollars("gpt-5.5", TokenUse(400_000), NOW)
+    assert short is not None
+    assert long is not None
+    assert long > 4.5 * short
+
+
+@given(st.integers(0, 10**6), st.integers(-5, 10**7), st.integers(-5, 10**7))
+def test_reports_that_make_no_sense_are_priced_within_bounds(prompt: int, cached: int, written: int) -> None:
+    paid = dollars("claude-sonnet-4-5", TokenUse(prompt, 0, cached, written), NOW)
+    assert paid is not None
+    assert 0 <= paid <= prompt * 3 * 1.25 * 2 / 1e6 + 1e-9
+
+
+def test_own_figures_win_one_by_one() -> None:
+    own = ModelSettings(input=1.0, output=2.0, cache_read=0.2)
+    assert prices_of("my-local-model", own=own).cache == CachePrices(0.2, 1.0)
+    assert dollars("my-local-model", TokenUse(1_000_000, 1_000_000, 500_000), NOW, own=own) == pytest.approx(0.5 + 0.1 + 2.0)
+    assert prices_of("gpt-4o", own=ModelSettings(window=5)).input == 2.5
+
+
+@given(st.text(max_size=300))
+def test_no_name_breaks_the_look_up(model: str) -> None:
+    prices = prices_of(model)
+    assert prices.cache.read >= 0
+    assert window_of(model) is None or window_of(model)
+
+
+@pytest.mark.parametrize(
+    ("model", "window"),
+    [("gpt-5", 272_000), ("openai/gpt-5-mini", 272_000), ("gpt-4o", 128_000), ("gpt-4", 8_192), ("claude-sonnet-4-5", 200_000),
+     ("gemini-2.5-pro", 1_048_576), ("gpt-4.1-mini", 1_047_576), ("my-local-model", None)],
+)  # fmt: skip
+def test_windows(model: str, window: int | None) -> None:
+    assert window_of(model) == window
+
+
+def test_fold_options() -> None:
+    settings = Settings(
+        folding=FoldingSettings(budget=9000, cache_hit_share=1.0, recall_tool_text=False),
+        models={"mine": ModelSettings(window=5000, cache_breakpoints=True)},
+    )
+    options = fold_options(settings, "gpt-5.6")
+    assert (options.budget, options.cache_breakpoints, options.prices.write) == (9000, True, 1.25)
+    assert (options.cache_hit_share, options.recall_tool_text) == (1.0, False)
+    assert fold_options(settings, "gpt-5", 500).budget == 500
+    assert not fold_options(settings, "gpt-5.5").cache_breakpoints
+    assert fold_options(settings, "mine").window == 5000
+    assert fold_options(settings, "mine").cache_breakpoints
+
+
+@pytest.mark.parametrize(("setting", "expected"), [("on", True), ("off", False)])
+def test_breakpoints_can_be_forced(setting: str, expected: bool) -> None:
+    settings = Settings(folding=FoldingSettings.model_validate({"cache_breakpoints": setting}))
+    assert fold_options(settings, "gpt-5.6").cache_breakpoints is expected
+    assert fold_options(settings, "gpt-4o").cache_breakpoints is expected

@@ -1,0 +1,154 @@
+"""Settings: names, precedence, origins, refusals. Each test has its own environment and directory."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from turnfold.config.explain import explain
+from turnfold.config.settings import Settings, is_loopback
+from turnfold.config.sources import VARIABLES, SettingsError, load
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in list(os.environ):
+        if name.upper().startswith("TURNFOLD_"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def refusal() -> str:
+    with pytest.raises(SettingsError) as caught:
+        load()
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+def test_every_setting_has_its_own_variable_and_a_description() -> None:
+    assert len(set(VARIABLES.values())) == len(VARIABLES)
+    assert all(row.description for row in explain(load()))
+
+
+def test_names_are_flat() -> None:
+    wanted = {
+        "TURNFOLD_UPSTREAM_URL", "TURNFOLD_UPSTREAM_API_KEY", "TURNFOLD_PORT", "TURNFOLD_HOST", "TURNFOLD_WORKERS",
+        "TURNFOLD_STORE_URL", "TURNFOLD_MODE", "TURNFOLD_ADMIN_TOKEN", "TURNFOLD_CLIENT_TOKENS", "TURNFOLD_SECRET",
+        "TURNFOLD_CACHE_HIT_SHARE", "TURNFOLD_BUDGET",
+    }  # fmt: skip
+    assert wanted <= set(VARIABLES.values())
+
+
+def test_precedence_and_origins(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "turnfold.toml").write_text('[server]\nport = 1\nhost = "::1"\nworkers = 2\n[folding]\nmode = "off"\n')
+    (place / ".env").write_text("TURNFOLD_PORT=2\nTURNFOLD_WORKERS=3\nTURNFOLD_MODE=observe\nOTHER=1\n")
+    monkeypatch.setenv("TURNFOLD_PORT", "3")
+    monkeypatch.setenv("TURNFOLD_MODE", "on")
+    loaded = load({"--port": (("server", "port"), 4), "--host": (("server", "host"), None)})
+    server = loaded.settings.server
+    assert (server.port, server.workers, server.host, loaded.settings.folding.mode) == (4, 3, "::1", "on")
+    origins = {row.variable: row.origin for row in explain(loaded)}
+    assert origins["TURNFOLD_PORT"] == "--port (the command line)"
+    assert origins["TURNFOLD_MODE"] == "TURNFOLD_MODE (the environment)"
+    assert origins["TURNFOLD_WORKERS"] == "TURNFOLD_WORKERS (.env)"
+    assert origins["TURNFOLD_HOST"] == "server.host (turnfold.toml)"
+    assert origins["TURNFOLD_STORE_TTL"] == "default"
+
+
+def test_empty_variables_and_service_links_count_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_ADMIN_TOKEN", "")
+    monkeypatch.setenv("TURNFOLD_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("TURNFOLD_PORT_8420_TCP_ADDR", "10.0.0.1")
+    assert load().settings.auth.admin_token is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "parts"),
+    [
+        ("TURNFOLD_PORT", "abc", ["TURNFOLD_PORT (from the environment)", "integer", "'abc'"]),
+        ("TURNFOLD_PORT", "tcp://10.0.0.1:8420", ["enableServiceLinks"]),
+        ("TURNFOLD_PORT", "70000", ["TURNFOLD_PORT", "65535"]),
+        ("TURNFOLD_MODE", "onn", ["TURNFOLD_MODE", "'observe'"]),
+        ("TURNFOLD_UPSTREAM_URL", "ftp://x", ["TURNFOLD_UPSTREAM_URL", "http://"]),
+        ("TURNFOLD_UPSTREAM_URL", "https://x/v1?a=1", ["query"]),
+        ("TURNFOLD_STORE_URL", "postgres://u:hunter2@h", ["TURNFOLD_STORE_URL", "sqlite:///"]),
+        ("TURNFOLD_STORE_URL", "sqlite://db", ["must name a file"]),
+        ("TURNFOLD_STORE_TIMEOUT", "3", ["TURNFOLD_STORE_TIMEOUT", "0.1"]),
+        ("TURNFOLD_PROT", "1", ["TURNFOLD_PROT (from the environment)", "did you mean TURNFOLD_PORT?"]),
+        ("TURNFOLD_MODELS", "{", ["TURNFOLD_MODELS", "JSON"]),
+        ("TURNFOLD_MODELS", '{"x": {"windo": 3}}', ["TURNFOLD_MODELS.x.windo", "no such setting"]),
+    ],
+)
+def test_a_wrong_variable_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, name: str, value: str, parts: list[str]) -> None:
+    monkeypatch.setenv(name, value)
+    text = refusal()
+    assert all(part in text for part in parts), text
+    assert "hunter2" not in text
+
+
+@pytest.mark.parametrize(
+    ("toml", "parts"),
+    [
+        ("[servr]\nport = 1", ["servr (from turnfold.toml)", "did you mean server?"]),
+        ("[server]\nprt = 1", ["server.prt (from turnfold.toml)", "did you mean port?"]),
+        ("[server]\nport = 'x'", ["server.port (from turnfold.toml)", "integer"]),
+        ("server = 3", ["must be a table"]),
+        ("[server", ["not valid TOML"]),
+        ('[auth]\nadmin_token = ["s3cret"]', ["auth.admin_token", "string"]),
+    ],
+)
+def test_a_wrong_file_is_one_clear_line(place: Path, toml: str, parts: list[str]) -> None:
+    (place / "turnfold.toml").write_text(toml)
+    text = refusal()
+    assert all(part in text for part in parts), text
+    assert "s3cret" not in text
+
+
+def test_unreadable_files_are_named(place: Path) -> None:
+    (place / ".env").write_bytes(b"TURNFOLD_HOST=\xff\xfe\n")
+    assert ".env: cannot be read" in refusal()
+
+
+def test_secrets_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_SECRET", "hunter2")
+    monkeypatch.setenv("TURNFOLD_CLIENT_TOKENS", "hunter2, hunter2b,")
+    monkeypatch.setenv("TURNFOLD_STORE_URL", "redis://user:hunter2@cache:6379/0")
+    loaded = load()
+    assert [token.get_secret_value() for token in loaded.settings.auth.client_tokens] == ["hunter2", "hunter2b"]
+    shown = json.dumps([row.value for row in explain(loaded)]) + repr(loaded)
+    assert "hunter2" not in shown
+    assert "redis://********@cache:6379/0" in shown
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "turnfold.internal", "10.1.2.3"])  # noqa: S104 - the refusal is the point
+def test_no_open_relay_on_the_operators_key(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    monkeypatch.setenv("TURNFOLD_UPSTREAM_API_KEY", "sk-1")
+    monkeypatch.setenv("TURNFOLD_HOST", host)
+    text = refusal()
+    assert "TURNFOLD_CLIENT_TOKENS" in text
+    assert "sk-1" not in text
+    monkeypatch.setenv("TURNFOLD_CLIENT_TOKENS", "t")
+    assert load().settings.server.host == host
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "[::1]", "localhost", "127.9.9.9"])
+def test_loopback_needs_no_client_tokens(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    monkeypatch.setenv("TURNFOLD_UPSTREAM_API_KEY", "sk-1")
+    monkeypatch.setenv("TURNFOLD_HOST", host)
+    assert is_loopback(load().settings.server.host)
+
+
+def test_constructing_settings_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_PORT", "9")
+    monkeypatch.setenv("TURNFOLD_SERVER", '{"port": 9}')
+    assert Settings().server.port == 8420
+
+
+def test_models_from_the_file(place: Path) -> None:
+    (place / "turnfold.toml").write_text('[models."my-model"]\ninput = 1.5\nwindow = 9000\n')
+    assert load().settings.models["my-model"].window == 9000

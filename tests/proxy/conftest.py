@@ -1,0 +1,72 @@
+"""Fixtures: an upstream, and proxies in front of it (see ``harness``)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.types import ASGIApp
+
+from tests.proxy.harness import ProxyServer, Receipts, StartProxy, Running, UpstreamServer, halve, running, settings_for
+from turnfold.config.settings import Settings
+from turnfold.proxy.app import create_app
+from turnfold.proxy.server import configuration
+
+
+@contextlib.contextmanager
+def proxy_server(upstream_url: str, fold: Any = halve, **groups: dict[str, Any]) -> Iterator[tuple[ProxyServer, Running]]:
+    """A proxy with these settings."""
+    recorder = Receipts()
+
+    def build(settings: Settings) -> ASGIApp:
+        return create_app(settings, recorder, fold=fold, warm=lambda: None)
+
+    config = configuration(settings_for(upstream_url, **groups), build, log_level="critical", workers=1)
+    with running(config) as server:
+        yield ProxyServer(server.origin, recorder), server
+
+
+@pytest.fixture(scope="session")
+def shared_upstream() -> Iterator[tuple[UpstreamServer, Running]]:
+    """One upstream for all tests."""
+    app = UpstreamServer()
+    config = uvicorn.Config(app, log_level="critical", lifespan="off", server_header=False, date_header=False, ws="none")
+    with running(config) as server:
+        app.origin = server.origin
+        yield app, server
+
+
+@pytest.fixture(scope="session")
+def shared_proxy(shared_upstream: tuple[UpstreamServer, Running]) -> Iterator[tuple[ProxyServer, Running]]:
+    """One proxy with default settings for all tests that want no other."""
+    with proxy_server(shared_upstream[0].origin + "/v1") as pair:
+        yield pair
+
+
+@pytest.fixture
+def upstream(shared_upstream: tuple[UpstreamServer, Running]) -> Iterator[UpstreamServer]:
+    """An upstream server that has seen nothing yet."""
+    app, server = shared_upstream
+    yield app
+    server.rest()
+    app.reset()
+
+
+@pytest.fixture
+def proxy(upstream: UpstreamServer, shared_proxy: tuple[ProxyServer, Running]) -> Iterator[ProxyServer]:
+    """A proxy with default settings in front of `upstream`, nothing recorded yet."""
+    del upstream
+    client, server = shared_proxy
+    yield client
+    server.rest()
+    client.recorder.reset()
+
+
+@pytest.fixture
+def start_proxy() -> Iterator[StartProxy]:
+    """Start proxies that end with the test."""
+    with contextlib.ExitStack() as stack:
+        yield lambda *args, **groups: stack.enter_context(proxy_server(*args, **groups))[0]

@@ -1,0 +1,230 @@
+"""Real servers on loopback, plain ASGI functions as upstreams, and a client that hides nothing of the wire."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+from turnfold.compression.conversation import FoldedRequest, Section
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+from turnfold.config.settings import Settings
+from turnfold.proxy.receipts import Receipt
+
+Pairs = list[tuple[str, str]]
+Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+@dataclass
+class Running:
+    """A server that serves."""
+
+    origin: str
+    server: uvicorn.Server
+
+    def rest(self) -> None:
+        """Wait until no request is being served."""
+        until(lambda: not self.server.server_state.tasks)
+
+
+@contextlib.contextmanager
+def running(config: uvicorn.Config) -> Iterator[Running]:
+    """A uvicorn server in a thread."""
+    server = uvicorn.Server(config)
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", 0))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        until(lambda: server.started or not thread.is_alive())
+        assert server.started, "the server did not start"
+        try:
+            yield Running(f"http://127.0.0.1:{listener.getsockname()[1]}", server)
+        finally:
+            server.should_exit = True
+            server.force_exit = True
+            thread.join(10)
+            assert not thread.is_alive(), "the server did not stop"
+
+
+def until(condition: Callable[[], Any], timeout: float = 5.0) -> None:
+    """Wait for something that happens in another thread."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.002)
+
+
+@dataclass
+class Seen:
+    """A request as the upstream got it."""
+
+    method: str
+    target: str
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+    def header(self, name: str) -> str | None:
+        values = [value.decode("utf-8") for key, value in self.headers if key == name.encode()]
+        assert len(values) < 2, f"{name} came {len(values)} times"
+        return values[0] if values else None
+
+
+class UpstreamServer:
+    """An upstream whose answer a test sets: `handler` is a plain ASGI function, `seen` what it was asked."""
+
+    def __init__(self) -> None:
+        self.origin = ""
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the last test."""
+        self.seen: list[Seen] = []
+        self.handler: Handler = reply(b"{}")
+        self.read_bodies = True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert scope["type"] == "http"
+        body, more = b"", self.read_bodies
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        target = scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
+        self.seen.append(Seen(scope["method"], target.decode(), list(scope["headers"]), body))
+        await self.handler(scope, receive, send)
+
+
+def reply(
+    *chunks: bytes, status: int = 200, headers: Sequence[tuple[bytes, bytes]] = ((b"content-type", b"application/json"),)
+) -> Handler:
+    """A handler that answers with these chunks."""
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, receive
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        for chunk in chunks:
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    return handler
+
+
+@dataclass
+class Receipts:
+    """A recorder that a test can read."""
+
+    receipts: list[Receipt] = field(default_factory=list)
+    sections: list[tuple[Section, ...]] = field(default_factory=list)
+
+    def record(self, receipt: Receipt, sections: tuple[Section, ...]) -> None:
+        self.receipts.append(receipt)
+        self.sections.append(sections)
+
+    def reset(self) -> None:
+        """Forget the last test."""
+        self.receipts, self.sections = [], []
+
+    def one(self) -> Receipt:
+        until(lambda: self.receipts)
+        assert len(self.receipts) == 1
+        return self.receipts[0]
+
+
+@dataclass
+class Answer:
+    """A response as a client saw it, headers in order and with repeats."""
+
+    status: int
+    headers: Pairs
+    body: bytes
+
+    def header(self, name: str) -> str | None:
+        values = [value for key, value in self.headers if key.lower() == name]
+        assert len(values) < 2, f"{name} came {len(values)} times"
+        return values[0] if values else None
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def call(
+    origin: str, method: str, target: str, body: bytes | None = None, headers: Sequence[tuple[str, str | bytes]] = ()
+) -> Answer:
+    """One request on a connection of its own, with these headers and no others but host and length."""
+    connection = http.client.HTTPConnection(origin.removeprefix("http://"), timeout=20)
+    with contextlib.closing(connection):
+        return call_on(connection, method, target, body, headers)
+
+
+def call_on(
+    connection: http.client.HTTPConnection,
+    method: str,
+    target: str,
+    body: bytes | None = None,
+    headers: Sequence[tuple[str, str | bytes]] = (),
+) -> Answer:
+    """The same on a connection that is kept."""
+    connection.putrequest(method, target, skip_accept_encoding=True)
+    for key, value in headers:
+        connection.putheader(key, value)
+    if body is not None and not any(key.lower() in ("content-length", "transfer-encoding") for key, _ in headers):
+        connection.putheader("content-length", str(len(body)))
+    connection.endheaders(body)
+    response = connection.getresponse()
+    data = response.read()
+    return Answer(response.status, response.getheaders(), data)
+
+
+def settings_for(upstream_url: str, **groups: dict[str, Any]) -> Settings:
+    """Settings that look at no environment, with this upstream."""
+    upstream = {"url": upstream_url} | groups.pop("upstream", {})
+    base = Settings.model_construct()
+    values = {name: getattr(base, name).model_copy(update=_validated(base, name, given)) for name, given in groups.items()}
+    values["upstream"] = base.upstream.model_copy(update=_validated(base, "upstream", upstream))
+    return base.model_copy(update=values)
+
+
+def _validated(base: Settings, group: str, given: dict[str, Any]) -> dict[str, Any]:
+    kind = type(getattr(base, group))
+    whole = kind.model_validate(given)
+    return {name: getattr(whole, name) for name in given}
+
+
+def halve(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
+    """An engine that is easy to see at work: it keeps the last message of two or more."""
+    del memo
+    value = json.loads(body)
+    messages = value.get("messages")
+    if not isinstance(messages, list) or len(messages) < 2:
+        return FoldedRequest(body, False, "short", 10, 10, ())
+    section = Section("s1", "facts", tuple(json.dumps(m) for m in messages[:-1]), 100)
+    folded = json.dumps(value | {"messages": messages[-1:]}).encode()
+    return FoldedRequest(folded, True, "", 120, options.budget or 20, (section,))
+
+
+class ProxyServer:
+    """A proxy in front of an upstream, and what it recorded."""
+
+    def __init__(self, origin: str, recorder: Receipts) -> None:
+        self.origin = origin
+        self.recorder = recorder
+
+    def chat(self, body: Any, *headers: tuple[str, str]) -> Answer:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return call(self.origin, "POST", "/v1/chat/completions", data, [("content-type", "application/json"), *headers])
+
+
+StartProxy = Callable[..., ProxyServer]

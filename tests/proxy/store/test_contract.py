@@ -1,0 +1,200 @@
+"""What every store must do, shown on each of them; the Redis one is a real Valkey server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from turnfold.proxy.store import Batch, Item, Key, Scope, Store
+
+A, B = Key("anna", "section", "s1"), Key("anna", "section", "s2")
+STATE = Key("anna", "conversation", "c1")
+
+# Text that breaks careless layouts of keys.
+ODD = ["", ":", "a:b", "*", "{x}", "}:i:section", "日本語", "a\x00b", "%3A", "\ud800", " ", "x" * 500]
+
+
+def item(key: Key, value: bytes = b"v", ttl: float = 60, conversation: str | None = None) -> Item:
+    return Item(key, value, ttl, conversation)
+
+
+async def everything(store: Store, scope: Scope) -> list[Key]:
+    found: list[Key] = []
+    while page := await store.keys(scope, len(found), 3):
+        found += page
+    assert len(found) == len(set(found))
+    return sorted(found)
+
+
+async def test_items_come_back_in_the_order_asked_for(store: Store) -> None:
+    await store.put([item(A, b"\x00\xff" * 1000), item(B, b"")])
+    missing = Key("anna", "section", "s3")
+    assert await store.get([B, missing, A, A]) == [b"", None, b"\x00\xff" * 1000, b"\x00\xff" * 1000]
+    assert await store.get([]) == []
+    await store.put([])
+    await store.put([item(A, b"new")])
+    assert await store.get([A]) == [b"new"]
+
+
+@pytest.mark.parametrize("odd", ODD)
+async def test_odd_names_are_names_like_any(store: Store, odd: str) -> None:
+    keys = [Key(odd, "section", "x"), Key("anna", odd, "x"), Key("anna", "section", odd)]
+    for number, key in enumerate(keys):
+        await store.put([item(key, str(number).encode(), conversation=odd)])
+    assert await store.get(keys) == [b"0", b"1", b"2"]
+    assert await everything(store, Scope("anna", conversation=odd)) == sorted(keys[1:])
+    assert await store.delete(Scope(odd)) == 1
+    assert await store.get(keys) == [None, b"1", b"2"]
+
+
+async def test_no_tenant_sees_another(store: Store) -> None:
+    await store.put([item(A, b"hers", conversation="c")])
+    other = Key("bert", A.kind, A.id)
+    assert await store.get([other]) == [None]
+    assert await store.keys(Scope("bert")) == []
+    assert await store.delete(Scope("bert", conversation="c")) == 0
+    assert await store.discard([other]) == 0
+    assert not await store.swap(b"hers", item(other))
+    assert await store.get([A]) == [b"hers"]
+
+
+async def test_items_go_when_their_time_is_over(store: Store) -> None:
+    await store.put([item(A, ttl=0.05, conversation="c"), item(B)])
+    assert await store.swap(None, item(STATE, ttl=0.05))
+    await asyncio.sleep(0.08)
+    assert await store.get([A, B, STATE]) == [None, b"v", None]
+    assert await everything(store, Scope("anna")) == [B]
+    assert await store.keys(Scope("anna", conversation="c")) == []
+    assert await store.swap(None, item(STATE, b"again"))
+
+
+async def test_a_new_time_to_live_replaces_the_old(store: Store) -> None:
+    await store.put([item(A, ttl=0.05)])
+    await store.put([item(A, ttl=60)])
+    await asyncio.sleep(0.08)
+    assert await store.get([A]) == [b"v"]
+    assert await store.keys(Scope("anna")) == [A]
+
+
+async def test_swap_compares(store: Store) -> None:
+    assert not await store.swap(b"x", item(STATE, b"1"))
+    assert await store.swap(None, item(STATE, b"1"))
+    assert not await store.swap(None, item(STATE, b"2"))
+    assert not await store.swap(b"", item(STATE, b"2"))
+    assert await store.swap(b"1", item(STATE, b"2", conversation="c"))
+    assert await store.get([STATE]) == [b"2"]
+    assert await store.keys(Scope("anna", conversation="c")) == [STATE]
+
+
+async def add(store: Store, text: str) -> None:
+    while True:
+        (held,) = await store.get([STATE])
+        if await store.swap(held, item(STATE, (held or b"") + text.encode() + b";")):
+            return
+
+
+async def test_concurrent_additions_lose_nothing(store: Store) -> None:
+    await asyncio.gather(*(add(store, str(number)) for number in range(32)))
+    (held,) = await store.get([STATE])
+    assert held is not None
+    assert sorted(map(int, held.decode().rstrip(";").split(";"))) == list(range(32))
+
+
+async def test_listing_by_tenant_kind_and_conversation(store: Store) -> None:
+    old, new = "old", "new"
+    await store.put([item(A, conversation=old), item(B, conversation=new), item(STATE, conversation=old)])
+    await store.put([item(A, conversation=new)])
+    assert await everything(store, Scope("anna")) == sorted([A, B, STATE])
+    assert await everything(store, Scope("anna", "section")) == [A, B]
+    assert await everything(store, Scope("anna", conversation=old)) == sorted([A, STATE])
+    assert await everything(store, Scope("anna", "section", new)) == [A, B]
+    assert await store.keys(Scope("anna", "unheard of")) == []
+
+
+@pytest.mark.parametrize(
+    ("scope", "gone"),
+    [
+        (Scope("anna"), [A, B, STATE]),
+        (Scope("anna", "section"), [A, B]),
+        (Scope("anna", conversation="c"), [A, STATE]),
+        (Scope("anna", "section", "c"), [A]),
+        (Scope("anna", conversation="unheard of"), []),
+    ],
+)
+async def test_deletion(store: Store, scope: Scope, gone: Sequence[Key]) -> None:
+    other = Key("bert", "section", "s1")
+    await store.put([item(A, conversation="c"), item(B), item(STATE, conversation="c"), item(other, conversation="c")])
+    assert await store.delete(scope) == len(gone)
+    left = sorted({A, B, STATE} - set(gone))
+    assert await everything(store, Scope("anna")) == left
+    assert [key for key in (A, B, STATE) if (await store.get([key]))[0] is None] == list(gone)
+    assert await store.get([other]) == [b"v"]
+    assert await store.delete(scope) == 0
+    await store.put([item(A, conversation="c")])
+    assert await store.keys(Scope("anna", conversation="c", kind="section")) == [A]
+
+
+async def test_a_label_does_not_outlive_its_item(store: Store) -> None:
+    await store.put([item(A, conversation="c")])
+    await store.delete(Scope("anna"))
+    await store.put([item(A)])
+    assert await store.keys(Scope("anna", conversation="c")) == []
+
+
+async def test_discard(store: Store) -> None:
+    await store.put([item(A), item(B)])
+    assert await store.discard([A, A, STATE]) == 1
+    assert await store.discard([]) == 0
+    assert await everything(store, Scope("anna")) == [B]
+
+
+async def test_a_batch_counts_once(store: Store) -> None:
+    batch = Batch("b1", {"log": [b"1", b"2"]}, {"day": {"x": 3, "y": -1}, "hour": {"x": 2**53}}, ttl=60, items=[item(A)])
+    for _ in range(2):
+        await store.record(batch)
+    await store.record(Batch("b2", {"log": [b"3"], "other": []}, {"day": {"x": 1}, "nothing": {}}, ttl=60))
+    assert await store.log("log") == ([b"1", b"2", b"3"], None)
+    assert await store.counts(["day", "unknown", "hour"]) == [{"x": 4, "y": -1}, {}, {"x": 2**53}]
+    assert await store.get([A]) == [b"v"]
+
+
+async def test_concurrent_batches_add_up(store: Store) -> None:
+    batches = [Batch(f"b{number}", {"log": [str(number).encode()]}, {"t": {"x": 1}}, ttl=60) for number in range(40)]
+    await asyncio.gather(*(store.record(batch) for batch in batches))
+    assert await store.counts(["t"]) == [{"x": 40}]
+    assert sorted((await store.log("log"))[0]) == sorted(str(number).encode() for number in range(40))
+
+
+async def test_logs_are_read_in_pages(store: Store) -> None:
+    lines = [str(number).encode() for number in range(10)]
+    await store.record(Batch("b", {"log": lines, "beside": [b"x"] * 3}, {}, ttl=60))
+    await store.record(Batch("c", {"log": [b"last"]}, {}, ttl=60))
+    read: list[bytes] = []
+    position: int | None = 0
+    while position is not None:
+        page, position = await store.log("log", position, 4)
+        read += page
+    assert read == [*lines, b"last"]
+    assert await store.log("unknown") == ([], None)
+
+
+async def test_logs_and_counts_go_when_their_time_is_over(store: Store) -> None:
+    await store.record(Batch("b", {"log": [b"1"]}, {"t": {"x": 1}}, ttl=0.05))
+    await asyncio.sleep(0.08)
+    assert await store.log("log") == ([], None)
+    assert await store.counts(["t"]) == [{}]
+
+
+async def test_counts_begin_anew_after_their_time(store: Store) -> None:
+    await store.record(Batch("b", {}, {"t": {"x": 1}}, ttl=0.05))
+    await asyncio.sleep(0.08)
+    await store.record(Batch("c", {}, {"t": {"x": 5}}, ttl=60))
+    assert await store.counts(["t"]) == [{"x": 5}]
+
+
+async def test_ping_and_closing_twice(store: Store) -> None:
+    await store.ping()
+    await store.close()
+    await store.close()

@@ -1,0 +1,209 @@
+"""A store that is down, slow or frozen keeps nobody waiting, and comes back by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turnfold.config.settings import StoreSettings
+from turnfold.proxy.store import Item, Key, Scope, StoreError, StoreFailed, StoreTimedOut, StoreUnavailable, open_store
+from turnfold.proxy.store.cached import CachedStore
+from turnfold.proxy.store.guard import GuardedStore
+from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.store.redis import RedisStore
+from turnfold.proxy.store.sqlite import SqliteStore
+
+KEY = Key("anna", "section", "s")
+
+
+@pytest.fixture
+async def frozen(valkey: Any, redis_url: str) -> AsyncIterator[GuardedStore]:
+    """A Redis store with warm connections whose server is stopped in its tracks; resumed afterwards."""
+    store = GuardedStore(RedisStore(redis_url))
+    await store.put([Item(KEY, b"v", 60)])
+    process = valkey._process.pid
+    os.kill(process, signal.SIGSTOP)
+    yield store
+    os.kill(process, signal.SIGCONT)
+    await store.close()
+
+
+async def working_again(store: GuardedStore, within: float) -> None:
+    async with asyncio.timeout(within):
+        while store.problem:  # noqa: ASYNC110 - seen from outside, as a caller sees it
+            await asyncio.sleep(0.02)
+
+
+async def test_a_frozen_server_costs_one_time_out_and_no_more(frozen: GuardedStore, valkey: Any) -> None:
+    started = time.perf_counter()
+    results = await asyncio.gather(*(frozen.get([KEY]) for _ in range(50)), return_exceptions=True)
+    assert all(isinstance(result, StoreTimedOut) for result in results)
+    assert time.perf_counter() - started < 0.5
+    started = time.perf_counter()
+    for _ in range(100):
+        with pytest.raises(StoreUnavailable):
+            await frozen.swap(None, Item(KEY, b"v", 60))
+    assert time.perf_counter() - started < 0.1
+    assert "no answer" in frozen.problem
+    os.kill(valkey._process.pid, signal.SIGCONT)
+    await working_again(frozen, 5)
+    assert await frozen.get([KEY]) == [b"v"]
+
+
+async def test_a_server_that_is_not_there(unused_tcp_port: int) -> None:
+    store = GuardedStore(RedisStore(f"redis://127.0.0.1:{unused_tcp_port}"))
+    with pytest.raises(StoreUnavailable):
+        await store.get([KEY])
+    assert store.problem
+    with pytest.raises(StoreUnavailable, match="set aside"):
+        await store.ping()
+    await store.close()
+
+
+async def test_a_server_that_speaks_something_else() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(10)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1")
+    store = GuardedStore(RedisStore(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}"))
+    with pytest.raises(StoreError):
+        await store.get([KEY])
+    await store.close()
+    server.close()
+    await server.wait_closed()
+
+
+async def test_a_wrong_password_is_said_and_not_hammered(valkey: Any) -> None:
+    port = valkey.port
+    store = RedisStore(f"redis://nobody:wrong@127.0.0.1:{port}")
+    with pytest.raises(StoreFailed):
+        await store.get([KEY])
+    await store.close()
+
+
+async def test_connections_that_went_stale_are_replaced(valkey: Any, redis_url: str) -> None:
+    store = RedisStore(redis_url)
+    await asyncio.gather(*(store.put([Item(KEY, b"v", 60)]) for _ in range(4)))
+    valkey.client().client_kill_filter(_type="normal", skipme=True)
+    assert await asyncio.gather(*(store.get([KEY]) for _ in range(4))) == [[b"v"]] * 4
+    await store.close()
+
+
+async def test_a_file_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    store = SqliteStore(tmp_path / "file" / "turnfold.db")
+    with pytest.raises(StoreUnavailable, match=r"turnfold\.db"):
+        await store.put([Item(KEY, b"v", 60)])
+    await store.close()
+
+
+async def test_a_damaged_file(tmp_path: Path) -> None:
+    (tmp_path / "turnfold.db").write_bytes(b"no database at all" * 1000)
+    store = SqliteStore(tmp_path / "turnfold.db")
+    with pytest.raises(StoreFailed):
+        await store.get([KEY])
+    await store.close()
+
+
+async def test_a_store_that_hangs_is_set_aside_until_it_answers() -> None:
+    class Hanging(MemoryStore):
+        def __init__(self) -> None:
+            super().__init__()
+            self.answers = asyncio.Event()
+
+        async def ping(self) -> None:
+            await self.answers.wait()
+
+        async def get(self, keys: Any) -> list[bytes | None]:
+            await self.ping()
+            return await super().get(keys)
+
+    inner = Hanging()
+    store = GuardedStore(inner, timeout=0.02)
+    with pytest.raises(StoreTimedOut):
+        await store.get([KEY])
+    inner.answers.set()
+    await working_again(store, 2)
+    assert await store.get([KEY]) == [None]
+    assert store.failures == 1
+    await store.close()
+
+
+async def test_sqlite_outlives_its_process_and_is_the_owners_alone(tmp_path: Path) -> None:
+    settings = StoreSettings(url=f"sqlite:///{tmp_path}/deep/down/turnfold.db")
+    first = open_store(settings)
+    await first.put([Item(KEY, b"v", 60)])
+    await first.close()
+    second = open_store(settings)
+    assert await second.get([KEY]) == [b"v"]
+    await second.close()
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "deep" / "down").iterdir())
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await use_after_closing(tmp_path)
+
+
+async def use_after_closing(place: Path) -> None:
+    store = SqliteStore(place / "x.db")
+    await store.close()
+    await store.ping()
+
+
+async def test_sqlite_stays_within_its_bytes(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "t.db", max_bytes=2**20)
+    for number in range(40):
+        await store.put([Item(Key("anna", "section", f"{number:02}"), bytes(100_000), 1000 + number, "c")])
+    store._next_purge = 0.0
+    await store.put([Item(KEY, b"v", 5000)])
+    left = [key.id for key in await store.keys(Scope("anna"))]
+    assert left[-1] == "s"
+    assert left[:-1] == [f"{number:02}" for number in range(40 - len(left) + 1, 40)]
+    assert 2 <= len(left) <= 12
+    assert len(await store.keys(Scope("anna", conversation="c"))) == len(left) - 1
+    await store.close()
+
+
+async def test_memory_stays_within_its_bytes() -> None:
+    store = MemoryStore(capacity=10_000)
+    for number in range(50):
+        await store.put([Item(Key("anna", "section", str(number)), bytes(1000), 60)])
+    assert [int(key.id) for key in await store.keys(Scope("anna"))] == [43, 44, 45, 46, 47, 48, 49]
+
+
+async def test_the_memory_before_a_store_forgets_what_was_deleted() -> None:
+    inner = MemoryStore()
+    store = CachedStore(inner, frozenset({"section"}), capacity=4000, max_age=0.05)
+    await store.put([Item(KEY, b"v", 60)])
+    await inner.discard([KEY])
+    assert await store.get([KEY]) == [b"v"]
+    await asyncio.sleep(0.06)
+    assert await store.get([KEY]) == [None]
+    for forget in (store.delete(Scope("anna")), store.discard([KEY])):
+        await store.put([Item(KEY, b"v", 60)])
+        await forget
+        assert await store.get([KEY]) == [None]
+    state = Key("anna", "conversation", "c")
+    await store.put([Item(state, b"1", 60)])
+    await inner.put([Item(state, b"2", 60)])
+    assert await store.get([state]) == [b"2"]
+    for number in range(20):
+        await store.put([Item(Key("anna", "section", str(number)), bytes(900), 60)])
+    assert store._weight <= 4000
+
+
+async def test_open_store_takes_every_url(tmp_path: Path, redis_url: str) -> None:
+    for url in ("memory://", f"sqlite:///{tmp_path}/a.db", redis_url):
+        store = open_store(StoreSettings(url=url))
+        await store.put([Item(KEY, b"v", 60)])
+        assert await store.get([KEY]) == [b"v"]
+        assert (store.problem, store.failures) == ("", 0)
+        await store.close()

