@@ -62,6 +62,12 @@ class Learned:
             return max(self.fits, self.fails // 2)
         return None
 
+    def may_overflow(self, theirs: int) -> bool:
+        """Whether a request of so many tokens could be too long: no window is that small, or as much was taken before."""
+        if theirs < _WORTH_TELLING or theirs <= self.fits:
+            return False
+        return self.limit is None or theirs > 0.7 * self.limit
+
 
 def taken(known: Learned, ours: int, reported: int) -> Learned:
     """What is known after an upstream answered a request of `ours` tokens, and reported a prompt of so many."""

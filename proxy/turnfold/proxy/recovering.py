@@ -69,9 +69,13 @@ class Peeked:
         """What was read so far."""
         return _plain(b"".join(chunk for chunk, _ in self._held), _header(self.headers, b"content-encoding"))
 
-    async def look(self) -> None:
-        """Read as much as tells an overflow; what comes late is not waited for, what cannot be read is not looked at."""
-        enough = self._enough()
+    async def look(self, *, inside: bool) -> None:
+        """Read as much as tells an overflow; what comes late is not waited for, what cannot be read is not looked at.
+
+        Args:
+            inside: whether an answer with status 200 is looked at too, which holds its head back until its first event.
+        """
+        enough = self._enough() if inside or self.status != 200 else None
         deadline = asyncio.get_running_loop().time() + _PATIENCE
         while enough is not None and not enough(self.head) and not self._is_whole():
             if not await self._read_before(deadline):
@@ -126,12 +130,15 @@ class Request:
     Attributes:
         received: its body as the client sent it, without content coding.
         sent: its body as it goes out first.
+        known: what was learned of this upstream and model.
+        suspect: whether it is so long that a 200 may turn out to be an overflow.
     """
 
     received: bytes
     sent: bytes
     options: FoldOptions
     known: Learned
+    suspect: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +172,7 @@ async def serve(
     """
     first = Peeked(await send(request.sent))
     try:
-        await first.look()
+        await first.look(inside=request.suspect)
         overflow = detect(first.status, first.head, in_stream=first.in_stream)
         if overflow is None:
             return Served(first)
@@ -193,7 +200,7 @@ async def _drive(
     except failures:
         return Served(first, overflow, _failed(flow))
     try:
-        await second.look()
+        await second.look(inside=True)
     except BaseException:
         second.close()
         raise

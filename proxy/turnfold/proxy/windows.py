@@ -1,6 +1,6 @@
 """What was learned of each upstream and model, remembered.
 
-Lives here: memory with a bound and a time to live, and the seam to a store that other replicas and later starts share. Must
+Lives here: memory with a bound and a time to live, in front of the store that other replicas and later starts share. Must
 not: what a figure means (``compression.calibration``), any text of a conversation.
 
 Keys carry the tenant: two credentials may have two windows for one model, and nothing that one tenant's upstream says
@@ -10,32 +10,23 @@ learning anew.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import orjson
 
 from turnfold.compression.calibration import Learned, refused, taken
+from turnfold.proxy.store.base import Item, Key, Store, StoreError
 
 _KEPT: Final = 10_000  # keys in memory: a few MB
 _TTL: Final = 7 * 86_400  # seconds; models are replaced under their name about as often
 _REPORTS_PER_WRITE: Final = 32
-
-
-class FactStore(Protocol):
-    """What is asked of a store: bytes under a key, for a while. Neither raises; a store that is down knows nothing."""
-
-    async def get_fact(self, key: str) -> bytes | None:
-        """What was put there last, None when nothing or no longer."""
-        ...
-
-    async def put_fact(self, key: str, value: bytes, ttl: int) -> None:
-        """Keep a value for `ttl` seconds."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +38,10 @@ class Spot:
     model: str
 
     @property
-    def key(self) -> str:
+    def key(self) -> Key:
         """A store key of bounded size, in which no part can be mistaken for another."""
-        parts = orjson.dumps([self.upstream, self.model])
-        return f"window:{self.tenant}:{blake2b(parts, digest_size=16).hexdigest()}"
+        parts = json.dumps([self.upstream, self.model]).encode()
+        return Key(self.tenant, "window", blake2b(parts, digest_size=16).hexdigest())
 
 
 @dataclass(slots=True)
@@ -69,7 +60,7 @@ class Windows:
         clock: Unix time.
     """
 
-    def __init__(self, store: FactStore | None = None, ttl: int = _TTL, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, store: Store | None = None, ttl: int = _TTL, clock: Callable[[], float] = time.time) -> None:
         self._store = store
         self._ttl = ttl
         self._clock = clock
@@ -81,8 +72,7 @@ class Windows:
         if entry is not None and entry.until > self._clock():
             self._entries.move_to_end(spot)
             return entry.known
-        value = await self._store.get_fact(spot.key) if self._store is not None else None
-        until, known = _read(value)
+        until, known = _read(await self._stored(spot))
         if until <= self._clock():
             known, until = Learned(), self._clock() + self._ttl
         self._keep(spot, _Entry(known, until))
@@ -109,8 +99,17 @@ class Windows:
             entry.until = self._clock() + self._ttl
         if self._store is not None and (told or entry.unwritten >= _REPORTS_PER_WRITE or len(before.ratios) < 3):
             entry.unwritten = 0
-            await self._store.put_fact(spot.key, _written(entry), max(1, int(entry.until - self._clock())))
+            with contextlib.suppress(StoreError):
+                await self._store.put([Item(spot.key, _written(entry), max(1.0, entry.until - self._clock()))])
         return after
+
+    async def _stored(self, spot: Spot) -> bytes | None:
+        if self._store is None:
+            return None
+        try:
+            return (await self._store.get([spot.key]))[0]
+        except StoreError:
+            return None
 
     def _keep(self, spot: Spot, entry: _Entry) -> None:
         self._entries[spot] = entry
