@@ -114,11 +114,19 @@ def _vllm_at_least(limit: int, prompt: int, output: int) -> Any:
 
 def _llama_cpp(limit: int, prompt: int, output: int) -> Any:
     text = f"request ({prompt} tokens) exceeds the available context size ({limit} tokens), try increasing it"
-    return {"error": {"code": 400, "message": text, "type": "exceed_context_size_error", "n_prompt_tokens": prompt, "n_ctx": limit}}
+    return {
+        "error": {"code": 400, "message": text, "type": "exceed_context_size_error", "n_prompt_tokens": prompt, "n_ctx": limit}
+    }
 
 
 def _openrouter_raw(limit: int, prompt: int, output: int) -> Any:
-    raw = json.dumps({"error": {"message": f"This model's maximum context length is {limit} tokens. However, you requested {prompt + output} tokens"}})
+    raw = json.dumps(
+        {
+            "error": {
+                "message": f"This model's maximum context length is {limit} tokens. However, you requested {prompt + output} tokens"
+            }
+        }
+    )
     return {"error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw, "provider_name": "X"}}}
 
 
@@ -205,7 +213,9 @@ def faults_of(body: dict[str, Any]) -> list[str]:
         if role == "assistant" and isinstance(content, str) and content != content.rstrip() and "left out" in content:
             faults.append(f"{i}: trailing white space")
         waiting += [c["id"] for c in calls]
-        faults += [f"{i}: arguments are no JSON" for c in calls if "partial" not in c["id"] and not _is_json(c["function"]["arguments"])]
+        faults += [
+            f"{i}: arguments are no JSON" for c in calls if "partial" not in c["id"] and not _is_json(c["function"]["arguments"])
+        ]
         last = role
     if waiting:
         faults.append("calls without results at the end")
@@ -266,7 +276,9 @@ def _answer(body: dict[str, Any], prompt: int) -> Response:
     base = {"id": "chatcmpl-1", "created": 1, "model": body.get("model", "")}
     if not body.get("stream"):
         choice = {"index": 0, "message": {"role": "assistant", "content": "It fits."}, "finish_reason": "stop"}
-        return Response(json.dumps({**base, "object": "chat.completion", "choices": [choice], "usage": usage}), media_type="application/json")
+        return Response(
+            json.dumps({**base, "object": "chat.completion", "choices": [choice], "usage": usage}), media_type="application/json"
+        )
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}, {"content": "It "}, {"content": "fits."}]
     frames = [json.dumps({**base, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": d}]}) for d in deltas]
     frames.append(json.dumps({**base, "object": "chat.completion.chunk", "choices": [], "usage": usage}))

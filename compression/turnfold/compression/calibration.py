@@ -62,6 +62,12 @@ class Learned:
             return max(self.fits, self.fails // 2)
         return None
 
+    def may_overflow(self, theirs: int) -> bool:
+        """Whether a request of so many tokens could be too long: no window is that small, or as much was taken before."""
+        if theirs < _WORTH_TELLING or theirs <= self.fits:
+            return False
+        return self.limit is None or theirs > 0.7 * self.limit
+
 
 def taken(known: Learned, ours: int, reported: int) -> Learned:
     """What is known after an upstream answered a request of `ours` tokens, and reported a prompt of so many."""
@@ -98,9 +104,10 @@ def bounded(ratio: float) -> float:
 def truncated(known: Learned, ours: int, reported: int) -> bool:
     """Whether a reported prompt is so much shorter than the one sent that the upstream must have cut it off in silence.
 
-    Ollama does so by default. A report of nothing is no report.
+    Ollama does so by default. A report of nothing is no report. A ratio above 1 is not held against a report: it may be the
+    ratio that is wrong, and would never be put right.
     """
-    expected = known.theirs(ours)
+    expected = ours * min(1.0, known.ratio)
     return expected >= _WORTH_TELLING and 0 < reported < _QUIET * expected
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from starlette.types import Send
 
+from turnfold.proxy.recovering import Answer
 from turnfold.proxy.refusals import RawHeaders
-from turnfold.proxy.upstream import Answer
 
 
 async def relay(answer: Answer, headers: RawHeaders, send: Send, watch: Callable[[bytes], None]) -> None:

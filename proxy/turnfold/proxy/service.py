@@ -24,11 +24,14 @@ import orjson
 from starlette.types import Send
 from yarl import URL
 
+from turnfold.compression.calibration import Learned, truncated
 from turnfold.compression.conversation import FoldedRequest, Section
 from turnfold.compression.errors import FoldRejected
+from turnfold.compression.flows.recovery import Call, Outcome, fit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.config.settings import LimitSettings, Mode
+from turnfold.proxy import recovering
 from turnfold.proxy.headers import as_text, first, returned, without
 from turnfold.proxy.limits import plain_body
 from turnfold.proxy.receipts import Receipt, Recorder, Status, Usage
@@ -36,6 +39,7 @@ from turnfold.proxy.refusals import Refused
 from turnfold.proxy.relay import relay
 from turnfold.proxy.upstream import Answer, Upstream, UpstreamFailed, refusal
 from turnfold.proxy.usage import UsageReader
+from turnfold.proxy.windows import Spot, Windows
 
 FoldFunction = Callable[[bytes, FoldOptions, Memo], FoldedRequest]
 OptionsFor = Callable[[str, int | None], FoldOptions]
@@ -50,6 +54,8 @@ _OUR_REPLY_HEADERS: Final = (
     b"x-turnfold-overhead-ms",
     b"x-turnfold-request-id",
 )
+
+_NOTHING_LEARNED: Final = Learned()
 
 _log = logging.getLogger(__name__)
 
@@ -83,7 +89,12 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """What the fold station hands on. `tokens` are before and after, None where nobody counted."""
+    """What the fold station hands on. `tokens` are before and after, None where nobody counted.
+
+    Attributes:
+        received: the client's body without its coding, where it can be folded; else nothing is recovered.
+        known: what was learned of the model's window and count when this was made.
+    """
 
     body: bytes
     status: Status
@@ -92,6 +103,8 @@ class Outgoing:
     sections: tuple[Section, ...] = ()
     model: str = ""
     folded: bool = False
+    received: bytes | None = None
+    known: Learned = _NOTHING_LEARNED
 
 
 @dataclass(slots=True)
@@ -121,7 +134,13 @@ class Service:
     """
 
     def __init__(
-        self, upstream: Upstream, recorder: Recorder, fold: FoldFunction, options_for: OptionsFor, limits: LimitSettings
+        self,
+        upstream: Upstream,
+        recorder: Recorder,
+        fold: FoldFunction,
+        options_for: OptionsFor,
+        limits: LimitSettings,
+        windows: Windows | None = None,
     ) -> None:
         self.failures: Counter[str] = Counter()
         self._upstream = upstream
@@ -129,6 +148,7 @@ class Service:
         self._fold = fold
         self._options_for = options_for
         self._limits = limits
+        self._windows = windows or Windows()
         self._memo = Memo()
         self._light = ThreadPoolExecutor(1, "turnfold-light")
         self._heavy = ThreadPoolExecutor(limits.max_fold_workers, "turnfold-fold")
@@ -160,6 +180,7 @@ class Service:
                 await self._relay(request, answer, progress, send)
             finally:
                 answer.close()
+            self._learn(request, progress)
         finally:
             self._record(request, progress)
 
@@ -173,9 +194,10 @@ class Service:
     async def _folded(self, request: ChatRequest) -> Outgoing:
         """The fold station; whatever goes wrong in it, the original goes out."""
         lane = self._light if len(request.body) <= _LIGHT_BODY and not request.coding else self._heavy
-        work = functools.partial(self._fold_body, request)
+        loop = asyncio.get_running_loop()
+        work = functools.partial(self._fold_body, request, loop)
         try:
-            return await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(lane, work), self._limits.fold_timeout)
+            return await asyncio.wait_for(loop.run_in_executor(lane, work), self._limits.fold_timeout)
         except Refused:
             raise
         except TimeoutError:
@@ -190,9 +212,9 @@ class Service:
     def _failed_open(self, request: ChatRequest, reason: str) -> Outgoing:
         self.failures[reason] += 1
         _log.warning("%s: sent unfolded (%s)", request.id, reason)
-        return Outgoing(request.body, "failed-open", reason)
+        return Outgoing(request.body, "failed-open", reason, received=None if request.coding else request.body)
 
-    def _fold_body(self, request: ChatRequest) -> Outgoing:
+    def _fold_body(self, request: ChatRequest, loop: asyncio.AbstractEventLoop) -> Outgoing:
         """Runs in a lane's thread."""
         plain = plain_body(request.body, request.coding, self._limits)
         if plain is None:
@@ -200,30 +222,101 @@ class Service:
         model = _model(plain)
         if model is None:
             return Outgoing(request.body, "passthrough", "unparsable")
-        result = self._fold(plain, self._options_for(model, request.budget), self._memo)
-        tokens = (result.tokens_before, result.tokens_after)
-        if not result.folded:
-            return Outgoing(request.body, "passthrough", result.reason, tokens, model=model)
-        if result.tokens_after >= result.tokens_before:
+        known = asyncio.run_coroutine_threadsafe(self._windows.known(self._spot(request, model)), loop).result()
+        fitted = fit(plain, self._options_for(model, request.budget), self._fold, self._memo, known)
+        result, tokens = fitted.folded, (fitted.folded.tokens_before, fitted.tokens)
+        made = Outgoing(request.body, "passthrough", result.reason, tokens, model=model, received=plain, known=known)
+        if not (result.folded or fitted.fitted):
+            return made
+        if tokens[1] >= tokens[0]:
             raise FoldRejected("not-smaller")
-        return Outgoing(result.body, "folded", result.reason, tokens, result.sections, model, folded=True)
+        reason = "window" if fitted.fitted else result.reason
+        return replace(made, body=fitted.body, status="folded", reason=reason, sections=result.sections, folded=True)
 
-    async def _forward(self, request: ChatRequest, progress: _Progress) -> Answer:
-        outgoing = progress.outgoing
-        headers = without(request.headers, b"content-encoding") if outgoing.folded else request.headers
-        fields = as_text(headers)
+    def _spot(self, request: ChatRequest, model: str) -> Spot:
+        return Spot(request.tenant, str(request.url.origin()), model)
+
+    async def _forward(self, request: ChatRequest, progress: _Progress) -> recovering.Peeked:
         progress.sent = time.perf_counter()
         try:
-            answer = await self._upstream.send("POST", request.url, fields, outgoing.body)
+            served = await self._served(request, progress.outgoing)
         except UpstreamFailed as exc:
             _log.warning("%s: %s", request.id, type(exc).__name__)
             raise refusal(exc) from exc
+        if served.overflow is not None:
+            await self._after_overflow(request, progress, served)
+        answer = served.answer
         progress.upstream_status = answer.status
         progress.streamed = _is_event_stream(answer)
         progress.reader = UsageReader((first(_lowered(answer), b"content-encoding") or b"").strip().lower().decode("latin-1"))
         return answer
 
-    async def _relay(self, request: ChatRequest, answer: Answer, progress: _Progress, send: Send) -> None:
+    async def _served(self, request: ChatRequest, outgoing: Outgoing) -> recovering.Served:
+        """Send it; where its context was full and we may touch it, once more."""
+
+        async def send(body: bytes) -> Answer:
+            headers = request.headers if body is request.body else without(request.headers, b"content-encoding")
+            return await self._upstream.send("POST", request.url, as_text(headers), body)
+
+        if outgoing.received is None:
+            return recovering.Served(recovering.Peeked(await send(outgoing.body)))
+        options = self._options_for(outgoing.model, request.budget)
+        known = outgoing.known
+        suspect = outgoing.tokens is not None and known.may_overflow(known.theirs(outgoing.tokens[1]))
+        wanted = recovering.Request(outgoing.received, outgoing.body, options, known, suspect)
+        return await recovering.serve(wanted, send, self._fold, self._memo, self._step, (UpstreamFailed,))
+
+    async def _step(self, work: Callable[[], Call | Outcome]) -> Call | Outcome:
+        """A step of a recovery; whatever goes wrong in it, the upstream's own error stands."""
+        try:
+            step = asyncio.get_running_loop().run_in_executor(self._heavy, work)
+            return await asyncio.wait_for(step, self._limits.fold_timeout)
+        except Exception as exc:  # the same fail-open as of a fold
+            self.failures[f"recovery-{type(exc).__name__}"] += 1
+            _log.warning("recovery: %s", type(exc).__name__)
+            return Outcome(False, "failed", None, 0, 0)
+
+    async def _after_overflow(self, request: ChatRequest, progress: _Progress, served: recovering.Served) -> None:
+        outgoing, outcome = progress.outgoing, served.outcome
+        if served.overflow is None or outcome is None:
+            return
+        theirs = served.overflow.requested or outgoing.known.theirs(outcome.tokens_before)
+        limit = outcome.window or served.overflow.limit
+        known = await self._windows.refused(self._spot(request, outgoing.model), limit, theirs)
+        _log.info("%s: context full, %s", request.id, "recovered" if outcome.recovered else outcome.reason)
+        if not outcome.recovered or outcome.body is None:
+            progress.outgoing = replace(outgoing, reason=f"overflow-{outcome.reason}", known=known)
+            return
+        before = outgoing.tokens[0] if outgoing.tokens else outcome.tokens_before
+        progress.outgoing = replace(
+            outgoing,
+            body=outcome.body,
+            status="recovered",
+            reason=f"overflow-{served.overflow.kind}",
+            tokens=(before, outcome.tokens_after),
+            sections=outcome.sections,
+            known=known,
+        )
+
+    def _learn(self, request: ChatRequest, progress: _Progress) -> None:
+        """Compare the upstream's count with ours; say so where it must have dropped text without a word."""
+        outgoing, reported = progress.outgoing, _prompt(progress.reader.usage)
+        if outgoing.received is None or outgoing.tokens is None or reported is None or progress.upstream_status != 200:
+            return
+        ours = outgoing.tokens[1]
+        if truncated(outgoing.known, ours, reported):
+            _log.warning(
+                "%s: the upstream read %d of about %d tokens: it cuts prompts off in silence", request.id, reported, ours
+            )
+            progress.outgoing = replace(outgoing, reason="upstream-truncated")
+        task = asyncio.get_running_loop().create_task(self._remember(self._spot(request, outgoing.model), ours, reported))
+        self._observing[task] = 0
+        task.add_done_callback(self._observing.pop)
+
+    async def _remember(self, spot: Spot, ours: int, reported: int) -> None:
+        await self._windows.taken(spot, ours, reported)
+
+    async def _relay(self, request: ChatRequest, answer: recovering.Peeked, progress: _Progress, send: Send) -> None:
         headers = without(returned(answer.headers, answer.status), *_OUR_REPLY_HEADERS)
         headers += _reply_headers(request, progress)
         if progress.streamed and first(_lowered(answer), b"x-accel-buffering") is None:
@@ -271,12 +364,18 @@ def _model(body: bytes) -> str | None:
     return model if isinstance(model, str) else ""
 
 
-def _lowered(answer: Answer) -> list[tuple[bytes, bytes]]:
+def _lowered(answer: recovering.Answer) -> list[tuple[bytes, bytes]]:
     return [(key.lower(), value) for key, value in answer.headers]
 
 
-def _is_event_stream(answer: Answer) -> bool:
+def _is_event_stream(answer: recovering.Answer) -> bool:
     return (first(_lowered(answer), b"content-type") or b"").lower().startswith(b"text/event-stream")
+
+
+def _prompt(usage: Usage) -> int | None:
+    """Prompt tokens as reported, cached ones included: where these are more than the prompt, they were counted apart."""
+    prompt, cached = usage.prompt_tokens, (usage.cached_tokens or 0) + (usage.cache_write_tokens or 0)
+    return None if prompt is None else prompt + cached if cached > prompt else prompt
 
 
 def _overhead(request: ChatRequest, progress: _Progress) -> float:

@@ -40,7 +40,7 @@ _TRIES: Final = 4
 #: Levels from the largest down.
 LEVELS: Final[tuple[int, ...]] = tuple(sorted({int(_HARD * _STEP**k) for k in range(130)}, reverse=True))
 
-_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"(?!\s*:)')
+_STRING: Final = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?')  # with what follows a key
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _droppings(
 def _sparse(sizes: Sequence[int]) -> Iterator[int]:
     """About forty of many sizes: a chat of thousands of messages is not tried message by message."""
     step = max(1, len(sizes) // 40)
-    yield from sizes[step - 1 :: step]
+    yield from dict.fromkeys((*sizes[step - 1 :: step], *sizes[-1:]))
 
 
 def _made(request: Request, pieces: Sequence[_Piece], way: _Way, model: str, memo: Memo) -> Cut:
@@ -231,7 +231,7 @@ def _shortened_arguments(piece: _Piece, level: int) -> str | None:
         return None
     share = level
     for _ in range(5):
-        short = _STRING.sub(lambda m, cap=share: _shortened_string(m[0], cap), text)  # type: ignore[misc]
+        short = _STRING.sub(lambda m, cap=share: m[0] if m[2] else _shortened_string(m[1], cap), text)  # type: ignore[misc]
         if tokens.count(short) <= level:
             return short
         share //= 3

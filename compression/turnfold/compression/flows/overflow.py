@@ -33,7 +33,7 @@ class Overflow:
             not together; "output": the output room asked for fills the window by itself, so that no fold can help.
         limit: tokens that the upstream takes, where it says so.
         requested: tokens that it counted in all, output room included where it counts that.
-        prompt: tokens of the prompt alone.
+        prompt: tokens of the prompt alone, where the body tells them apart.
         output: tokens of output room that it added.
         lower_bound: whether `requested` and `prompt` are only known to be at least that.
         prompt_only: whether `limit` bounds the prompt alone, output room not included.
@@ -111,7 +111,7 @@ def _measured(found: _Found, said: set[Says]) -> Overflow:
         kind=_kind(limit, prompt, output),
         limit=limit,
         requested=total,
-        prompt=prompt if prompt is not None or output else total,
+        prompt=prompt,
         output=output,
         lower_bound="at-least" in said,
         prompt_only="prompt-only" in said,

@@ -106,10 +106,11 @@ TABLE: Final[tuple[Rule, ...]] = (
     _rule("limit", "text", r"(?:最大|上限|限制|最多|최대|máxim[oa]|maximal\w*|maxim(?:um|ale)|massim[oa]|максим\w*)[^\d\n。]{0,40}?N"),
     # -- figures: what was asked for ---------------------------------------------------------------------------------------------
     _rule("total", "text", r"total of (?:at least )?N"),
-    _rule("total", "text", r"(?:resulted in|requested about|requested(?: tokens)?:?|requested a total of|received|current length is) *N(?! output)"),
+    _rule("total", "text", r"(?:requested about|requested(?: tokens)?:?|requested a total of|received|current length is) *N(?! output)"),
     _rule("total", "text", r"(?:maximum output tokens|max_total_tokens) *N"),
     _rule("prompt", "field", r"n_prompt_tokens|prompt_tokens|input_tokens"),
     _rule("prompt", "text", r"N \+ \d+ > \d"),
+    _rule("prompt", "text", r"resulted in N tokens?"),
     _rule("prompt", "text", r"N (?:tokens? )?> \d++(?! -)"),
     _rule("prompt", "text", r"N (?:tokens? )?(?:in|from) (?:the|your) (?:input )?(?:messages|prompt|input)"),
     _rule("prompt", "text", r"(?:contains?|has|have|had|got) (?:at least |about )?N (?:input |prompt )?tokens?"),

@@ -241,14 +241,16 @@ def _need(overflow: Overflow, output: int | None, ours: int, options: FoldOption
 
 
 def _told_ratio(overflow: Overflow, output: int | None, ours: int, known: Learned) -> float | None:
-    """Theirs / ours by the figures of the error. A total may hold the output room: the likelier reading counts."""
-    if overflow.prompt is None or overflow.lower_bound:
+    """Theirs / ours by the figures of the error.
+
+    A total may hold the output room: then the reading that agrees with what is known counts, else the more careful one.
+    """
+    told = overflow.prompt or overflow.requested
+    if told is None or overflow.lower_bound:
         return None
-    readings = [overflow.prompt]
-    if output and overflow.output is None and overflow.prompt > output:
-        readings.append(overflow.prompt - output)
+    readings = [told] if overflow.prompt or not output or output >= told else [told, told - output]
     ratios = [bounded(n / max(1, ours)) for n in readings]
-    return min(ratios, key=lambda r: abs(math.log(r / known.ratio)))
+    return min(ratios, key=lambda r: abs(math.log(r / known.ratio))) if known.ratios else ratios[0]
 
 
 def _known_window(theirs: int, published: int | None, known: Learned) -> int | None:

@@ -1,0 +1,149 @@
+"""What was learned of each upstream and model, remembered.
+
+Lives here: memory with a bound and a time to live, in front of the store that other replicas and later starts share. Must
+not: what a figure means (``compression.calibration``), any text of a conversation.
+
+Keys carry the tenant: two credentials may have two windows for one model, and nothing that one tenant's upstream says
+reaches another's requests. The store is never waited for on a request's way more than once per key, and its loss only costs
+learning anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+
+import orjson
+
+from turnfold.compression.calibration import Learned, refused, taken
+from turnfold.proxy.store.base import Item, Key, Store, StoreError
+
+_KEPT: Final = 10_000  # keys in memory: a few MB
+_TTL: Final = 7 * 86_400  # seconds; models are replaced under their name about as often
+_REPORTS_PER_WRITE: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Whose view of what: the credential's tenant, the upstream's URL, the model's name."""
+
+    tenant: str
+    upstream: str
+    model: str
+
+    @property
+    def key(self) -> Key:
+        """A store key of bounded size, in which no part can be mistaken for another."""
+        parts = json.dumps([self.upstream, self.model]).encode()
+        return Key(self.tenant, "window", blake2b(parts, digest_size=16).hexdigest())
+
+
+@dataclass(slots=True)
+class _Entry:
+    known: Learned
+    until: float
+    unwritten: int = 0
+
+
+class Windows:
+    """Learned windows and ratios, least recently used out first.
+
+    Args:
+        store: where they are kept beyond this process; None: nowhere.
+        ttl: seconds after which what was learned is forgotten.
+        clock: Unix time.
+    """
+
+    def __init__(self, store: Store | None = None, ttl: int = _TTL, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._ttl = ttl
+        self._clock = clock
+        self._entries: OrderedDict[Spot, _Entry] = OrderedDict()
+
+    async def known(self, spot: Spot) -> Learned:
+        """What is known of an upstream and model; asks the store the first time."""
+        entry = self._entries.get(spot)
+        if entry is not None and entry.until > self._clock():
+            self._entries.move_to_end(spot)
+            return entry.known
+        until, known = _read(await self._stored(spot))
+        if until <= self._clock():
+            known, until = Learned(), self._clock() + self._ttl
+        self._keep(spot, _Entry(known, until))
+        return known
+
+    async def taken(self, spot: Spot, ours: int, reported: int) -> Learned:
+        """Learn from the usage that an upstream reported for a request of `ours` tokens."""
+        before = await self.known(spot)
+        return await self._learn(spot, before, taken(before, ours, reported))
+
+    async def refused(self, spot: Spot, limit: int | None, theirs: int | None) -> Learned:
+        """Learn from a request that overflowed."""
+        before = await self.known(spot)
+        return await self._learn(spot, before, refused(before, limit, theirs))
+
+    async def _learn(self, spot: Spot, before: Learned, after: Learned) -> Learned:
+        if after == before:
+            return after
+        told = (after.limit, after.fails, after.quiet) != (before.limit, before.fails, before.quiet)
+        entry = self._entries[spot]
+        entry.known = after
+        entry.unwritten += 1
+        if told:
+            entry.until = self._clock() + self._ttl
+        if self._store is not None and (told or entry.unwritten >= _REPORTS_PER_WRITE or len(before.ratios) < 3):
+            entry.unwritten = 0
+            with contextlib.suppress(StoreError):
+                await self._store.put([Item(spot.key, _written(entry), max(1.0, entry.until - self._clock()))])
+        return after
+
+    async def _stored(self, spot: Spot) -> bytes | None:
+        if self._store is None:
+            return None
+        try:
+            return (await self._store.get([spot.key]))[0]
+        except StoreError:
+            return None
+
+    def _keep(self, spot: Spot, entry: _Entry) -> None:
+        self._entries[spot] = entry
+        self._entries.move_to_end(spot)
+        while len(self._entries) > _KEPT:
+            self._entries.popitem(last=False)
+
+
+def _written(entry: _Entry) -> bytes:
+    known = entry.known
+    return orjson.dumps(
+        {
+            "until": entry.until,
+            "ratios": known.ratios,
+            "limit": known.limit,
+            "fits": known.fits,
+            "fails": known.fails,
+            "quiet": known.quiet,
+        }
+    )
+
+
+def _read(value: bytes | None) -> tuple[float, Learned]:
+    """Until when, and what; nothing where another release wrote it otherwise."""
+    if value is None:
+        return 0.0, Learned()
+    try:
+        data: Any = orjson.loads(value)
+        return float(data["until"]), Learned(
+            ratios=tuple(float(r) for r in data["ratios"]),
+            limit=None if data["limit"] is None else int(data["limit"]),
+            fits=int(data["fits"]),
+            fails=None if data["fails"] is None else int(data["fails"]),
+            quiet=tuple((int(ours), int(reported)) for ours, reported in data["quiet"]),
+        )
+    except (ValueError, KeyError, TypeError):
+        return 0.0, Learned()

@@ -1,0 +1,80 @@
+"""What is learned of an upstream: bounded, robust, and dropped when it is shown to be wrong."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfold.compression.calibration import Learned, refused, taken, truncated
+
+
+def learned(*reports: tuple[int, int]) -> Learned:
+    known = Learned()
+    for ours, reported in reports:
+        known = taken(known, ours, reported)
+    return known
+
+
+def test_nothing_is_known_at_first() -> None:
+    known = Learned()
+    assert known.ratio == 1.0
+    assert known.window(10**9) is None
+    assert known.may_overflow(5000)
+
+
+def test_the_ratio_is_the_median_of_the_last_reports() -> None:
+    known = learned((1000, 1300), (1000, 1310), (1000, 4900), (1000, 1290), (1000, 1305))
+    assert known.ratio == 1.305
+    assert known.theirs(2000) == 2610
+
+
+def test_small_requests_and_missing_reports_say_nothing_of_the_ratio() -> None:
+    assert learned((50, 200), (1000, 0), (1000, -5)).ratios == ()
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**7), st.integers(-5, 10**8)), max_size=30))
+def test_the_ratio_stays_within_bounds(reports: list[tuple[int, int]]) -> None:
+    known = learned(*reports)
+    assert 0.4 <= known.ratio <= 5.0
+    assert len(known.ratios) <= 9
+    assert len(known.quiet) <= 9
+
+
+@given(st.lists(st.floats(1.2, 1.4), min_size=5, max_size=5), st.lists(st.floats(0.5, 5.0), min_size=4, max_size=4))
+def test_four_wrong_reports_in_nine_do_not_move_it(right: list[float], wrong: list[float]) -> None:
+    known = learned(*((1000, round(1000 * r)) for r in [*wrong, *right]))
+    assert 1.19 <= known.ratio <= 1.41
+
+
+def test_a_named_limit_is_the_window_until_more_is_taken() -> None:
+    known = refused(learned((1000, 1200)), 8192, 9000)
+    assert known.window(5000) == 8192
+    assert not known.may_overflow(5000)
+    assert known.may_overflow(8000)
+    assert taken(known, 8000, 9000).window(5000) is None
+
+
+def test_without_a_limit_what_failed_is_not_sent_again() -> None:
+    known = refused(learned((4000, 4000)), None, 9000)
+    assert known.window(8999) is None
+    assert known.window(9000) == 4500
+    assert refused(known, None, 8000).fails == 8000
+    assert taken(known, 9500, 9500).window(9500) is None
+
+
+def test_a_known_ratio_tells_a_truncated_prompt_at_once() -> None:
+    known = learned(*[(2000, 2100)] * 3)
+    assert truncated(known, 10_000, 4000)
+    assert not truncated(known, 10_000, 9000)
+    cut = taken(known, 10_000, 4000)
+    assert cut.ratio == known.ratio
+    assert cut.window(10_000) == 4000
+    assert taken(cut, 6000, 6100).window(10_000) is None
+
+
+def test_an_unknown_ratio_needs_reports_that_stand_still_while_requests_grow() -> None:
+    once = learned((10_000, 4000))
+    assert once.window(10_000) is None
+    assert learned((10_000, 4000), (12_000, 4080)).window(12_000) == 4080
+    # A vocabulary that is twice as good on this text: reports grow with what is sent.
+    assert learned((10_000, 4000), (12_000, 4800)).window(12_000) is None

@@ -1,0 +1,84 @@
+"""The middle of a text goes; head and tail stay as they are, and nothing is parted that belongs together."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from turnfold.compression import tokens
+from turnfold.compression.text.middle import cut_middle
+
+NOTE = re.compile(r"\[\.\.\. \d+ tokens left out \.\.\.\]")
+
+
+def cut(text: str, cap: int) -> str:
+    return cut_middle(text, cap, tokens.count(text))
+
+
+def test_a_text_that_fits_is_itself() -> None:
+    assert cut("a short text ", 16) == "a short text "
+
+
+def test_head_and_tail_are_kept_word_for_word() -> None:
+    text = "\n".join(f"line {i}: value {i * 7}" for i in range(2000))
+    short = cut(text, 400)
+    head, tail = NOTE.split(short)
+    assert tokens.count(short) <= 400
+    assert text.startswith(head.rstrip())
+    assert text.endswith(tail.lstrip())
+    assert tokens.count(head) > 120
+    assert tokens.count(tail) > 120
+    assert all(re.fullmatch(r"line \d+: value \d+", line) for line in (head + tail).split("\n") if line)
+
+
+def test_the_note_says_how_much_is_missing() -> None:
+    text = "word " * 5000
+    short = cut(text, 500)
+    missing = int(re.search(r"\d+", NOTE.search(short)[0])[0])  # type: ignore[index]
+    assert abs(missing + tokens.count(short) - tokens.count(text)) < 40
+
+
+def test_urls_and_numbers_are_not_parted() -> None:
+    text = " ".join(f"https://example.org/path/{i}?q=1,234.{i}" for i in range(800))
+    kept = NOTE.sub(" ", cut(text, 300)).split()
+    assert set(kept) <= set(text.split())
+
+
+def test_an_open_fence_is_closed() -> None:
+    text = "Look:\n```python\n" + "\n".join(f"x_{i} = {i}" for i in range(900)) + "\n```\n" + "And then prose. " * 400
+    short = cut(text, 300)
+    head, _, tail = short.partition("[...")
+    assert head.count("```") % 2 == 0
+    assert tail.count("```") % 2 == 0
+
+
+def test_inside_one_fence_the_fence_stays_one() -> None:
+    text = "```\n" + "\n".join(f"row {i}" for i in range(3000)) + "\n```"
+    assert cut(text, 200).count("```") == 2
+
+
+def test_letters_keep_their_accents_and_emoji_their_parts() -> None:
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    short = cut(family * 3000, 200)
+    assert NOTE.sub("\n", short).replace("\n", "").replace(family, "") == ""
+
+
+@pytest.mark.parametrize("text", ["字" * 20_000, "x" * 50_000, "\n" * 50_000, " a" * 30_000, "```\n" * 9000, "1,2;" * 9000])
+def test_odd_texts_are_cut_in_time(text: str) -> None:
+    started = time.perf_counter()
+    assert tokens.count(cut(text, 256)) <= 256
+    assert time.perf_counter() - started < 2
+
+
+@settings(max_examples=60)
+@given(st.text(max_size=400), st.integers(1, 60), st.integers(32, 200))
+def test_any_text_comes_down_to_its_cap(text: str, times: int, cap: int) -> None:
+    whole = text * times
+    short = cut(whole, cap)
+    assert tokens.count(short) <= cap
+    assert short == whole or NOTE.search(short)
+    assert short == cut(whole, cap)
