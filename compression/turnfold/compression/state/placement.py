@@ -38,6 +38,10 @@ _MAX_REPLY: Final = 200
 _WAYS_OUT: Final = frozenset({"cancel", "never mind", "nevermind", "forget it", "skip", "drop it", "neither"})
 
 
+#: The setting: leave everything alone; replay and report, forward as it came; replay and act.
+StateMode = Literal["off", "observe", "enforce"]
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """A message as the replay sees it.
