@@ -12,7 +12,7 @@ words of the best passages extend the question (pseudo relevance feedback, after
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
@@ -24,6 +24,7 @@ from turnfold.compression.conversation.passage_index import Floats, Index
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.bm25 import idf, presence, scores
 from turnfold.compression.text import requests, words
+from turnfold.compression.text.passages import estimate, sentences
 from turnfold.compression.text.quotes import Quote, Source
 
 
@@ -57,6 +58,7 @@ class Tuning:
         hop_passages, hop_names: where its names are taken from, and how many.
         before: weight of words taken from the exchange before.
         covered: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
+        covered_borrowed: the same for a question whose words are those of the exchange before.
         bearing: without fill, share of the best score below which a passage no longer bears on the question.
     """
 
@@ -80,6 +82,7 @@ class Tuning:
     hop_names: int = 8
     before: float = 0.5
     covered: float = 0.34
+    covered_borrowed: float = 0.12
     bearing: float = 0.4
 
 
@@ -98,11 +101,19 @@ Groups = Sequence[Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question as weighted terms: groups of equivalent terms (one stem by language), weights, and text for grams."""
+    """A question as weighted terms.
+
+    Attributes:
+        groups: equivalent terms: a word's stem in each language.
+        weights: of the groups.
+        text: its words, for grams.
+        borrowed: whether it had no content of its own, so that the words are those of the exchange before.
+    """
 
     groups: list[list[int]]
     weights: Floats
     text: str
+    borrowed: bool
 
 
 def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
@@ -131,23 +142,20 @@ def read(question: Question, languages: Sequence[str], tuning: Tuning = TUNING) 
     folded = _folded(question)
     weights = _weighted_words(folded, tuning)
     signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
-    leans = len(weights) <= 3 and not requests.POINTERS.isdisjoint(words.words(folded))
-    if not has_content(folded) or leans:
-        own = 0.2 if not has_content(folded) else 1.0
+    borrowed = not has_content(folded)
+    if borrowed or (len(weights) <= 3 and not requests.POINTERS.isdisjoint(words.words(folded))):
+        own, lent = (0.2, 1.0) if borrowed else (1.0, tuning.before)
         weights = {w: own * weight for w, weight in weights.items()}
         signs = {t: own * weight for t, weight in signs.items()}
-        for share, source in zip((tuning.before, 1.0), [s for s in question.before if s.text][-2:], strict=False):
-            earlier = words.fold(source.text[:2000])
-            for w in words.content(earlier)[:_MOST_WORDS]:
-                weights.setdefault(w, share * (tuning.before if leans and has_content(folded) else 1.0))
-            for t in words.run_on_terms(earlier).tolist():
-                signs.setdefault(t, share)
+        for earlier in [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]]:
+            weights = dict.fromkeys(words.content(earlier), lent) | weights
+            signs = dict.fromkeys(words.run_on_terms(earlier).tolist(), lent) | signs
     kept = list(weights)[:_MOST_WORDS]
     by_language = [words.stemmed(kept, name) for name in languages]
     groups = [sorted({terms[w] for terms in by_language}) for w in kept]
     figures = [weights[w] * (tuning.identifier if _is_identifier(w) else 1.0) for w in kept]
     taken = list(signs)[:_MOST_SIGNS]
-    return Asked(groups + [[t] for t in taken], np.array(figures + [signs[t] for t in taken]), " ".join(kept) or folded)
+    return Asked(groups + [[t] for t in taken], np.array(figures + [signs[t] for t in taken]), " ".join(kept) or folded, borrowed)
 
 
 def _is_identifier(word: str) -> bool:
@@ -279,15 +287,16 @@ def recall(
     asked = read(question, index.languages)
     folded = _folded(question)
     topic = _matched(index, asked)
-    if requests.asks_for_cover(folded) and (not len(topic) or topic.max() < 0.3):
-        order = _spread(index, room)
+    if requests.asks_for_cover(folded) and (not len(topic) or topic.max() < TUNING.covered):
+        quotes = _spread(index, sources, room)
     else:
-        if not fill and (not len(topic) or topic.max() < TUNING.covered):
+        needed = TUNING.covered_borrowed if asked.borrowed else TUNING.covered
+        if not fill and (not len(topic) or topic.max() < needed):
             return ()
         worth = score(index, sources, asked)
         floor = 0.0 if fill else TUNING.bearing * float(worth.max())
-        order = [i for i in _best(worth, len(worth)) if worth[i] > floor]
-    chosen = _taken(index, sources, order, room, "\0".join(present), count)
+        quotes = (index.quotes[i] for i in _best(worth, len(worth)) if worth[i] > floor)
+    chosen = _taken(sources, quotes, room, "\0".join(present), count)
     while chosen and count(fence.render(sources, chosen)) > budget:
         chosen.pop()
     return tuple(sorted(chosen))
@@ -302,15 +311,15 @@ def _matched(index: Index, asked: Asked) -> Floats:
     return share
 
 
-def _taken(index: Index, sources: Sequence[Source], order: Sequence[int], room: float, held: str, count: Callable[[str], int]) -> list[Quote]:
+def _taken(sources: Sequence[Source], quotes: Iterable[Quote], room: float, held: str, count: Callable[[str], int]) -> list[Quote]:
+    """The first of the quotes that are new to the request and fit, in the given order."""
     chosen: list[Quote] = []
     texts: set[str] = set()
-    for i in order:
+    for quote in quotes:
         if room < _FRAME + 2:
             break
-        quote = index.quotes[i]
         text = sources[quote.source].text[quote.start : quote.end]
-        if 0.6 * index.costs[i] > room or text in texts or (held and text in held):
+        if len(text) / 8 > room or text in texts or (held and text in held):
             continue
         cost = count(text) + _FRAME
         if cost <= room:
@@ -320,15 +329,26 @@ def _taken(index: Index, sources: Sequence[Source], order: Sequence[int], room: 
     return chosen
 
 
-def _spread(index: Index, room: float) -> list[int]:
-    """Passages for a cover of everything: the most telling one of each of as many equal parts as there is room for, then the rest."""
-    parts = max(1, int(room / 60))
+def _spread(index: Index, sources: Sequence[Source], room: float) -> Iterator[Quote]:
+    """Quotes for a cover of everything: from each of as many equal parts as there is room for the most telling passage, its
+    first sentences if it is long; then the passages that are left."""
+    parts = int(max(1, min(room / 25, 12), room / 60))
     at = np.cumsum(index.costs) - index.costs / 2
     part = np.minimum((at / max(float(index.costs.sum()), 1e-9) * parts).astype(np.int64), parts - 1)
-    fits = index.costs <= 1.5 * room / parts
-    value = np.log1p(index.words.lengths) * np.where(fits, 1.0, 0.01) * np.where(index.asking, 0.5, 1.0)
-    order = np.lexsort((np.arange(len(value)), -value, part))
-    rank = np.empty(len(value), np.int64)
-    firsts = np.searchsorted(part[order], part[order], side="left")
-    rank[order] = np.arange(len(value)) - firsts
-    return np.lexsort((-value, rank)).tolist()
+    value = np.log1p(index.words.lengths) * np.where(index.asking, 0.5, 1.0)
+    order = np.lexsort((-value, part))
+    first = np.concatenate([[True], np.diff(part[order]) > 0])
+    for i in order[first].tolist():
+        yield _beginning(sources, index.quotes[i], room / parts - _FRAME)
+    for i in _best(value, len(value)):
+        yield index.quotes[i]
+
+
+def _beginning(sources: Sequence[Source], quote: Quote, room: float) -> Quote:
+    text = sources[quote.source].text
+    end = quote.start
+    for start, stop in sentences(text, quote.start, quote.end):
+        if end > quote.start and estimate(text[quote.start : stop]) > room:
+            break
+        end = max(stop, start)
+    return Quote(quote.source, quote.start, end)
