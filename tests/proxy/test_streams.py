@@ -98,7 +98,7 @@ def test_leaving_during_the_fold_never_reaches_the_upstream(upstream: UpstreamSe
         go_on.wait(5)
 
     proxy = start_proxy(upstream.origin + "/v1", fold=slow)
-    with opened(proxy.origin, TARGETS[0]):
+    with opened(proxy.origin, TARGETS[0], BODY.replace(b'"x"', b'"%s"' % (b"x" * 5000))):
         assert folding.wait(5)
     receipt = proxy.recorder.one()
     go_on.set()

@@ -4,7 +4,7 @@ Lives here: the order of the stations, and THE place where a failure of ours sen
 how a station does its work, parsing of the request's head (``routes/chat``).
 
 Folding is CPU: this is the one place where it leaves the event loop. Bodies go to one of two lanes by size, so that a small
-request never waits behind cold folds of large ones.
+request never waits behind cold folds of large ones; the smallest, of which nothing can be folded, do not leave it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import orjson
 from starlette.types import Send
 from yarl import URL
 
+from turnfold.compression import tokens
 from turnfold.compression.conversation import FoldedRequest, Section
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo
@@ -40,6 +41,7 @@ from turnfold.proxy.usage import UsageReader
 FoldFunction = Callable[[bytes, FoldOptions, Memo], FoldedRequest]
 OptionsFor = Callable[[str, int | None], FoldOptions]
 
+_INSTANT_BODY: Final = 4096  # about 1,000 tokens, far from the 6,000 at which folding begins
 _LIGHT_BODY: Final = 32768  # about 8,000 tokens: a few milliseconds even when nothing of it is memoised
 _MOST_OBSERVED: Final = 256 * 2**20  # bytes of bodies that wait to be folded for the record
 _FAREWELL: Final = 5.0  # seconds that observed folds get to end when the process does
@@ -172,9 +174,11 @@ class Service:
 
     async def _folded(self, request: ChatRequest) -> Outgoing:
         """The fold station; whatever goes wrong in it, the original goes out."""
-        lane = self._light if len(request.body) <= _LIGHT_BODY and not request.coding else self._heavy
-        work = functools.partial(self._fold_body, request)
         try:
+            if _is_instant(request):
+                return self._fold_body(request)
+            lane = self._light if len(request.body) <= _LIGHT_BODY and not request.coding else self._heavy
+            work = functools.partial(self._fold_body, request)
             return await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(lane, work), self._limits.fold_timeout)
         except Refused:
             raise
@@ -193,7 +197,7 @@ class Service:
         return Outgoing(request.body, "failed-open", reason)
 
     def _fold_body(self, request: ChatRequest) -> Outgoing:
-        """Runs in a lane's thread."""
+        """Runs in a lane's thread, unless it is done before a thread would have begun."""
         plain = plain_body(request.body, request.coding, self._limits)
         if plain is None:
             return Outgoing(request.body, "passthrough", "content-encoding")
@@ -257,6 +261,17 @@ class Service:
             would = Outgoing(request.body, "observed", "stopped")
         progress.outgoing = replace(would, status="observed", sections=())
         self._recorder.record(_receipt(request, progress, ended), ())
+
+
+def _is_instant(request: ChatRequest) -> bool:
+    """Whether a request is so small that nothing will be folded: parsing and counting it takes less than going to a thread.
+
+    Not so where a vocabulary would have to be loaded first, nor with a budget, which may ask for a fold of anything.
+    """
+    if len(request.body) > _INSTANT_BODY or request.coding or request.budget is not None or request.mode != "on":
+        return False
+    model = _model(request.body)
+    return model is not None and tokens.encoding_for_model(model) == tokens.BORDER_ENCODING
 
 
 def _model(body: bytes) -> str | None:
