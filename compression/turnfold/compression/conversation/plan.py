@@ -113,7 +113,8 @@ class _Replay:
     def ask(self, index: int) -> None:
         """A request ends here: fold if it is time, then settle who keeps recall."""
         self.turns += 1
-        limits = policy.thresholds(self.options, self.total, self.total / self.turns, self.squeeze)
+        shrinks = self.facts[index + 1] / max(1, self.sums[index + 1])
+        limits = policy.thresholds(self.options, self.total, self.total / self.turns, shrinks, self.squeeze)
         if self._over(limits):
             self._fold(index, limits)
         elif self.total > limits.start and self._raw(self.tail, index + 1) > limits.fold_at:
