@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import Final
 
-from turnfold.compression.shorten.evidence import grade
+from turnfold.compression.shorten.evidence import grades
 from turnfold.compression.shorten.lines import Row, short_lines
 
 _OFTEN: Final = 3
@@ -30,8 +30,8 @@ def rows(text: str) -> list[Row]:
     last = len(lines) - 1
     seen: Counter[str] = Counter()
     out: list[Row] = []
-    for i, line in enumerate(lines):
-        key, found = template(line), grade(line)
+    for i, (line, found) in enumerate(zip(lines, grades(lines), strict=True)):
+        key = template(line)
         seen[key] += 1
         evidence = found if found == 3 or seen[key] <= _OFTEN else 0
         out.append(Row(line, weight=2.0 if i in (0, last) else 0.6, evidence=evidence, like=key))
