@@ -37,9 +37,9 @@ def rows(text: str) -> list[Row]:
     return [
         Row(
             line,
-            weight=3.0 if _HEADING.match(line) else (0.8 if len(line) > 40 else 0.2),
+            weight=1.2 if _HEADING.match(line) else (0.8 if len(line) > 40 else 0.2),
             evidence=1 if found == 3 else 0,
-            like=line,
+            like="#" if _HEADING.match(line) else line,
             unmarked=True,
         )
         for line, found in zip(lines, grades(lines), strict=True)

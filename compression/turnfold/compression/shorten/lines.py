@@ -40,6 +40,7 @@ _LOOKS: Final = 6  # times that the worth of a row is looked at, on average, at 
 _LARGE: Final = 2000  # tokens above which a limit need not be met to the last token
 _PIECE: Final = 16_000  # characters counted at a time
 _TRIES: Final = 8  # rows behind the first that does not fit that are tried one by one
+_JOINT: Final = frozenset("/@")  # what holds paths and addresses together
 _MOST_NAMES: Final = 60  # a line's names beyond these are not weighed: it is data, not a statement
 
 
@@ -72,8 +73,8 @@ class Row(NamedTuple):
 def names(text: str) -> list[str]:
     """Words and paths of a line that a later call may have to repeat, in order, with repetitions."""
     found: list[str] = _WORD.findall(text)
-    if "/" in text:
-        found += [path for path in _PATH.findall(text) if "/" in path.strip("/")]
+    if "/" in text or "@" in text:
+        found += [path for path in _PATH.findall(text) if not _JOINT.isdisjoint(path.strip("/@"))]
     return found[:_MOST_NAMES]
 
 
@@ -85,7 +86,7 @@ def shown(text: str) -> set[str]:
 
 def name_worth(name: str, words: frozenset[str]) -> float:
     """What a first mention of a name is worth: identifiers, paths and numbers more than words, the task's words most."""
-    if "/" in name:
+    if not _JOINT.isdisjoint(name):
         worth = 1.6
     elif _COMPOUND.search(name):
         worth = 1.5
@@ -180,6 +181,8 @@ def ranked(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count, 
         if looks > 0 and heap and (tier, now) > heap[0][:2]:
             heapq.heappush(heap, (tier, now, index))
             continue
+        if now >= 0:
+            continue
         worth.take(index)
         order.append(index)
         room -= cost[index]
@@ -271,6 +274,14 @@ def is_longer(text: str, tokens: int, count: Count) -> bool:
     return False
 
 
+def _head(text: str, keep: int, count: Count) -> str:
+    """The beginning of a text of which no row fits."""
+    size = min(len(text), 4 * keep)
+    while size > 8 and count(text[:size]) > keep:
+        size = size * 3 // 4
+    return f"{text[:size]}… [{size} of {len(text)} characters]"
+
+
 def choose(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> str:
     """The best rows that fit `keep` tokens, evidence to `CEILING` times that, written out in order.
 
@@ -280,4 +291,5 @@ def choose(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count, 
     if len(whole) <= 12 * keep and count(whole) <= keep:
         return whole
     order = ranked(rows, keep, words, count, known)
-    return written(rows, within(rows, order, lambda some: count(written(rows, some)), keep))
+    taken = within(rows, order, lambda some: count(written(rows, some)), keep)
+    return written(rows, taken) if taken else _head(whole, keep, count)

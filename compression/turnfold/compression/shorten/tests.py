@@ -40,7 +40,7 @@ def _row(line: str, words: int) -> Row:
     if _HEADING.match(line):
         return Row(line, weight=1.5, evidence=1)
     if _PASSED.match(line):
-        return Row(line, weight=0, like="passed")
+        return Row(line, weight=-0.5, scale=0.1, like="passed", unmarked=True)
     if _REASON.match(line):
         return Row(line, weight=2, evidence=2, like=template(line))
     if _PLACE.match(line):
