@@ -52,7 +52,7 @@ def _summary(group: str) -> str:
 
 def _default(info: FieldInfo) -> str:
     value = info.get_default(call_default_factory=True)
-    if value is None or value == () or value == {} or isinstance(value, SecretStr):
+    if value is None or isinstance(value, SecretStr) or (isinstance(value, (tuple, dict)) and not value):
         return ""
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
