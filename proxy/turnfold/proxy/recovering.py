@@ -130,12 +130,14 @@ class Request:
     Attributes:
         received: its body as the client sent it, without content coding.
         sent: its body as it goes out first.
+        folded: whether that is a fold of `received`; else it is the same, coded perhaps.
         known: what was learned of this upstream and model.
         suspect: whether it is so long that a 200 may turn out to be an overflow.
     """
 
     received: bytes
     sent: bytes
+    folded: bool
     options: FoldOptions
     known: Learned
     suspect: bool = True
@@ -176,7 +178,7 @@ async def serve(
         overflow = detect(first.status, first.head, in_stream=first.in_stream)
         if overflow is None:
             return Served(first)
-        sent = None if request.sent is request.received else request.sent
+        sent = request.sent if request.folded else None
         flow = recover(request.received, overflow, request.options, fold, memo, request.known, sent)
         return await _drive(flow, first, overflow, send, run, failures)
     except BaseException:
