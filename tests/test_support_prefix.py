@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.support.bodies import Message, encode, last_user, messages_of
+from tests.support.bodies import Message, cuts, encode, last_user, messages_of
 from tests.support.prefix import Kind, classify
-from tests.support.replay import Move, cuts, play, replays, requests_of, rewrites, steps
+from tests.support.replay import Move, play, replays, requests_of, rewrites, steps
 
 CHAT: list[Message] = [
     {"role": "system", "content": "Be brief."},

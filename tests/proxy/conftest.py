@@ -4,36 +4,26 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 import uvicorn
-from starlette.types import ASGIApp
 
-from tests.proxy.harness import ProxyServer, Receipts, StartProxy, Running, UpstreamServer, halve, running, settings_for
-from turnfold.config.settings import Settings
-from turnfold.proxy.app import create_app
-from turnfold.proxy.server import configuration
-
-
-@contextlib.contextmanager
-def proxy_server(upstream_url: str, fold: Any = halve, **groups: dict[str, Any]) -> Iterator[tuple[ProxyServer, Running]]:
-    """A proxy with these settings."""
-    recorder = Receipts()
-
-    def build(settings: Settings) -> ASGIApp:
-        return create_app(settings, recorder, fold=fold, warm=lambda: None)
-
-    config = configuration(settings_for(upstream_url, **groups), build, log_level="critical", workers=1)
-    with running(config) as server:
-        yield ProxyServer(server.origin, recorder), server
+from tests.proxy.harness import ProxyServer, Running, StartProxy, UpstreamServer, proxy_server, running
 
 
 @pytest.fixture(scope="session")
 def shared_upstream() -> Iterator[tuple[UpstreamServer, Running]]:
     """One upstream for all tests."""
     app = UpstreamServer()
-    config = uvicorn.Config(app, log_level="critical", lifespan="off", server_header=False, date_header=False, ws="none")
+    config = uvicorn.Config(
+        app,
+        log_level="critical",
+        lifespan="off",
+        server_header=False,
+        date_header=False,
+        ws="none",
+        timeout_graceful_shutdown=1,
+    )
     with running(config) as server:
         app.origin = server.origin
         yield app, server

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from turnfold.compression.conversation import FoldedRequest, Section
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.config.settings import Settings
+from turnfold.proxy.app import create_app
 from turnfold.proxy.receipts import Receipt
+from turnfold.proxy.server import configuration
 
 Pairs = list[tuple[str, str]]
 Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -52,7 +54,6 @@ def running(config: uvicorn.Config) -> Iterator[Running]:
             yield Running(f"http://127.0.0.1:{listener.getsockname()[1]}", server)
         finally:
             server.should_exit = True
-            server.force_exit = True
             thread.join(10)
             assert not thread.is_alive(), "the server did not stop"
 
@@ -228,3 +229,18 @@ class ProxyServer:
 
 
 StartProxy = Callable[..., ProxyServer]
+
+
+@contextlib.contextmanager
+def proxy_server(upstream_url: str, fold: Any = halve, **groups: dict[str, Any]) -> Iterator[tuple[ProxyServer, Running]]:
+    """A proxy with these settings."""
+    recorder = Receipts()
+
+    def build(settings: Settings) -> ASGIApp:
+        return create_app(settings, recorder, fold=fold, warm=lambda: None)
+
+    config = configuration(
+        settings_for(upstream_url, **groups), build, log_level="critical", workers=1, timeout_graceful_shutdown=5
+    )
+    with running(config) as server:
+        yield ProxyServer(server.origin, recorder), server

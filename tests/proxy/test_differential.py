@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.proxy.harness import Answer, Handler, ProxyServer, Seen, UpstreamServer, call, reply
+from tests.proxy.harness import Answer, Handler, ProxyServer, Seen, StartProxy, UpstreamServer, call, reply
 
 OFF = ("x-turnfold-mode", "off")
 JSON = ("content-type", "application/json")
@@ -23,7 +23,9 @@ DEEP = b"[" * 5000 + b"]" * 5000
 BODIES = {
     "plain": b'{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}',
     "duplicate keys": b'{"model":"a","model":"b","messages":[],"messages":[{"role":"user","content":"x"}]}',
-    "numbers": b'{"model":"m","temperature":1e400,"seed":' + b"9" * 5000 + b',"top_p":0.10000000000000000000000001,"messages":[]}',
+    "numbers": b'{"model":"m","temperature":1e400,"seed":'
+    + b"9" * 5000
+    + b',"top_p":0.10000000000000000000000001,"messages":[]}',
     "lone surrogate": b'{"model":"m","messages":[{"role":"user","content":"\\ud83d"}]}',
     "deep nesting": b'{"model":"m","messages":[],"x":' + DEEP + b"}",
     "not utf-8": b'{"model":"m","messages":[{"role":"user","content":"\xff\xfe"}]}',
@@ -98,7 +100,9 @@ def test_streams_byte_by_byte(upstream: UpstreamServer, proxy: ProxyServer) -> N
 def test_coded_responses(upstream: UpstreamServer, proxy: ProxyServer, coding: str) -> None:
     coded = {"gzip": gzip.compress(ANSWER), "deflate": zlib.compress(ANSWER)}.get(coding, b"\x00whatever\xff")
     upstream.handler = reply(coded, headers=((b"content-type", b"application/json"), (b"content-encoding", coding.encode())))
-    assert_same(upstream, proxy, "POST", "/v1/chat/completions", BODIES["plain"], [JSON, ("accept-encoding", f"{coding}, x;q=0.1")])
+    assert_same(
+        upstream, proxy, "POST", "/v1/chat/completions", BODIES["plain"], [JSON, ("accept-encoding", f"{coding}, x;q=0.1")]
+    )
     if coding in {"gzip", "deflate"}:
         assert proxy.recorder.one().usage.prompt_tokens == 1
 
@@ -140,6 +144,9 @@ ERRORS: dict[str, Handler] = {
     "503 odd status text": reply(b"busy", status=529, headers=()),
     "redirect": reply(b"moved", status=307, headers=((b"location", b"https://elsewhere.example/"),)),
     "204": reply(status=204, headers=()),
+    "304": reply(status=304, headers=((b"etag", b'"a"'),)),
+    "long header": reply(b"{}", headers=((b"content-security-policy", b"a" * 30_000),)),
+    "no type": reply(b"{}", headers=()),
     "repeats": reply(b"{}", headers=((b"set-cookie", b"a=1"), (b"x-a", b"2"), (b"set-cookie", b"b=2"), (b"x-latin", b"\xe9"))),
 }
 
@@ -201,7 +208,8 @@ def test_hop_by_hop_headers_stay_here(upstream: UpstreamServer, proxy: ProxyServ
     assert answer.header("keep-alive") is None
 
 
-def test_cookies_of_one_client_never_reach_another(upstream: UpstreamServer, proxy: ProxyServer) -> None:
+def test_cookies_of_one_client_never_reach_another(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    proxy = start_proxy(upstream.origin.replace("127.0.0.1", "localhost") + "/v1")  # jars keep no cookies of bare addresses
     upstream.handler = reply(b"{}", headers=((b"set-cookie", b"session=secret; Path=/"),))
     for _ in range(2):
         call(proxy.origin, "GET", "/v1/models")

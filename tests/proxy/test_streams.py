@@ -112,7 +112,7 @@ def test_a_client_that_does_not_read_stops_the_upstream(upstream: UpstreamServer
 
     async def flood(scope: Scope, receive: Receive, send: Send) -> None:
         del scope
-        gone = asyncio.create_task(receive())
+        gone = asyncio.ensure_future(receive())
         await send({"type": "http.response.start", "status": 200, "headers": EVENTS})
         while not gone.done() and sent[0] < 2**28:
             await send({"type": "http.response.body", "body": bytes(2**16), "more_body": True})
@@ -138,8 +138,7 @@ def test_an_upstream_that_does_not_read_stops_the_client(upstream: UpstreamServe
     release = threading.Event()
 
     async def deaf(scope: Scope, receive: Receive, send: Send) -> None:
-        while not release.is_set():
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(release.wait, 10)
         await reply(b"{}")(scope, receive, send)
 
     upstream.handler = deaf

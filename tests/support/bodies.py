@@ -1,12 +1,14 @@
 """Request bodies as bytes and as messages.
 
-Lives here: reading the byte span of every message, and the text that a message holds. Must not: judging either.
+Lives here: reading the byte span of every message, the text that a message holds, and where a conversation is sent. Must
+not: judging any of it.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 Message = dict[str, Any]
@@ -74,3 +76,11 @@ def text_of(message: Message) -> str:
 def last_user(messages: list[Message]) -> int | None:
     """Index of the last user message."""
     return next((i for i in range(len(messages) - 1, -1, -1) if messages[i].get("role") == "user"), None)
+
+
+def cuts(messages: Sequence[Message]) -> list[int]:
+    """Where a client sends: before each assistant message that answers something, and at the end if that waits for an answer."""
+    found = [i for i, message in enumerate(messages) if message.get("role") == "assistant" and i > 0]
+    if messages and messages[-1].get("role") != "assistant":
+        found.append(len(messages))
+    return found

@@ -14,7 +14,7 @@ from typing import Literal
 
 from hypothesis import strategies as st
 
-from tests.support.bodies import Message, encode, raw_messages
+from tests.support.bodies import Message, cuts, encode, raw_messages
 from tests.support.conversations import conversations, texts
 from tests.support.prefix import Kind, Step, classify
 
@@ -46,14 +46,6 @@ class Exchange:
     received: bytes
     forwarded: bytes
     parent: int | None
-
-
-def cuts(messages: Sequence[Message]) -> list[int]:
-    """Where a client sends: before each assistant message that answers something, and at the end if that waits for an answer."""
-    found = [i for i, message in enumerate(messages) if message.get("role") == "assistant" and i > 0]
-    if messages and messages[-1].get("role") != "assistant":
-        found.append(len(messages))
-    return found
 
 
 def requests_of(messages: Sequence[Message], moves: Sequence[Move] = ()) -> list[list[Message]]:

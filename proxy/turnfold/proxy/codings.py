@@ -41,6 +41,7 @@ class Inflater:
         self._left = limit
         self._held = b""
         self._engine: zlib._Decompress | None = None
+        self._closed = False
         self.finished = False
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
@@ -51,21 +52,27 @@ class Inflater:
             CodedBodyBroken: this is not what the coding says.
         """
         self._held += data
-        if self._engine is None:
-            if len(self._held) < 2:  # two bytes tell the kinds of deflate apart
-                return
-            self._engine = zlib.decompressobj(self._window())
-        while not self.finished:
-            piece = self._step(self._engine)
+        while (engine := self._member()) is not None:
+            piece = self._step(engine)
             if piece:
                 self._left -= len(piece)
                 if self._left < 0:
                     raise CodedBodyTooLarge
                 yield piece
-            if self._engine.eof:
-                self._next_member(self._engine)
+            if engine.eof:
+                self._held, self._engine, self.finished, self._closed = engine.unused_data, None, True, not self._gzip
             elif not self._held and len(piece) < _PIECE:
                 return
+
+    def _member(self) -> zlib._Decompress | None:
+        """The member at hand, or the next one; None when it cannot be told yet or there is no more."""
+        if self._engine is None and not self._closed and len(self._held) > 1:  # two bytes tell what it is
+            self._closed = self.finished and not self._held.startswith(_GZIP_MAGIC)  # padding behind the last member
+            if not self._closed:
+                self._engine, self.finished = zlib.decompressobj(self._window()), False
+        if self._closed:
+            self._held = b""
+        return self._engine
 
     def _window(self) -> int:
         if self._gzip:
@@ -81,13 +88,6 @@ class Inflater:
             raise CodedBodyBroken from exc
         self._held = engine.unconsumed_tail
         return piece
-
-    def _next_member(self, engine: zlib._Decompress) -> None:
-        rest = engine.unused_data
-        if self._gzip and rest.startswith(_GZIP_MAGIC):
-            self._held, self._engine = rest, zlib.decompressobj(31)
-        else:
-            self._held, self.finished = b"", True
 
 
 def inflate(body: bytes, coding: str, limit: int) -> bytes:

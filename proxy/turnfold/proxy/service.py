@@ -46,6 +46,7 @@ OptionsFor = Callable[[str, int | None], FoldOptions]
 
 _LIGHT_BODY: Final = 32768  # about 8,000 tokens: a few milliseconds even when nothing of it is memoised
 _MOST_OBSERVED: Final = 256 * 2**20  # bytes of bodies that wait to be folded for the record
+_FAREWELL: Final = 5.0  # seconds that observed folds get to end when the process does
 _OUR_REPLY_HEADERS: Final = (
     b"x-turnfold-status",
     b"x-turnfold-tokens-before",
@@ -156,7 +157,10 @@ class Service:
     async def close(self) -> None:
         """Finish what is observed, then stop the threads; folds that are queued are dropped."""
         if self._observing:
-            await asyncio.wait(self._observing, timeout=5)
+            _, late = await asyncio.wait(self._observing, timeout=_FAREWELL)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
         for lane in (self._light, self._heavy):
             lane.shutdown(wait=False, cancel_futures=True)
 
@@ -170,6 +174,8 @@ class Service:
         try:
             progress.outgoing = await self._prepare(request)
             answer = await self._forward(request, progress)
+            if request.mode != "observe":  # streams last minutes: let go of what they need no more
+                request, progress.outgoing = replace(request, body=b""), replace(progress.outgoing, body=b"")
             try:
                 await self._relay(request, answer, progress, send)
             finally:
@@ -340,6 +346,8 @@ class Service:
             would = await self._folded(request)
         except Refused as exc:
             would = Outgoing(request.body, "observed", exc.code)
+        except asyncio.CancelledError:  # the process ends; the request itself was served and is recorded
+            would = Outgoing(request.body, "observed", "stopped")
         progress.outgoing = replace(would, status="observed", sections=())
         self._recorder.record(_receipt(request, progress, ended), ())
 

@@ -13,6 +13,7 @@ import hmac
 import ipaddress
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -25,6 +26,10 @@ from turnfold.proxy.refusals import RawHeaders, Refused
 _CREDENTIALS: Final = (b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key")
 _ADMIN: Final = b"x-turnfold-admin-token"
 _TENANT: Final = b"x-turnfold-tenant"
+_FOREIGN: Final = (
+    "Without auth.client_tokens only programs on this machine may use the operator's key; this request's 'host' or 'origin'"
+    " is another's."
+)
 _UNAUTHORISED: Final = "A token of this Turnfold is needed, as 'Authorization: Bearer ...' or as 'api-key'."
 
 
@@ -47,6 +52,21 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def _from_this_machine(headers: RawHeaders) -> bool:
+    """Whether ``host`` and ``origin``, where they are given, name this machine (a page that rebinds its name gives its own)."""
+    host = b"//" + (first(headers, b"host") or b"localhost")
+    origin = first(headers, b"origin") or b"http://localhost"
+    names = (_host_name(value.decode("latin-1")) for value in (host, origin))
+    return all(_is_loopback(name) for name in names)
+
+
+def _host_name(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def _token(value: bytes) -> bytes:
@@ -81,13 +101,16 @@ class Gate:
         """Let a caller in.
 
         Raises:
-            Refused: 401, tokens are asked for and this caller has none of them.
+            Refused: 401, tokens are asked for and this caller has none of them; 403, none are asked for, and the request
+                looks like one of a web page that a browser on this machine has open.
         """
         name, token = self._credential(headers)
         if self._upstream_key is None:
             return Admission(self._tenant(token), list(headers))
         if self._client_tokens and not self._is_ours(token):
             raise Refused(401, "invalid_api_key", _UNAUTHORISED, headers=((b"www-authenticate", b"Bearer"),))
+        if not self._client_tokens and not _from_this_machine(headers):
+            raise Refused(403, "foreign_origin", _FOREIGN)
         key = b"Bearer " + self._upstream_key if name == b"authorization" else self._upstream_key
         return Admission(self._tenant(token), [*without(headers, *_CREDENTIALS), (name, key)])
 

@@ -183,7 +183,21 @@ PENDING = [
 ]
 YES = ["yes", "yes please", "yep", "yeah", "sure", "ok", "okay", " YES!!! ", "Yes  Please.", "ｏｋ", "sure,", "okay ?!"]
 NO = ["no", "nope", "no thanks", "No.", " NO   THANKS !", "nope?!"]
-NEITHER = ["y", "n", "yes, please", "yes.please", "", "...", "clear state", "use x", "yes yes", "ok then", "no way", "\u00a1yes!"]
+NEITHER = [
+    "y",
+    "n",
+    "yes, please",
+    "yes.please",
+    "yes . .",
+    "",
+    "...",
+    "clear state",
+    "use x",
+    "yes yes",
+    "ok then",
+    "no way",
+    "\u00a1yes!",
+]
 
 
 @pytest.mark.parametrize(("texts", "policies"), PENDING)

@@ -192,6 +192,14 @@ def test_one_block_is_in_force() -> None:
     assert "a1" not in placed.pins[-1].text
 
 
+def test_superseded_blocks_go_by_setting() -> None:
+    chat = Chat(StateOptions(superseded="drop"))
+    for text in ("use a1", "hello", "prohibit b1", "hello"):
+        placed = chat.say(text)
+    assert [(pin.index, pin.live) for pin in placed.pins] == [(4, True)]
+    assert placed.pins[0].text == render_block(placed.state)
+
+
 def test_a_burst_of_directives_shares_a_block() -> None:
     chat = Chat()
     for text in ("set premise p", "use a1", "use b1", "prohibit c1"):

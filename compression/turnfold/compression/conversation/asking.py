@@ -55,7 +55,11 @@ def _folded(messages: Sequence[Message], cut: Sequence[Unit], asked: Asked, opti
         for index in range(piece.start, piece.end):
             unit = cut[index]
             if not unit.pinned and index != piece.anchor:
-                yield from (i for i in range(unit.start, unit.end) if options.recall_tool_text or not messages[i].is_result)
+                yield from (i for i in range(unit.start, unit.end) if _quotable(messages[i], options))
+
+
+def _quotable(message: Message, options: FoldOptions) -> bool:
+    return not message.pinned and (options.recall_tool_text or not message.is_result)
 
 
 def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:

@@ -36,6 +36,7 @@ class FoldedRequest:
         sections: originals of what is folded in `body`, for drill-down.
         restore: edits that turn `body`, as text, back into what was received.
         events: fold events that the conversation has seen so far.
+        fitting: how often the plan had to be made smaller to fit a budget or a window; 0 as a rule.
     """
 
     body: bytes
@@ -46,6 +47,7 @@ class FoldedRequest:
     sections: tuple[Section, ...] = ()
     restore: tuple[Edit, ...] = ()
     events: int = 0
+    fitting: int = 0
 
 
 def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
@@ -82,6 +84,7 @@ def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest
         sections=best.draft.sections,
         restore=invert(request.text, best.edits),
         events=best.plan.events,
+        fitting=best.fitting,
     )
 
 
@@ -111,6 +114,7 @@ class _Candidate:
     plan: Plan
     draft: Draft
     edits: list[Edit]
+    fitting: int
 
 
 #: How a plan that exceeds the budget is made smaller: share of the limit for what stands, share of recall's room.
@@ -121,13 +125,14 @@ def _fitted(request: Request, options: FoldOptions, memo: Memo) -> _Candidate | 
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
     cut = units(request.messages)
     candidate = None
-    for squeeze, room in _FITTING:
+    for fitting, (squeeze, room) in enumerate(_FITTING):
         drawn = plan(cut, options, squeeze)
         if not drawn.pieces:
             return candidate
         draft = fold(request, cut, drawn, memo)
         recalls = dict(_recalls(request, cut, drawn, draft, options, room, memo))
-        candidate = _Candidate(drawn, draft, edits(request, draft, recalls, _marked(request, drawn, cut, options)))
+        changes = edits(request, draft, recalls, _marked(request, drawn, cut, options))
+        candidate = _Candidate(drawn, draft, changes, fitting)
         if options.budget is None or _size(request, candidate.edits, options, memo) <= options.budget:
             return candidate
     return candidate

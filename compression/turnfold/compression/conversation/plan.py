@@ -189,9 +189,16 @@ class _Replay:
         done = [p for p in self.pieces if p.end <= going[0].start]
         if new is Level.LINE:  # one line for all of it
             going, done = [*done, *going], []
-        elif done and done[-1].anchor is not None and self._answered(going[0].start, end):
-            going.insert(0, done.pop())  # or its kept user message would stand next to the one that follows
+        elif self._answered(going[0].start, end):
+            # A kept user message whose answer now goes too would stand next to the one that follows: it goes along.
+            asked = next((i for i in range(len(done) - 1, -1, -1) if done[i].anchor is not None), len(done))
+            if all(self._loops(p) for p in done[asked + 1 :]):
+                going, done = [*done[asked:], *going], done[:asked]
         self.pieces = [*done, self._piece(going[0].start, end, new), *(p for p in self.pieces if p.start >= end)]
+
+    def _loops(self, piece: Piece) -> bool:
+        """Whether a piece holds nothing but answers to the user message before it, and more of them follow."""
+        return not self._answered(piece.start, piece.end)
 
     def _answered(self, start: int, end: int) -> bool:
         """Whether a user message comes within these units or right behind them."""

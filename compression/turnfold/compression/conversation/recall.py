@@ -1,31 +1,30 @@
 """Recall: what the question at hand needs from folded messages, word for word.
 
-Lives here: cutting messages into passages, scoring them for a question, choosing within a budget. Must not: rendering (see
-``fence``), where the result goes, when recall pays.
+Lives here: scoring passages for a question and choosing among them within a budget. Must not: cutting and indexing (see
+``passage_index``), rendering (see ``fence``), where the result goes, whether recall pays.
 
-A passage is a whole message up to about 150 tokens, else a chunk of about 40 at sentence or line borders. Its score is BM25
-over stems (``scorers.bm25``) plus a share of BM25 over character grams, with parts lent to its neighbours. The words of the
-best passages extend the question (pseudo relevance feedback, Rocchio), names in them once more (a second hop).
-Everything that depends on one message alone is memoised by its key, the joined index by all keys.
+The score of a passage is BM25 over stems, with a share for its paragraph and for the title or speaker it stands under, plus a
+share of BM25 over character grams; neighbours lend to each other, messages of a chat much, chunks of a document little. The
+words of the best passages extend the question (pseudo relevance feedback, after Rocchio 1971), and the names in them once more
+(a second hop: who wrote the book leads to where the writer was born).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from turnfold.compression.conversation import fence
-from turnfold.compression.memo import Memo, digest
+from turnfold.compression.conversation import fence, passage_index
+from turnfold.compression.conversation.passage_index import Floats, Index
+from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.bm25 import Field, idf, saturated
-from turnfold.compression.text import words
+from turnfold.compression.text import requests, words
 from turnfold.compression.text.quotes import Quote, Source
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,323 +42,221 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The figures of the score, all found by trial on public question sets (``benchmarks/recall_offline.py``)."""
+    """The figures of score and choice, found by trial on public question sets (``benchmarks/recall_offline.py``).
 
-    whole: int = 150
-    chunk: int = 40
+    Attributes:
+        k1, b: of BM25.
+        grams: share of the score over character grams.
+        paragraph, head: shares of the paragraph's words and of its title's, or of the speaker's name.
+        chat, block, across: what neighbours at distance 1, 2, ... lend: messages, chunks of one paragraph, of two paragraphs.
+        label: weight of a word that labels the question ("Question: ...").
+        asking: factor for passages that ask: the answer stands elsewhere.
+        identifier: factor for words with digits and for compound identifiers.
+        feedback, feedback_passages, feedback_terms: share and sizes of the relevance feedback.
+        hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
+        hop_passages, hop_names: where its names are taken from, and how many.
+        before: weight of words taken from the exchange before.
+        covered: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
+        bearing: without fill, share of the best score below which a passage no longer bears on the question.
+    """
+
     k1: float = 0.9
     b: float = 0.4
-    gram_share: float = 0.5
-    lend: tuple[float, float] = (0.35, 0.15)
+    grams: float = 0.5
+    paragraph: float = 0.15
+    head: float = 0.8
+    chat: tuple[float, ...] = (0.65, 0.5, 0.35, 0.25, 0.2, 0.1, 0.1)
+    block: tuple[float, ...] = (0.2, 0.1)
+    across: tuple[float, ...] = (0.1,)
+    label: float = 0.3
+    asking: float = 0.7
+    identifier: float = 1.5
     feedback: float = 0.3
     feedback_passages: int = 5
     feedback_terms: int = 12
-    second_hop: float = 0.35
+    hop_chat: float = 0.25
+    hop_document: float = 0.6
     hop_passages: int = 3
     hop_names: int = 8
-    head_share: float = 0.3
-    block_share: float = 0.3
-    label_weight: float = 0.3
-    asking: float = 0.7
+    before: float = 0.5
+    covered: float = 0.34
+    bearing: float = 0.4
 
 
 TUNING: Final = Tuning()
+_MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
+_MOST_SIGNS: Final = 96
+_MOST_GRAMS: Final = 400
+_FRAME: Final = 3  # tokens of a role label, or of an elision
+
+Groups = Sequence[Sequence[int]]
 
 
-# ---------------------------------------------------------------- passages
-
-_BORDER: Final = re.compile(r"[.!?…؟।][\"')\]»”’]*\s+|[。！？｡][」』”’）]*\s*|\n+")
-_SOFT_BORDER: Final = re.compile(r"[,;:|、，；)}\]]\s*|\s+")
-_LONGEST: Final = 500
+# ---------------------------------------------------------------- the question
 
 
-def estimate(text: str) -> float:
-    """Tokens of a text within about a fifth, from its length alone."""
-    if text.isascii():
-        return len(text) / 4.2
-    size = len(text.encode("utf-8", "surrogatepass"))
-    return (2 * len(text) - size) / 4.2 + (size - len(text)) / 2.7 if size < 2 * len(text) else size / 4.6
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as weighted terms: groups of equivalent terms (one stem by language), weights, and text for grams."""
+
+    groups: list[list[int]]
+    weights: Floats
+    text: str
 
 
-def _pieces(text: str, start: int, end: int) -> list[int]:
-    """Ends of the sentences of ``text[start:end]``; what has no border for long is cut at commas, blanks, or hard."""
-    ends: list[int] = []
-    last = start
-    for border in [*(m.end() for m in _BORDER.finditer(text, start, end)), end]:
-        while border - last > _LONGEST:
-            window = [m.end() for m in _SOFT_BORDER.finditer(text, last + _LONGEST // 2, last + _LONGEST)]
-            last = window[-1] if window else last + _LONGEST
-            ends.append(last)
-        if border > last:
-            ends.append(border)
-            last = border
-    return ends
+def _weighted_words(question: Question, tuning: Tuning) -> dict[str, float]:
+    folded = words.fold(question.text)
+    topic = requests.without_cover_words(folded) if requests.asks_for_cover(folded) else folded
+    own = {w: 1.0 for w in words.content(topic)}
+    label = re.match(r"\s{0,8}(\w{1,40}):\s", topic)
+    if label and label.group(1) in own and len(own) > 1:
+        own[label.group(1)] = tuning.label
+    return own
 
 
-def passages(text: str, tuning: Tuning = TUNING) -> list[tuple[int, int]]:
-    """Half-open ranges that hold all of a text but blanks at their borders."""
-    if estimate(text) <= tuning.whole:
-        return _trimmed(text, [(0, len(text))])
-    found: list[tuple[int, int]] = []
-    start = 0
-    size = 0.0
-    last = 0
-    for end in _pieces(text, 0, len(text)):
-        piece = estimate(text[last:end])
-        if size and (size + piece > 1.25 * tuning.chunk or text[last - 2 : last] == "\n\n"):
-            found.append((start, last))
-            start, size = last, 0.0
-        size += piece
-        last = end
-        if size >= tuning.chunk:
-            found.append((start, end))
-            start, size = end, 0.0
-    found.append((start, len(text)))
-    return _trimmed(text, found)
+def has_content(folded: str) -> bool:
+    """Whether a folded message says anything of its subject."""
+    left = requests.without_empty_phrases(folded)
+    return any(w not in requests.EMPTY and w not in requests.POINTERS for w in words.content(left)) or len(words.run_on_terms(left)) > 1
 
 
-def _trimmed(text: str, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    out = []
-    for start, end in ranges:
-        part = text[start:end]
-        left = start + len(part) - len(part.lstrip())
-        right = start + len(part.rstrip())
-        if left < right:
-            out.append((left, right))
-    return out
+def read(question: Question, languages: Sequence[str], tuning: Tuning = TUNING) -> Asked:
+    """The question's terms in each of the languages that the sources are in."""
+    folded = words.fold(question.text)
+    weights = _weighted_words(question, tuning)
+    signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
+    leans = len(weights) <= 3 and not requests.POINTERS.isdisjoint(words.words(folded))
+    if not has_content(folded) or leans:
+        own = 0.2 if not has_content(folded) else 1.0
+        weights = {w: own * weight for w, weight in weights.items()}
+        signs = {t: own * weight for t, weight in signs.items()}
+        for share, source in zip((tuning.before, 1.0), [s for s in question.before if s.text][-2:], strict=False):
+            earlier = words.fold(source.text[:2000])
+            for w in words.content(earlier)[:_MOST_WORDS]:
+                weights.setdefault(w, share * (tuning.before if leans and has_content(folded) else 1.0))
+            for t in words.run_on_terms(earlier).tolist():
+                signs.setdefault(t, share)
+    kept = list(weights)[:_MOST_WORDS]
+    by_language = [words.stemmed(kept, name) for name in languages]
+    groups = [sorted({terms[w] for terms in by_language}) for w in kept]
+    figures = [weights[w] * (tuning.identifier if _is_identifier(w) else 1.0) for w in kept]
+    taken = list(signs)[:_MOST_SIGNS]
+    return Asked(groups + [[t] for t in taken], np.array(figures + [signs[t] for t in taken]), " ".join(kept) or folded)
 
 
-# ---------------------------------------------------------------- index
+def _is_identifier(word: str) -> bool:
+    return not word.isalpha() and (any(c.isdigit() for c in word) or "_" in word)
 
 
-@dataclass(frozen=True)
-class Leaf:
-    """What is known of one message: its passages, and their terms in order.
-
-    Attributes:
-        spans: the passages.
-        language: of the text, as the stemmer names it.
-        words, grams, heads: terms by passage; heads are those of the label or title that the passage stands under.
-        blocks: for each passage, the index of the first passage of its paragraph.
-        costs: estimated tokens of each passage.
-        stamp: terms of a bracketed header such as a date; they hold for the messages after it too.
-    """
-
-    spans: tuple[tuple[int, int], ...]
-    language: str
-    words: Field
-    grams: Field
-    heads: Field
-    blocks: npt.NDArray[np.int64]
-    costs: Floats
-    stamp: words.Hashes
-    asking: npt.NDArray[np.bool_]
+# ---------------------------------------------------------------- the score
 
 
-@dataclass(frozen=True)
-class Index:
-    """All passages of the sources, side by side; the fields are those of the leaves."""
-
-    quotes: tuple[Quote, ...]
-    languages: tuple[str, ...]
-    words: Field
-    grams: Field
-    heads: Field
-    blocks: npt.NDArray[np.int64]
-    costs: Floats
-    asking: npt.NDArray[np.bool_]
-
-
-_STAMP: Final = re.compile(r"\s*\[([^\]\n]{4,60})\]")
-_LABEL: Final = re.compile(r"\s*([^\W\d_][\w.' -]{0,40}):\s")
-_TITLE: Final = 60
+def score(index: Index, sources: Sequence[Source], asked: Asked, tuning: Tuning = TUNING) -> Floats:
+    """What each passage is worth to the question; 0 where it has nothing to do with it."""
+    lexical = _by_terms(index, asked.groups, asked.weights, tuning)
+    total = _unit(lexical) + tuning.grams * _unit(_by_grams(index, asked.text, tuning))
+    total = total * np.where(index.asking, tuning.asking, 1.0)
+    first = _unit(_lent(index, total, tuning))
+    known = {term for group in asked.groups for term in group}
+    feedback = _unit(_by_terms(index, *_feedback(index, first, known, tuning), tuning))
+    hop = _unit(_by_terms(index, *_second_hop(index, sources, first, known, tuning), tuning))
+    total = total + tuning.feedback * feedback + np.where(index.whole, tuning.hop_chat, tuning.hop_document) * hop
+    return _lent(index, total, tuning)
 
 
-def _field(arrays: list[words.Hashes]) -> Field:
-    return Field(np.concatenate(arrays) if arrays else np.zeros(0, np.uint32), np.array([len(a) for a in arrays], np.int64))
+def _unit(values: Floats) -> Floats:
+    unit: Floats = values / (values.max(initial=0.0) or 1.0)
+    return unit
 
 
-def _leaf(text: str) -> Leaf:
-    spans = passages(text)
-    folded = [words.fold(text[a:b]) for a, b in spans]
-    name = words.language(words.fold(text[:4000]))
-    found = [words.words(f) for f in folded]
-    terms = words.stemmed(dict.fromkeys(w for ws in found for w in ws), name)
-    hashed = [np.concatenate([np.fromiter(map(terms.__getitem__, ws), np.uint32, len(ws)), run_on_terms(f)]) for ws, f in zip(found, folded, strict=True)]
-    blocks: list[int] = []
-    heads: list[words.Hashes] = []
-    whole = len(spans) == 1
-    for i, (start, _) in enumerate(spans):
-        if i and "\n" not in text[spans[i - 1][1] : start]:
-            blocks.append(blocks[-1])
-            heads.append(heads[-1])
-            continue
-        blocks.append(i)
-        if whole:
-            label = _LABEL.match(_STAMP.sub("", text[:120], count=1))
-            title = label.group(1) if label else ""
-        else:
-            title = text[start : start + _TITLE]
-        f = words.fold(title)
-        ws = [w for w in words.words(f) if w not in words.ALL_FUNCTION_WORDS]
-        t = words.stemmed(ws, name)
-        heads.append(np.concatenate([np.array([t[w] for w in ws], np.uint32), run_on_terms(f)]))
-    stamp = _STAMP.match(text)
-    stamped = words.words(words.fold(stamp.group(1))) if stamp else []
-    st = words.stemmed(stamped, name)
-    return Leaf(
-        tuple(spans), name, _field(hashed), _field([gram_terms(f) for f in folded]), _field(heads), np.array(blocks, np.int64),
-        np.array([estimate(text[a:b]) for a, b in spans]), np.array([st[w] for w in stamped], np.uint32),
-        np.array([text[a:b].endswith(("?", "？", "؟")) for a, b in spans], bool),
-    )
+def _by_terms(index: Index, groups: Groups, weights: Floats, tuning: Tuning) -> Floats:
+    if not len(groups):
+        return np.zeros(len(index.quotes))
+    frequencies = index.words.frequencies(groups)
+    value = idf(frequencies) * weights
+    paragraphs = _paragraph_frequencies(index, frequencies)
+    lengths = Field(index.words.terms, np.bincount(index.blocks, index.words.lengths, len(index.quotes)).astype(np.int64))
+    own = value @ saturated(frequencies, index.words, tuning.k1, tuning.b)
+    around = (value @ saturated(paragraphs, lengths, tuning.k1, tuning.b))[index.blocks]
+    titles = index.heads.frequencies(groups)
+    stamps = index.stamps.frequencies(groups)
+    above = (idf(titles) * weights) @ (titles > 0) + ((idf(stamps) * weights) @ (stamps > 0))[index.source_of]
+    total: Floats = own + tuning.paragraph * around + tuning.head * above
+    return total
 
 
-def gram_terms(folded: str) -> words.Hashes:
-    points = words.codes(folded)
-    return words.gram_hashes(points, 4)
+def _paragraph_frequencies(index: Index, frequencies: Floats) -> Floats:
+    summed = np.zeros_like(frequencies)
+    rows, columns = np.nonzero(frequencies)
+    np.add.at(summed, (rows, index.blocks[columns]), frequencies[rows, columns])
+    return summed
 
 
-def run_on_terms(folded: str) -> words.Hashes:
-    if folded.isascii():
-        return np.zeros(0, np.uint32)
-    points = words.codes(folded)
-    mask = words.run_on(points)
-    if not mask.any():
-        return np.zeros(0, np.uint32)
-    pair = words.gram_hashes(points, 2)[mask[:-1] & mask[1:]]
-    return np.concatenate([words.gram_hashes(points, 1)[mask], pair])
+def _by_grams(index: Index, text: str, tuning: Tuning) -> Floats:
+    hashes, _ = words.grams([text])
+    groups = [[t] for t in dict.fromkeys(hashes[: 4 * _MOST_GRAMS].tolist())][:_MOST_GRAMS]
+    frequencies = index.grams.frequencies(groups)
+    total: Floats = idf(frequencies) @ saturated(frequencies, index.grams, tuning.k1, tuning.b)
+    return total
 
 
-def build(sources: Sequence[Source], memo: Memo) -> Index:
-    leaves = [memo.get((b"recall.leaf", s.key), lambda text=s.text: _leaf(text), lambda leaf: 8 * len(leaf.words.terms) + 8 * len(leaf.grams.terms) + 400) for s in sources]
-    quotes = tuple(Quote(i, a, b) for i, leaf in enumerate(leaves) for a, b in leaf.spans)
-    heads: list[words.Hashes] = []
-    stamp = np.zeros(0, np.uint32)
-    base = 0
-    blocks = []
-    for leaf in leaves:
-        if len(leaf.stamp):
-            stamp = leaf.stamp
-        heads += [np.concatenate([h, stamp]) for h in (leaf.heads.of(i) for i in range(len(leaf.spans)))]
-        blocks.append(leaf.blocks + base)
-        base += len(leaf.spans)
-    join = lambda fields: Field(np.concatenate([f.terms for f in fields]), np.concatenate([f.lengths for f in fields]))  # noqa: E731
-    return Index(
-        quotes,
-        tuple(sorted({leaf.language for leaf in leaves if leaf.spans})),
-        join([x.words for x in leaves]),
-        join([x.grams for x in leaves]),
-        _field(heads),
-        np.concatenate(blocks),
-        np.concatenate([x.costs for x in leaves]),
-        np.concatenate([x.asking for x in leaves]),
-    )
+def _lent(index: Index, values: Floats, tuning: Tuning) -> Floats:
+    """Values with what neighbours lend."""
+    total = values.copy()
+    for distance, shares in enumerate(zip_longest(tuning.chat, tuning.block, tuning.across, fillvalue=0.0), 1):
+        if distance >= len(values):
+            break
+        chat, block, across = shares
+        other = index.source_of[distance:] != index.source_of[:-distance]
+        same = index.blocks[distance:] == index.blocks[:-distance]
+        share = np.where(other, chat, np.where(same, block, across))
+        total[distance:] += share * values[:-distance]
+        total[:-distance] += share * values[distance:]
+    return total
 
 
-# ---------------------------------------------------------------- score
+def _best(values: Floats, number: int) -> list[int]:
+    return np.argsort(-values, kind="stable")[:number].tolist()
+
+
+def _strongest(index: Index, found: Mapping[tuple[int, ...], float], number: int) -> tuple[Groups, Floats]:
+    """Those of the found terms that are rare and stand in good passages."""
+    groups = list(found)
+    weights = np.array([found[g] for g in groups])
+    top = _best(idf(index.words.frequencies(groups)) * weights, number) if groups else []
+    return [groups[i] for i in top], weights[top] if top else np.zeros(0)
+
+
+def _feedback(index: Index, scores: Floats, known: set[int], tuning: Tuning) -> tuple[Groups, Floats]:
+    found: dict[tuple[int, ...], float] = {}
+    for i in _best(scores, tuning.feedback_passages):
+        for term in dict.fromkeys(index.words.of(i).tolist()):
+            if term not in known:
+                found[(term,)] = found.get((term,), 0.0) + float(scores[i])
+    return _strongest(index, found, tuning.feedback_terms)
 
 
 _NAME: Final = re.compile(r"\b[^\W\d_a-z][\w’'-]*\w")
 
 
-def norm(x: Floats) -> Floats:
-    return x / (x.max(initial=0) or 1)
+def _second_hop(index: Index, sources: Sequence[Source], scores: Floats, known: set[int], tuning: Tuning) -> tuple[Groups, Floats]:
+    value: dict[str, float] = {}
+    for i in _best(scores, tuning.hop_passages):
+        quote = index.quotes[i]
+        for name in dict.fromkeys(_NAME.findall(sources[quote.source].text, quote.start, quote.end)):
+            word = words.fold(name)
+            if name[0].isupper() and word not in words.ALL_FUNCTION_WORDS:
+                value[word] = value.get(word, 0.0) + float(scores[i])
+    by_language = [words.stemmed(value, name) for name in index.languages]
+    found: dict[tuple[int, ...], float] = {}
+    for word, weight in value.items():
+        group = tuple(sorted({terms[word] for terms in by_language}))
+        if known.isdisjoint(group):
+            found[group] = found.get(group, 0.0) + weight
+    return _strongest(index, found, tuning.hop_names)
 
 
-def lend(total: Floats, tuning: Tuning) -> Floats:
-    lent = total.copy()
-    for distance, share in enumerate(tuning.lend, 1):
-        lent[distance:] += share * total[:-distance]
-        lent[:-distance] += share * total[distance:]
-    return lent
-
-
-def by_terms(index: Index, groups: Sequence[Sequence[int]], weights: Floats, tuning: Tuning) -> Floats:
-    tf = index.words.frequencies(groups)
-    w = idf(tf) * weights
-    total = w @ saturated(tf, index.words, tuning.k1, tuning.b)
-    if tuning.block_share:
-        count = int(index.blocks.max()) + 1
-        btf = np.stack([np.bincount(index.blocks, row, count) for row in tf]) if len(tf) else np.zeros((0, count))
-        blen = np.bincount(index.blocks, index.words.lengths, count)
-        mean = max(1.0, float(blen[blen > 0].mean()))
-        sat = btf * (tuning.k1 + 1) / (btf + tuning.k1 * (1 - tuning.b + tuning.b * blen / mean))
-        total = total + tuning.block_share * (w @ sat)[index.blocks]
-    if tuning.head_share:
-        hf = index.heads.frequencies(groups)
-        total = total + tuning.head_share * ((idf(hf) * weights) @ (hf > 0))
-    return total
-
-
-def asked_words(text: str, tuning: Tuning) -> dict[str, float]:
-    folded = words.fold(text)
-    label = re.match(r"\s*(\w+):\s", folded)
-    asked = {w: 1.0 for w in words.words(folded) if w not in words.ALL_FUNCTION_WORDS and (len(w) > 1 or not w.isascii() or w.isdigit())}
-    if label and label.group(1) in asked and len(asked) > 1:
-        asked[label.group(1)] = tuning.label_weight
-    return asked
-
-
-def score(index: Index, sources: Sequence[Source], text: str, tuning: Tuning = TUNING) -> Floats:
-    folded = words.fold(text)
-    asked = asked_words(text, tuning)
-    by_language = [words.stemmed(asked, name) for name in index.languages]
-    groups = [sorted({terms[w] for terms in by_language}) for w in asked]
-    weights = list(asked.values())
-    extra = [[int(t)] for t in dict.fromkeys(run_on_terms(folded).tolist())]
-    groups += extra
-    weights += [1.0] * len(extra)
-    total = by_terms(index, groups, np.array(weights), tuning)
-    grams = [[int(t)] for t in dict.fromkeys(gram_terms(" ".join(asked) if asked else folded).tolist())]
-    gf = index.grams.frequencies(grams)
-    gram_total = idf(gf) @ saturated(gf, index.grams, tuning.k1, tuning.b)
-    total = norm(total) + tuning.gram_share * norm(gram_total)
-    total *= np.where(index.asking, tuning.asking, 1.0)
-    first = lend(total, tuning)
-    if tuning.feedback or tuning.second_hop:
-        first = norm(first)
-        known = {t for g in groups for t in g}
-        if tuning.feedback:
-            total = total + tuning.feedback * norm(by_terms(index, *feedback(index, first, known, tuning), tuning))
-        if tuning.second_hop:
-            total = total + tuning.second_hop * norm(by_terms(index, *second_hop(index, sources, first, known, tuning), tuning))
-        first = lend(total, tuning)
-    return first
-
-
-def feedback(index: Index, scores: Floats, known: set[int], tuning: Tuning) -> tuple[list[list[int]], Floats]:
-    best = np.argsort(-scores, kind="stable")[: tuning.feedback_passages]
-    weight: dict[int, float] = {}
-    for i in best.tolist():
-        terms = index.words.of(i)
-        for t in dict.fromkeys(terms.tolist()):
-            if t not in known:
-                weight[t] = weight.get(t, 0.0) + float(scores[i])
-    found = list(weight)
-    value = idf(index.words.frequencies([[t] for t in found])) * np.array([weight[t] for t in found])
-    top = np.argsort(-value, kind="stable")[: tuning.feedback_terms].tolist()
-    return [[found[i]] for i in top], np.array([weight[found[i]] for i in top])
-
-
-def second_hop(index: Index, sources: Sequence[Source], scores: Floats, known: set[int], tuning: Tuning) -> tuple[list[list[int]], Floats]:
-    best = np.argsort(-scores, kind="stable")[: tuning.hop_passages]
-    weight: dict[tuple[int, ...], float] = {}
-    for i in best.tolist():
-        q = index.quotes[i]
-        for name in dict.fromkeys(_NAME.findall(sources[q.source].text[q.start : q.end])):
-            f = words.fold(name)
-            if f in words.ALL_FUNCTION_WORDS:
-                continue
-            g = tuple(sorted({words.stemmed([f], lang)[f] for lang in index.languages}))
-            if not known & set(g):
-                weight[g] = weight.get(g, 0.0) + float(scores[i])
-    found = list(weight)
-    value = idf(index.words.frequencies(found)) * np.array([weight[t] for t in found])
-    top = np.argsort(-value, kind="stable")[: tuning.hop_names].tolist()
-    return [list(found[i]) for i in top], np.array([weight[found[i]] for i in top])
-
-
-# ---------------------------------------------------------------- choice
+# ---------------------------------------------------------------- the choice
 
 
 def recall(
@@ -380,31 +277,68 @@ def recall(
         budget: tokens that :func:`fence.render` of the result may take at most.
         present: texts that the request holds already; a passage that is wholly in one of them is not quoted again.
         count: counts the tokens of a text.
-        memo: keeps what is derived from single messages.
+        memo: keeps what is derived from the sources alone.
         fill: use the budget up as long as anything bears on the question at all, not only what clearly does.
     """
-    if budget <= 0 or not sources:
+    room = budget - count(f"{fence.OPEN}\n{fence.CLOSE}")
+    if room <= 0 or not any(s.text.strip() for s in sources):
         return ()
-    index = memo.get((b"recall.index", digest(*(s.key.hex() for s in sources))), lambda: build(sources, memo), lambda x: 8 * len(x.words.terms) + 8 * len(x.grams.terms))
-    if not index.quotes:
-        return ()
-    scores = score(index, sources, question.text)
-    held = "\0".join(present)
-    order = np.argsort(-scores, kind="stable")
-    chosen: list[Quote] = []
-    used = float(count(fence.OPEN + "\n" + fence.CLOSE))
-    floor = 0.0 if fill else 0.35 * float(scores.max())
-    for i in order.tolist():
-        if scores[i] <= floor or used > budget:
-            break
-        quote = index.quotes[i]
-        text = sources[quote.source].text[quote.start : quote.end]
-        if used + index.costs[i] * 0.7 > budget or (held and text in held):
-            continue
-        cost = count(text) + 3
-        if used + cost <= budget:
-            chosen.append(quote)
-            used += cost
+    index = passage_index.build(sources, memo)
+    asked = read(question, index.languages)
+    folded = words.fold(question.text)
+    topic = _matched(index, asked)
+    if requests.asks_for_cover(folded) and (not len(topic) or topic.max() < 0.3):
+        order = _spread(index, room)
+    else:
+        if not fill and (not len(topic) or topic.max() < TUNING.covered):
+            return ()
+        scores = score(index, sources, asked)
+        floor = 0.0 if fill else TUNING.bearing * float(scores.max())
+        order = [i for i in _best(scores, len(scores)) if scores[i] > floor]
+    chosen = _taken(index, sources, order, room, "\0".join(present), count)
     while chosen and count(fence.render(sources, chosen)) > budget:
         chosen.pop()
     return tuple(sorted(chosen))
+
+
+def _matched(index: Index, asked: Asked) -> Floats:
+    """For each passage, which share of the question's weight it and its direct neighbours hold."""
+    if not asked.groups:
+        return np.zeros(0)
+    has = index.words.frequencies(asked.groups) > 0
+    has |= index.heads.frequencies(asked.groups) > 0
+    value = idf(has.astype(np.float64)) * asked.weights
+    share: Floats = (value @ has) / max(float(value.sum()), 1e-9)
+    return share
+
+
+def _taken(index: Index, sources: Sequence[Source], order: Sequence[int], room: float, held: str, count: Callable[[str], int]) -> list[Quote]:
+    chosen: list[Quote] = []
+    texts: set[str] = set()
+    for i in order:
+        if room < _FRAME + 2:
+            break
+        quote = index.quotes[i]
+        text = sources[quote.source].text[quote.start : quote.end]
+        if 0.6 * index.costs[i] > room or text in texts or (held and text in held):
+            continue
+        cost = count(text) + _FRAME
+        if cost <= room:
+            chosen.append(quote)
+            texts.add(text)
+            room -= cost
+    return chosen
+
+
+def _spread(index: Index, room: float) -> list[int]:
+    """Passages for a cover of everything: the most telling one of each of as many equal parts as there is room for, then the rest."""
+    parts = max(1, int(room / 60))
+    at = np.cumsum(index.costs) - index.costs / 2
+    part = np.minimum((at / max(float(index.costs.sum()), 1e-9) * parts).astype(np.int64), parts - 1)
+    fits = index.costs <= 1.5 * room / parts
+    value = np.log1p(index.words.lengths) * np.where(fits, 1.0, 0.01) * np.where(index.asking, 0.5, 1.0)
+    order = np.lexsort((np.arange(len(value)), -value, part))
+    rank = np.empty(len(value), np.int64)
+    firsts = np.searchsorted(part[order], part[order], side="left")
+    rank[order] = np.arange(len(value)) - firsts
+    return np.lexsort((-value, rank)).tolist()

@@ -36,9 +36,21 @@ class Unit:
 
 
 def units(messages: Sequence[Message]) -> tuple[Unit, ...]:
-    """Group messages into units; every message is in exactly one, in order."""
-    starts = [i for i, m in enumerate(messages) if not m.is_result or i == 0]
+    """Group messages into units; every message is in exactly one, in order.
+
+    A system message that somebody put between a call and its results does not part them. A user message without content, which has
+    no room for text of ours and does not answer for what was folded before it, goes with the message before it.
+    """
+    starts = [i for i, m in enumerate(messages) if i == 0 or not (m.is_result or _inside(messages, i) or _is_blank(m))]
     return tuple(_unit(messages, a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True))
+
+
+def _is_blank(message: Message) -> bool:
+    return message.role == "user" and not message.holds
+
+
+def _inside(messages: Sequence[Message], index: int) -> bool:
+    return messages[index].pinned and index + 1 < len(messages) and messages[index + 1].is_result
 
 
 def _unit(messages: Sequence[Message], start: int, end: int) -> Unit:
@@ -51,5 +63,5 @@ def _unit(messages: Sequence[Message], start: int, end: int) -> Unit:
         is_user=first.role == "user" and first.holds,
         pinned=first.pinned,
         marked=any(m.marked for m in messages[start:end]),
-        asks=first.role == "user" or messages[end - 1].is_result,
+        asks=messages[end - 1].role == "user" or messages[end - 1].is_result,
     )

@@ -13,4 +13,12 @@ _HEAD = 32
 def rows(text: str) -> list[Row]:
     """One row: the first characters and the size."""
     body = text.strip()
-    return [Row(f"{body[:_HEAD]}… [{len(body)} characters, encoded]", weight=1.0, evidence=1, lines=body.count("\n") + 1)]
+    return [
+        Row(
+            f"{body[:_HEAD]}… [{len(body)} characters, encoded]",
+            weight=1.0,
+            evidence=1,
+            unmarked=True,
+            lines=body.count("\n") + 1,
+        )
+    ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from turnfold.compression.shorten.lines import Row
+from turnfold.compression.shorten.lines import Row, short_lines
 
 #: Opening of a line, its worth and how sorely it is needed; first that fits decides.
 _OPENINGS: Final = (
@@ -34,12 +34,12 @@ def _row(line: str, named: bool) -> Row:
         return Row(line, weight=-1.0)
     for opening, weight, evidence in _OPENINGS:
         if line.startswith(opening):
-            return Row(line, weight=weight, evidence=evidence, numbered=opening == "@@ ")
+            return Row(line, weight=weight, evidence=evidence, unmarked=opening == "@@ ")
     return Row(line, weight=0.8)
 
 
 def rows(text: str) -> list[Row]:
     """Every line; the `---` and `+++` lines matter only where no `diff --git` line names the file."""
-    lines = text.rstrip("\n").split("\n")
+    lines = short_lines(text)
     named = any(line.startswith("diff --git ") for line in lines)
     return [_row(line, named) for line in lines]

@@ -34,7 +34,13 @@ def page_lines(text: str) -> list[str]:
 def rows(text: str) -> list[Row]:
     """Lines of the page; headings are worth more, failures are evidence."""
     return [
-        Row(line, weight=3.0 if _HEADING.match(line) else (0.8 if len(line) > 40 else 0.2), evidence=1 if grade(line) == 3 else 0, like=line)
+        Row(
+            line,
+            weight=3.0 if _HEADING.match(line) else (0.8 if len(line) > 40 else 0.2),
+            evidence=1 if grade(line) == 3 else 0,
+            like=line,
+            unmarked=True,
+        )
         for line in page_lines(text)
     ]
 
@@ -45,5 +51,7 @@ def xml_rows(text: str) -> list[Row]:
     if len(lines) < 4:
         lines = text.replace("><", ">\n<").split("\n")
     return [
-        Row(line, weight=-1 if line.strip().startswith("</") else 0.4, evidence=1 if grade(line) == 3 else 0) for line in lines if line.strip()
+        Row(line, weight=-1 if line.strip().startswith("</") else 0.4, evidence=1 if grade(line) == 3 else 0)
+        for line in lines
+        if line.strip()
     ]

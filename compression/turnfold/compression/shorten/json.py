@@ -9,7 +9,7 @@ chooser's measure ranks them; what is chosen is written as a pruned tree in a lo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,12 +17,15 @@ import orjson
 from pydantic_core import from_json
 
 from turnfold.compression.shorten.evidence import grade
-from turnfold.compression.shorten.lines import CEILING, Count, Row, ranked
+from turnfold.compression.shorten.lines import Count, Row, ranked, within
 
 _LONGEST: Final = 160  # characters of a string that are shown
 _RECORDS: Final = 6  # so many objects of one shape and they are a table
+_SMALL: Final = 8  # entries of an object that is kept in one piece
 _DEEPEST: Final = 40
-_VITAL_KEYS: Final = frozenset({"error", "errors", "status", "message", "code", "state", "exit_code", "exitcode", "returncode", "reason", "exception"})
+_VITAL_KEYS: Final = frozenset(
+    {"error", "errors", "status", "message", "code", "state", "exit_code", "exitcode", "returncode", "reason", "exception"}
+)
 
 Path = tuple[Any, ...]
 
@@ -63,7 +66,7 @@ def _scalar(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-def _worth(key: str, value: Any) -> float:
+def _worth(value: Any) -> float:
     if value in (None, "", False, 0) or value == [] or value == {}:
         return -0.6
     if isinstance(value, str):
@@ -84,6 +87,9 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[_Leaf]:
     if len(path) > _DEEPEST:
         return
     if isinstance(value, dict) and value:
+        if path and isinstance(path[-1], int) and _is_small(value):
+            yield _small(value, path)
+            return
         for key, inner in value.items():
             yield from _leaves(inner, (*path, key))
     elif isinstance(value, list) and value:
@@ -97,13 +103,28 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[_Leaf]:
         yield _leaf(value, path)
 
 
+def _is_small(value: Mapping[str, Any]) -> bool:
+    return len(value) <= _SMALL and all(not isinstance(inner, (dict, list)) and len(str(inner)) <= 60 for inner in value.values())
+
+
+def _small(value: Mapping[str, Any], path: Path) -> _Leaf:
+    """A short flat object in an array is had whole or not at all, without what is empty in it."""
+    filled = {key: inner for key, inner in value.items() if inner not in (None, "")}
+    shown = loose(filled)
+    like = "/".join("*" if isinstance(part, int) else part for part in path)
+    row = Row(" ".join(str(inner) for inner in filled.values()), weight=0.4, like=like, over=3.0 * len(filled), unmarked=True)
+    return _Leaf(path, shown, row)
+
+
 def _leaf(value: Any, path: Path) -> _Leaf:
     key = next((part for part in reversed(path) if isinstance(part, str)), "")
     shown = _scalar(value)
     vital = key.lower() in _VITAL_KEYS and value not in (None, "", [], {})
     evidence = 2 if vital else (1 if isinstance(value, str) and len(value) < 400 and grade(value) == 3 else 0)
     like = "/".join("*" if isinstance(part, int) else part for part in path) if any(isinstance(p, int) for p in path) else ""
-    return _Leaf(path, shown, Row(f"{key}: {shown}, ", weight=_worth(key, value), evidence=evidence, like=like))
+    return _Leaf(
+        path, shown, Row(shown, weight=_worth(value), evidence=evidence, like=like, over=2.0 + len(key) / 6, unmarked=True)
+    )
 
 
 def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: Path) -> Iterator[_Leaf]:
@@ -114,7 +135,9 @@ def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: 
         rare = sum(1.5 for key in few if counts[key][_plain(record.get(key))] <= 0.05 * len(values))
         shown = "|".join("" if record.get(key) is None else _cell(record[key]) for key in columns)
         edge = 1.5 if i in (0, len(values) - 1) else 0.0
-        yield _Leaf((*path, i), shown, Row(shown, weight=0.3 + rare + edge, evidence=1 if grade(shown) == 3 else 0))
+        yield _Leaf(
+            (*path, i), shown, Row(shown, weight=0.3 + rare + edge, evidence=1 if grade(shown) == 3 else 0, unmarked=True)
+        )
 
 
 def _plain(value: Any) -> Any:
@@ -128,12 +151,14 @@ def _cell(value: Any) -> str:
     return _scalar(value)
 
 
-def loose(value: Any) -> str:
-    """A whole value in the loose notation: no quotes where none are needed."""
+def loose(value: Any, depth: int = 8) -> str:
+    """A whole value in the loose notation: no quotes where none are needed, no more than `depth` levels of it."""
+    if not depth:
+        return "…"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {loose(inner)}" for key, inner in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {loose(inner, depth - 1)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(loose(inner) for inner in value) + "]"
+        return "[" + ", ".join(loose(inner, depth - 1) for inner in value) + "]"
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
@@ -147,8 +172,7 @@ def _write(value: Any, chosen: Mapping[Path, str], inside: frozenset[Path], path
     if not isinstance(value, dict):
         return _scalar(value)
     kept = [f"{key}: {_write(inner, chosen, inside, (*path, key))}" for key, inner in value.items() if (*path, key) in inside]
-    gone = len(value) - len(kept)
-    return "{" + ", ".join([*kept, *([f"…{gone} more"] if gone else [])]) + "}"
+    return "{" + ", ".join([*kept, *(["…"] if len(value) > len(kept) else [])]) + "}"
 
 
 def _write_list(value: Sequence[Any], chosen: Mapping[Path, str], inside: frozenset[Path], path: Path) -> str:
@@ -168,7 +192,7 @@ def _pruned(value: Any, leaves: Sequence[_Leaf], taken: Sequence[int]) -> str:
     return _write(value, chosen, inside)
 
 
-def facts(text: str, keep: int, words: frozenset[str], count: Count) -> str:
+def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> str:
     """The value's leaves that fit `keep` tokens, evidence to `CEILING` times that.
 
     Raises:
@@ -179,17 +203,6 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count) -> str:
     rows = [leaf.row for leaf in leaves]
     if not isinstance(value, (dict, list)) or not rows:
         return _scalar(value)
-    order = ranked(rows, keep, words, count)
-    evidence = sum(1 for i in order if rows[i].evidence)
-
-    def fitting(upto: int, limit: float) -> int:
-        low, high = 0, upto
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if count(_pruned(value, leaves, order[:middle])) <= limit else (low, middle - 1)
-        return low
-
-    taken = fitting(len(order), keep)
-    if taken < evidence:
-        taken = fitting(evidence, keep * CEILING)
-    return _pruned(value, leaves, order[:taken])
+    order = ranked(rows, keep, words, count, known)
+    taken = within(rows, order, lambda some: count(_pruned(value, leaves, some)), keep)
+    return _pruned(value, leaves, taken)

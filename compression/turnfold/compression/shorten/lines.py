@@ -15,9 +15,9 @@ import heapq
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Container, Sequence
+from itertools import chain
+from typing import Final, NamedTuple
 
 Count = Callable[[str], int]
 
@@ -26,33 +26,44 @@ CEILING: Final = 1.6
 #: Texts of so few tokens are left alone: any note about what was left out would cost about as much as is saved.
 FLOOR: Final = 64
 
+#: A longer line is no line but data: it is cut into pieces that are chosen one by one.
+LONGEST: Final = 600
+
+_KNOWN: Final = 0.15  # worth of a name that the reader has elsewhere
 _GAP: Final = "…"
 _WORD: Final = re.compile(r"\w{3,}")
 _COMPOUND: Final = re.compile(r"[a-z0-9][A-Z]|[A-Za-z]\d|\d[A-Za-z]|\w_\w|^__")
-_PATH: Final = re.compile(r"[\w.~-]*(?:/[\w.@-]+)+")
+_PATH: Final = re.compile(r"[\w.@~/-]+")
+_LOOKS: Final = 6  # times that the worth of a row is looked at, on average, at most
+_LARGE: Final = 2000  # tokens above which a limit need not be met to the last token
+_PIECE: Final = 16_000  # characters counted at a time
+_TRIES: Final = 8  # rows behind the first that does not fit that are tried one by one
 _MOST_NAMES: Final = 60  # a line's names beyond these are not weighed: it is data, not a statement
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A line as it may be written out.
+class Row(NamedTuple):
+    """A line as it may be written out (a tuple, because a megabyte makes twenty thousand of them).
 
     Attributes:
         text: what is written, one line or a few that belong together.
         weight: worth of having it, in units of about one fresh name.
         evidence: 0, or how sorely it must be kept (1 to 3); evidence may go over the limit, up to the ceiling.
+        scale: what its names are worth, relative to those of other rows.
         like: rows with the same non-empty key say the same; each further one is worth half of the last.
         lines: lines of the original that it stands for.
-        numbered: the text carries its own line number, so a gap before it shows without a mark.
+        unmarked: a gap before it needs no mark: it carries its own number, or lines like it need not be adjacent.
+        over: tokens that are written with it beyond its text.
         under: index distance back to the heading that it needs (a file's name over its hits); 0 for none.
     """
 
     text: str
     weight: float = 1.0
     evidence: int = 0
+    scale: float = 1.0
     like: str = ""
     lines: int = 1
-    numbered: bool = False
+    unmarked: bool = False
+    over: float = 0.0
     under: int = 0
 
 
@@ -60,8 +71,14 @@ def names(text: str) -> list[str]:
     """Words and paths of a line that a later call may have to repeat, in order, with repetitions."""
     found: list[str] = _WORD.findall(text)
     if "/" in text:
-        found += _PATH.findall(text)
+        found += [path for path in _PATH.findall(text) if "/" in path.strip("/")]
     return found[:_MOST_NAMES]
+
+
+def shown(text: str) -> set[str]:
+    """Lines and names that a reader of the text has: what another text then need not show (`known` of `registry.facts`)."""
+    lines = [line.strip() for line in text.split("\n")]
+    return {line for line in lines if len(line) > 12}.union(*map(names, lines))
 
 
 def name_worth(name: str, words: frozenset[str]) -> float:
@@ -74,64 +91,78 @@ def name_worth(name: str, words: frozenset[str]) -> float:
         worth = 0.5
     else:
         worth = 0.2 if name.islower() else 0.6
-    return worth + (1.0 if name.lower() in words else 0.0)
+    return worth * 2 + 0.2 if name.lower() in words else worth
 
 
 class _Worth:
     """Worth of rows against what has been chosen so far."""
 
-    def __init__(self, rows: Sequence[Row], words: frozenset[str]) -> None:
-        self._names = [names(row.text) for row in rows]
-        frequency = Counter(name for found in self._names for name in set(found))
+    def __init__(self, rows: Sequence[Row], words: frozenset[str], known: Container[str]) -> None:
+        self._rows = rows
+        self._names = [set(names(row.text)) for row in rows]
+        frequency = Counter(chain.from_iterable(self._names))
         common = max(4.0, len(rows) / 8)
         self._value = {
-            name: name_worth(name, words if seen <= common else frozenset()) * (1 + 0.25 * math.log2(seen))
+            name: name_worth(name, words if seen <= common else frozenset())
+            * (1 + 0.25 * math.log2(seen))
+            * (_KNOWN if name in known else 1.0)
             for name, seen in frequency.items()
         }
-        self._rows = rows
-        self._shown: set[str] = set()
         self._alike: Counter[str] = Counter()
 
     def of(self, index: int) -> float:
-        row, shown, value = self._rows[index], self._shown, self._value
-        fresh = sum(value[name] for name in set(self._names[index]) if name not in shown)
-        worth = row.weight + fresh
-        if row.evidence:
-            worth += 4.0 * row.evidence
+        """The row's worth now: what it repeats counts for nothing, and each row like one chosen before for half."""
+        row = self._rows[index]
+        value = self._value
+        worth = row.weight + row.scale * sum([value[name] for name in self._names[index]]) + 4.0 * row.evidence
         return worth / 2 ** min(self._alike[row.like], 20) if row.like else worth
 
     def take(self, index: int) -> None:
-        self._shown.update(self._names[index])
-        if self._rows[index].like:
-            self._alike[self._rows[index].like] += 1
+        """The row is chosen: its names are known from now on."""
+        for name in self._names[index]:
+            self._value[name] = 0.0
+        self._alike[self._rows[index].like] += 1
 
 
 def _rate(rows: Sequence[Row], count: Count) -> float:
     """Tokens per character, measured on three samples of the text."""
-    text = "\n".join(row.text for row in rows)
+    text = "\n".join(row.text.strip() for row in rows)
     third = max(0, len(text) // 3)
     sample = text if len(text) < 6000 else text[:2000] + text[third : third + 2000] + text[2 * third : 2 * third + 2000]
     return max(count(sample), 1) / max(len(sample), 1)
 
 
-def ranked(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count) -> list[int]:
-    """Indices in the order in which they are to be taken, evidence first; more of them than fit `keep` tokens."""
+def ranked(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> list[int]:
+    """Indices in the order in which they are to be taken, evidence first; more of them than fit `keep` tokens.
+
+    Of rows that are alike only the best that is left stands in the heap, and worth is looked at anew a few times per row at
+    most, so the time is linear in the text whatever the text.
+    """
     rate = _rate(rows, count)
-    cost = [len(row.text) * rate + 1.5 for row in rows]
-    room = keep * CEILING * 1.5 + 50
-    worth = _Worth(rows, words)
-    heap = [(-bool(row.evidence), -worth.of(i) / cost[i], i) for i, row in enumerate(rows) if row.text.strip()]
+    cost = [len(row.text.strip()) * rate + row.over + (1.5 if row.unmarked else 2.5) for row in rows]
+    worth = _Worth(rows, words, known)
+    queues: dict[str, list[tuple[bool, float, int]]] = {}
+    for i, row in enumerate(rows):
+        if row.text.strip():
+            queues.setdefault(row.like or f"\n{i}", []).append((not row.evidence, -worth.of(i) / cost[i], i))
+    for queue in queues.values():
+        queue.sort(reverse=True)
+    heap = [queue.pop() for queue in queues.values()]
     heapq.heapify(heap)
+    room, looks = keep * CEILING * 1.3 + 50, _LOOKS * len(rows)
     order: list[int] = []
     while heap and room > 0:
         tier, _, index = heapq.heappop(heap)
         now = -worth.of(index) / cost[index]
-        if heap and (tier, now) > heap[0][:2]:
+        looks -= 1
+        if looks > 0 and heap and (tier, now) > heap[0][:2]:
             heapq.heappush(heap, (tier, now, index))
             continue
         worth.take(index)
         order.append(index)
         room -= cost[index]
+        if rows[index].like and (queue := queues[rows[index].like]):
+            heapq.heappush(heap, queue.pop())
     return order
 
 
@@ -146,7 +177,7 @@ def written(rows: Sequence[Row], chosen: Sequence[int]) -> str:
     last = -1
     for index in sorted(kept):
         gap = any(rows[i].text.strip() for i in range(last + 1, index))
-        if gap and not rows[index].numbered and not rows[index].under:
+        if gap and out and not rows[index].unmarked and not rows[index].under:
             out.append(_GAP)
         out.append(rows[index].text)
         last = index
@@ -156,19 +187,69 @@ def written(rows: Sequence[Row], chosen: Sequence[int]) -> str:
     return "\n".join(out)
 
 
-def _largest(rows: Sequence[Row], order: Sequence[int], limit: int, count: Count) -> int:
-    """How many of the first of `order` can be written within `limit` tokens."""
+def fitting(order: Sequence[int], tokens: Callable[[Sequence[int]], int], limit: float) -> list[int]:
+    """As many of the first of `order` as take up to `limit` tokens, then any of the next few that still fit beside them.
+
+    The search aims by proportion and is content with 96% of a large limit, because every look costs a count.
+    """
     low, high = 0, len(order)
+    aim = max(1, int(high / (CEILING * 1.25)))
     while low < high:
-        middle = (low + high + 1) // 2
-        if count(written(rows, order[:middle])) <= limit:
-            low = middle
+        spent = tokens(order[:aim])
+        if spent <= limit:
+            low = aim
+            if limit > _LARGE and spent >= 0.96 * limit:
+                break
         else:
-            high = middle - 1
-    return low
+            high = aim - 1
+        guess = int(aim * limit / max(spent, 1))
+        aim = min(max(guess, low + 1 + (high - low) // 8), high - (high - low) // 8)
+    taken = list(order[:low])
+    for index in order[low + 1 : low + 1 + _TRIES] if limit <= _LARGE else ():
+        if tokens([*taken, index]) <= limit:
+            taken.append(index)
+    return taken
 
 
-def choose(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count) -> str:
+def within(rows: Sequence[Row], order: Sequence[int], tokens: Callable[[Sequence[int]], int], keep: int) -> list[int]:
+    """What of `order` is taken: `keep` tokens of it, or, where the evidence alone is more, evidence up to the ceiling."""
+    taken = fitting(order, tokens, keep)
+    evidence = [i for i in order if rows[i].evidence]
+    if sum(1 for i in taken if rows[i].evidence) < len(evidence):
+        return fitting(evidence, tokens, int(keep * CEILING))
+    return taken
+
+
+def short_lines(text: str) -> list[str]:
+    """The text's lines; one of over `LONGEST` characters is cut into pieces, at blanks or commas where there are any."""
+    lines = text.rstrip("\n").split("\n")
+    if all(len(line) <= LONGEST for line in lines):
+        return lines
+    return [piece for line in lines for piece in _pieces(line)]
+
+
+def _pieces(line: str) -> list[str]:
+    out: list[str] = []
+    at = 0
+    while len(line) - at > LONGEST:
+        cut = max(line.rfind(" ", at + LONGEST // 2, at + LONGEST), line.rfind(",", at + LONGEST // 2, at + LONGEST)) + 1
+        cut = cut or at + LONGEST
+        out.append(line[at:cut])
+        at = cut
+    return [*out, line[at:]]
+
+
+def is_longer(text: str, tokens: int, count: Count) -> bool:
+    """Whether a text surely has more than so many tokens; only as much of it is counted as is needed to know."""
+    seen = 0
+    for at in range(0, len(text), _PIECE):
+        seen += count(text[at : at + _PIECE]) - (at > 0)  # a cut inside a token makes two of it
+        if seen > tokens:
+            return True
+    return False
+
+
+def choose(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> str:
     """The best rows that fit `keep` tokens, evidence to `CEILING` times that, written out in order.
 
     All rows are written, without a note, where they fit. Linear in the text but for a heap of its rows.
@@ -176,9 +257,5 @@ def choose(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count) 
     whole = "\n".join(row.text for row in rows)
     if len(whole) <= 12 * keep and count(whole) <= keep:
         return whole
-    order = ranked(rows, keep, words, count)
-    evidence = sum(1 for i in order if rows[i].evidence)
-    taken = _largest(rows, order, keep, count)
-    if taken < evidence:
-        taken = _largest(rows, order[:evidence], int(keep * CEILING), count)
-    return written(rows, order[:taken])
+    order = ranked(rows, keep, words, count, known)
+    return written(rows, within(rows, order, lambda some: count(written(rows, some)), keep))

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
 
-from turnfold.compression.shorten.lines import Row
+from turnfold.compression.shorten.lines import Row, short_lines
 
-_LONG: Final = re.compile(r"([-dlbcps])[rwxsStT-]{9}\S*\s+\d+\s+\S+\s+\S+\s+(\d+|\d+,\s*\d+|[\d.]+[KMGT]?)\s+\w{3,}[\s\d.:-]*?\s(\S.*)$")
+_LONG: Final = re.compile(
+    r"([-dlbcps])[rwxsStT-]{9}\S*\s+\d+\s+\S+\s+\S+\s+(\d+|\d+,\s*\d+|[\d.]+[KMGT]?)\s+\w{3,}[\s\d.:-]*?\s(\S.*)$"
+)
 _TREE: Final = re.compile(r"\d{6} (?:blob|tree|commit) [\da-f]{7,64}\s+(\d+|-)?\s*(\S.*)$")
 _PATH: Final = re.compile(r"\S+/[^/\s]+/?$")
 _TOGETHER: Final = 6  # names of one folder that share a line
@@ -39,23 +41,25 @@ def _grouped(folder: str, lines: Sequence[str], words: frozenset[str]) -> list[R
     for line in lines:
         name = line[len(folder) :]
         if line.lower() in words or name.lower() in words or name.partition(".")[0].lower() in words:
-            out.append(Row(line, weight=2.0))
+            out.append(Row(line, weight=2.0, unmarked=True))
         else:
             rest.append(name)
     for at in range(0, len(rest), _TOGETHER):
         some = rest[at : at + _TOGETHER]
-        out.append(Row(folder + (some[0] if len(some) == 1 else " " + " ".join(some)), weight=0.5, lines=len(some)))
+        out.append(
+            Row(folder + (some[0] if len(some) == 1 else " " + " ".join(some)), weight=0.5, lines=len(some), unmarked=True)
+        )
     return out
 
 
 def rows(text: str, words: frozenset[str]) -> list[Row]:
     """Listing lines cut to name and size; runs of bare paths of one folder share lines."""
-    lines = [_short(line) for line in text.rstrip("\n").split("\n")]
+    lines = [_short(line) for line in short_lines(text)]
     out: list[Row] = []
     for folder, run in groupby(lines, key=_folder):
         some = list(run)
         if folder and len(some) > 2:
             out.extend(_grouped(folder, some, words))
         else:
-            out.extend(Row(line, weight=0.5) for line in some)
+            out.extend(Row(line, weight=0.5, unmarked=True) for line in some)
     return out

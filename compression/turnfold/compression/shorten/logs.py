@@ -10,10 +10,12 @@ from collections import Counter
 from typing import Final
 
 from turnfold.compression.shorten.evidence import grade
-from turnfold.compression.shorten.lines import Row
+from turnfold.compression.shorten.lines import Row, short_lines
 from turnfold.compression.shorten.plain import template
 
-_LEVEL: Final = re.compile(r"\b(?:(FATAL|CRITICAL|PANIC|ERROR|SEVERE|EMERG|ALERT)|(WARN(?:ING)?)|(TRACE|DEBUG|INFO|NOTICE))\b|^([EF])\d{4} |^(W)\d{4} ")
+_LEVEL: Final = re.compile(
+    r"\b(?:(FATAL|CRITICAL|PANIC|ERROR|SEVERE|EMERG|ALERT)|(WARN(?:ING)?)|(TRACE|DEBUG|INFO|NOTICE))\b|^([EF])\d{4} |^(W)\d{4} "
+)
 
 
 def _grade(line: str) -> int:
@@ -28,7 +30,7 @@ def _grade(line: str) -> int:
 
 def rows(text: str) -> list[Row]:
     """Lines of one template count as alike; the first of more than two says how many there are."""
-    lines = text.rstrip("\n").split("\n")
+    lines = short_lines(text)
     keys = [template(line) for line in lines]
     many = Counter(keys)
     out: list[Row] = []
@@ -38,5 +40,13 @@ def rows(text: str) -> list[Row]:
         seen.add(key)
         shown = f"{line} [{many[key]} like this]" if first and many[key] > 2 and line.strip() else line
         edge = 2.0 if i in (0, len(lines) - 1) else 0.0
-        out.append(Row(shown, weight=edge + (1.0 if first else 0.2), evidence=_grade(line) if line.strip() else 0, like=key))
+        out.append(
+            Row(
+                shown,
+                weight=edge + (1.0 if first else 0.2),
+                evidence=_grade(line) if line.strip() else 0,
+                like=key,
+                unmarked=True,
+            )
+        )
     return out

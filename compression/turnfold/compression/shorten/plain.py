@@ -6,11 +6,13 @@ Lives here: the rule for lines of unknown structure. Must not: kinds that have a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Final
 
 from turnfold.compression.shorten.evidence import grade
-from turnfold.compression.shorten.lines import Row
+from turnfold.compression.shorten.lines import Row, short_lines
 
+_OFTEN: Final = 3
 _VARYING: Final = re.compile(r"0x[\da-f]+|\d+|\b[\da-f]{7,}\b")
 
 
@@ -20,10 +22,17 @@ def template(line: str) -> str:
 
 
 def rows(text: str) -> list[Row]:
-    """Every line, failures and outcomes as evidence, the first and the last worth a little more."""
-    lines = text.rstrip("\n").split("\n")
+    """Every line, failures and outcomes as evidence, the first and the last worth a little more.
+
+    A warning or an outcome that is said again and again in other numbers is evidence three times, a failure always.
+    """
+    lines = short_lines(text)
     last = len(lines) - 1
-    return [
-        Row(line, weight=2.0 if i in (0, last) else 0.6, evidence=grade(line), like=template(line) if line.strip() else "")
-        for i, line in enumerate(lines)
-    ]
+    seen: Counter[str] = Counter()
+    out: list[Row] = []
+    for i, line in enumerate(lines):
+        key, found = template(line), grade(line)
+        seen[key] += 1
+        evidence = found if found == 3 or seen[key] <= _OFTEN else 0
+        out.append(Row(line, weight=2.0 if i in (0, last) else 0.6, evidence=evidence, like=key))
+    return out

@@ -5,8 +5,7 @@ Lives here: the table of kinds, and how a mixed text is taken part by part. Must
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
+from collections.abc import Callable, Container
 from typing import Final
 
 from turnfold.compression.shorten import (
@@ -25,7 +24,7 @@ from turnfold.compression.shorten import (
     yaml,
 )
 from turnfold.compression.shorten.arguments import facts_arguments
-from turnfold.compression.shorten.lines import FLOOR, Count, Row, choose
+from turnfold.compression.shorten.lines import FLOOR, Count, Row, choose, is_longer
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.spans import Span
 
@@ -60,17 +59,31 @@ ROWS: Final[dict[str, RowMaker]] = {
 }
 
 
-def _shortened(text: str, spans: Sequence[Span], keep: int, words: frozenset[str], count: Count) -> str:
+def _unless_known(row: Row, known: Container[str]) -> Row:
+    """A line that the reader has elsewhere is worth little here."""
+    return row._replace(weight=-1.0, scale=0.1 * row.scale, evidence=0) if row.text.strip() in known else row
+
+
+def _shortened(text: str, keep: int, words: frozenset[str], known: Container[str], count: Count) -> str:
+    spans = parts(text)
     if spans[0].kind in ("json", "jsonl"):
         try:
-            return json.facts(text[spans[0].start : spans[-1].end], keep, words, count)
-        except ValueError:  # only looked like JSON
-            return choose(plain.rows(text[spans[0].start : spans[-1].end]), keep, words, count)
-    rows = [row for span in spans for row in ROWS[span.kind](span.of(text), words)]
-    return choose(rows, keep, words, count)
+            return json.facts(text, keep, words, count, known)
+        except ValueError:  # it only looked like JSON
+            spans = [Span(0, len(text), "plain")]
+    rows = [_unless_known(row, known) for span in spans for row in ROWS[span.kind](span.of(text), words)]
+    return choose(rows, keep, words, count, known)
 
 
-def facts(text: str, keep: int, words: frozenset[str], count: Count, *, role: str = "tool") -> str:
+def facts(
+    text: str,
+    keep: int,
+    words: frozenset[str],
+    count: Count,
+    *,
+    role: str = "tool",
+    known: Container[str] = frozenset(),
+) -> str:
     """The lossy form of a message's content in about `keep` tokens.
 
     Args:
@@ -79,11 +92,14 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, *, role: st
         words: lower-case words of the task; lines with them are worth more.
         count: the token counter.
         role: who wrote it; prose of users and assistants is cut by sentences.
+        known: lines and names that the reader has in another message (see `lines.shown`); here they are worth little.
 
     Returns:
         the shorter text, or `text` itself where nothing shorter came out. Lines that show a failure or an outcome may take it to
         1.6 times `keep`.
     """
-    keep = max(keep, FLOOR)
-    short = _shortened(text, parts(text), keep, words, count) if text.strip() else text
-    return short if count(short) < count(text) else text
+    del role
+    if not text.strip():
+        return text
+    short = _shortened(text, max(keep, FLOOR), words, known, count)
+    return short if is_longer(text, count(short), count) else text

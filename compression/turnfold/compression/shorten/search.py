@@ -9,7 +9,7 @@ import re
 from itertools import groupby
 from typing import Final
 
-from turnfold.compression.shorten.lines import Row
+from turnfold.compression.shorten.lines import Row, short_lines
 
 _HIT: Final = re.compile(r"((?:[\w.@+-]+:)?[\w./@+-]*[\w/]):(\d+)[:-](.*)|()(\d+)[:-](.*)|([\w./@+-]*[/.][\w./@+-]+):()(.*)")
 
@@ -26,16 +26,14 @@ def _split(line: str) -> tuple[str, str]:
 
 def rows(text: str) -> list[Row]:
     """Per file a heading with the number of its hits, and the hits under it without the repeated path."""
-    split = [_split(line) for line in text.rstrip("\n").split("\n")]
+    split = [_split(line) for line in short_lines(text)]
     out: list[Row] = []
     for path, run in groupby(split, key=lambda pair: pair[0]):
         hits = [rest for _, rest in run]
         if len(hits) == 1 or not path:
             numbered = bool(path) or hits[0][:1].isdigit()
-            out.extend(Row(f"{path}:{hit}" if path else hit, weight=0.8, numbered=numbered) for hit in hits)
+            out.extend(Row(f"{path}:{hit}" if path else hit, weight=0.8, unmarked=numbered) for hit in hits)
             continue
-        out.append(Row(f"{path} ({len(hits)})", weight=1.0, lines=0, numbered=True))
-        out.extend(
-            Row(f" {hit}", weight=1.0 if i == 1 else 0.3, numbered=True, under=i) for i, hit in enumerate(hits, 1)
-        )
+        out.append(Row(f"{path} ({len(hits)})", weight=1.0, lines=0, unmarked=True))
+        out.extend(Row(f" {hit}", weight=1.0 if i == 1 else 0.3, unmarked=True, under=i) for i, hit in enumerate(hits, 1))
     return out

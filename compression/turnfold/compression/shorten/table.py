@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.shorten.evidence import grade
-from turnfold.compression.shorten.lines import Row
+from turnfold.compression.shorten.lines import Row, short_lines
 
 _LONGEST_CELL: Final = 120
 _FIELD_LIMIT: Final = 10_000_000
@@ -60,17 +60,19 @@ def rows(text: str) -> list[Row]:
     for i, (record, more) in enumerate(zip(records, extra, strict=True)):
         line = ",".join(_cut(cell) for cell in record)
         edge = 2.0 if i in (1, len(records) - 1) else 0.0
-        out.append(Row(line, weight=0.3 + edge + more, evidence=2 if i == 0 else (1 if grade(line) == 3 else 0)))
+        out.append(Row(line, weight=0.3 + edge + more, evidence=2 if i == 0 else (1 if grade(line) == 3 else 0), unmarked=True))
     return out
 
 
 def markdown_rows(text: str) -> list[Row]:
     """A table drawn with bars: header and rule kept, padding taken out."""
-    lines = text.rstrip("\n").split("\n")
+    lines = short_lines(text)
     header = next((i for i, line in enumerate(lines) if "|" in line), 0)
     out: list[Row] = []
     for i, line in enumerate(lines):
         rule = not line.strip(" |+-=:\t")
         cells = "|".join(" ".join(cell.split()) for cell in line.strip().split("|")) if not rule else line.strip()[:12]
-        out.append(Row(cells, weight=-1 if rule else 0.5, evidence=2 if i == header else (1 if grade(line) == 3 else 0)))
+        out.append(
+            Row(cells, weight=-1 if rule else 0.5, evidence=2 if i == header else (1 if grade(line) == 3 else 0), unmarked=True)
+        )
     return out

@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from turnfold.compression.shorten.evidence import grade
-from turnfold.compression.shorten.lines import Row
+from turnfold.compression.shorten.lines import Row, short_lines
 from turnfold.compression.shorten.plain import template
 
 _FAILED: Final = re.compile(
@@ -20,10 +20,14 @@ _PASSED: Final = re.compile(
     r"(?:PASS|PASSED|ok)\b|--- (?:PASS|SKIP)|=== (?:RUN|PAUSE|CONT)|\s*[✓✔√] |.* \.\.\. (?:ok|skipped|OK)|\S+::\S+ (?:PASSED|SKIPPED|XFAIL)"
     r"|[\w\[\]-]+ (?:ok|s)$|\S+ [.sxX]+(?: +\[|$)"
 )
-_REASON: Final = re.compile(r"E  |\s*(?:[\w.]+\.)?\w*(?:Error|Exception|Failure)\b|\s*(?:expected|received|got|want|left|right|actual)\b", re.IGNORECASE)
+_REASON: Final = re.compile(
+    r"E  |\s*(?:[\w.]+\.)?\w*(?:Error|Exception|Failure)\b|\s*(?:expected|received|got|want|left|right|actual)\b", re.IGNORECASE
+)
 _HEADING: Final = re.compile(r"[_=]{3,} .* [_=]{3,}$|(?:FAIL|ERROR): ")
 _PLACE: Final = re.compile(r"\S+\.\w+:\d+: |  File \"")
-_TOTALS: Final = re.compile(r"=+ .*\d+ (?:passed|failed|error).* =+$|Ran \d+ tests?|Tests?:|test result:|Test Suites:|\s*\d+ (?:passing|failing)|tests finished")
+_TOTALS: Final = re.compile(
+    r"=+ .*\d+ (?:passed|failed|error).* =+$|Ran \d+ tests?|Tests?:|test result:|Test Suites:|\s*\d+ (?:passing|failing)|tests finished"
+)
 
 
 def _row(line: str) -> Row:
@@ -46,4 +50,4 @@ def _row(line: str) -> Row:
 
 def rows(text: str) -> list[Row]:
     """Every line; failures and totals before reasons, reasons before places, passes last."""
-    return [_row(line) for line in text.rstrip("\n").split("\n")]
+    return [_row(line) for line in short_lines(text)]

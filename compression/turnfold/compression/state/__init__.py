@@ -25,7 +25,18 @@ from turnfold.compression.state.draft import Draft, DraftCall, draft_directive, 
 from turnfold.compression.state.engine import Engine, create_engine
 from turnfold.compression.state.guard import why_ordinary
 from turnfold.compression.state.machine import Machine, State
-from turnfold.compression.state.placement import Anchor, Pin, Placement, StateOptions, Turn, Verdict, place, turn_of, with_block
+from turnfold.compression.state.placement import (
+    Anchor,
+    Pin,
+    Placement,
+    StateMode,
+    StateOptions,
+    Turn,
+    Verdict,
+    place,
+    turn_of,
+    with_block,
+)
 from turnfold.compression.state.preprocessor import (
     PREPROCESS_OUTCOME_DIRECTIVE,
     PREPROCESS_OUTCOME_NO_DIRECTIVE,
@@ -41,6 +52,7 @@ from turnfold.compression.state.preprocessor import (
 from turnfold.compression.state.record import Record, read_record
 from turnfold.compression.state.reply import Reply, completion, reply_to, stream
 from turnfold.compression.state.serial import CheckpointDict, StateDict
+from turnfold.compression.state.splice import splice_block
 from turnfold.compression.state.transcript import ApplyResult, Transcript, TranscriptMessage, compile_transcript
 
 __all__ = [
@@ -69,6 +81,7 @@ __all__ = [
     "Reply",
     "State",
     "StateDict",
+    "StateMode",
     "StateOptions",
     "Transcript",
     "TranscriptMessage",
@@ -95,6 +108,7 @@ __all__ = [
     "render_block",
     "render_prompt",
     "reply_to",
+    "splice_block",
     "state_diff",
     "step",
     "stream",

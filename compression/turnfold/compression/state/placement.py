@@ -38,6 +38,10 @@ _MAX_REPLY: Final = 200
 _WAYS_OUT: Final = frozenset({"cancel", "never mind", "nevermind", "forget it", "skip", "drop it", "neither"})
 
 
+#: The setting: leave everything alone; replay and report, forward as it came; replay and act.
+StateMode = Literal["off", "observe", "enforce"]
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """A message as the replay sees it.
@@ -57,10 +61,13 @@ class StateOptions:
     Attributes:
         acknowledge: a message that is a directive and nothing else is answered here ("local") or goes upstream ("forward").
         preprocess: whether near forms ("Use Docker.") are put into the exact form by rules first.
+        superseded: whether blocks that a later one replaces stay where they are ("keep": the prefix stays) or go ("drop": one
+            block in all, and every change of the state moves the prefix from the former block on).
     """
 
     acknowledge: Literal["local", "forward"] = "local"
     preprocess: bool = False
+    superseded: Literal["keep", "drop"] = "keep"
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +257,7 @@ class _Walk:
             return
         state = self.machine.state
         weight = _BORDERS + len(state.policies) + (state.premise is not None)
-        if sum(older for _, _, older in self.pins) > MAX_STALE * weight:
+        if self.options.superseded == "drop" or sum(older for _, _, older in self.pins) > MAX_STALE * weight:
             self.pins.clear()
         self.pins.append((self.unpinned, state, weight))
         self.unpinned = None

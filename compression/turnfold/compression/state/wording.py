@@ -73,7 +73,7 @@ def premise_value(raw: str) -> str:
 
 def answer(text: str) -> Literal["yes", "no"] | None:
     """What a reply to a pending question says; None for anything but the words of the grammar."""
-    bare = text.strip().rstrip(".,!?")
-    if len(bare) > MAX_TEXT or not tame(bare):
+    bare = text.strip()
+    if not tame(bare):
         return None
-    return _ANSWERS.get(_collapse(unicodedata.normalize("NFKC", bare).lower()).rstrip(".,!? "))
+    return _ANSWERS.get(_collapse(unicodedata.normalize("NFKC", bare).lower()).rstrip(".,!?").rstrip())

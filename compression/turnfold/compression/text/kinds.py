@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Final
 
 import orjson
@@ -20,71 +20,80 @@ import orjson
 from turnfold.compression.text.spans import Span
 
 _WINDOW: Final = 16  # lines that vote together
+_MOST_WINDOWS: Final = 200  # in a long text windows grow, and sixteen lines of each vote
+_FARTHEST: Final = 5  # windows between two of code that may be its docstring
+_WEAK: Final = frozenset({"prose", "plain", "markdown", "yaml"})
 _LONGEST_LINE: Final = 300  # characters of a line that its mark is sought in
 _ENOUGH: Final = 0.3  # share of a window's lines that must carry a mark for it to decide
 
 #: What an opening line says about the lines behind it, tried in order. Every pattern is anchored and without nested repeats.
-_MARKS: Final = tuple(
-    (kind, re.compile(pattern))
-    for kind, pattern in (
-        ("diff", r"diff --git |--- (?:a/|/dev/null|\S+\t)|\+\+\+ (?:b/|/dev/null|\S+\t)|@@ -\d+"),
-        (
-            "trace",
-            r"Traceback \(most recent|\s+File \"[^\"]*\", line \d+|\s+at [\w.$<>/@-]+[ (]|\s+at .{1,200}:\d+:\d+\)?$"
-            r"|goroutine \d+ \[|thread '[^']*' (?:\(\d+\) )?panicked|Caused by: |Exception in thread|\s+\d+: (?:0x[\da-f]+ - )?\w+::"
-            r"|stack backtrace:",
-        ),
-        (
-            "tests",
-            r"={3,} .{1,120} ={3,}$|_{3,} .{1,120} _{3,}$|(?:PASS|FAIL|FAILED|PASSED|XFAIL|SKIPPED|ERROR):? [\w./\\-]+"
-            r"|--- (?:PASS|FAIL|SKIP): |=== (?:RUN|PAUSE|CONT) |(?:not )?ok \d+ |ok  \t|test \S+ \.\.\. |\w+ \([\w.]+\)(?: \.\.\. |$)"
-            r"|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED)|\S+\.py [.FEsxX]{2,}|Ran \d+ tests? |collected \d+ item|\s*[✓✔✗✘×√] "
-            r"|[\w\[\]\-]+ (?:ok|F|E|f|s)$|E   ",
-        ),
-        (
-            "log",
-            r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
-            r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|(?:time|ts|level)=|[DIWEF]\d{4} \d\d:",
-        ),
-        ("listing", r"[-dlbcps][rwxsStT-]{9}[ +@.]|\d{6} (?:blob|tree|commit) |[│|├└ ]*[├└│|`+][─-]{2}|(?:total \d+)$|\.{0,2}/?[\w.@+-]+(?:/[\w.@+-]+)+/?$"),
-        ("search", r"(?:[\w.@+-]+:)?[\w./@+ -]{0,200}[\w]\.\w{1,8}[:-]\d+[:-]|[\w./@+-]*/[\w./@+-]+:.|\d+[:-](?:\s|\S)"),
-        ("table", r"\s*\|.*\|\s*$|\s*[+|][-+=:| ]{6,}$"),
-        ("html", r"\s*</?(?:div|span|p|a|ul|li|td|tr|table|head|body|html|script|style|meta|link|h[1-6]|img|input|button|nav)\b|\s*<!DOCTYPE html"),
-        ("xml", r"\s*<\?xml |\s*</?[\w:.-]+(?: [\w:.-]+=\"[^\"]*\")*\s*/?>"),
-        ("binary", r"[A-Za-z0-9+/=_-]{60,}$|(?:[0-9a-f]{2}){32,}$|[\da-f]{6,8}:? +(?:[\da-f]{2,4} ){4,}"),
-        (
-            "code",
-            r"\s*\d+(?:\t|→|\s*\| )|\s*(?:def|class|async|import|from|return|if|elif|else|for|while|try|except|finally|with|raise|yield|assert|pass"
-            r"|function|const|let|var|export|public|private|protected|static|func|fn|impl|struct|enum|interface|type|package|use|mod|pub"
-            r"|switch|case|break|continue|throw|catch|new|void|int|#include|#define|using|namespace|template|end|do|begin|module)\b.*[:;{}(),]\s*(?://.*|#.*)?$"
-            r"|\s*(?:from \S+ )?import \S|\s*(?:#|//|/\*|\*/|\*|\"\"\"|''')|\s*@\w+|.*[;{}(\[]\s*$|\s*[)}\]]+[;,:]?\s*$|\s+[\w.\[\]'\"]+ [-+*/|&]?= .",
-        ),
-        ("yaml", r"\s*(?:- )?[\w./\"'-]+:(?: \S.*)?$|---$|\s*- [\w\"']"),
-        ("markdown", r"#{1,6} |\s*[-*+] |\s*\d+\. |> |\*\*"),
-        ("prose", r".*[a-z]{3}.* .* .*[.!?:,\"'”)]\s*$|(?:[A-Z][a-z]+|[A-Z]) [a-z]+ .* [a-z]+"),
+_MARKS: Final = re.compile(
+    "|".join(
+        f"(?P<{kind}>{pattern})"
+        for kind, pattern in (
+            ("diff", r"diff --git |--- (?:a/|/dev/null|\S+\t)|\+\+\+ (?:b/|/dev/null|\S+\t)|@@ -\d+"),
+            (
+                "trace",
+                r"Traceback \(most recent|\s+File \"[^\"]*\", line \d+|\s+at [\w.$<>/@-]+[ (]|\s+at .{1,200}:\d+:\d+\)?$"
+                r"|goroutine \d+ \[|thread '[^']*' (?:\(\d+\) )?panicked|Caused by: |Exception in thread|\s+\d+: (?:0x[\da-f]+ - )?\w+::"
+                r"|stack backtrace:",
+            ),
+            (
+                "tests",
+                r"={3,} .{1,120} ={3,}$|_{3,} .{1,120} _{3,}$|(?:PASS|FAIL|FAILED|PASSED|XFAIL|SKIPPED|ERROR):? [\w./\\-]+"
+                r"|--- (?:PASS|FAIL|SKIP): |=== (?:RUN|PAUSE|CONT) |(?:not )?ok \d+ |ok  \t|test \S+ \.\.\. |\w+ \([\w.]+\)(?: \.\.\. |$)"
+                r"|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED)|\S+\.py [.FEsxX]{2,}|Ran \d+ tests? |collected \d+ item|\s*[✓✔✗✘×√] "
+                r"|[\w\[\]\-]+ (?:ok|F|E|f|s)$|E   ",
+            ),
+            (
+                "log",
+                r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
+                r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|(?:time|ts|level)=|[DIWEF]\d{4} \d\d:",
+            ),
+            (
+                "listing",
+                r"[-dlbcps][rwxsStT-]{9}[ +@.]|\d{6} (?:blob|tree|commit) |[│|├└ ]*[├└│|`+][─-]{2}|(?:total \d+)$|\.{0,2}/?[\w.@+-]+(?:/[\w.@+-]+)+/?$",
+            ),
+            ("search", r"(?:[\w.@+-]+:)?[\w./@+ -]{0,200}[\w]\.\w{1,8}[:-]\d+[:-]|[\w./@+-]*/[\w./@+-]+:.|\d+[:-](?:\s|\S)"),
+            ("table", r"\s*\|.*\|\s*$|\s*[+|][-+=:| ]{6,}$"),
+            (
+                "html",
+                r"\s*</?(?:div|span|p|a|ul|li|td|tr|table|head|body|html|script|style|meta|link|h[1-6]|img|input|button|nav)\b|\s*<!DOCTYPE html",
+            ),
+            ("xml", r"\s*<\?xml |\s*</?[\w:.-]+(?: [\w:.-]+=\"[^\"]*\")*\s*/?>"),
+            ("binary", r"[A-Za-z0-9+/=_-]{60,}$|(?:[0-9a-f]{2}){32,}$|[\da-f]{6,8}:? +(?:[\da-f]{2,4} ){4,}"),
+            (
+                "code",
+                r"\s*\d+(?:\t|→|\s*\| )|\s*(?:def|class|async|import|from|return|if|elif|else|for|while|try|except|finally|with|raise|yield|assert|pass"
+                r"|function|const|let|var|export|public|private|protected|static|func|fn|impl|struct|enum|interface|type|package|use|mod|pub"
+                r"|switch|case|break|continue|throw|catch|new|void|int|#include|#define|using|namespace|template|end|do|begin|module)\b.*[:;{}(),]\s*(?://.*|#.*)?$"
+                r"|\s*(?:from \S+ )?import \S|\s*(?:#|//|/\*|\*/|\*|\"\"\"|''')|\s*@\w+|.*[;{}(\[]\s*$|\s*[)}\]]+[;,:]?\s*$|\s+[\w.\[\]'\"]+ [-+*/|&]?= .",
+            ),
+            ("yaml", r"\s*(?:- )?[\w./\"'-]+:(?: \S.*)?$|---$|\s*- [\w\"']"),
+            ("markdown", r"#{1,6} |\s*[-*+] |\s*\d+\. |> |\*\*"),
+            ("prose", r"\s*[\"'“‘(*_]*[^\W\d_][\w'’-]*[,;:]?(?: [\"'“‘(*_]*(?:[^\W\d_][\w'’-]*|\d+|[-–—&])[.,;:!?)\"'”’*_]*){5,}"),
+        )
     )
 )
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _DIFF_BODY: Final = re.compile(
     r"[-+ \\@]|diff --git |index [\da-f]+\.\.|(?:new|deleted) file mode|old mode|new mode|rename |copy |similarity |Binary files |commit \w+|$"
 )
-_TRACE_BODY: Final = re.compile(r"\s|[\w.]+(?:Error|Exception|Warning|Interrupt|Exit)\b|Caused by|goroutine |\S+\(.*\)$|\.\.\. \d+ more|\[Previous line")
+_TRACE_BODY: Final = re.compile(
+    r"\s|[\w.]+(?:Error|Exception|Warning|Interrupt|Exit)\b|Caused by|goroutine |\S+\(.*\)$|\.\.\. \d+ more|\[Previous line"
+)
 _TEST_RUN: Final = re.compile(
-    r"^=+ (?:test session starts|FAILURES|ERRORS|short test summary).*=+$|^Ran \d+ tests? in |^(?:---|===) (?:RUN|PASS|FAIL)|^test result: "
-    r"|^Tests?:? .*\b(?:passed|failed)|^(?:not )?ok \d+ - |^ *\d+ (?:passing|failing)\b|^FAIL(?:ED)?[ (]|^=+ .*\d+ (?:passed|failed).* =+$"
-    r"|^\S+ \([\w.]+\) \.\.\. |^ *tests? finished:|^E   |^>>>>> Run tests",
+    r"^=+ (?:test session starts|FAILURES|ERRORS|short test summary)|^Ran \d+ tests? in |^(?:---|===) (?:RUN|PASS|FAIL)|^test result: "
+    r"|^Tests?:? [^\n]{0,200}?\b(?:passed|failed)|^(?:not )?ok \d+ - |^ {0,8}\d+ (?:passing|failing)\b|^FAIL(?:ED)?[ (]"
+    r"|^=+ [^\n]{0,200}?\d (?:passed|failed)|^\S{1,200} \([\w.]{1,300}\) \.\.\. |^ {0,4}tests? finished:|^E   |^>>>>> Run tests",
     re.MULTILINE,
 )
-_CSV_LINE: Final = re.compile(r"[^,\t;|]*[,\t;|]")
 
 
 def mark(line: str) -> str:
     """The kind that a line alone looks like; "" for none."""
-    head = line[:_LONGEST_LINE]
-    for kind, pattern in _MARKS:
-        if pattern.match(head):
-            return kind
-    return ""
+    found = _MARKS.match(line[:_LONGEST_LINE])
+    return (found.lastgroup or "") if found else ""
 
 
 def _vote(marks: Sequence[str]) -> str:
@@ -106,7 +115,7 @@ def _is_json(text: str) -> bool:
 
 
 def _jsonish(text: str) -> str:
-    """"json" for JSON, cut off or not, "jsonl" for a value per line, else ""."""
+    """ "json" for JSON, cut off or not, "jsonl" for a value per line, else ""."""
     opening = text.lstrip()[:2]
     if not opening or opening[0] not in "[{":
         return ""
@@ -142,7 +151,11 @@ def whole(text: str) -> str:
         return "html"
     if head.startswith("<?xml"):
         return "xml"
-    if len(text) > 200 and not re.search(r"\s", text[:200].strip()) and re.fullmatch(r"(?:data:[\w/;,+-]+)?[A-Za-z0-9+/=_\-\s]+", text):
+    if (
+        len(text) > 200
+        and not re.search(r"\s", text[:200].strip())
+        and re.fullmatch(r"(?:data:[\w/;,+-]+)?[A-Za-z0-9+/=_\-\s]+", text)
+    ):
         return "binary"
     if len(_TEST_RUN.findall(text)) >= 2:
         return "tests"
@@ -186,11 +199,19 @@ def _while(lines: Sequence[str], index: int, body: re.Pattern[str]) -> int:
 
 
 def _windows(lines: Sequence[str], start: int, end: int) -> Iterator[tuple[int, int, str]]:
-    size = max(_WINDOW, (end - start) // 4096)
+    size = max(_WINDOW, (end - start) // _MOST_WINDOWS)
     for at in range(start, end, size):
         upto = min(at + size, end)
         step = max(1, (upto - at) // _WINDOW)
         yield at, upto, _vote([mark(lines[i]) for i in range(at, upto, step) if lines[i].strip()])
+
+
+def _smoothed(windows: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Windows of a weak kind between two of code are code: its remarks and docstrings read as prose."""
+    code = [i for i, window in enumerate(windows) if window[2] == "code"]
+    nearest = dict.fromkeys(i for one, other in pairwise(code) if other - one <= _FARTHEST for i in range(one, other))
+    for i, (start, end, kind) in enumerate(windows):
+        yield start, end, "code" if kind in _WEAK and i in nearest else kind
 
 
 def parts(text: str) -> list[Span]:
@@ -208,7 +229,7 @@ def parts(text: str) -> list[Span]:
     offsets[-1] = len(text)
     pieces: list[tuple[int, int, str]] = []
     for start, end, found in _stretches(lines):
-        pieces.extend([(start, end, found)] if found else _windows(lines, start, end))
+        pieces.extend([(start, end, found)] if found else _smoothed(list(_windows(lines, start, end))))
     spans: list[Span] = []
     for found, run in groupby(pieces, key=lambda piece: piece[2]):
         group = list(run)

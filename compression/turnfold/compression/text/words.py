@@ -29,7 +29,12 @@ _COMPOUND: Final = re.compile(r"\w+(?:[-./:@#]\w+)*")
 _PART: Final = re.compile(r"[^\W_]+")
 # Scripts written without spaces between words: kana, Han, Thai, Lao, Burmese, Khmer. Hangul has spaces, but its particles stick.
 _RUN_ON: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9d\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff]+")
-_RUN_ON_RANGES: Final = ((0x3040, 0x30FF), (0x3400, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x20000, 0x3FFFF))
+_PAIRED_RANGES: Final = (
+    (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3040, 0x30FF), (0x3400, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF),
+    (0xFF66, 0xFF9D), (0x20000, 0x3FFFF),
+)  # fmt: skip
+_PAIRED: Final = re.compile("[" + "".join(f"{chr(low)}-{chr(high)}" for low, high in _PAIRED_RANGES) + "]")
+_NONE: Final = np.zeros(0, np.uint32)
 _LONGEST_STEMMED: Final = 40
 
 # Function words and question words: they say in which language a text is, and never what it is about.
@@ -92,9 +97,6 @@ FUNCTION_WORDS: Final[dict[str, frozenset[str]]] = {
         "στους τα τη την της τι τις το τον του τους των ως",
     }.items()
 }
-# In run-on scripts a gram of these signs alone is grammar.
-_GRAMMAR_SIGNS: Final = "的了是在和与於于为為之也有这這那哪什么么麼吗嗎呢谁誰何时時我你他她它们們不对對被把从從到で的とにはがをのもやへかなだしたてるれいうえおあんくきけこさすせそたちつてとなにぬねはひふへほまみむめもやゆよらりるれろわ"
-
 _LANGUAGES_OF: Final[dict[str, tuple[str, ...]]] = {}
 for _language, _words in FUNCTION_WORDS.items():
     for _word in sorted(_words):
@@ -102,7 +104,6 @@ for _language, _words in FUNCTION_WORDS.items():
 ALL_FUNCTION_WORDS: Final = frozenset(_LANGUAGES_OF)
 _STEMMED: Final = frozenset(Stemmer.algorithms())
 _DEFAULT: Final = "english"
-_DETECT_ON: Final = 4000
 
 
 def fold(text: str) -> str:
@@ -126,13 +127,23 @@ def words(folded: str) -> list[str]:
     return found
 
 
-def language(folded: str) -> str:
-    """The language of a text by its function words, as the stemmer names it; English where nothing speaks against it."""
+def content(folded: str) -> list[str]:
+    """The distinct words that can say what a text is about: no function words, no single letters."""
+    return [w for w in dict.fromkeys(words(folded)) if w not in ALL_FUNCTION_WORDS and (len(w) > 1 or w.isdigit() or not w.isascii())]
+
+
+def has_pairs(folded: str) -> bool:
+    """Whether :func:`run_on_terms` finds anything."""
+    return not folded.isascii() and _PAIRED.search(folded) is not None
+
+
+def language(found: Iterable[str]) -> str:
+    """The language of a text by the function words among its words, as the stemmer names it; English where nothing speaks against it."""
     votes: dict[str, int] = {}
-    for word in dict.fromkeys(_WORD.findall(folded[:_DETECT_ON])):
-        for name in _LANGUAGES_OF.get(word, ()):
+    for word in _LANGUAGES_OF.keys() & set(found):
+        for name in _LANGUAGES_OF[word]:
             votes[name] = votes.get(name, 0) + 1
-    best = max(votes, key=lambda name: (votes[name], name == _DEFAULT, name), default=_DEFAULT)
+    best = max(votes, key=lambda name: (votes[name], name), default=_DEFAULT)
     return best if votes.get(best, 0) > max(1, votes.get(_DEFAULT, 0)) else _DEFAULT
 
 
@@ -154,14 +165,6 @@ def codes(text: str) -> Hashes:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
-def run_on(points: Hashes) -> npt.NDArray[np.bool_]:
-    """Which code points are of scripts in which words are not told apart by spaces."""
-    mask = np.zeros(len(points), dtype=bool)
-    for low, high in _RUN_ON_RANGES:
-        mask |= (points >= low) & (points <= high)
-    return mask
-
-
 def gram_hashes(points: Hashes, size: int) -> Hashes:
     """A hash for the ``size`` code points from each position on; ``len(points) - size + 1`` values."""
     total = max(0, len(points) - size + 1)
@@ -170,3 +173,23 @@ def gram_hashes(points: Hashes, size: int) -> Hashes:
         mixed = (mixed ^ points[i : i + total]) * np.uint32(0x85EBCA6B)
         mixed ^= mixed >> np.uint32(15)
     return mixed
+
+
+def grams(texts: Sequence[str], size: int = 4) -> tuple[Hashes, npt.NDArray[np.int64]]:
+    """Character grams of each text, side by side, and how many each has; none spans two texts."""
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    hashes = gram_hashes(codes("".join(texts)), size)
+    to_end = np.repeat(np.cumsum(lengths), lengths)[: len(hashes)] - np.arange(len(hashes))
+    return hashes[to_end >= size], np.maximum(0, lengths - size + 1)
+
+
+def run_on_terms(folded: str) -> Hashes:
+    """Terms of the parts in scripts without spaces, and of Hangul: each sign, and each pair of neighbours."""
+    if not has_pairs(folded):
+        return _NONE
+    points = codes(folded)
+    mask = np.zeros(len(points), dtype=bool)
+    for low, high in _PAIRED_RANGES:
+        mask |= (points >= low) & (points <= high)
+    pairs = gram_hashes(points, 2)[mask[:-1] & mask[1:]]
+    return np.concatenate([gram_hashes(points, 1)[mask], pairs])

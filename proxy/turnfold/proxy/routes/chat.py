@@ -42,21 +42,22 @@ class ChatCompletions:
         """
         request_id = f"tf-{secrets.token_hex(12)}"
         try:
-            await self._serve(request_id, scope, receive, send)
+            inbound = Inbound(scope, receive)
+            # no name is bound to the request here: the service lets go of its body once it is sent
+            await while_present(inbound, self._service.serve(await self._read(request_id, scope, inbound), send))
         except ClientGone:
             return
         except Refused as refused:
             refused.headers = (*refused.headers, (b"x-turnfold-request-id", request_id.encode()))
             raise
 
-    async def _serve(self, request_id: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _read(self, request_id: str, scope: Scope, inbound: Inbound) -> ChatRequest:
         at, started = time.time(), time.perf_counter()
-        inbound = Inbound(scope, receive)
         admission = self._gate.admit(inbound.headers)
         asked = wishes(inbound.headers)
         url = target(scope, self._upstream)
         body = await read_body(inbound, self._limits)
-        request = ChatRequest(
+        return ChatRequest(
             id=request_id,
             at=at,
             started=started,
@@ -70,4 +71,3 @@ class ChatCompletions:
             conversation=asked.conversation,
             tenant=admission.tenant,
         )
-        await while_present(inbound, self._service.serve(request, send))

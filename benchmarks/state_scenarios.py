@@ -1,0 +1,212 @@
+"""Scenarios of conversation state: does what is forwarded hold exactly the active state?
+
+Run: ``python benchmarks/state_scenarios.py`` (no model, no network, seconds). After the manner of context-compiler's published
+scenarios (persistence, contradiction, replacement, guard, drift), but what is judged is the forwarded text itself, so the result
+does not depend on a model's mood. The expected states are written by hand, not computed.
+
+Every scenario is a conversation with small talk between its lines. Three ways of forwarding it:
+
+* tail: the newest fifth of the messages; what a reader finds is what the directives still in it add up to.
+* whole: every message, nothing folded; what a reader finds is what all user messages add up to by the grammar, unguarded.
+* state: the newest fifth behind a fold that carries the state (``turnfold.compression.state``); what the block in force says.
+
+The first two are kind to their reader: no model adds up directives without fault.
+
+A check is one premise, one policy, or the absence of any other policy, at one point of the conversation.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from turnfold.compression.state import Placement, Turn, create_engine, place
+from turnfold.compression.state.block import CLOSING, OPENING
+
+KEPT: Final = 0.2
+SMALL_TALK: Final = (
+    "how does a compiler lay out structs",
+    "write a short function that reverses a list",
+    "use the attached file to write a summary of Q3",
+    "what changed between the two releases",
+    "yes",
+    "use it in the next example as well",
+    "no",
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """What must be in force behind a line; None: no premise."""
+
+    premise: str | None = None
+    use: tuple[str, ...] = ()
+    prohibit: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Lines of a user, each followed by `gap` turns of small talk, and checks at their ends by the line's index."""
+
+    name: str
+    lines: tuple[str, ...]
+    checks: dict[int, Check]
+    gap: int = 8
+
+
+SCENARIOS: Final = (
+    Scenario("premise persists", ("set premise the user is vegetarian",), {0: Check("the user is vegetarian")}, gap=60),
+    Scenario("prohibition persists", ("prohibit peanuts",), {0: Check(prohibit=("peanuts",))}, gap=60),
+    Scenario("contradiction is refused", ("use docker", "prohibit docker"), {1: Check(use=("docker",))}),
+    Scenario("contradiction the other way", ("prohibit docker", "use docker"), {1: Check(prohibit=("docker",))}),
+    Scenario(
+        "replacement", ("use docker", "use podman instead of docker"), {0: Check(use=("docker",)), 1: Check(use=("podman",))}
+    ),
+    Scenario(
+        "replacement of nothing, confirmed",
+        ("use podman instead of docker", "yes"),
+        {0: Check(), 1: Check(use=("podman",))},
+        gap=0,
+    ),
+    Scenario("replacement of nothing, declined", ("use podman instead of docker", "no"), {1: Check()}, gap=0),
+    Scenario(
+        "an open question does not hold the chat", ("prohibit tea", "use milk instead of tea"), {1: Check(prohibit=("tea",))}
+    ),
+    Scenario(
+        "premise changes by its own word only",
+        ("set premise short replies", "set premise long replies", "change premise to formal replies"),
+        {1: Check("short replies"), 2: Check("formal replies")},
+    ),
+    Scenario("near miss is asked, not guessed", ("set premise to short replies",), {0: Check()}),
+    Scenario(
+        "ordinary sentences are no directives",
+        ("use the attached file to write a summary", "use docker and explain why", "prohibit users from deleting rows", "use it"),
+        {3: Check()},
+    ),
+    Scenario(
+        "the model's words change nothing", ("prohibit emojis", "repeat after me: use emojis"), {1: Check(prohibit=("emojis",))}
+    ),
+    Scenario(
+        "revoked stays revoked",
+        ("use tabs", "prohibit semicolons", "remove policy tabs"),
+        {1: Check(use=("tabs",), prohibit=("semicolons",)), 2: Check(prohibit=("semicolons",))},
+    ),
+    Scenario(
+        "a reset ends everything", ("set premise p1", "use tabs", "clear state"), {1: Check("p1", use=("tabs",)), 2: Check()}
+    ),
+    Scenario(
+        "policies go, the premise stays",
+        ("set premise p1", "use tabs", "reset policies", "use spaces"),
+        {3: Check("p1", use=("spaces",))},
+    ),
+    Scenario(
+        "drift over 200 turns",
+        (
+            "set premise the project uses uv",
+            "prohibit global variables",
+            "use type hints",
+            "use pytest",
+            "prohibit emojis",
+            "use ruff instead of black",
+            "no",
+            "use hypothesis instead of pytest",
+            "remove policy emojis",
+            "change premise to the project uses uv and ruff",
+        ),
+        {
+            4: Check("the project uses uv", use=("pytest", "type hints"), prohibit=("emojis", "global variables")),
+            9: Check("the project uses uv and ruff", use=("hypothesis", "type hints"), prohibit=("global variables",)),
+        },
+        gap=20,
+    ),
+)
+
+
+def talk(scenario: Scenario) -> Iterator[tuple[int, list[Turn], Placement]]:
+    """The conversation as client and proxy make it, at the end of each line's small talk."""
+    turns: list[Turn] = []
+    said = 0
+    for index, line in enumerate(scenario.lines):
+        # An answer to a question comes at once; other lines stand apart.
+        for text in (line, *(SMALL_TALK[(said + n) % len(SMALL_TALK)] for n in range(scenario.gap))):
+            turns.append(Turn("user", text))
+            placed = place(turns)
+            turns.append(Turn("assistant", placed.verdict.text or "Certainly. use emojis"))
+        said += scenario.gap
+        asked = [*turns, Turn("user", "and what now")]
+        if placed.machine.pending is None:
+            yield index, asked, place(asked)
+
+
+def folded(turns: list[Turn]) -> int:
+    """The border: about a fifth of the messages stays, from a user message on."""
+    border = int(len(turns) * (1 - KEPT))
+    return border - (turns[border].role != "user")
+
+
+def added_up(turns: list[Turn]) -> Check:
+    """What an exact reader makes of the directives in messages."""
+    engine = create_engine()
+    for turn in turns:
+        if turn.role == "user" and turn.text is not None:
+            engine.step(turn.text)
+    state = engine.state
+    return Check(
+        state["premise"], *(tuple(i for i, p in state["policies"].items() if p == policy) for policy in ("use", "prohibit"))
+    )
+
+
+def forwarded(turns: list[Turn], placed: Placement) -> str:
+    """The text that goes upstream: the fold with the carried block, then the messages with their pins."""
+    border = folded(turns)
+    pins = {pin.index: pin.text for pin in placed.standing(border)}
+    return "\n".join(
+        [placed.carried(border), *(f"{pins.get(n, '')}\n{turn.text}" for n, turn in enumerate(turns) if n >= border)]
+    )
+
+
+def found_in_block(text: str) -> Check:
+    """What the last block in a text says."""
+    if OPENING not in text:
+        return Check()
+    block = text[text.rindex(OPENING) + len(OPENING) :].split(CLOSING, maxsplit=1)[0]
+    said = [line.split(": ", 1) for line in block.strip().splitlines() if ": " in line]
+    premise = [value for kind, value in said if kind == "premise"]
+    use, prohibit = (tuple(value for kind, value in said if kind == policy) for policy in ("use", "prohibit"))
+    return Check(premise[0] if premise else None, use, prohibit)
+
+
+def score(expected: Check, found: Check) -> tuple[int, int]:
+    """Checks passed and made."""
+    wanted = {("use", item) for item in expected.use} | {("prohibit", item) for item in expected.prohibit}
+    there = {("use", item) for item in found.use} | {("prohibit", item) for item in found.prohibit}
+    results = [expected.premise == found.premise, *(policy in there for policy in sorted(wanted)), there <= wanted]
+    return sum(results), len(results)
+
+
+def measure(scenario: Scenario) -> tuple[int, int, int, int]:
+    """Checks passed by the tail, by the whole conversation, with state; checks made."""
+    tail = whole = kept = made = 0
+    for index, turns, placed in talk(scenario):
+        if index in scenario.checks:
+            expected = scenario.checks[index]
+            tail += score(expected, added_up(turns[folded(turns) :]))[0]
+            whole += score(expected, added_up(turns))[0]
+            passed, count = score(expected, found_in_block(forwarded(turns, placed)))
+            kept, made = kept + passed, made + count
+    return tail, whole, kept, made
+
+
+def main() -> int:
+    """Print a table; fails when a check fails with state."""
+    rows = [(scenario.name, *measure(scenario)) for scenario in SCENARIOS]
+    total = (f"all {len(rows)} scenarios", *(sum(figures) for figures in zip(*(row[1:] for row in rows), strict=True)))
+    for name, tail, whole, kept, made in (*rows, total):
+        print(f"{name:42} tail {tail:2}  whole {whole:2}  state {kept:2}  of {made}")
+    return 0 if total[3] == total[4] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

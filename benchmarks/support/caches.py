@@ -1,0 +1,124 @@
+"""What a provider's prompt cache makes of a request.
+
+Lives here: price columns, the rendering of a prompt to tokens, and the state of a cache between two requests. Must not:
+sending, folding.
+
+Sources: the providers' pricing pages as of 2026-08. OpenAI up to 5.5: automatic, the longest common prefix with a recent
+request, from 1,024 tokens in steps of 128. OpenAI 5.6 and later: hits only where an earlier request ended or carried a
+breakpoint. Anthropic: hits only at marks; clients mark their last message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Final, Literal
+
+from turnfold.compression import tokens
+from turnfold.compression.options import CachePrices
+
+Message = dict[str, Any]
+Kind = Literal["none", "prefix", "breakpoint", "marks"]
+
+_LEAST: Final = 1024
+_STEP: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One way of paying: a model's name to ask for, its cache prices, and where its cache hits."""
+
+    name: str
+    model: str
+    prices: CachePrices
+    kind: Kind
+
+
+COLUMNS: Final = {
+    column.name: column
+    for column in (
+        Column("none", "my-local-model", CachePrices(1, 1), "none"),
+        Column("gpt-4o", "gpt-4o", CachePrices(0.5, 1), "prefix"),
+        Column("gpt-4.1", "gpt-4.1", CachePrices(0.25, 1), "prefix"),
+        Column("gpt-5", "gpt-5", CachePrices(0.1, 1), "prefix"),
+        Column("gpt-5.6", "gpt-5.6", CachePrices(0.1, 1.25), "breakpoint"),
+        Column("claude", "claude-sonnet-4-5", CachePrices(0.1, 1.25), "marks"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A rendered prompt: its tokens, and the positions behind parts that carry a cache mark."""
+
+    tokens: list[int]
+    marks: tuple[int, ...] = ()
+
+
+@lru_cache(maxsize=20_000)
+def _encoded(text: str) -> list[int]:
+    return tokens.encoding("o200k_base").encode_ordinary(text)
+
+
+def render(messages: Sequence[Message]) -> Prompt:
+    """Tokens of a prompt; a message opens with two numbers that no text has."""
+    out: list[int] = []
+    marks: list[int] = []
+    for message in messages:
+        out += (-1, -2 - sum(map(ord, str(message.get("role")))))
+        content = message.get("content") or ""
+        for part in content if isinstance(content, list) else [{"text": content}]:
+            out += _encoded(str(part.get("text") or ""))
+            if "cache_control" in part or "prompt_cache_breakpoint" in part:
+                marks.append(len(out))
+        for call in message.get("tool_calls") or ():
+            function = call.get("function") or call.get("custom") or {}
+            out += _encoded(f"{function.get('name', '')} {function.get('arguments', function.get('input', ''))}")
+    return Prompt(out, tuple(marks))
+
+
+def common(one: Sequence[int], other: Sequence[int]) -> int:
+    """Length of the prefix that both share."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """What a cache knows after a request: that request, and the positions in it at which a later one may hit."""
+
+    column: Column
+    last: Prompt = field(default_factory=lambda: Prompt([]))
+    ends: tuple[int, ...] = ()
+
+    def ask(self, prompt: Prompt, cold: bool = False) -> tuple[float, Cache]:
+        """The input cost of a request, in uncached input tokens of the model, and the cache after it.
+
+        Args:
+            cold: the provider has forgotten everything (an idle user, another machine).
+        """
+        shared = common(self.last.tokens, prompt.tokens)
+        kind = self.column.kind
+        if cold or kind == "none":
+            hit = 0
+        elif kind == "prefix":
+            hit = shared - shared % _STEP if shared >= _LEAST else 0
+        else:
+            hit = max((end for end in self.ends if end <= shared), default=0)
+        kept = () if cold else tuple(end for end in self.ends if end <= shared)
+        new = (*prompt.marks, len(prompt.tokens)) if kind == "breakpoint" else prompt.marks
+        prices = self.column.prices
+        return prices.read * hit + prices.write * (len(prompt.tokens) - hit), replace(self, last=prompt, ends=(*kept, *new))
+
+
+def marked(messages: Sequence[Message]) -> list[Message]:
+    """The messages as Anthropic's clients send them: a cache mark on the last one."""
+    last = messages[-1]
+    if not isinstance(last.get("content"), str):
+        return list(messages)
+    part = {"type": "text", "text": last["content"], "cache_control": {"type": "ephemeral"}}
+    return [*messages[:-1], {**last, "content": [part]}]

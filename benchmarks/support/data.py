@@ -1,0 +1,47 @@
+"""Conversations to measure on.
+
+Lives here: reading cases of our own, and evaluation data where it is present. Must not: measuring.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+Message = dict[str, Any]
+
+CASES: Final = Path(__file__).resolve().parent.parent / "cases"
+
+
+def shared() -> Path:
+    """The directory of evaluation data: ``TURNFOLD_SHARED``, by default beside the repository."""
+    return Path(os.environ.get("TURNFOLD_SHARED") or CASES.parent.parent.parent / "shared") / "data" / "eval"
+
+
+def own_cases(kind: str) -> list[dict[str, Any]]:
+    """Cases of our own of one kind (a folder under ``cases``), ordered by name."""
+    return [json.loads(path.read_text("utf-8")) | {"name": path.stem} for path in sorted((CASES / kind).glob("*.json"))]
+
+
+def conversations(name: str) -> list[list[Message]]:
+    """The conversations of an evaluation set, each once, in the file's order.
+
+    Raises:
+        FileNotFoundError: the data is not here.
+    """
+    seen: dict[str, list[Message]] = {}
+    for row in _rows(name):
+        seen.setdefault(str(row.get("conversation_id") or row.get("id")), row["messages"])
+    return list(seen.values())
+
+
+def _rows(name: str) -> Iterator[dict[str, Any]]:
+    names = (f"{name}.conversations.jsonl", f"{name}.jsonl")
+    found = next((path for path in (shared() / one for one in names) if path.exists()), None)
+    if found is None:
+        raise FileNotFoundError(f"{name} is not in {shared()}; set TURNFOLD_SHARED")
+    with found.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)

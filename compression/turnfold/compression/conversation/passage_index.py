@@ -1,0 +1,212 @@
+"""The passages of a conversation with their terms, side by side.
+
+Lives here: what is derived from messages before any question is asked, memoised by message. Must not: questions, scores.
+
+A conversation of 100,000 tokens is some 3,000 passages; all of them are worked on in one batch, because numpy charges by the
+call and not by the element.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from turnfold.compression.memo import Memo, digest
+from turnfold.compression.scorers.bm25 import Field
+from turnfold.compression.text import words
+from turnfold.compression.text.passages import estimate, passages
+from turnfold.compression.text.quotes import Quote, Source
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+# "[27 March 2023, 10:14]" in front of a message: holds for the messages after it too, until the next one.
+_STAMP: Final = re.compile(r"\s*\[([^\]\n]{4,60})\]")
+# "Anna: " in front of a message: who speaks.
+_SPEAKER: Final = re.compile(r"\s{0,4}([^\W\d_][\w.' -]{0,40})[:：]\s")
+_TITLE: Final = 60  # characters of a paragraph's beginning that stand for its title
+_QUESTION_MARKS: Final = ("?", "？", "؟")
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """What is known of one message.
+
+    Attributes:
+        spans: its passages.
+        language: as the stemmer names it.
+        words, grams: terms by passage.
+        heads: terms of the speaker's label, or of the title that the passage stands under.
+        blocks: for each passage the first passage of its paragraph.
+        costs: estimated tokens of each passage.
+        asking: whether the passage ends with a question mark.
+        stamp: terms of a bracketed header such as a date.
+    """
+
+    spans: tuple[tuple[int, int], ...]
+    language: str
+    words: Field
+    grams: Field
+    heads: Field
+    blocks: Ints
+    costs: Floats
+    asking: npt.NDArray[np.bool_]
+    stamp: words.Hashes
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        return 600 + 4 * (len(self.words.terms) + len(self.grams.terms) + len(self.heads.terms)) + 160 * len(self.spans)
+
+
+@dataclass(frozen=True)
+class Index:
+    """All passages of the sources in order; one entry a passage where nothing else is said.
+
+    Attributes:
+        quotes: the passages themselves.
+        languages: those that occur, sorted.
+        words, grams, heads: as in :class:`Leaf`.
+        stamps: terms of the header in force, by source.
+        blocks: number of the passage with which the paragraph begins.
+        source_of: number of the source.
+        whole: whether the passage is a message of its own.
+    """
+
+    quotes: tuple[Quote, ...]
+    languages: tuple[str, ...]
+    words: Field
+    grams: Field
+    heads: Field
+    stamps: Field
+    blocks: Ints
+    costs: Floats
+    asking: npt.NDArray[np.bool_]
+    source_of: Ints
+    whole: npt.NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        return 600 + 4 * (len(self.words.terms) + len(self.grams.terms) + len(self.heads.terms)) + 240 * len(self.quotes)
+
+
+def build(sources: Sequence[Source], memo: Memo) -> Index:
+    """The index of the sources; a source seen before costs next to nothing."""
+    key = (b"recall.index", digest(*(s.key.hex() for s in sources)))
+    return memo.get(key, lambda: _joined(_leaves(sources, memo)), lambda index: index.size)
+
+
+def _leaves(sources: Sequence[Source], memo: Memo) -> list[Leaf]:
+    batch: dict[bytes, Leaf] = {}
+
+    def made(position: int) -> Leaf:
+        # What is new stands behind what is known, so the first miss makes all from there on in one batch.
+        if not batch:
+            new = sources[position:]
+            batch.update(zip((s.key for s in new), _batch([s.text for s in new]), strict=True))
+        return batch[sources[position].key]
+
+    return [memo.get((b"recall.leaf", s.key), partial(made, i), lambda leaf: leaf.size) for i, s in enumerate(sources)]
+
+
+def _batch(texts: Sequence[str]) -> list[Leaf]:
+    spans = [passages(text) for text in texts]
+    folded = [[words.fold(text[a:b]) for a, b in ranges] for text, ranges in zip(texts, spans, strict=True)]
+    found = [[words.words(f) for f in parts] for parts in folded]
+    languages = [words.language(w for ws in parts for w in ws) for parts in found]
+    titles = [_titles(text, ranges) for text, ranges in zip(texts, spans, strict=True)]
+    named = [[words.content(words.fold(title)) for title in parts] for parts, _ in titles]
+    stamped = [words.words(words.fold(stamp.group(1))) if (stamp := _STAMP.match(text)) else [] for text in texts]
+    terms = _terms(languages, found, named, stamped)
+    gram_fields = _split(words.grams([f for parts in folded for f in parts]), [len(parts) for parts in folded])
+    return [
+        Leaf(
+            tuple(spans[i]),
+            languages[i],
+            _field(terms[languages[i]], found[i], folded[i]),
+            gram_fields[i],
+            _field(terms[languages[i]], named[i], [words.fold(title) for title in titles[i][0]]),
+            np.array(titles[i][1], np.int64),
+            np.array([estimate(text[a:b]) for a, b in spans[i]]),
+            np.array([text.endswith(_QUESTION_MARKS, a, b) for a, b in spans[i]], bool),
+            np.array([terms[languages[i]][w] for w in stamped[i]], np.uint32),
+        )
+        for i, text in enumerate(texts)
+    ]
+
+
+def _titles(text: str, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], list[int]]:
+    """For each passage its title or speaker, and the first passage of its paragraph."""
+    titles: list[str] = []
+    blocks: list[int] = []
+    if len(ranges) == 1:
+        start = stamp.end() if (stamp := _STAMP.match(text)) else 0
+        speaker = _SPEAKER.match(text, start)
+        return [speaker.group(1) if speaker else ""], [0]
+    for i, (start, end) in enumerate(ranges):
+        goes_on = i > 0 and "\n" not in text[ranges[i - 1][1] : start]
+        titles.append(titles[-1] if goes_on else text[start : min(end, start + _TITLE)])
+        blocks.append(blocks[-1] if goes_on else i)
+    return titles, blocks
+
+
+def _terms(languages: Sequence[str], *uses: Sequence[Sequence[Sequence[str]] | Sequence[str]]) -> dict[str, dict[str, int]]:
+    """The term of every word that is used, by language; all words of a language are stemmed at once."""
+    distinct: dict[str, dict[str, None]] = {name: {} for name in languages}
+    for use in uses:
+        for name, parts in zip(languages, use, strict=True):
+            for part in parts:
+                distinct[name].update(dict.fromkeys([part] if isinstance(part, str) else part))
+    return {name: words.stemmed(found, name) for name, found in distinct.items()}
+
+
+def _field(terms: dict[str, int], found: Sequence[Sequence[str]], folded: Sequence[str]) -> Field:
+    if not any(map(words.has_pairs, folded)):
+        flat = [terms[w] for ws in found for w in ws]
+        return Field(np.array(flat, np.uint32), np.array([len(ws) for ws in found], np.int64))
+    arrays = [np.concatenate([np.array([terms[w] for w in ws], np.uint32), words.run_on_terms(f)]) for ws, f in zip(found, folded, strict=True)]
+    return Field(np.concatenate(arrays), np.array([len(a) for a in arrays], np.int64))
+
+
+def _split(grams: tuple[words.Hashes, Ints], passage_counts: Sequence[int]) -> list[Field]:
+    hashes, lengths = grams
+    at = np.cumsum(passage_counts)[:-1]
+    by_source = np.split(lengths, at)
+    cuts = np.cumsum([int(part.sum()) for part in by_source])[:-1]
+    return [Field(terms, part) for terms, part in zip(np.split(hashes, cuts), by_source, strict=True)]
+
+
+def _beside(fields: Sequence[Field]) -> Field:
+    return Field(np.concatenate([f.terms for f in fields]), np.concatenate([f.lengths for f in fields]))
+
+
+def _in_force(stamps: Sequence[words.Hashes]) -> Field:
+    last = np.zeros(0, np.uint32)
+    held = [last := stamp if len(stamp) else last for stamp in stamps]
+    return Field(np.concatenate(held), np.array([len(h) for h in held], np.int64))
+
+
+def _joined(leaves: Sequence[Leaf]) -> Index:
+    counts = np.array([len(leaf.spans) for leaf in leaves], np.int64)
+    firsts = np.cumsum(counts) - counts
+    source_of = np.repeat(np.arange(len(leaves)), counts)
+    return Index(
+        quotes=tuple(Quote(i, a, b) for i, leaf in enumerate(leaves) for a, b in leaf.spans),
+        languages=tuple(sorted({leaf.language for leaf in leaves if leaf.spans})),
+        words=_beside([leaf.words for leaf in leaves]),
+        grams=_beside([leaf.grams for leaf in leaves]),
+        heads=_beside([leaf.heads for leaf in leaves]),
+        stamps=_in_force([leaf.stamp for leaf in leaves]),
+        blocks=np.concatenate([leaf.blocks for leaf in leaves]) + firsts[source_of],
+        costs=np.concatenate([leaf.costs for leaf in leaves]),
+        asking=np.concatenate([leaf.asking for leaf in leaves]),
+        source_of=source_of,
+        whole=counts[source_of] == 1,
+    )

@@ -1,0 +1,297 @@
+"""Forms of a fresh tool result from which every value and every line can still be copied exactly.
+
+Lives here: JSON records as a columnar table and back, repeated lines counted, terminal output as a terminal shows it. Must
+not: dropping anything, or touching a text that a model may have to quote with its white space (files, diffs, code).
+
+The table: a skeleton of JSON in which each array of records is the string "@n", then per array a head line
+`@n: 3 rows of id|name|price{net|gross}` and a line per record. A cell is bare text, or JSON where bare text would read as
+something else; an empty cell is a missing key. A result that is one array has no skeleton.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from turnfold.compression.shorten.lines import Count
+from turnfold.compression.text.kinds import parts
+
+_FEWEST: Final = 3  # records that make a table
+_FEWEST_OF_FILE: Final = 8  # and in JSON over many lines, which may be a file that a model edits
+_REFERENCE: Final = re.compile(r"@\d+")
+_HEAD: Final = re.compile(r"@(\d+): (\d+) rows of (.*)")
+_BARE_NAME: Final = re.compile(r"[A-Za-z_$][\w$ -]*(?<! )")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_NOT_BARE: Final = re.compile(r"[|\n\r\x00-\x1f\x7f\x85\u2028\u2029]|^[\s\"\[{@]|\s$")
+_ANSI: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_RUN: Final = 3  # equal lines in a row that are worth counting
+_COUNTED: Final = re.compile(r" \[×\d+\]$")
+#: Kinds whose white space a model may have to repeat.
+_QUOTED_KINDS: Final = frozenset({"code", "diff", "yaml", "fence", "markdown", "html", "xml", "csv", "table"})
+
+
+class Number(str):
+    """A number as it was written: `1.10` stays `1.10`."""
+
+    __slots__ = ()
+
+
+class Unshapeable(ValueError):
+    """The text is no JSON that comes back the same, or no table of ours."""
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise Unshapeable("a key occurs twice")
+    return made
+
+
+def _constant(name: str) -> Any:
+    raise Unshapeable(f"{name} is no JSON")
+
+
+def _read(text: str) -> Any:
+    """JSON with its numbers as written.
+
+    Raises:
+        Unshapeable: no JSON, a key twice, too deep.
+    """
+    try:
+        return json.loads(text, parse_float=Number, parse_int=Number, parse_constant=_constant, object_pairs_hook=_pairs)
+    except (json.JSONDecodeError, RecursionError) as exc:
+        raise Unshapeable(str(exc)) from exc
+
+
+def _dump(value: Any) -> str:
+    """Compact JSON; numbers as they were written."""
+    if isinstance(value, Number):
+        return str.__str__(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_dump_string(key)}:{_dump(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(_dump(inner) for inner in value) + "]"
+    return _dump_string(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _dump_string(text: str) -> str:
+    plain = json.dumps(text, ensure_ascii=False)
+    return plain if _encodable(plain) and not _NOT_BARE.search(plain[1:-1].strip()) else json.dumps(text)
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# Columns: a name, or a name with the columns of the object that every record has there.
+
+Column = tuple[str, "tuple[Column, ...]"]
+
+
+def _columns(records: Sequence[Mapping[str, Any]], depth: int = 0) -> tuple[Column, ...]:
+    keys = list(dict.fromkeys(key for record in records for key in record))
+    return tuple((key, _inner([record[key] for record in records if key in record], len(records), depth)) for key in keys)
+
+
+def _inner(values: Sequence[Any], records: int, depth: int) -> tuple[Column, ...]:
+    if depth >= 3 or len(values) < records or not all(isinstance(value, dict) and value for value in values):
+        return ()
+    inner = _columns(values, depth + 1)
+    return inner if len(inner) <= 2 * min(len(value) for value in values) else ()
+
+
+def _cells(record: Mapping[str, Any], columns: Sequence[Column]) -> Iterator[str]:
+    for name, inner in columns:
+        if inner:
+            yield from _cells(record[name], inner)
+        else:
+            yield _cell(record[name]) if name in record else ""
+
+
+def _cell(value: Any) -> str:
+    if not isinstance(value, str) or isinstance(value, Number):
+        return _dump(value).replace("|", "\\u007c")
+    if (
+        not value
+        or value in ("null", "true", "false")
+        or _NUMBER.fullmatch(value)
+        or _NOT_BARE.search(value)
+        or not _encodable(value)
+    ):
+        return _dump_string(value).replace("|", "\\u007c")
+    return value
+
+
+def _named(columns: Sequence[Column]) -> str:
+    return "|".join(
+        (name if _BARE_NAME.fullmatch(name) else _dump_string(name)) + (f"{{{_named(inner)}}}" if inner else "")
+        for name, inner in columns
+    )
+
+
+def _is_table(value: Any, fewest: int) -> bool:
+    if not isinstance(value, list) or len(value) < fewest or not all(isinstance(record, dict) and record for record in value):
+        return False
+    keys = {key for record in value for key in record}
+    return sum(len(record) for record in value) * 3 >= 2 * len(keys) * len(value)
+
+
+def _lifted(value: Any, fewest: int, tables: list[list[dict[str, Any]]]) -> Any:
+    """The value with its arrays of records replaced by references; the arrays are put behind `tables`."""
+    if _is_table(value, fewest):
+        tables.append(value)
+        return f"@{len(tables)}"
+    if isinstance(value, dict):
+        return {key: _lifted(inner, fewest, tables) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_lifted(inner, fewest, tables) for inner in value]
+    if isinstance(value, str) and _REFERENCE.fullmatch(value):
+        raise Unshapeable("a string that reads as a reference")
+    return value
+
+
+def _table(number: int, records: Sequence[Mapping[str, Any]]) -> str:
+    columns = _columns(records)
+    rows = ("|".join(_cells(record, columns)) for record in records)
+    return "\n".join([f"@{number}: {len(records)} rows of {_named(columns)}", *rows])
+
+
+def shape_json(text: str) -> str | None:
+    """The columnar form of a JSON text, or None where it holds no table or would not come back the same."""
+    fewest = _FEWEST_OF_FILE if "\n" in text.strip() else _FEWEST
+    tables: list[list[dict[str, Any]]] = []
+    try:
+        skeleton = _lifted(_read(text), fewest, tables)
+        if not tables:
+            return None
+        lines = [_table(i, records) for i, records in enumerate(tables, 1)]
+        return "\n".join(lines if skeleton == "@1" else [_dump(skeleton), *lines])
+    except (Unshapeable, RecursionError):
+        return None
+
+
+def _parse_names(text: str, at: int) -> tuple[tuple[Column, ...], int]:
+    out: list[Column] = []
+    while True:
+        if text[at : at + 1] == '"':
+            name, at = json.JSONDecoder().raw_decode(text, at)
+        else:
+            found = _BARE_NAME.match(text, at)
+            if found is None:
+                raise Unshapeable(f"no column name at {at}")
+            name, at = found[0], found.end()
+        inner: tuple[Column, ...] = ()
+        if text[at : at + 1] == "{":
+            inner, at = _parse_names(text, at + 1)
+            at += 1
+        out.append((name, inner))
+        if text[at : at + 1] != "|":
+            return tuple(out), at
+        at += 1
+
+
+def _value(cell: str) -> Any:
+    if cell in ("null", "true", "false") or cell[:1] in ('"', "[", "{") or _NUMBER.fullmatch(cell):
+        return json.loads(cell)
+    return cell
+
+
+def _record(cells: Iterator[str], columns: Sequence[Column]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, inner in columns:
+        if inner:
+            out[name] = _record(cells, inner)
+        elif cell := next(cells):
+            out[name] = _value(cell)
+    return out
+
+
+def _filled(value: Any, tables: Mapping[str, list[dict[str, Any]]]) -> Any:
+    if isinstance(value, str):
+        return tables.get(value, value)
+    if isinstance(value, dict):
+        return {key: _filled(inner, tables) for key, inner in value.items()}
+    return [_filled(inner, tables) for inner in value] if isinstance(value, list) else value
+
+
+def unshape_json(table: str) -> Any:
+    """The JSON values of a columnar form, as `json.loads` gives them for the original.
+
+    Raises:
+        Unshapeable: not a form of ours.
+    """
+    lines = table.split("\n")
+    skeleton = "@1" if _HEAD.fullmatch(lines[0]) else json.loads(lines.pop(0))
+    tables: dict[str, list[dict[str, Any]]] = {}
+    at = 0
+    while at < len(lines):
+        head = _HEAD.fullmatch(lines[at])
+        if head is None:
+            raise Unshapeable(f"line {at + 1} is no head of a table")
+        columns, _ = _parse_names(head[3], 0)
+        rows = lines[at + 1 : at + 1 + int(head[2])]
+        tables[f"@{head[1]}"] = [_record(iter(row.split("|")), columns) for row in rows]
+        at += 1 + len(rows)
+    return _filled(skeleton, tables)
+
+
+def as_shown(text: str) -> str:
+    """Terminal output as it is seen: no colours, and of a line that was written over only its last state."""
+    clean = _ANSI.sub("", text) if "\x1b" in text else text
+    if "\r" in clean:
+        clean = "\n".join(_last_state(line) for line in clean.replace("\r\n", "\n").split("\n"))
+    return _backspaced(clean) if "\b" in clean else clean
+
+
+def _last_state(line: str) -> str:
+    return next((state for state in reversed(line.split("\r")) if state.strip()), "")
+
+
+def _backspaced(text: str) -> str:
+    out: list[str] = []
+    for character in text:
+        if character != "\b":
+            out.append(character)
+        elif out and out[-1] != "\n":
+            out.pop()
+    return "".join(out)
+
+
+def counted(text: str) -> str:
+    """Runs of three or more equal lines as one line with its count; the line itself stays as it was."""
+    lines = text.split("\n")
+    if any(_COUNTED.search(line) for line in lines):
+        return text
+    out: list[str] = []
+    for line, run in groupby(lines):
+        times = sum(1 for _ in run)
+        out.extend([f"{line} [×{times}]"] if times >= _RUN and line.strip() else [line] * times)
+    return "\n".join(out)
+
+
+def _as_output(text: str) -> str:
+    """Terminal forms, unless part of the text may be a file that is quoted."""
+    shown = as_shown(text)
+    if any(part.kind in _QUOTED_KINDS for part in parts(shown)):
+        return shown if "\x1b" in text else text
+    return counted(shown)
+
+
+#: Forms in the order in which they are tried; the first that changes the text and is smaller is taken.
+_FORMS: Final[tuple[Callable[[str], str | None], ...]] = (shape_json, _as_output)
+
+
+def shape(text: str, count: Count) -> str:
+    """A fresh tool result in its smallest faithful form, or `text` itself where none is smaller in tokens."""
+    for form in _FORMS:
+        shaped = form(text)
+        if shaped is not None and shaped != text:
+            return shaped if count(shaped) < count(text) else text
+    return text

@@ -1,0 +1,261 @@
+"""Parts of a text that are made of whole lines: fences, keys, JSON, traces, tables, SQL, indented code, headings.
+
+Lives here: one finder for each. Must not: their order and priority (``protect``), anything inside a line.
+
+Every pattern is linear: possessive quantifiers, no nested repetition, bounded look-back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import orjson
+
+Range = tuple[int, int]
+
+#: White space to every pattern, yet neither blank nor newline: masked text joins no lines and starts none.
+MASK: Final = "\x1f"
+
+# Block finders see the text with a newline in front, so that a pattern may begin with the literal "\n", which the regex
+# engine finds with memchr, and "first line" is no special case. The match lined[i:j] is text[i : j - 1] without its newline.
+
+
+def _blocks_of(pattern: re.Pattern[str], lined: str) -> Iterator[Range]:
+    return ((m.start(), m.end() - 1) for m in pattern.finditer(lined))
+
+
+# --- fences ---------------------------------------------------------------------------------------------------------
+
+_FENCE_LINE: Final = re.compile(r"\n[ \t]*+(?:>[ \t]?)?(`{3,}+|~{3,}+)([^\n]*+)")
+
+
+def fences(lined: str) -> Iterator[Range]:
+    """CommonMark fences, at any indent and in a quote; an unclosed one runs to the end of the text."""
+    if "```" not in lined and "~~~" not in lined:
+        return
+    opened: tuple[int, str] | None = None
+    for m in _FENCE_LINE.finditer(lined):
+        mark, rest = m.group(1), m.group(2)
+        if opened is None:
+            if mark[0] == "~" or "`" not in rest:
+                opened = (m.start(), mark)
+        elif mark.startswith(opened[1]) and not rest.strip():
+            yield opened[0], m.end() - 1
+            opened = None
+    if opened is not None:
+        yield opened[0], len(lined) - 1
+
+
+# --- keys -----------------------------------------------------------------------------------------------------------
+
+_KEY_BEGIN: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{1,60}-----")
+_KEY_END: Final = re.compile(r"-----END [A-Z0-9 ]{1,60}-----")
+
+
+def keys(lined: str) -> Iterator[Range]:
+    """Armoured keys and certificates, from BEGIN to END, or to the end of the text where END is missing."""
+    at = 0
+    while begin := _KEY_BEGIN.search(lined, at):
+        end = _KEY_END.search(lined, begin.end())
+        at = end.end() if end else len(lined)
+        yield begin.start() - 1, at - 1
+
+
+# --- JSON -----------------------------------------------------------------------------------------------------------
+
+_BRACKET: Final = re.compile(r'(?:[^][{}"]++|"(?:[^"\\\n]|\\[^\n])*+"|")*+([][{}]|\Z)')
+_JSON_START: Final = re.compile(r'\n[ \t]*+[\[{]|[\[{][ \t]*+"')
+_BEHIND: Final = '" \t'
+_MATES: Final = {"}": "{", "]": "["}
+_JSON_EFFORT: Final = 4  # times the text's length is parsed at most, so that nested look-alikes stay linear
+
+
+def _bracket_pairs(lined: str, first: int) -> list[Range]:
+    """Matching pairs of brackets outside of strings (a string ends with its line at the latest), outermost first."""
+    stack: list[int] = []
+    pairs: list[Range] = []
+    for m in _BRACKET.finditer(lined, first):
+        char, at = m.group(1), m.start(1)
+        if char in _MATES:
+            if stack and lined[stack[-1]] == _MATES[char]:
+                pairs.append((stack.pop(), at + 1))
+            elif stack:
+                stack.clear()
+        elif char:
+            stack.append(at)
+    # Only what JSON could begin with: a line, or a string behind the bracket.
+    pairs = [p for p in pairs if lined[p[0] + 1] in _BEHIND or lined[p[0] - 1] in " \t\n"]
+    pairs.sort()
+    return pairs
+
+
+def _is_json(piece: str) -> bool:
+    try:
+        orjson.loads(piece)
+    except (orjson.JSONDecodeError, UnicodeEncodeError):
+        return False
+    return True
+
+
+def json_values(lined: str) -> Iterator[Range]:
+    """Valid JSON objects and arrays, outermost ones, that hold something beside brackets and numbers in prose."""
+    first = _JSON_START.search(lined) if "{" in lined or "[" in lined else None
+    if not first:
+        return
+    effort, done = _JSON_EFFORT * len(lined), 0
+    for start, end in _bracket_pairs(lined, first.start()):
+        if start < done or not _JSON_START.match(lined, _line_lead(lined, start)):
+            continue
+        effort -= end - start
+        if effort < 0:
+            return
+        if _is_json(lined[start:end]) and (lined[start] == "{" or '"' in lined[start:end] or "\n" in lined[start:end]):
+            done = end
+            yield start - 1, end - 1
+
+
+def _line_lead(lined: str, start: int) -> int:
+    """Where the newline before `start` is if only blanks lie between (40 are looked at), else `start`."""
+    at = start - 1
+    while at > start - 40 and lined[at] in " \t":
+        at -= 1
+    return at if lined[at] == "\n" else start
+
+
+def whole_lines(lined: str, found: Iterable[Range]) -> Iterator[Range]:
+    """Of ranges in the text those that nothing shares a line with, but for a trailing comma or semicolon."""
+    for start, end in found:
+        ahead = lined[end + 1 : end + 4].lstrip(",; \t")
+        if lined[_line_lead(lined, start + 1)] == "\n" and (not ahead or ahead[0] in "\n" + MASK):
+            yield start, end
+
+
+# --- traces ---------------------------------------------------------------------------------------------------------
+
+_PYTHON_TRACE: Final = re.compile(
+    r"Traceback \(most recent call last\):[^\n]*+(?:\n[ \t|]++[^\n]*+|\n(?=[ \t]*+\n[ \t]+\S))*+(?:\n[^\s][^\n]*+)?"
+)
+_FRAMES: Final = re.compile(
+    r"(?:\n[ \t]++(?:at [^\n]++|from [^\n]++|\.\.\. \d++ (?:more|lines)[^\n]*+|\d++: [^\n]++)|\n[ \t]*+File \"[^\n]++"
+    r"|\n(?:Caused by|Suppressed): [^\n]*+|\n#\d++ +0x[^\n]++)++"
+)
+_FRAME_CALL: Final = re.compile(
+    r"\n[ \t]++at [\w$.<>/\[\]]++[ \t]*+[(:]|\n[ \t]++at [^\n]{0,400}?:\d+|File \"|\n#\d++ +0x|\n[ \t]++from \S++:\d"
+)
+_GO_TRACE: Final = re.compile(
+    r"\n(?:panic: |fatal error: |goroutine \d++ \[|thread '[^'\n]{0,200}' panicked at )[^\n]*+(?:\n[ \t]*+[^\s][^\n]*+)*+"
+)
+
+
+def traces(lined: str) -> list[Range]:
+    """Stack traces of Python, JVM, .NET, JavaScript, Ruby, C, Go and Rust, each with the line that names the error."""
+    found: list[Range] = []
+    if "Traceback (most" in lined:
+        found += [(lined.rfind("\n", 0, m.start()), m.end() - 1) for m in _PYTHON_TRACE.finditer(lined)]
+    for m in _FRAMES.finditer(lined):
+        if _FRAME_CALL.search(lined, m.start(), m.end()):
+            found.append((max(0, lined.rfind("\n", 0, m.start())), m.end() - 1))
+    if "panic" in lined or "goroutine " in lined or "fatal error: " in lined:
+        found += _blocks_of(_GO_TRACE, lined)
+    return disjoint(found)
+
+
+def disjoint(found: list[Range]) -> list[Range]:
+    """Sorted and joined where they overlap."""
+    found.sort()
+    out: list[Range] = []
+    for start, end in found:
+        if out and start < out[-1][1]:
+            out[-1] = (out[-1][0], max(end, out[-1][1]))
+        else:
+            out.append((start, end))
+    return out
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+_PIPE_ROWS: Final = re.compile(r"(?:\n[ \t]*+[|+║│┌├└╔╠╚][^\n]*+){2,}+")
+_PIPE_RULE: Final = re.compile(r"\n[ \t]*+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:?[ \t]*+)++(?=\n|\Z)(?:\n[^\n|]*+\|[^\n]*+)*+")
+_TAB_ROWS: Final = re.compile(r"(?:\n[^\t\n]++\t[^\t\n]*+\t[^\n]*+){2,}+")
+_COLUMN: Final = r"(?:[^ \n\x1f]| (?! ))++"
+_COLUMN_ROWS: Final = re.compile(rf"(?:\n(?! ){_COLUMN}(?<![.!?]) {{2,}}+{_COLUMN}(?<![.!?]) {{2,}}+[^\n]++){{3,}}+")
+
+
+def tables(lined: str) -> list[Range]:
+    """Markdown and box tables, tab-separated rows (three columns or more), aligned columns (three rows or more)."""
+    found: list[Range] = []
+    if "|" in lined or "│" in lined or "║" in lined:
+        found += _blocks_of(_PIPE_ROWS, lined)
+        found += [(max(0, lined.rfind("\n", 0, m.start())), m.end() - 1) for m in _PIPE_RULE.finditer(lined)]
+    if "\t" in lined:
+        found += _blocks_of(_TAB_ROWS, lined)
+    if "   " in lined:
+        found += _blocks_of(_COLUMN_ROWS, lined)
+    return disjoint(found)
+
+
+# --- SQL ------------------------------------------------------------------------------------------------------------
+
+_SQL_START: Final = re.compile(
+    r"\n[ \t]*+(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|DROP|WITH|TRUNCATE|GRANT|EXPLAIN|MERGE INTO)\b[^\n]*+"
+    r"(?:(?<!;)\n[ \t]*+[^\s][^\n]*+)*+"
+)
+_SQL_START_ANY: Final = re.compile(_SQL_START.pattern, re.IGNORECASE)
+_SQL_PROOF: Final = re.compile(
+    r"\b(?:FROM|INTO|SET|VALUES|ON)\b|\bAS \(|\b(?:TABLE|INDEX|VIEW|DATABASE|SCHEMA|FUNCTION|TRIGGER|TYPE|ROLE|USER|EXTENSION)\b"
+)
+_SQL_PROOF_ANY: Final = re.compile(
+    r"\bfrom\s+[\w.\"`]+\s*(?:;|\bwhere\b|\bjoin\b|\border by\b|\bgroup by\b|\blimit\b)|\bvalues\s*\("
+    r"|\bset\s+\w+\s*=|\btable\s+[\w.]+\s*[(;]",
+    re.IGNORECASE,
+)
+_SQL_LIKE: Final = re.compile(r"[Ss]elect |[Ii]nsert into |[Uu]pdate |[Dd]elete from |[Cc]reate |[Dd]rop |[Aa]lter ")
+
+
+def sql(lined: str) -> list[Range]:
+    """Statements that begin a line, to their semicolon or the next blank line; in small letters only with firm proof."""
+    found = [r for r in _blocks_of(_SQL_START, lined) if _SQL_PROOF.search(lined, r[0], min(r[1] + 1, r[0] + 2000))]
+    if ";" in lined and _SQL_LIKE.search(lined):
+        loose = _blocks_of(_SQL_START_ANY, lined)
+        found += [r for r in loose if _SQL_PROOF_ANY.search(lined, r[0], min(r[1] + 1, r[0] + 2000))]
+    return disjoint(found)
+
+
+# --- indented code and headings -------------------------------------------------------------------------------------
+
+_INDENTED: Final = re.compile(r"(?:\n(?: {4}|\t)[ \t]*+[^\s][^\n]*+(?:\n[ \t]*+(?=\n(?: {4}|\t)))*+)++")
+_LIST_ITEM: Final = re.compile(r"\s*(?:[-*+•‣◦]|\d{1,3}[.)]|[a-zA-Z][.)])\s")
+_CODE_SIGN: Final = re.compile(r"[={}();<>\[\]]|:\n|\n\s*#|\n\s*//")
+_OPENERS: Final = (":", "{", "(", "[", ",", ";", "=", "\\", ">", "}", ")", "]")
+
+
+def indented_code(lined: str) -> Iterator[Range]:
+    """Lines indented by four blanks or a tab, behind a blank line or one that opens a block, lists excepted."""
+    if "\n    " not in lined and "\n\t" not in lined:
+        return
+    for m in _INDENTED.finditer(lined):
+        start = m.start()
+        before = lined[lined.rfind("\n", 0, start) + 1 : start].rstrip() if start else ""
+        if before and not before.endswith(_OPENERS):
+            continue
+        above = before or lined[max(0, start - 200) : start].rstrip().rpartition("\n")[2]
+        if _LIST_ITEM.match(lined, start + 1, m.end()):
+            continue
+        if not (_LIST_ITEM.match(above) or before) or _CODE_SIGN.search(lined, start + 1, m.end()):
+            yield start, m.end() - 1
+
+
+_ATX: Final = re.compile(r"\n {0,3}#{1,6}[ \t]++[^\n]++")
+_UNDERLINE: Final = re.compile(r"\n(?:={3,}+|-{3,}+)[ \t]*+(?=\n|\Z)")
+
+
+def headings(lined: str) -> list[Range]:
+    """Markdown headings, with hashes or underlined."""
+    found = list(_blocks_of(_ATX, lined)) if "#" in lined else []
+    for m in _UNDERLINE.finditer(lined):
+        above = lined.rfind("\n", 0, m.start())
+        if above >= 0 and lined[above + 1 : m.start()].strip() and m.start() - above < 200:
+            found.append((above, m.end() - 1))
+    return disjoint(found)

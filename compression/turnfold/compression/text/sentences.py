@@ -1,0 +1,162 @@
+"""Sentences of a text.
+
+Lives here: cutting a text, losslessly, into blocks and sentences. Must not: which of them matter, what is protected
+(``protect``).
+
+The sentence rules are ``sentencex``'s (abbreviations, decimals, many scripts); this file cuts at blocks and newlines first,
+chooses its language by script, and takes back cuts that fall inside protected spans or right behind a list marker.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import sentencex
+
+from turnfold.compression.text.protect import block_spans, inline_joints
+from turnfold.compression.text.spans import Span
+
+#: A sentence of more characters is cut at a blank: text without punctuation must still be selectable piece by piece.
+LONGEST: Final = 1200
+
+_LINE: Final = re.compile(r"[^\n]+\n*|\n+")
+# A terminator with something to follow; lines without one need no sentence rules (most lines of chats are such).
+_INNER_END: Final = re.compile(r"[.!?…。！？।॥؟۔｡][^\w]{0,12}\w")
+_PORTION: Final = 2000
+_LATE_END: Final = re.compile(r"[.!?][\"')”]?\s+(?=[^\W\d_a-z])|[。！？]")
+_CLOSED: Final = "。！？｡।॥؟۔!?…」』）”’\"'»)"
+_MARKER: Final = re.compile(r"\s*(?:[-*•]\s*)?(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]|#{1,6}|[QA]\.)\s*\Z")
+_WORD: Final = re.compile(r"\w")
+_NOT_LATIN: Final = re.compile(r"[\u0370-\u1fff\u2e80-\uffee]")
+# The script decides: kana before Han, as Japanese has both. What is not here has Latin-like punctuation.
+_SCRIPTS: Final = (
+    ("ja", re.compile(r"[\u3040-\u30ff\uff66-\uff9f]")),
+    ("zh", re.compile(r"[\u3400-\u9fff]")),
+    ("hi", re.compile(r"[\u0900-\u097f]")),
+    ("ar", re.compile(r"[\u0600-\u06ff]")),
+    ("ru", re.compile(r"[\u0400-\u04ff]")),
+    ("el", re.compile(r"[\u0370-\u03ff]")),
+    ("th", re.compile(r"[\u0e00-\u0e7f]")),
+)
+
+
+def language(text: str) -> str:
+    """The language code whose sentence rules fit the script of a text; "en" for Latin and unknown ones."""
+    if text.isascii() or not _NOT_LATIN.search(text):
+        return "en"
+    return next((code for code, script in _SCRIPTS if script.search(text)), "en")
+
+
+def sentences(text: str) -> list[Span]:
+    """Spans that tile the text exactly: blocks (with their kind) and sentences (kind ""), each with the white space behind it.
+
+    No cut falls inside a protected span. White space alone is one span; an empty text has none.
+    """
+    starts: list[tuple[int, str]] = []
+    at = 0
+    for block in block_spans(text):
+        _cut_prose(text, at, block.start, starts)
+        starts.append((block.start, block.kind))
+        at = block.end
+    _cut_prose(text, at, len(text), starts)
+    if not starts:
+        return [Span(0, len(text))] if text else []
+    starts[0] = (0, starts[0][1])
+    ends = [start for start, _ in starts[1:]] + [len(text)]
+    return [Span(start, end, kind) for (start, kind), end in zip(starts, ends, strict=True)]
+
+
+def _cut_prose(text: str, start: int, end: int, starts: list[tuple[int, str]]) -> None:
+    """Adds the sentence starts of a range without blocks; lines of white space belong to what stands before them."""
+    for line in _LINE.finditer(text, start, end):
+        piece = line.group()
+        if piece.isspace():
+            continue
+        begin = line.start()
+        starts.append((begin, ""))
+        if len(piece) > LONGEST or _INNER_END.search(piece):
+            starts += [(begin + cut, "") for cut in _cuts(piece)]
+
+
+def _cuts(line: str) -> list[int]:
+    """Where the sentences of a line begin, the first excepted."""
+    cuts = _sentence_cuts(line)
+    if len(line) > LONGEST:
+        cuts = _with_long_ones_cut(line, cuts)
+    if not cuts:
+        return cuts
+    joints = inline_joints(line)
+    return [cut for cut in cuts if not _inside(joints, cut)] if joints else cuts
+
+
+def _sentence_cuts(line: str) -> list[int]:
+    """The segmenter's cuts that are borders; it is quadratic on some lines, so long ones are fed to it in portions."""
+    rules = language(line)
+    cuts: list[int] = []
+    at = last = 0
+    for portion, ends in _portions(line):
+        segments = sentencex.segment(rules, portion)
+        if "".join(segments) != portion:  # it drops newlines in odd places; a lost character would shift every cut behind it
+            segments = [portion]
+        for i, segment in enumerate(segments):
+            at += len(segment)
+            if (ends or i < len(segments) - 1) and at < len(line) and _is_border(line, last, at):
+                cuts.append(at)
+                last = at
+    return cuts
+
+
+def _portions(line: str) -> Iterator[tuple[str, bool]]:
+    """Pieces of at most `_PORTION` characters, and whether each ends with a sentence."""
+    at = 0
+    while len(line) - at > _PORTION:
+        end, ends = at + _PORTION, False
+        for stop in _LATE_END.finditer(line, at + _PORTION // 2, end):
+            end, ends = stop.end(), True
+        if not ends:
+            end = min(_blank_before(line, at + _PORTION // 2, end), end)
+        yield line[at:end], ends
+        at = end
+    yield line[at:], True
+
+
+def _is_border(line: str, last: int, at: int) -> bool:
+    """Whether a cut is one: a blank or a full-width stop before it, more than a list marker, and words behind it."""
+    before = line[at - 1]
+    if not before.isspace() and (before.isascii() or before not in _CLOSED):
+        return False
+    return not _MARKER.match(line, last, at) and bool(_WORD.search(line, last, at)) and bool(_WORD.search(line, at, at + 200))
+
+
+def _with_long_ones_cut(line: str, cuts: list[int]) -> list[int]:
+    out: list[int] = []
+    for start, end in zip([0, *cuts], [*cuts, len(line)], strict=True):
+        if start:
+            out.append(start)
+        at = start
+        while end - at > LONGEST:
+            at = _blank_before(line, at + LONGEST // 2, at + LONGEST)
+            out.append(at)
+    return out
+
+
+def _blank_before(line: str, low: int, high: int) -> int:
+    """Just behind the last blank in the range, else just behind the next one."""
+    found = line.rfind(" ", low, high)
+    if found < 0:
+        found = line.find(" ", high)
+    return found + 1 if found >= 0 else len(line)
+
+
+def _inside(spans: list[Span], at: int) -> bool:
+    """Whether a position is strictly inside one of the spans (few: those of one line that hold blanks)."""
+    low, high = 0, len(spans)
+    while low < high:
+        middle = (low + high) // 2
+        if spans[middle].end <= at:
+            low = middle + 1
+        else:
+            high = middle
+    return low < len(spans) and spans[low].start < at

@@ -1,0 +1,180 @@
+"""``turnfold state``: the directive engine on the command line.
+
+Lives here: the typer sub-app, reading lines, printing results. Must not: rules; the commands are the controller's.
+
+Every line is one message to the engine. Three words are commands instead: ``state``, ``preview <input>``, ``step <input>``.
+With ``--json`` each line gives one JSON object on one line: a step, a preview, a state or an error, each with `output_version`,
+`mode` and `command`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final, TextIO
+
+import typer
+
+from turnfold.compression.errors import InvalidInput
+from turnfold.compression.state import Decision, Engine, StateDict, get_policy_items, preprocess, preview, step
+from turnfold.compression.state.controller import OUTPUT_VERSION, PreviewResult, StepResult
+from turnfold.compression.state.serial import canonical
+
+app = typer.Typer(help="Try and drive conversation state.", invoke_without_command=True)
+
+_EXITS: Final = frozenset({"exit", "quit"})
+_HELP: Final = """\
+state              what is laid down now
+preview <input>    what a message would do; nothing changes
+step <input>       the same as the input alone
+exit, quit         leave
+Directives, in lower case, one a line:
+  set premise <text>          change premise to <text>        clear premise
+  use <item>                  prohibit <item>                 remove policy <item>
+  use <new> instead of <old>  reset policies                  clear state
+A question is answered by yes or no."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """One line's result: as JSON value, and as lines for people."""
+
+    value: dict[str, Any]
+    lines: list[str]
+
+
+class Session:
+    """An engine that takes lines.
+
+    Args:
+        with_preprocessor: near forms of a directive are put into the exact form first.
+    """
+
+    def __init__(self, engine: Engine, *, with_preprocessor: bool = False) -> None:
+        self.engine = engine
+        self._with_preprocessor = with_preprocessor
+
+    def take(self, line: str) -> _Said:
+        """One line without its end."""
+        for command, run in self._commands().items():
+            if line == command or line.startswith(f"{command} "):
+                rest = line[len(command) + 1 :]
+                return run(rest) if rest.strip() else _missing(command)
+        return self._state() if line.strip() == "state" else self._step(line, "input")
+
+    def _commands(self) -> dict[str, Callable[[str], _Said]]:
+        return {"preview": self._preview, "step": lambda text: self._step(text, "step")}
+
+    def _input(self, text: str) -> str:
+        return preprocess(self.engine, text) if self._with_preprocessor else text
+
+    def _state(self) -> _Said:
+        state = self.engine.state
+        return _Said(_envelope("state", "state", state=state), _state_lines(state))
+
+    def _step(self, text: str, command: str) -> _Said:
+        result: StepResult = step(self.engine, self._input(text))
+        return _Said({**result, "command": command}, _decision_lines(result["decision"]))
+
+    def _preview(self, text: str) -> _Said:
+        result = preview(self.engine, self._input(text))
+        return _Said({**result, "command": "preview"}, ["preview", *_decision_lines(result["decision"]), *_diff_lines(result)])
+
+
+def _envelope(mode: str, command: str, **more: object) -> dict[str, Any]:
+    return {"output_version": OUTPUT_VERSION, "mode": mode, "command": command, **more}
+
+
+def _missing(command: str) -> _Said:
+    message = f"{command} requires input.\nUse '{command} <input>'."
+    error = {"code": f"missing_{command}_input", "message": message}
+    return _Said(_envelope("error", command, error=error), f"error: {message}".splitlines())
+
+
+def _state_lines(state: StateDict) -> list[str]:
+    premise = "(none)" if state["premise"] is None else state["premise"]
+    items = [f"- {policy} {item}" for policy in ("use", "prohibit") for item in get_policy_items(state, policy)]
+    return [f"premise: {premise}", *(["policies:", *items] if items else ["policies: (none)"])]
+
+
+def _decision_lines(decision: Decision) -> list[str]:
+    if decision["state"] is not None:
+        return ["updated", *_state_lines(decision["state"])]
+    if decision["prompt_to_user"] is None:
+        return [decision["kind"]]
+    head = "confirm" if decision["prompt_to_user"].endswith("?") else "error"
+    return f"{head}: {decision['prompt_to_user']}".splitlines()
+
+
+def _diff_lines(result: PreviewResult) -> list[str]:
+    diff = result["diff"]
+    premise, policies = diff["premise"], diff["policies"]
+    changes = [
+        *([f"~ premise: {premise['before'] or '(none)'} -> {premise['after'] or '(none)'}"] if premise["changed"] else []),
+        *(f"+ {policy} {item}" for item, policy in policies["added"].items()),
+        *(f"- {policy} {item}" for item, policy in policies["removed"].items()),
+        *(f"~ {change['before']} {item} -> {change['after']} {item}" for item, change in policies["changed"].items()),
+    ]
+    return [f"would change: {'yes' if result['would_mutate'] else 'no'}", *changes]
+
+
+def run(lines: Iterator[str], out: TextIO, session: Session, *, as_json: bool = False, talk: bool = False) -> None:
+    """Take lines until they end or one says exit.
+
+    Args:
+        as_json: one JSON object a line instead of text.
+        talk: somebody sits there: help is offered and blank lines are passed over.
+    """
+    for raw in lines:
+        line = raw.rstrip("\r\n")
+        word = line.strip().lower()
+        if word in _EXITS:
+            return
+        if talk and word in ("", "help", "?"):
+            print(_HELP if word else "", file=out)
+            continue
+        said = session.take(line)
+        print(canonical(said.value) if as_json else "\n".join(said.lines), file=out, flush=True)
+
+
+def _engine_from(options: dict[str, Callable[[Engine], None]]) -> Engine:
+    if len(options) > 1:
+        first, second = list(options)[:2]
+        raise typer.BadParameter(f"cannot be given together with {first}", param_hint=second)
+    engine = Engine()
+    for name, load in options.items():
+        try:
+            load(engine)
+        except (InvalidInput, OSError, UnicodeDecodeError) as exc:
+            raise typer.BadParameter(str(exc), param_hint=name) from exc
+    return engine
+
+
+@app.callback(invoke_without_command=True)
+def state(
+    with_preprocessor: Annotated[bool, typer.Option(help="Put near forms (Use Docker.) into the exact form first.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object for every line.")] = False,
+    initial_state_json: Annotated[str | None, typer.Option(help="Begin with this state, as exported JSON.")] = None,
+    initial_state_file: Annotated[Path | None, typer.Option(help="Begin with the state in this file.")] = None,
+    initial_checkpoint_json: Annotated[str | None, typer.Option(help="Begin with this checkpoint: state and question.")] = None,
+    initial_checkpoint_file: Annotated[Path | None, typer.Option(help="Begin with the checkpoint in this file.")] = None,
+) -> None:
+    """Take messages from standard input, one a line, and print what each does to the state."""
+    loads: dict[str, Callable[[Engine], None]] = {}
+    if initial_state_json is not None:
+        loads["--initial-state-json"] = lambda engine: engine.import_json(initial_state_json)
+    if initial_state_file is not None:
+        loads["--initial-state-file"] = lambda engine: engine.import_json(initial_state_file.read_text(encoding="utf-8"))
+    if initial_checkpoint_json is not None:
+        loads["--initial-checkpoint-json"] = lambda engine: engine.import_checkpoint_json(initial_checkpoint_json)
+    if initial_checkpoint_file is not None:
+        loads["--initial-checkpoint-file"] = lambda engine: engine.import_checkpoint_json(
+            initial_checkpoint_file.read_text(encoding="utf-8")
+        )
+    session = Session(_engine_from(loads), with_preprocessor=with_preprocessor)
+    talk = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
+    if talk:
+        typer.echo("Conversation state. Type help for the commands.")
+    run(iter(sys.stdin.readline, ""), sys.stdout, session, as_json=as_json, talk=talk)

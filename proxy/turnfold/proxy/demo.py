@@ -1,0 +1,317 @@
+"""``turnfold demo``: a long conversation is folded before your eyes, with no key and no network.
+
+Lives here: playing the packaged conversation turn by turn over real HTTP against the real proxy and a small upstream on
+loopback, and showing what was sent and saved. Must not: folding, composing the proxy (the caller brings its configuration).
+
+Tokens are counted where they arrive, by one counter on both sides, and not taken from the proxy's own headers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from statistics import median
+from typing import Any, Final
+
+import httpx
+import orjson
+import uvicorn
+from pydantic import SecretStr
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from turnfold.compression import tokens
+from turnfold.config.settings import AuthSettings, ServerSettings, Settings, StoreSettings, UpstreamSettings
+
+Message = dict[str, Any]
+Configure = Callable[[Settings], uvicorn.Config]
+
+_START_PATIENCE: Final = 30.0  # seconds; a start takes one to three
+_BAR: Final = 10
+
+
+class DemoFailed(RuntimeError):
+    """The demo could not be played; its text is one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One request of the script: the messages that the client adds, the reply, and the facts that the reply needs verbatim."""
+
+    say: tuple[Message, ...]
+    reply: Message
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The packaged conversation."""
+
+    model: str
+    system: str
+    tools: tuple[Message, ...]
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What became of one turn.
+
+    Attributes:
+        raw: tokens of the messages as the client sent them.
+        sent: tokens of the messages as they reached the upstream.
+        status: the proxy's ``x-turnfold-status``; "" where there was none.
+        overhead_ms: the proxy's ``x-turnfold-overhead-ms``; None where there was none.
+        facts: how many old facts the reply needs.
+        held: how many of them stood in what reached the upstream.
+    """
+
+    number: int
+    said: str
+    raw: int
+    sent: int
+    status: str
+    overhead_ms: float | None
+    facts: int
+    held: int
+
+    @property
+    def saved(self) -> float:
+        """Share of the tokens that were not sent."""
+        return 1 - self.sent / self.raw
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The whole conversation in figures; savings are shares of a turn's tokens, from the first folded turn on."""
+
+    requests: int
+    raw: int
+    sent: int
+    saved: float
+    first_folded: int | None
+    lowest_saving: float
+    median_saving: float
+    highest_saving: float
+    facts: int
+    held: int
+    median_overhead_ms: float | None
+    seconds: float
+
+
+def load_script() -> Script:
+    """The packaged conversation; written for this demo."""
+    data = orjson.loads((files("turnfold.proxy") / "demo_data" / "conversation.json").read_bytes())
+    turns = tuple(Turn(tuple(turn["say"]), turn["reply"], tuple(turn["facts"])) for turn in data["turns"])
+    return Script(data["model"], data["system"], tuple(data["tools"]), turns)
+
+
+class ScriptedUpstream:
+    """Answers each chat completion with the reply that it is told to give, and keeps what arrived."""
+
+    def __init__(self) -> None:
+        self.reply: Message = {}
+        self.messages: list[Message] = []
+
+    async def complete(self, request: Request) -> Response:
+        """``POST /v1/chat/completions``."""
+        body = orjson.loads(await request.body())
+        self.messages = body["messages"]
+        prompt, completion = count_messages(self.messages), count_messages([self.reply])
+        choice = {"index": 0, "message": self.reply, "finish_reason": "tool_calls" if self.reply.get("tool_calls") else "stop"}
+        usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+        answer = {"id": "demo", "object": "chat.completion", "created": 0, "model": body["model"], "choices": [choice]}
+        return Response(orjson.dumps({**answer, "usage": usage}), media_type="application/json")
+
+    def configuration(self) -> uvicorn.Config:
+        """Its server's configuration: any free port."""
+        app = Starlette(routes=[Route("/v1/chat/completions", self.complete, methods=["POST"])])
+        return uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", access_log=False, ws="none")
+
+
+def _text_of(message: Message) -> str:
+    content = message.get("content") or ""
+    if isinstance(content, list):
+        content = "\n".join(part.get("text", "") for part in content)
+    calls = (call["function"] for call in message.get("tool_calls") or ())
+    return "\n".join([content, *(f"{call['name']} {call['arguments']}" for call in calls)])
+
+
+def count_messages(messages: Iterable[Message]) -> int:
+    """Tokens of a prompt as OpenAI counts them: its texts, 3 a message, 3 for the reply."""
+    return 3 + sum(3 + tokens.count(_text_of(message)) for message in messages)
+
+
+def _held(facts: Sequence[str], messages: Sequence[Message]) -> int:
+    there = re.sub(r"\s+", " ", "\n".join(map(_text_of, messages)))
+    return sum(re.sub(r"\s+", " ", fact) in there for fact in facts)
+
+
+@contextlib.contextmanager
+def running(config: uvicorn.Config) -> Iterator[str]:
+    """A server in a thread; gives its base URL and stops it at the end.
+
+    Raises:
+        DemoFailed: it did not start.
+    """
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + _START_PATIENCE
+    while not server.started:
+        if not thread.is_alive() or time.monotonic() > deadline:
+            raise DemoFailed("a server on loopback did not start")
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(_START_PATIENCE)
+
+
+def demo_settings(upstream: str) -> Settings:
+    """Default settings, the store in memory, all on loopback."""
+    return Settings(
+        upstream=UpstreamSettings(url=f"{upstream}/v1"),
+        store=StoreSettings(url="memory://"),
+        auth=AuthSettings(admin_token=SecretStr("demo")),
+        server=ServerSettings(host="127.0.0.1", port=0),
+    )
+
+
+def play(configure: Configure, script: Script) -> Iterator[Played]:
+    """Play the script through the proxy, a turn at a time, each over HTTP.
+
+    Args:
+        configure: the proxy's server configuration for given settings, as ``turnfold serve`` has it.
+
+    Raises:
+        DemoFailed: a server did not start, or a request failed.
+    """
+    upstream = ScriptedUpstream()
+    with running(upstream.configuration()) as behind, running(configure(demo_settings(behind))) as base:
+        headers = {"authorization": "Bearer demo", "x-turnfold-conversation": "demo"}
+        with httpx.Client(base_url=f"{base}/v1", headers=headers, timeout=60) as client:
+            messages: list[Message] = [{"role": "system", "content": script.system}]
+            for number, turn in enumerate(script.turns, 1):
+                messages += turn.say
+                upstream.reply = turn.reply
+                yield _exchange(client, upstream, script, messages, number)
+                messages.append(turn.reply)
+
+
+def _exchange(client: httpx.Client, upstream: ScriptedUpstream, script: Script, messages: list[Message], number: int) -> Played:
+    turn = script.turns[number - 1]
+    answer = client.post("/chat/completions", json={"model": script.model, "messages": messages, "tools": script.tools})
+    if answer.status_code != 200 or answer.json()["choices"][0]["message"] != turn.reply:
+        raise DemoFailed(f"turn {number} failed with status {answer.status_code}: {answer.text[:200]}")
+    overhead = answer.headers.get("x-turnfold-overhead-ms")
+    return Played(
+        number=number,
+        said=_title(turn.say[0]),
+        raw=count_messages(messages),
+        sent=count_messages(upstream.messages),
+        status=answer.headers.get("x-turnfold-status", ""),
+        overhead_ms=float(overhead) if overhead else None,
+        facts=len(turn.facts),
+        held=_held(turn.facts, upstream.messages),
+    )
+
+
+def _title(message: Message) -> str:
+    first = " ".join(str(message["content"]).split())
+    return f"[tool result] {first}" if message["role"] == "tool" else first
+
+
+def summarise(played: Sequence[Played], seconds: float) -> Summary:
+    """The figures of the whole conversation."""
+    first = next((turn.number for turn in played if turn.sent < turn.raw), None)
+    savings = [turn.saved for turn in played if first is not None and turn.number >= first] or [0.0]
+    overheads = [turn.overhead_ms for turn in played if turn.overhead_ms is not None]
+    raw, sent = sum(turn.raw for turn in played), sum(turn.sent for turn in played)
+    return Summary(
+        requests=len(played),
+        raw=raw,
+        sent=sent,
+        saved=1 - sent / raw,
+        first_folded=first,
+        lowest_saving=min(savings),
+        median_saving=median(savings),
+        highest_saving=max(savings),
+        facts=sum(turn.facts for turn in played),
+        held=sum(turn.held for turn in played),
+        median_overhead_ms=median(overheads) if overheads else None,
+        seconds=seconds,
+    )
+
+
+def run(configure: Configure, *, as_json: bool = False, console: Console | None = None) -> Summary:
+    """Play the demo and print it: a line a turn, then the report; with `as_json` one JSON document.
+
+    Raises:
+        DemoFailed: as `play`.
+    """
+    out = console or Console()
+    script = load_script()
+    started = time.monotonic()
+    played = []
+    if not as_json:
+        out.print(_opening(script))
+    for turn in play(configure, script):
+        played.append(turn)
+        if not as_json:
+            out.print(_line(turn), no_wrap=True, overflow="ellipsis", crop=True)
+    summary = summarise(played, time.monotonic() - started)
+    if as_json:
+        turns = [{**asdict(turn), "saved": round(turn.saved, 4)} for turn in played]
+        out.file.write(json.dumps({"turns": turns, "summary": asdict(summary)}, indent=2, ensure_ascii=False) + "\n")
+    else:
+        out.print(_closing(summary))
+    return summary
+
+
+def _opening(script: Script) -> Text:
+    head = Text.assemble(
+        ("Turnfold demo", "bold"), f": a project chat of {len(script.turns)} requests, played over HTTP on this machine.\n"
+    )
+    return head.append(f"\n{'turn':>4}  {'came in':>7}  {'went out':>8}  {'saved':>5}  {'':{_BAR}}  {'facts':5}  said", "dim")
+
+
+def _line(turn: Played) -> Text:
+    bar = "█" * round(turn.saved * _BAR)
+    facts = f"{turn.held}/{turn.facts}" if turn.facts else ""
+    style = "green" if turn.held == turn.facts else "red"
+    return Text.assemble(
+        f"{turn.number:>4}  {turn.raw:>7,}  {turn.sent:>8,}  ",
+        (f"{turn.saved:>5.0%}  {bar:{_BAR}}", "cyan" if bar else "dim"),
+        (f"  {facts:5}  ", style),
+        (turn.said, "dim"),
+    )
+
+
+def _closing(summary: Summary) -> Panel:
+    table = Table.grid(padding=(0, 2))
+    table.add_row("Tokens in, over all requests", f"[bold]{summary.raw:,}")
+    table.add_row("Tokens sent upstream", f"[bold]{summary.sent:,}[/] ({summary.saved:.0%} saved)")
+    if summary.first_folded:
+        spread = f"lowest {summary.lowest_saving:.0%}, median {summary.median_saving:.0%}, highest {summary.highest_saving:.0%}"
+        table.add_row(f"Saved per turn, from turn {summary.first_folded} on", spread)
+    else:
+        table.add_row("Saved per turn", "nothing was folded")
+    table.add_row("Old facts asked for again", f"{summary.held} of {summary.facts} stood in what was sent")
+    if summary.median_overhead_ms is not None:
+        table.add_row("Turnfold's own time per request", f"median {summary.median_overhead_ms:.1f} ms")
+    table.add_row("The whole demo", f"{summary.seconds:.1f} s")
+    return Panel.fit(table, title="report", border_style="cyan")

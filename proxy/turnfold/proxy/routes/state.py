@@ -1,0 +1,190 @@
+"""``/v1/state``: read, set, forget a conversation's state, and rehearse a message.
+
+Lives here: parsing and rendering of these four calls. Must not: who may call (the caller hands in `authorise`), where records
+lie (a store of three methods), rules of the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Protocol
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from turnfold.compression.errors import InvalidInput
+from turnfold.compression.state import Engine, Record, preprocess, preview, read_record, render_block, turn_of, why_ordinary
+from turnfold.compression.state.machine import FRESH, Machine
+from turnfold.compression.state.placement import place
+from turnfold.compression.state.serial import checkpoint_value, parse_json, read_checkpoint, read_state, state_value
+
+#: A state is small; a preview may bring a conversation.
+MAX_BODY: Final = 8 * 2**20
+MAX_NAME: Final = 512
+
+#: Says whose data a request may reach; refuses by raising what the app renders.
+Authorise = Callable[[Request], str]
+
+
+class RecordStore(Protocol):
+    """Where records lie, by tenant and conversation."""
+
+    async def get(self, tenant: str, conversation: str) -> bytes | None:
+        """The record, None where there is none."""
+        ...
+
+    async def put(self, tenant: str, conversation: str, record: bytes) -> None:
+        """Keep a record."""
+        ...
+
+    async def delete(self, tenant: str, conversation: str) -> bool:
+        """Forget a record; says whether there was one."""
+        ...
+
+
+class _Refusal(Exception):
+    """Ends a call with an error body."""
+
+    def __init__(self, status: int, code: str, message: str, param: str | None = None) -> None:
+        super().__init__(message)
+        self.status, self.code, self.message, self.param = status, code, message, param
+
+    def response(self) -> JSONResponse:
+        error = {"message": self.message, "type": "invalid_request_error", "param": self.param, "code": self.code}
+        return JSONResponse({"error": error}, self.status)
+
+
+def state_routes(store: RecordStore, authorise: Authorise) -> list[Route]:
+    """The routes, to be mounted where the app likes.
+
+    GET, PUT (body: a state or a checkpoint), DELETE ``/v1/state/{conversation}``; POST ``/v1/state/preview``.
+    """
+    calls = _Calls(store)
+
+    def route(path: str, call: Callable[[Request, str], Awaitable[Response]], method: str) -> Route:
+        async def endpoint(request: Request) -> Response:
+            try:
+                return await call(request, authorise(request))
+            except _Refusal as refusal:
+                return refusal.response()
+            except InvalidInput as wrong:
+                return _Refusal(422, "invalid_value", str(wrong), wrong.field).response()
+
+        return Route(path, endpoint, methods=[method])
+
+    return [
+        route("/v1/state/preview", calls.preview, "POST"),
+        route("/v1/state/{conversation:path}", calls.read, "GET"),
+        route("/v1/state/{conversation:path}", calls.write, "PUT"),
+        route("/v1/state/{conversation:path}", calls.forget, "DELETE"),
+    ]
+
+
+class _Calls:
+    def __init__(self, store: RecordStore) -> None:
+        self._store = store
+
+    async def read(self, request: Request, tenant: str) -> Response:
+        name = _name(request)
+        record = await self._record(tenant, name)
+        if record is None:
+            raise _unknown(name)
+        return JSONResponse(_rendered(name, record))
+
+    async def write(self, request: Request, tenant: str) -> Response:
+        name = _name(request)
+        machine = _machine_in(await _body(request))
+        record = (await self._record(tenant, name) or Record()).put(machine)
+        await self._store.put(tenant, name, record.to_bytes())
+        return JSONResponse(_rendered(name, record))
+
+    async def forget(self, request: Request, tenant: str) -> Response:
+        name = _name(request)
+        if not await self._store.delete(tenant, name):
+            raise _unknown(name)
+        return JSONResponse({"object": "conversation.state.deleted", "conversation": name, "deleted": True})
+
+    async def preview(self, request: Request, tenant: str) -> Response:
+        body = await _body(request)
+        text = body.get("input")
+        if not isinstance(text, str):
+            raise InvalidInput("input", "must be a text")
+        engine = Engine()
+        engine.machine = await self._machine_for(body, tenant)
+        taken = preprocess(engine, text) if body.get("with_preprocessor") is True else text
+        return JSONResponse({**preview(engine, taken), "input": taken, "guard": why_ordinary(taken)})
+
+    async def _record(self, tenant: str, name: str) -> Record | None:
+        data = await self._store.get(tenant, name)
+        return None if data is None else read_record(data)
+
+    async def _machine_for(self, body: dict[str, Any], tenant: str) -> Machine:
+        """Where the rehearsal begins: at most one of the four fields."""
+        given = [field for field in ("conversation", "state", "checkpoint", "messages") if body.get(field) is not None]
+        if len(given) > 1:
+            raise InvalidInput(given[1], f"cannot stand beside {given[0]}")
+        if not given:
+            return FRESH
+        value = body[given[0]]
+        if given[0] == "conversation":
+            if not isinstance(value, str):
+                raise InvalidInput("conversation", "must be a text")
+            record = await self._record(tenant, value)
+            if record is None:
+                raise _unknown(value)
+            return record.machine
+        return _READERS[given[0]](value)
+
+
+def _replayed(value: object) -> Machine:
+    if not isinstance(value, list) or not all(isinstance(message, dict) for message in value):
+        raise InvalidInput("messages", "must be a list of messages")
+    return place([turn_of(message) for message in value]).machine
+
+
+_READERS: Final[dict[str, Callable[[object], Machine]]] = {
+    "state": lambda value: Machine(read_state(value)),
+    "checkpoint": read_checkpoint,
+    "messages": _replayed,
+}
+
+
+def _machine_in(body: dict[str, Any]) -> Machine:
+    return read_checkpoint(body) if "checkpoint_version" in body else Machine(read_state(body))
+
+
+def _rendered(name: str, record: Record) -> dict[str, Any]:
+    machine = record.machine
+    return {
+        "object": "conversation.state",
+        "conversation": name,
+        "state": state_value(machine.state),
+        "pending": None if machine.pending is None else machine.pending.prompt,
+        "checkpoint": checkpoint_value(machine),
+        "block": render_block(machine.state),
+        "messages_seen": record.seen,
+    }
+
+
+def _name(request: Request) -> str:
+    name = str(request.path_params["conversation"])
+    if len(name) > MAX_NAME:
+        raise InvalidInput("conversation", f"must have at most {MAX_NAME} characters")
+    return name
+
+
+def _unknown(name: str) -> _Refusal:
+    return _Refusal(404, "conversation_not_found", f"no state is kept for conversation {name[:80]!r}", "conversation")
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    data = bytearray()
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > MAX_BODY:
+            raise _Refusal(413, "body_too_large", f"the body must have at most {MAX_BODY} bytes")
+    body = parse_json(data.decode("utf-8", "replace"), "body")
+    if not isinstance(body, dict):
+        raise InvalidInput("body", "must be an object")
+    return body

@@ -1,0 +1,169 @@
+"""``/v1/state`` over real HTTP, driven by the client.
+
+Lives here: the four calls, their errors, tenants. Must not: rules of the engine.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from turnfold.compression.state import Record, create_engine
+from turnfold.proxy.client_state import StateClient
+from turnfold.proxy.routes.state import MAX_BODY, state_routes
+
+EMPTY: dict[str, Any] = {"premise": None, "policies": {}, "version": 2}
+STATE = {"premise": "p", "policies": {"docker": "use"}, "version": 2}
+
+
+class Records:
+    """A store in memory."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], bytes] = {}
+
+    async def get(self, tenant: str, conversation: str) -> bytes | None:
+        return self.kept.get((tenant, conversation))
+
+    async def put(self, tenant: str, conversation: str, record: bytes) -> None:
+        self.kept[tenant, conversation] = record
+
+    async def delete(self, tenant: str, conversation: str) -> bool:
+        return self.kept.pop((tenant, conversation), None) is not None
+
+
+def authorise(request: Request) -> str:
+    if request.headers.get("x-turnfold-admin-token") != "t":
+        raise HTTPException(401)
+    return request.headers.get("x-turnfold-tenant", "mine")
+
+
+@pytest.fixture(scope="module")
+def records() -> Records:
+    return Records()
+
+
+@pytest.fixture(scope="module")
+def url(records: Records) -> Iterator[str]:
+    config = uvicorn.Config(Starlette(routes=list(state_routes(records, authorise))), port=0, log_level="error", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture
+def http(url: str, records: Records) -> Iterator[httpx.Client]:
+    records.kept.clear()
+    with httpx.Client(base_url=url, headers={"x-turnfold-admin-token": "t"}) as client:
+        yield client
+
+
+@pytest.fixture
+def client(http: httpx.Client) -> StateClient:
+    return StateClient(http)
+
+
+def error(caught: pytest.ExceptionInfo[httpx.HTTPStatusError]) -> tuple[int, str | None, str]:
+    found = caught.value.response.json()["error"]
+    return caught.value.response.status_code, found["param"], found["code"]
+
+
+def test_set_read_forget(client: StateClient) -> None:
+    put = client.put("chat/1 ü", STATE)
+    assert put["state"] == STATE
+    assert client.get("chat/1 ü") == put
+    assert "use: docker" in put["block"]
+    assert client.delete("chat/1 ü")["deleted"] is True
+    with pytest.raises(httpx.HTTPStatusError) as caught:
+        client.get("chat/1 ü")
+    assert error(caught) == (404, "conversation", "conversation_not_found")
+
+
+def test_a_checkpoint_keeps_its_question(client: StateClient) -> None:
+    engine = create_engine()
+    engine.step("use b instead of c")
+    put = client.put("c", engine.export_checkpoint())
+    assert put["pending"] == 'Did you mean to use "b" instead?'
+    assert put["checkpoint"] == engine.export_checkpoint()
+    assert client.preview("yes", conversation="c")["state_after"]["policies"] == {"b": "use"}
+    assert client.get("c") == put
+
+
+def test_what_is_set_stands_behind_the_messages_seen(client: StateClient, records: Records) -> None:
+    records.kept["mine", "c"] = Record().observed(create_engine().machine, 6).to_bytes()
+    assert client.put("c", STATE)["messages_seen"] == 6
+
+
+def test_tenants_do_not_meet(client: StateClient, http: httpx.Client) -> None:
+    client.put("c", STATE)
+    other = {"x-turnfold-tenant": "other"}
+    assert http.get("/v1/state/c", headers=other).status_code == 404
+    assert http.delete("/v1/state/c", headers=other).status_code == 404
+    assert http.get("/v1/state/c", headers={"x-turnfold-admin-token": "wrong"}).status_code == 401
+    assert client.get("c")["state"] == STATE
+
+
+def test_previews(client: StateClient) -> None:
+    fresh = client.preview("use docker")
+    assert (fresh["would_mutate"], fresh["state_before"], fresh["guard"]) == (True, EMPTY, "")
+    assert client.preview("prohibit docker", state=STATE)["decision"]["kind"] == "clarify"
+    assert client.preview("clear state", checkpoint=create_engine().export_checkpoint())["would_mutate"] is False
+    replayed = client.preview("clear premise", messages=[{"role": "user", "content": "set premise p"}])
+    assert replayed["state_before"]["premise"] == "p"
+    assert client.preview("Use Docker.", with_preprocessor=True)["input"] == "use docker"
+    assert client.preview("use the attached file to write a summary")["guard"] == "long"
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({}, "input"),
+    ({"input": 3}, "input"),
+    ({"input": "x", "state": STATE, "messages": []}, "messages"),
+    ({"input": "x", "state": {}}, "state"),
+    ({"input": "x", "checkpoint": []}, "checkpoint"),
+    ({"input": "x", "messages": [3]}, "messages"),
+    ({"input": "x", "messages": {}}, "messages"),
+    ({"input": "x", "conversation": 3}, "conversation"),
+]
+
+
+@pytest.mark.parametrize(("body", "field"), BAD)
+def test_a_bad_preview_names_the_field(http: httpx.Client, body: dict[str, Any], field: str) -> None:
+    answer = http.post("/v1/state/preview", json=body)
+    assert (answer.status_code, answer.json()["error"]["param"]) == (422, field)
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "field"),
+    [
+        (b"{", 422, "body"),
+        (b"[]", 422, "body"),
+        (b"\xff", 422, "body"),
+        (b"{}", 422, "state"),
+        (b'{"premise":null,"policies":{},"version":3}', 422, "state.version"),
+        (b'{"checkpoint_version":1}', 422, "checkpoint"),
+        (b" " * (MAX_BODY + 1), 413, None),
+    ],
+)
+def test_a_bad_state_is_refused_and_changes_nothing(http: httpx.Client, content: bytes, status: int, field: str | None) -> None:
+    http.put("/v1/state/c", json=STATE)
+    answer = http.put("/v1/state/c", content=content)
+    assert (answer.status_code, answer.json()["error"]["param"]) == (status, field)
+    assert http.get("/v1/state/c").json()["state"] == STATE
+
+
+def test_names_are_bounded(http: httpx.Client) -> None:
+    assert http.put(f"/v1/state/{'x' * 600}", json=STATE).status_code == 422

@@ -1,0 +1,71 @@
+"""Entities: each kind in a sentence, laws over random text, linear time."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfold.compression.text.entities import entities
+
+CASES = [
+    ("We met Ada Lovelace there.", "Ada Lovelace", "person"),
+    ("Then Dr. Maria Chen spoke.", "Dr. Maria Chen", "person"),
+    ("It was bought by Acme Corp last year.", "Acme Corp", "organisation"),
+    ("They study at the University of Oslo now.", "University of Oslo", "organisation"),
+    ("We run on GlobalProtect 6.1.2 here.", "GlobalProtect 6.1.2", "product"),
+    ("It needs TLS 1.2 at least.", "TLS 1.2", "product"),
+    ("The rules of GDPR apply.", "GDPR", "acronym"),
+    ("It uses OpenSearch inside.", "OpenSearch", "camelcase"),
+    ("The cost is $1,250.50 today.", "$1,250.50", "money"),
+    ("They paid $3.5 million for it.", "$3.5 million", "money"),
+    ("It took 40 euros.", "40 euros", "money"),
+    ("Now at v2.4.1 we stop.", "v2.4.1", "version"),
+    ("It begins on March 5, 2024 here.", "March 5, 2024", "date"),
+    ("It begins on 2024-03-05 here.", "2024-03-05", "date"),
+    ("Down by 12.5% overall.", "12.5% overall", "percent"),
+    ("About 18 percent left.", "18 percent", "percent"),
+    ("The window is 72 hours long.", "72 hours", "quantity"),
+    ("It holds 14 TB in all.", "14 TB", "quantity"),
+    ("See INC-44721 for it.", "INC-44721", "identifier"),
+    ("The node auth-gw-7 failed.", "auth-gw-7", "identifier"),
+    ("Call /v2/transfers first.", "/v2/transfers", "identifier"),
+    ("Set kill_switch=true now.", "kill_switch=true", "identifier"),
+    ("会議でアンドロイドを使う", "アンドロイド", "product"),
+]
+
+
+@pytest.mark.parametrize(("text", "mention", "kind"), CASES)
+def test_kinds(text: str, mention: str, kind: str) -> None:
+    found = [(e.text, e.kind) for e in entities(text)]
+    assert any(mention in name and k == kind for name, k in found), found
+
+
+def test_a_word_that_opens_a_sentence_is_a_name_only_if_it_is_one_elsewhere() -> None:
+    assert entities("Requests are slow. However, nothing broke.") == []
+    assert [e.text for e in entities("Berlin is nice. We like Berlin.")] == ["Berlin", "Berlin"]
+
+
+def test_common_words_are_cut_off_a_name() -> None:
+    assert [e.text for e in entities("Yes. The Grand Hotel is fine.")] == ["Grand Hotel"]
+
+
+@given(st.text(alphabet="aBc D1$%.,-\n:()é漢ア", max_size=60))
+def test_mentions_are_in_order_disjoint_and_verbatim(text: str) -> None:
+    end = 0
+    for e in entities(text):
+        assert end <= e.start < e.end
+        assert text[e.start : e.end] == e.text
+        end = e.end
+
+
+@pytest.mark.parametrize(
+    "unit", ["A", "A ", "Ab ", "A.", "1", "1,", "1 a ", "$1", "1-", "A of ", "ア", "a/", "Aa.b", "1 million ", "A&", "March 1 "]
+)
+def test_hostile_text_takes_linear_time(unit: str) -> None:
+    text = unit * (200_000 // len(unit))
+    start = time.process_time()
+    entities(text)
+    assert time.process_time() - start < 1.5

@@ -1,0 +1,118 @@
+"""Sentences: they tile the text, are cut right in many scripts, never inside a protected span, in linear time."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfold.compression.text.protect import BLOCK_KINDS, protected_spans
+from turnfold.compression.text.sentences import LONGEST, language, sentences
+
+CASES = [
+    ("Hi Dr. Smith. Here, v1.2.3 is out! Is it 3.14159?", ["Hi Dr. Smith. ", "Here, v1.2.3 is out! ", "Is it 3.14159?"]),
+    ("Mail bob@x.org. See https://a.b/c.d?e=f. Done.", ["Mail bob@x.org. ", "See https://a.b/c.d?e=f. ", "Done."]),
+    ("one\ntwo\n\nthree", ["one\n", "two\n\n", "three"]),
+    ("1. First item. More.\n2. Second", ["1. First item. ", "More.\n", "2. Second"]),
+    ("Use `a. B` now. Then go.", ["Use `a. B` now. ", "Then go."]),
+    ('Run git commit -m "Fix it. Now" and push. Bye.', ['Run git commit -m "Fix it. Now" and push. ', "Bye."]),
+    ("我在这里。你好吗？好的！", ["我在这里。", "你好吗？", "好的！"]),
+    ("これは文章です。次の文！", ["これは文章です。", "次の文！"]),
+    ("यह एक वाक्य है। दूसरा वाक्य।", ["यह एक वाक्य है। ", "दूसरा वाक्य।"]),
+    ("هذا سطر. ما هذا؟ نعم!", ["هذا سطر. ", "ما هذا؟ ", "نعم!"]),
+    ("Before. Then:\n```\na. b\n\nc\n```\nAfter it.", ["Before. ", "Then:\n", "```\na. b\n\nc\n```\n", "After it."]),
+    ("   \n", ["   \n"]),
+    ("", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES)
+def test_cuts(text: str, expected: list[str]) -> None:
+    assert [s.of(text) for s in sentences(text)] == expected
+
+
+def test_blocks_keep_their_kind() -> None:
+    text = "See.\n\n| a | b |\n|---|---|\n| 1. x | 2 |\n\n# Title\nText."
+    assert [s.kind for s in sentences(text)] == ["", "table", "heading", ""]
+
+
+def test_language_goes_by_script() -> None:
+    assert [language(t) for t in ("hi", "é", "漢字", "かな漢字", "हि", "نعم", "да")] == ["en", "en", "zh", "ja", "hi", "ar", "ru"]
+
+
+pieces = st.one_of(
+    st.sampled_from(
+        [
+            "Dr. Who", "v1.2.3", "3.14", "a. B", "`x. Y`", '{"a. b": "c. D"}', "https://a.b/c. D", "U.S.A.", "e.g. this",
+            "好的。", "Ok?!", "...", "```\na. b\n```", "| a. b | c |\n| - | - |", "    code. Code", 'git commit -m "A. B"',
+            "Sept. 5, 2020", "3. Oktober 2020", "SELECT a. B FROM c. D;", "password: is. That", "(yes. No.)", "“Hm. Oh.”", "- ",
+        ]
+    ),
+    st.text(max_size=8),
+    st.text(alphabet="ab .!?\n`\"'{}[]。“”1", max_size=20),
+)  # fmt: skip
+mixtures = st.lists(st.tuples(pieces, st.sampled_from([" ", "\n", ". ", "\n\n", ""])), max_size=12).map(
+    lambda parts: "".join(a + b for a, b in parts)
+)
+
+
+@given(mixtures)
+def test_spans_tile_the_text(text: str) -> None:
+    assert "".join(s.of(text) for s in sentences(text)) == text
+    assert all(s.start < s.end for s in sentences(text))
+
+
+@given(mixtures)
+def test_no_cut_falls_inside_a_protected_span(text: str) -> None:
+    spans = protected_spans(text)
+    starts = [s.start for s in spans]
+    for sentence in sentences(text):
+        i = bisect_right(starts, sentence.start) - 1
+        assert i < 0 or spans[i].start == sentence.start or spans[i].end <= sentence.start, spans[i]
+
+
+@given(mixtures)
+def test_blocks_are_the_protected_ones(text: str) -> None:
+    kinds = [s.kind for s in protected_spans(text) if s.kind in BLOCK_KINDS]
+    assert [s.kind for s in sentences(text) if s.kind] == kinds
+
+
+def test_text_without_punctuation_is_cut_at_blanks() -> None:
+    text = "some words without any stop " * 500
+    found = sentences(text)
+    assert "".join(s.of(text) for s in found) == text
+    assert max(s.end - s.start for s in found) <= LONGEST
+    assert all(text[s.start - 1] == " " for s in found[1:])
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "“",
+        "“. A ",
+        "«",
+        "a. ",
+        "a.",
+        ". ",
+        '"',
+        "`a. ",
+        "1. ",
+        "\n",
+        "a\n",
+        "。",
+        "A. B `",
+        "x ",
+        '{"',
+        "“”",
+        "「」. a",
+        "1. a `x` ",
+    ],
+)
+def test_hostile_text_takes_linear_time(unit: str) -> None:
+    text = unit * (200_000 // len(unit))
+    start = time.process_time()
+    assert sum(s.end - s.start for s in sentences(text)) == len(text)
+    assert time.process_time() - start < 1.0
