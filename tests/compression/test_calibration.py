@@ -63,13 +63,20 @@ def test_without_a_limit_what_failed_is_not_sent_again() -> None:
 
 
 def test_a_known_ratio_tells_a_truncated_prompt_at_once() -> None:
-    known = learned(*[(2000, 2100)] * 3)
-    assert truncated(known, 10_000, 4000)
-    assert not truncated(known, 10_000, 9000)
-    cut = taken(known, 10_000, 4000)
+    known = learned(*[(2000, 2800)] * 5)
+    assert truncated(known, 10_000, 10_000)
+    assert not truncated(known, 10_000, 11_000)
+    assert not truncated(Learned(), 10_000, 6000)
+    cut = taken(taken(known, 10_000, 10_000), 12_000, 10_100)
     assert cut.ratio == known.ratio
-    assert cut.window(10_000) == 4000
-    assert taken(cut, 6000, 6100).window(10_000) is None
+    assert cut.window(10_000) == 10_100
+    assert taken(cut, 9000, 12_000).window(10_000) is None
+
+
+def test_a_ratio_that_changed_for_good_is_taken_over() -> None:
+    known = learned(*[(2000, 2800)] * 5, *[(2000 + 300 * i, 1200 + 180 * i) for i in range(9)])
+    assert known.ratio == 0.6
+    assert known.window(10**6) is None
 
 
 def test_an_unknown_ratio_needs_reports_that_stand_still_while_requests_grow() -> None:

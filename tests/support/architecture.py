@@ -26,7 +26,7 @@ PACKAGES: Final = ("turnfold.compression", "turnfold.config", "turnfold.proxy")
 
 #: Wings of the engine; later ones use earlier ones only, those of one row may use each other.
 WINGS: Final = (
-    ("errors", "options", "tokens", "memo"),
+    ("errors", "options", "tokens", "memo", "calibration"),
     ("text",),
     ("scorers",),
     ("shorten",),
@@ -34,7 +34,7 @@ WINGS: Final = (
     ("conversation",),
     ("state",),
     ("flows",),
-    ("savings", "calibration"),
+    ("savings",),
 )
 
 _IMPURE = """

@@ -12,42 +12,11 @@ from typing import Any, Final
 
 Body = dict[str, Any]
 
-_WORDS: Final[list[str]] = [
-    "the",
-    "quick",
-    "system",
-    "reports",
-    "latency",
-    "of",
-    "a",
-    "service",
-    "database",
-    "migration",
-    "window",
-    "index",
-    "customer",
-    "order",
-    "invoice",
-    "retry",
-    "cache",
-    "shard",
-    "token",
-    "deploy",
-    "rollback",
-    "Monday",
-    "error",
-    "because",
-    "number",
-    "region",
-    "queue",
-    "worker",
-    "backup",
-    "schema",
-    "replica",
-    "traffic",
-    "budget",
-    "meeting",
-]
+_VOCABULARY: Final = (
+    "the quick system reports latency of a service database migration window index customer order invoice retry cache shard "
+    "token deploy rollback Monday error because number region queue worker backup schema replica traffic budget meeting"
+)
+_WORDS: Final = _VOCABULARY.split()
 _SYSTEM: Final = {"role": "system", "content": "You are a careful assistant. Always answer in English."}
 _TOOL: Final[Body] = {
     "type": "function",

@@ -21,8 +21,10 @@ _LEAST: Final = 0.4  # theirs / ours; a vocabulary of 200k against a costlier on
 _MOST: Final = 5.0  # a byte-level vocabulary on text that it does not know comes near this
 _SMALL: Final = 200  # tokens below which the overhead of templates is most of what differs
 _QUIET: Final = 0.5  # share of the expected prompt below which a report means that text was cut off
+_QUIET_IF_SURE: Final = 0.75
 _WORTH_TELLING: Final = 1000
-_SURE: Final = 3  # figures after which a ratio is trusted to tell a truncated prompt at once
+_SURE: Final = 5  # figures, all alike, after which a smaller difference tells it
+_ALIKE: Final = 1.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Learned:
         """The window that a request of so many tokens has to fit; None as long as nothing speaks against sending it."""
         if self.limit is not None:
             return self.limit
-        if _cut_off(self.quiet, len(self.ratios)):
+        if _stands_still(self.quiet):
             return max(reported for _, reported in self.quiet)
         if self.fails is not None and theirs >= self.fails:
             return max(self.fits, self.fails // 2)
@@ -74,7 +76,10 @@ def taken(known: Learned, ours: int, reported: int) -> Learned:
     if reported <= 0:
         return known
     if truncated(known, ours, reported):
-        return replace(known, quiet=(*known.quiet, (ours, reported))[-_KEPT:])
+        quiet = (*known.quiet, (ours, reported))[-_KEPT:]
+        if len(quiet) == _KEPT and not _stands_still(quiet):  # they grow with what is sent: it was the ratio that changed
+            return replace(known, ratios=tuple(bounded(r / o) for o, r in quiet), quiet=())
+        return replace(known, quiet=quiet)
     ratios = (*known.ratios, bounded(reported / ours))[-_KEPT:] if ours >= _SMALL else known.ratios
     return replace(
         known,
@@ -104,16 +109,18 @@ def bounded(ratio: float) -> float:
 def truncated(known: Learned, ours: int, reported: int) -> bool:
     """Whether a reported prompt is so much shorter than the one sent that the upstream must have cut it off in silence.
 
-    Ollama does so by default. A report of nothing is no report. A ratio above 1 is not held against a report: it may be the
-    ratio that is wrong, and would never be put right.
+    Ollama does so by default. A report of nothing is no report.
     """
-    expected = ours * min(1.0, known.ratio)
-    return expected >= _WORTH_TELLING and 0 < reported < _QUIET * expected
+    if len(known.ratios) >= _SURE and max(known.ratios) <= _ALIKE * min(known.ratios):
+        expected, share = ours * known.ratio, _QUIET_IF_SURE
+    else:
+        expected, share = ours * min(1.0, known.ratio), _QUIET
+    return expected >= _WORTH_TELLING and 0 < reported < share * expected
 
 
-def _cut_off(quiet: tuple[tuple[int, int], ...], figures: int) -> bool:
-    """Whether short reports show a window: their size stays while what was sent grows, or the ratio was known before."""
-    if not quiet or figures >= _SURE:
-        return bool(quiet)
+def _stands_still(quiet: tuple[tuple[int, int], ...]) -> bool:
+    """Whether short reports show a window: they stay as they are while what is sent grows."""
+    if not quiet:
+        return False
     ours, reported = zip(*quiet, strict=True)
-    return bool(max(ours) >= 1.15 * min(ours) and max(reported) <= 1.1 * min(reported))
+    return bool(max(ours) >= _ALIKE * min(ours) and max(reported) <= 1.1 * min(reported))

@@ -29,6 +29,7 @@ from turnfold.proxy.routes.passthrough import Passthrough
 from turnfold.proxy.service import FoldFunction, OptionsFor, Service
 from turnfold.proxy.tenancy import Gate, check_exposure
 from turnfold.proxy.upstream import Upstream
+from turnfold.proxy.windows import Windows
 
 # A thread that folds keeps the interpreter for this long when the event loop wants it; 5 ms is Python's own value, and a
 # small request wants it about ten times.
@@ -78,6 +79,7 @@ def create_app(
     routes: Sequence[BaseRoute] = (),
     checks: Sequence[Check] = (),
     warm: Callable[[], Any] = warm_vocabulary,
+    windows: Windows | None = None,
 ) -> ASGIApp:
     """Put the proxy together.
 
@@ -88,6 +90,7 @@ def create_app(
         routes: further routes of ours; they come before everything that goes upstream.
         checks: further parts that readiness looks at.
         warm: what is loaded before the first request, in a thread.
+        windows: what was learned of upstreams' models; None: learned anew by this process, for itself.
 
     Raises:
         InvalidInput: settings that would make an open relay, or an upstream URL that is none.
@@ -95,7 +98,7 @@ def create_app(
     check_exposure(settings)
     upstream = Upstream(settings.upstream)
     gate = Gate(settings.upstream.api_key, settings.auth)
-    service = Service(upstream, recorder, fold, options_for or options_from(settings), settings.limits)
+    service = Service(upstream, recorder, fold, options_for or options_from(settings), settings.limits, windows)
     passthrough = Passthrough(upstream, gate)
     folding = settings.folding
     chat = ChatCompletions(service, upstream, gate, settings.limits, folding.mode, folding.budget)

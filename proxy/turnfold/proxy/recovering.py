@@ -9,6 +9,7 @@ Nothing is taken from an answer: what was looked at is given again, so that whoe
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -130,12 +131,14 @@ class Request:
     Attributes:
         received: its body as the client sent it, without content coding.
         sent: its body as it goes out first.
+        folded: whether that is a fold of `received`; else it is the same, coded perhaps.
         known: what was learned of this upstream and model.
         suspect: whether it is so long that a 200 may turn out to be an overflow.
     """
 
     received: bytes
     sent: bytes
+    folded: bool
     options: FoldOptions
     known: Learned
     suspect: bool = True
@@ -170,18 +173,18 @@ async def serve(
         failures: what `send` raises when no answer came. Of the first sending they go through to the caller; when the second
             one fails so, the original error stands.
     """
-    first = Peeked(await send(request.sent))
-    try:
+    with contextlib.ExitStack() as unless_served:
+        first = Peeked(await send(request.sent))
+        unless_served.callback(first.close)
         await first.look(inside=request.suspect)
         overflow = detect(first.status, first.head, in_stream=first.in_stream)
-        if overflow is None:
-            return Served(first)
-        sent = None if request.sent is request.received else request.sent
-        flow = recover(request.received, overflow, request.options, fold, memo, request.known, sent)
-        return await _drive(flow, first, overflow, send, run, failures)
-    except BaseException:
-        first.close()
-        raise
+        served = Served(first)
+        if overflow is not None:
+            sent = request.sent if request.folded else None
+            flow = recover(request.received, overflow, request.options, fold, memo, request.known, sent)
+            served = await _drive(flow, first, overflow, send, run, failures)
+        unless_served.pop_all()
+        return served
 
 
 async def _drive(
@@ -195,21 +198,21 @@ async def _drive(
     step = await run(lambda: _advance(flow, None))
     if isinstance(step, Outcome):
         return Served(first, overflow, step)
-    try:
-        second = Peeked(await send(step.body))
-    except failures:
-        return Served(first, overflow, _failed(flow))
-    try:
+    with contextlib.ExitStack() as unless_served:
+        try:
+            second = Peeked(await send(step.body))
+        except failures:
+            return Served(first, overflow, _failed(flow))
+        unless_served.callback(second.close)
         await second.look(inside=True)
-    except BaseException:
-        second.close()
-        raise
-    reply = Reply(second.status, second.head, second.in_stream)
-    outcome = await run(lambda: _advance(flow, reply))
-    assert isinstance(outcome, Outcome)  # noqa: S101 - the flow yields once
-    kept, dropped = (second, first) if outcome.recovered else (first, second)
-    dropped.close()
-    return Served(kept, overflow, outcome)
+        reply = Reply(second.status, second.head, second.in_stream)
+        outcome = await run(lambda: _advance(flow, reply))
+        assert isinstance(outcome, Outcome)  # noqa: S101 - the flow yields once
+        if not outcome.recovered:
+            return Served(first, overflow, outcome)
+        unless_served.pop_all()
+    first.close()
+    return Served(second, overflow, outcome)
 
 
 def _failed(flow: Generator[Call, Reply, Outcome]) -> Outcome:

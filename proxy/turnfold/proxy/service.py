@@ -272,7 +272,7 @@ class Service:
         options = self._options_for(outgoing.model, request.budget)
         known = outgoing.known
         suspect = outgoing.tokens is not None and known.may_overflow(known.theirs(outgoing.tokens[1]))
-        wanted = recovering.Request(outgoing.received, outgoing.body, options, known, suspect)
+        wanted = recovering.Request(outgoing.received, outgoing.body, outgoing.folded, options, known, suspect)
         return await recovering.serve(wanted, send, self._fold, self._memo, self._step, (UpstreamFailed,))
 
     async def _step(self, work: Callable[[], Call | Outcome]) -> Call | Outcome:

@@ -48,6 +48,15 @@ def test_urls_and_numbers_are_not_parted() -> None:
     assert set(kept) <= set(text.split())
 
 
+def test_protected_spans_are_whole_or_gone() -> None:
+    code = [f"`call with {i} blanks`" for i in range(900)]
+    short = cut(" ".join(f"Then use {span} or so." for span in code), 300)
+    assert short.count("`") % 2 == 0
+    kept = re.findall(r"`[^`]*`", short)
+    assert len(kept) > 20
+    assert set(kept) <= set(code)
+
+
 def test_an_open_fence_is_closed() -> None:
     text = "Look:\n```python\n" + "\n".join(f"x_{i} = {i}" for i in range(900)) + "\n```\n" + "And then prose. " * 400
     short = cut(text, 300)

@@ -110,7 +110,7 @@ TABLE: Final[tuple[Rule, ...]] = (
     _rule("total", "text", r"(?:maximum output tokens|max_total_tokens) *N"),
     _rule("prompt", "field", r"n_prompt_tokens|prompt_tokens|input_tokens"),
     _rule("prompt", "text", r"N \+ \d+ > \d"),
-    _rule("prompt", "text", r"resulted in N tokens?"),
+    _rule("prompt", "text", r"resulted in N"),
     _rule("prompt", "text", r"N (?:tokens? )?> \d++(?! -)"),
     _rule("prompt", "text", r"N (?:tokens? )?(?:in|from) (?:the|your) (?:input )?(?:messages|prompt|input)"),
     _rule("prompt", "text", r"(?:contains?|has|have|had|got) (?:at least |about )?N (?:input |prompt )?tokens?"),

@@ -2,8 +2,9 @@
 
 Lives here: where a text may be parted, and the note that stands for what is missing. Must not: choosing which text.
 
-A border is put at the end of a line, a sentence or a word near the wanted place, so that no URL, number or name is parted.
-Where a code fence is open at a border it is closed there, or opened, so that what follows is read as it was.
+A border is put at the end of a line, a sentence or a word near the wanted place, and never inside a protected span that is
+short enough to be kept or left whole. Where a code fence is open at a border it is closed there, or opened, so that what
+follows is read as it was.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import unicodedata
 from typing import Final
 
 from turnfold.compression import tokens
+from turnfold.compression.text.protect import protected_spans
 
 _NEAR_LINE: Final = 240
 _NEAR_WORD: Final = 80
+_AROUND: Final = 600  # characters on both sides of a border in which protected spans are looked for; longer ones are parted
 _TINY: Final = 16  # tokens below which only a head is kept
 _FENCE: Final = re.compile(r"^[ \t]{0,3}(```+|~~~+)", re.MULTILINE)
 _SENTENCE: Final = re.compile(r"[.!?。！？…][\"')\]»”]?\s")
@@ -43,8 +46,9 @@ def cut_middle(text: str, cap: int, count: int) -> str:
 
 def _parted(text: str, share: float, count: int) -> str:
     kept = int(len(text) * share)
-    head = _border_before(text, kept // 2 if count * share > _TINY else kept)
-    tail = _border_after(text, len(text) - kept // 2) if count * share > _TINY else len(text)
+    both = count * share > _TINY
+    head = _outside(text, _border_before(text, kept // 2 if both else kept), -1)
+    tail = _outside(text, _border_after(text, len(text) - kept // 2), 1) if both else len(text)
     missing = count - round(count * (head + len(text) - tail) / max(1, len(text)))
     front, back = text[:head].rstrip(), text[tail:].lstrip("\n")
     opened, closing = _open_fence(text[:head]), _open_fence(text[:tail])
@@ -65,6 +69,16 @@ def _open_fence(text: str) -> str:
         elif match[1].startswith(mark[:3]) and len(match[1]) >= len(mark):
             mark = ""
     return mark
+
+
+def _outside(text: str, at: int, step: int) -> int:
+    """The border itself, or that end of the protected span around it which keeps less of the text."""
+    start = text.rfind("\n", 0, max(0, at - _AROUND)) + 1 if at > _AROUND else 0
+    start = max(start, at - 2 * _AROUND)
+    for span in protected_spans(text[start : at + _AROUND]):
+        if span.start < at - start < span.end < at - start + _AROUND and span.end - span.start < _AROUND:
+            return start + (span.start if step < 0 else span.end)
+    return at
 
 
 def _border_before(text: str, at: int) -> int:
