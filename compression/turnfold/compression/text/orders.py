@@ -2,82 +2,125 @@
 
 Lives here: finding the sentences that say so, in the main languages. Must not: obeying them, other signals (``signals``).
 
-An order that is lost costs more than a sentence kept for nothing, so doubtful cases count, except plain statements about oneself
-("I always go there").
+Orders are told from talk by form: a phrase that only orders have ("from now on", "you must never"), or an order's word where an
+imperative begins ("Always answer ..." but not "I always ..." nor "Always wanted to ...").
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
+from turnfold.compression.text.words import lowered, words
 
-# Phrases that are orders wherever they stand.
-_FIRM: Final = (
-    r"from now on|from here on|going forward|in (?:the )?future|for the rest of (?:this|the|our)|at all times"
-    r"|under no circumstances"
-    r"|make sure|be sure to|ensure (?:that|you)|remember (?:to|that)|keep in mind|don't forget|do not forget"
-    r"|don't ever|not ever"
-    r"|please (?:always|never|don't|do not|avoid|only|keep|stop|remember|refrain)|you (?:must|should|shall|need to"
-    r"|have to|are to)"
-    r"|(?:must|should|may|can) (?:always|never|not|only)|mustn't|shouldn't|whenever (?:you|i)|every time (?:you|i)"
-    r"|each time (?:you|i)"
-    r"|in (?:all|every) (?:your |of your )?(?:answers?|repl(?:y|ies)|responses?|messages?)|i (?:want|need|would like"
-    r"|'d like) you to"
-    r"|stick to|no matter what|as a (?:standing )?rule|instead of|the rule is"
-    r"|ab (?:jetzt|sofort|nun)|von (?:jetzt|nun) an|in zukunft|künftig|zukünftig|stell(?:e|en sie)? (?:bitte )?sicher"
-    r"|achte(?:n sie)? (?:bitte )?darauf"
-    r"|bitte (?:nicht|nie|immer|keine|nur|stets)|vergiss nicht|vergessen sie nicht|denk(?:e|en sie)? daran"
-    r"|du (?:sollst|musst)|sie (?:sollen|müssen)"
-    r"|désormais|dorénavant|à partir de maintenant|à l'avenir|assure[sz]?[- ](?:toi|vous)|veille[sz]? à"
-    r"|n'oublie[sz]? pas|il (?:ne )?faut"
-    r"|s'il (?:te|vous) plaît,? n|ne [a-zà-ÿ]+ (?:pas|jamais|plus)|tu dois|vous devez"
-    r"|de ahora en adelante|a partir de ahora|en adelante|en el futuro|asegúrate|asegúrese|por favor,? (?:no|siempre"
-    r"|nunca)|recuerda|recuerde"
-    r"|no olvides|ten en cuenta|debes|debe[sn]?|tienes que"
-    r"|a partir de agora|daqui em diante|de agora em diante|no futuro|certifique-se|por favor,? (?:não|sempre|nunca)"
-    r"|lembre-se|não esqueça|você deve"
-    r"|d'ora in poi|d'ora in avanti|in futuro|assicurati|si assicuri|per favore,? (?:non|sempre)|ricorda(?:ti)?"
-    r"|non dimenticare|devi"
-    r"|отныне|с этого момента|впредь|в дальнейшем|убедись|убедитесь|пожалуйста,? не|не забывай|помни|ты должен|вы должны"
-    r"|从现在(?:开始|起)|从今以后|今后|以后(?:都|请|要|不)|务必|请勿|请不要|不要|不许|不准|必须|一定要|记住|确保|每次都?"
-    r"|今後は?|これから(?:は|も)?|必ず|絶対に|決して|ないでください|しないで|ようにしてください|忘れないで|毎回|てはいけない|てはならない"
-    r"|앞으로|지금부터|반드시|절대로?|하지 ?마|지 ?마세요|말아 ?주세요|꼭|잊지 ?마"
-    r"|من الآن فصاعد|من الآن|لا تستخدم|تأكد|يجب|لا تنس|अब से|सुनिश्चित|कृपया .{0,20}(?:न|मत)|मत करो|याद रख"
+# All patterns look at text in small letters with straight apostrophes.
+_ANYWHERE: Final = re.compile(
+    r"\b(?:from now on|going forward,|in (?:the )?future,|for the rest of (?:this|the|our) (?:chat"
+    r"|conversation|session|project)"
+    r"|at all times|under no circumstances|until i (?:say|tell you)|please (?:always|never|don't|do not|only|make sure"
+    r"|remember|avoid|keep in mind)"
+    r"|you (?:must|are to|shall)\b|you should (?:always|never|not|only)|you (?:may|can) (?:only|never)"
+    r"|i(?:'d like| want| need| would like) you to (?:always|never|only|not)|(?:must|should) never|(?:every"
+    r"|each) time (?:you|i (?:ask|say|send|write))"
+    r"|whenever (?:you (?:answer|write|reply|respond|use|give|generate|change|edit|see)|i (?:ask|say|send|write))"
+    r"|in (?:all|every|each) (?:of )?(?:your )?(?:answers?|repl(?:y|ies)|responses?|messages?)"
+    r"|ab (?:jetzt|sofort)|von (?:jetzt|nun) an|in zukunft|zukünftig|künftig|bitte (?:nie|niemals|immer|keine|nur|stets|nicht)"
+    r"|du (?:sollst|darfst|musst) (?:immer|nie|nicht|nur|stets)|sie (?:sollen|dürfen|müssen) (?:immer|nie|nicht|nur|stets)"
+    r"|désormais|dorénavant|à partir de maintenant|à l'avenir|tu (?:dois|ne dois)|vous (?:devez|ne devez)"
+    r"|de ahora en adelante|a partir de ahora|en adelante,|por favor,? (?:no|siempre|nunca|sólo|solo)|debes (?:siempre"
+    r"|nunca)|nunca debes"
+    r"|a partir de agora|daqui em diante|de agora em diante|por favor,? (?:não|sempre|nunca|só)|você deve"
+    r"|d'ora in (?:poi|avanti)|da ora in poi|per favore,? (?:non|sempre|mai|solo)|devi (?:sempre|solo)|non devi"
+    r"|отныне|с этого момента|впредь|пожалуйста,? (?:не|всегда|никогда|только)|ты должен|вы должны"
+    r")"
 )
-# Words that are orders unless somebody speaks of what somebody does.
-_LOOSE: Final = (
-    r"always|never|do not|don't|only|avoid|must|immer|stets|niemals|nie|nur|toujours|jamais|uniquement|siempre|nunca"
-    r"|jamás|solo|sólo|evita"
-    r"|sempre|somente|apenas|mai|evite|всегда|никогда|только|总是|始终|永远|一直|只能|只用|常に|いつも|항상|언제나|دائم[اًا]+|أبد[اًا]+|हमेशा|कभी"
+_NOT_TALK: Final = (
+    r"(?! *(?:\w+(?:ing|ed)|been|had|seen|heard|thought|knew|got|gone|a|an|the|my|our|in|on|at|good|great|nice|there|too|mind"
+    r"|i|we|that|it|one)\b)"
 )
-_SUBJECT: Final = (
-    r"\b(?:i|we|he|she|they|it|who|which|that|there|people|everyone|i'?ve|i'?m|we'?ve|we're|they'?ve|they're|he's"
-    r"|she's|it's|ich|wir|er|es|je|j'ai"
-    r"|nous|il|elle|on|ils|yo|nosotros|eu|nós|io|noi|я|мы|он|она|они|我|我们|他|她|它|他们|私|僕|俺)\b"
+_AT_START: Final = re.compile(
+    r"[\s\-*•>\d.)(\"']*(?:[a-z]+: *)?"
+    r"(?:(?:and|also|but|so|then|please|ok|okay|important|note|rule|bitte|por favor|s'il (?:te|vous) plaît"
+    r"|пожалуйста)[,:!]? +)*"
+    rf"(?:(?:always|never){_NOT_TALK} +\w"
+    r"|only +(?:use|answer|reply|respond|write|return|output|include|show|speak|change|edit|touch|give|do|call|commit"
+    r"|deploy|run|add|if|when)\b"
+    r"|do not +\w|don't +(?!worry|hesitate|give up|you\b|know\b|think\b|get me|sweat|mention|miss\b|be (?:shy|afraid"
+    r"|sad|sorry))\w"
+    r"|avoid +\w|make sure\b|be sure to\b|ensure\b|remember to\b|remember,? that (?:i|you|we|my|the)\b|keep in mind\b"
+    r"|stick to\b|refrain from\b"
+    r"|(?:use|answer|reply|respond|write|speak|call|address|format|return|include|cite|keep)\b.*\b(?:always|never|only"
+    r"|every|each|unless)\b"
+    r"|(?:immer|niemals|nie|stets|nur)\b|vergiss nicht|vergessen sie nicht|stell(?:e|en sie)? .{0,12}sicher"
+    r"|achte(?:n sie)? .{0,12}darauf|denk(?:e|en sie)? daran"
+    r"|(?:verwende|benutze|nutze|antworte|schreibe?)(?:n sie)?\b.*\b(?:immer|nie|niemals|nur|stets|keine)\b"
+    r"|(?:toujours|jamais|ne +\w|n'(?:oublie|utilise|écri|ajoute|emploie))|assure(?:z)?[- ](?:toi|vous)|veille(?:z)? à"
+    r"|n'oublie|(?:utilise|réponds"
+    r"|répondez|écris|écrivez)z?\b.*\b(?:toujours|jamais|que|uniquement)\b"
+    r"|(?:siempre|nunca|jamás|no (?:uses?|hagas?|escribas?|cambies?|olvides?|respondas?|toques?|borres?|modifiques?|incluyas?)\b)"
+    r"|asegúr(?:ate|ese)|recuerd[ae] que|ten en cuenta"
+    r"|(?:usa|responde|escribe)\b.*\b(?:siempre|nunca|solo|sólo)\b|(?:sempre|nunca|não (?:use|faça|esqueça|mude"
+    r"|altere))\b|certifique-se|lembre-se"
+    r"|(?:mai|non (?:usare|fare|scrivere|cambiare|dimenticare|toccare))\b|assicurati|si assicuri|ricorda(?:ti)? (?:di"
+    r"|che)|(?:usa|rispondi|scrivi)\b.*\b(?:sempre|mai|solo)\b"
+    r"|(?:всегда|никогда|только|не (?:используй|меняй|пиши|забывай|трогай|удаляй)(?:те)?)\b|убеди(?:сь|тесь)|помни(?:те)?\b)"
 )
-_LATIN_WORD: Final = r"[^\W\d_]"
-_FIRM_RE: Final = re.compile(rf"(?<!{_LATIN_WORD})(?:{_FIRM})", re.IGNORECASE)
-_LOOSE_RE: Final = re.compile(rf"(?<!{_LATIN_WORD})(?:{_LOOSE})(?!{_LATIN_WORD}*[a-z])", re.IGNORECASE)
-_SUBJECT_RE: Final = re.compile(_SUBJECT, re.IGNORECASE)
+_DENSE: Final = re.compile(
+    r"من الآن|अब से|"
+    r"从现在(?:开始|起)|从今以后|今后(?:请|都|不|要)|以后(?:都|请|要|不|每)|(?:\A|[，。、；：,\s请你])(?:不要|务必|请勿|必须|一定要|永远|始终|总是|记住|确保|只能|只用|别再)"
+    r"|请(?:始终|总是|一直|只|不要|记住|确保)|每次(?:回答|回复|都)"
+    r"|(?:必ず|常に|いつも|毎回|今後は?|これから(?:は|も)?|絶対に|決して|二度と).{0,60}"
+    r"(?:ください|下さい|こと|なさい|して|ほしい|欲しい|ない|禁止|ように|よう|お願い)"
+    r"|(?:し|ら|か|わ|さ|が|ま|た|な|ば)?ないでください|てはいけ(?:ない|ません)|てはなら(?:ない|ず)|ようにしてください|忘れないで"
+    r"|앞으로|지금부터|(?:항상|반드시|절대로?|언제나|꼭).{0,60}(?:세요|십시오|줘|해라|마라|마세요)"
+    r"|하지 ?마(?:세요|라)|지 ?마세요|말아 ?주세요|잊지 ?마"
+    r"|(?:\A|[\s،])(?:دائم[اًا]*|أبد[اًا]*|لا تستخدم|تأكد|لا تنس|يجب أن|لا تقم)|(?:हमेशा|कभी).{0,60}(?:करें|दें|रखें"
+    r"|करो|लिखें|ना|न |मत)|सुनिश्चित कर|मत कर|याद रख"
+)
 _ASKS: Final = re.compile(r"[?？؟]\s*\Z")
-_ASKS_YOU: Final = re.compile(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbitte\b|por favor|s'il (?:te|vous)", re.IGNORECASE)
+_ASKS_YOU: Final = re.compile(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbitte\b|por favor|s'il (?:te|vous)")
+# One of these is in every order; most messages have none, and a look at their words is all they cost.
+_TRIGGER_WORDS: Final = (
+    "d'ora n'oubliez n'utilisez n'écris n'écrivez n'ajoute n'ajoutez n'emploie now until should forward times always "
+    "never only don not avoid sure ensure remember mind stick refrain future "
+    "circumstances must shall whenever every each unless ab von zukunft zukünftig künftig "
+    "bitte sollst darfst musst sollen dürfen müssen immer niemals nie stets nur vergiss vergessen stell stelle stellen "
+    "achte achten denk denke denken keine désormais dorénavant partir avenir dois devez toujours jamais ne assure "
+    "assurez veille veillez oublie oubliez que uniquement adelante ahora favor debes siempre nunca jamás no asegúrate "
+    "asegúrese recuerda recuerde cuenta solo sólo agora diante deve sempre não certifique lembre ora favore devi mai non "
+    "assicurati assicuri ricorda ricordati n отныне момента впредь пожалуйста должен должны всегда никогда только не "
+    "убедись убедитесь помни помните don't n'oublie n'utilise "
+)
+_TRIGGERS: Final = frozenset(_TRIGGER_WORDS.split())
 
 
-def is_standing_order(sentence: str) -> bool:
-    """Whether one sentence tells the reader how to behave beyond this turn; a question is none unless it is a polite order."""
-    if _ASKS.search(sentence) and not _ASKS_YOU.search(sentence):
+def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool:
+    """Whether one sentence tells the reader how to behave beyond this turn; a question is none unless it is a polite order.
+
+    `known` are its words (``words(lowered(sentence))``) where the caller has them already.
+    """
+    if not sentence.isascii() and _DENSE.search(sentence):
+        return not _ASKS.search(sentence)
+    if known is not None and _TRIGGERS.isdisjoint(known):
         return False
-    if _FIRM_RE.search(sentence):
-        return True
-    loose = _LOOSE_RE.search(sentence)
-    return bool(loose) and not _SUBJECT_RE.search(sentence, 0, loose.start() if loose else 0)
+    low = lowered(sentence)
+    if known is None and _TRIGGERS.isdisjoint(words(low)):
+        return False
+    if not (_AT_START.match(low) or _ANYWHERE.search(low)):
+        return False
+    return not _ASKS.search(low) or bool(_ASKS_YOU.search(low))
+
+
+def may_order(known: Sequence[str]) -> bool:
+    """Whether among the words of a text is one that every order has; False is certain for scripts with blanks."""
+    return not _TRIGGERS.isdisjoint(known)
 
 
 def standing_orders(text: str) -> list[Span]:
     """The sentences of a text that are standing orders, white space behind them included; kind ``order``."""
-    if not (_FIRM_RE.search(text) or _LOOSE_RE.search(text)):
+    if text.isascii() and _TRIGGERS.isdisjoint(words(lowered(text))):
         return []
     return [Span(s.start, s.end, "order") for s in sentences(text) if not s.kind and is_standing_order(s.of(text))]

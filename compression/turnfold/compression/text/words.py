@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 """Words of a text as terms that can be looked up again.
 
 Lives here: what counts as a word in each script, which language a text is in, function words, stems, and the 32-bit hash
@@ -5,11 +6,17 @@ under which a term is indexed. Must not: scores, passages.
 
 Terms are CRC-32 values of folded stems: the same in every process, small, and comparable in numpy. Two of 10,000 terms
 collide once in about 86 texts, which costs a little precision and nothing else.
+=======
+"""Words of a text in small letters.
+
+Lives here: the one cut into words that rules over words share. Must not: stop words, stems (scorers have their own terms).
+>>>>>>> text
 """
 
 from __future__ import annotations
 
 import re
+<<<<<<< HEAD
 import unicodedata
 from collections.abc import Iterable, Sequence, Set
 from typing import Final
@@ -193,3 +200,18 @@ def run_on_terms(folded: str) -> Hashes:
         mask |= (points >= low) & (points <= high)
     pairs = gram_hashes(points, 2)[mask[:-1] & mask[1:]]
     return np.concatenate([gram_hashes(points, 1)[mask], pairs])
+=======
+from typing import Final
+
+_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+
+
+def lowered(text: str) -> str:
+    """Small letters and straight apostrophes."""
+    return text.lower().replace("’", "'")
+
+
+def words(low: str) -> list[str]:
+    """Words of a lowered text, in order: letters with at most one apostrophe inside."""
+    return _WORD.findall(low)
+>>>>>>> text
