@@ -95,7 +95,9 @@ def test_several_workers_are_added_up() -> None:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
         for number in ("2", "3"):
             command = [sys.executable, "-c", WORKER, number]
-            worker = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=60)
+            worker = subprocess.run(  # noqa: S603 - a worker of this test
+                command, env=environment, check=True, capture_output=True, text=True, timeout=60
+            )
         assert 'turnfold_requests_total{model="gpt-4o",status="folded"} 5.0' in worker.stdout
         assert 'turnfold_dollars_without_turnfold_total{model="gpt-4o"} 10.0' in worker.stdout
         assert "turnfold_overhead_seconds_count 5.0" in worker.stdout
