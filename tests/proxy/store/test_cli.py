@@ -135,7 +135,7 @@ def test_wrong_settings_are_one_line_and_exit_code_2(run: Run, monkeypatch: pyte
 def test_serve_hands_its_flags_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Settings] = []
     server = types.SimpleNamespace(serve=served.append)
-    monkeypatch.setitem(sys.modules, "turnfold.proxy.server", server)
+    monkeypatch.setitem(sys.modules, "turnfold.proxy.assembly", server)
     flags = [
         "--upstream",
         "http://u/v1/",
