@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from turnfold.compression.text.words import lowered, words
+from turnfold.compression.text.lower import lowered, words
 
 _WEIGHTS: Final = {"decision": 0.6, "commitment": 0.4, "finding": 0.35, "fact": 0.25, "question": 0.1}
 _WORDS: Final = {

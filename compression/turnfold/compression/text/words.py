@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 """Words of a text as terms that can be looked up again.
 
 Lives here: what counts as a word in each script, which language a text is in, function words, stems, and the 32-bit hash
@@ -6,19 +5,13 @@ under which a term is indexed. Must not: scores, passages.
 
 Terms are CRC-32 values of folded stems: the same in every process, small, and comparable in numpy. Two of 10,000 terms
 collide once in about 86 texts, which costs a little precision and nothing else.
-=======
-"""Words of a text in small letters.
-
-Lives here: the one cut into words that rules over words share. Must not: stop words, stems (scorers have their own terms).
->>>>>>> text
 """
 
 from __future__ import annotations
 
 import re
-<<<<<<< HEAD
 import unicodedata
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from typing import Final
 from zlib import crc32
 
@@ -32,6 +25,8 @@ Hashes = npt.NDArray[np.uint32]
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0dff\u0e31-\u0e4e\u200c\u200d"
 _WORD: Final = re.compile(rf"[\w{_MARKS}]+")
 _TOKEN: Final = re.compile(rf"[\w{_MARKS}]+(?:[-./:@#][\w{_MARKS}]+)*")
+# What has one of these is an identifier, a number, or a version, and must match as it is.
+_UNSTEMMED: Final = re.compile(r"[\d_./:@#]")
 _PART: Final = re.compile(r"[^\W_]+")
 # Scripts written without spaces between words: kana, Han, Thai, Lao, Burmese, Khmer. Hangul has spaces, but its particles stick.
 _RUN_ON: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9d\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff]+")
@@ -159,9 +154,10 @@ def term(word: str) -> int:
     return crc32(word.encode("utf-8", "surrogatepass"))
 
 
-def stemmed(distinct: Iterable[str], name: str) -> dict[str, int]:
-    """The term of each word in a language. A stemmer is made for each call: one object must not serve two threads."""
-    short = [w for w in distinct if len(w) <= _LONGEST_STEMMED]
+def stemmed(distinct: Collection[str], name: str) -> dict[str, int]:
+    """The term of each word in a language; identifiers are not stemmed. A stemmer is made for each call: one object must not
+    serve two threads."""
+    short = [w for w in distinct if len(w) <= _LONGEST_STEMMED and not _UNSTEMMED.search(w)]
     stems: Sequence[str] = Stemmer.Stemmer(name, 0).stemWords(short) if name in _STEMMED else short
     found = {w: term(s) for w, s in zip(short, stems, strict=True)}
     return found | {w: term(w) for w in distinct if w not in found}
@@ -200,18 +196,3 @@ def run_on_terms(folded: str) -> Hashes:
         mask |= (points >= low) & (points <= high)
     pairs = gram_hashes(points, 2)[mask[:-1] & mask[1:]]
     return np.concatenate([gram_hashes(points, 1)[mask], pairs])
-=======
-from typing import Final
-
-_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
-
-
-def lowered(text: str) -> str:
-    """Small letters and straight apostrophes."""
-    return text.lower().replace("’", "'")
-
-
-def words(low: str) -> list[str]:
-    """Words of a lowered text, in order: letters with at most one apostrophe inside."""
-    return _WORD.findall(low)
->>>>>>> text
