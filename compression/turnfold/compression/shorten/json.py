@@ -63,6 +63,8 @@ def _scalar(value: Any) -> str:
     if isinstance(value, str):
         flat = " ".join(value.split())
         return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 20]}…[{len(value)} chars]"
+    if isinstance(value, (dict, list)):
+        return str(value) if not value else "…"
     return orjson.dumps(value).decode()
 
 

@@ -20,6 +20,7 @@ import orjson
 from turnfold.compression.text.spans import Span
 
 _WINDOW: Final = 16  # lines that vote together
+_BLANK: Final = "blank"  # lines without anything, which go with what is before them
 _MOST_WINDOWS: Final = 200  # in a long text windows grow, and sixteen lines of each vote
 _FARTHEST: Final = 5  # windows between two of code that may be its docstring
 _WEAK: Final = frozenset({"prose", "plain", "markdown", "yaml"})
@@ -100,6 +101,8 @@ def mark(line: str) -> str:
 
 
 def _vote(marks: Sequence[str]) -> str:
+    if not marks:
+        return _BLANK
     votes = Counter(marks)
     votes.pop("", None)
     if not votes:
@@ -233,6 +236,9 @@ def parts(text: str) -> list[Span]:
     pieces: list[tuple[int, int, str]] = []
     for start, end, found in _stretches(lines):
         pieces.extend([(start, end, found)] if found else _smoothed(list(_windows(lines, start, end))))
+    for at, (start, end, found) in enumerate(pieces):
+        if found == _BLANK:
+            pieces[at] = (start, end, pieces[at - 1][2] if at else "plain")
     spans: list[Span] = []
     for found, run in groupby(pieces, key=lambda piece: piece[2]):
         group = list(run)
