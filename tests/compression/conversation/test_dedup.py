@@ -4,6 +4,7 @@ import time
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from turnfold.compression.conversation.dedup import SHORTEST, duplicates, near_duplicates
 
 LONG = "\n".join(f"line {i} of a result that is long enough to matter" for i in range(20))
@@ -27,7 +28,7 @@ def test_a_text_with_a_changed_line_is_near() -> None:
 
 def test_few_long_lines_are_compared_by_shingles() -> None:
     words = [f"word{i}" for i in range(120)]
-    found = near_duplicates([" ".join(words), " ".join(words[:60] + ["other"] + words[60:])], 0.85)
+    found = near_duplicates([" ".join(words), " ".join([*words[:60], "other", *words[60:]])], 0.85)
     assert found[1] is not None
     assert near_duplicates([" ".join(words), " ".join(reversed(words))], 0.85)[1] is None
 

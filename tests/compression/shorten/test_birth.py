@@ -4,21 +4,27 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from turnfold.compression.shorten.birth import as_shown, counted, shape, shape_json, unshape_json
 from turnfold.compression.shorten.exact_json import Inexact
 from turnfold.compression.tokens import count
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12)
-AWKWARD = st.sampled_from(["", "null", "true", "1", "-0", "1e5", "@1", "@1: 3 rows of a", "a|b", "x\ny", " x", '"', "{", "[1]", "\u2028", "|"])
+AWKWARD = st.sampled_from(
+    ["", "null", "true", "1", "-0", "1e5", "@1", "@1: 3 rows of a", "a|b", "x\ny", " x", '"', "{", "[1]", "\u2028", "|"]
+)
 VALUES = st.recursive(
     SCALARS | AWKWARD,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6) | AWKWARD, inner, max_size=4),
     max_leaves=12,
 )
 RECORDS = st.lists(
-    st.fixed_dictionaries({"id": SCALARS | AWKWARD, "a b": VALUES}, optional={"": VALUES, "{x|": VALUES, "in": st.fixed_dictionaries({"net": SCALARS})}),
+    st.fixed_dictionaries(
+        {"id": SCALARS | AWKWARD, "a b": VALUES},
+        optional={"": VALUES, "{x|": VALUES, "in": st.fixed_dictionaries({"net": SCALARS})},
+    ),
     min_size=3,
     max_size=6,
 )
@@ -29,6 +35,7 @@ def _same(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
+@settings(deadline=None)  # the first count loads a vocabulary
 @given(VALUES | RECORDS | st.fixed_dictionaries({"data": RECORDS, "more": VALUES, "other": RECORDS}))
 def test_a_table_holds_the_same_values(value: Any) -> None:
     text = json.dumps(value)
@@ -37,6 +44,7 @@ def test_a_table_holds_the_same_values(value: Any) -> None:
         assert _same(unshape_json(shaped), json.loads(text))
 
 
+@settings(deadline=None)  # the first count loads a vocabulary
 @given(RECORDS)
 def test_an_array_of_records_is_a_table(records: list[dict[str, Any]]) -> None:
     keys = {key for record in records for key in record}
@@ -70,6 +78,7 @@ def test_a_foreign_text_is_refused() -> None:
         unshape_json('{"a": 1}\nnot a head')
 
 
+@settings(deadline=None)  # the first count loads a vocabulary
 @given(st.lists(st.sampled_from(["waiting", "done", "", "a [×3]", "b"]), max_size=30))
 def test_every_line_can_still_be_quoted(lines: list[str]) -> None:
     text = "\n".join(lines)
@@ -81,7 +90,8 @@ def test_a_terminal_shows_the_last_state() -> None:
     assert as_shown("\x1b[1;31mred\x1b[0m\n 10%\r 99%\r100%\nab\bc\n") == "red\n100%\nac\n"
 
 
-@given(st.text(alphabet="ab \n\r\x1b[0m×{}\",:|@1", max_size=80))
+@settings(deadline=None)  # the first count loads a vocabulary
+@given(st.text(alphabet='ab \n\r\x1b[0m×{}",:|@1', max_size=80))
 def test_never_longer(text: str) -> None:
     shaped = shape(text, count)
     assert shaped == text or count(shaped) < count(text)

@@ -13,8 +13,10 @@ from turnfold.compression.shorten.lines import Row, short_lines
 
 _NUMBER: Final = re.compile(r"\s*\d+(?:\t|→|\s*[|:] ?)")
 _DEFINES: Final = re.compile(
-    r"\s*(?:@\w|(?:export |default |public |private |protected |internal |static |final |abstract |async |pub(?:\([^)]*\))? |unsafe |extern "
-    r"|inline |const |declare )*(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace|mod|macro_rules!)\b)"
+    r"\s*(?:@\w|(?:export |default |public |private |protected |internal |static |final |abstract |async |pub(?:\([^)]*\))? "
+    r"|unsafe |extern "
+    r"|inline |const |declare )*(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace|mod"
+    r"|macro_rules!)\b)"
 )
 _BINDS: Final = re.compile(r"\s*(?:const|let|var|val|final|static|export)\b|[A-Z_][A-Z0-9_]* *[:=]|\s*(?:self|this)\.\w+ *[:=]")
 _LEAVES: Final = re.compile(r"\s*(?:return|raise|throw|yield|panic!?)\b")

@@ -69,7 +69,7 @@ def _scalar(value: Any) -> str:
 
 
 def _worth(value: Any) -> float:
-    if value in (None, "", False, 0) or value == [] or value == {}:
+    if not value:  # null, false, zero and what is empty
         return -0.6
     if isinstance(value, str):
         return 0.4 if len(value) <= 80 else 0.0

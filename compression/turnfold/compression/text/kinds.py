@@ -36,39 +36,48 @@ _MARKS: Final = re.compile(
             (
                 "trace",
                 r"Traceback \(most recent|\s+File \"[^\"]*\", line \d+|\s+at [\w.$<>/@-]+[ (]|\s+at .{1,200}:\d+:\d+\)?$"
-                r"|goroutine \d+ \[|thread '[^']*' (?:\(\d+\) )?panicked|Caused by: |Exception in thread|\s+\d+: (?:0x[\da-f]+ - )?\w+::"
+                r"|goroutine \d+ \[|thread '[^']*' (?:\(\d+\) )?panicked|Caused by: |Exception in thread"
+                r"|\s+\d+: (?:0x[\da-f]+ - )?\w+::"
                 r"|stack backtrace:",
             ),
             (
                 "tests",
                 r"={3,} .{1,120} ={3,}$|_{3,} .{1,120} _{3,}$|(?:PASS|FAIL|FAILED|PASSED|XFAIL|SKIPPED|ERROR):? [\w./\\-]+"
-                r"|--- (?:PASS|FAIL|SKIP): |=== (?:RUN|PAUSE|CONT) |(?:not )?ok \d+ |ok  \t|test \S+ \.\.\. |\w+ \([\w.]+\)(?: \.\.\. |$)"
+                r"|--- (?:PASS|FAIL|SKIP): |=== (?:RUN|PAUSE|CONT) |(?:not )?ok \d+ |ok  \t|test \S+ \.\.\. "
+                r"|\w+ \([\w.]+\)(?: \.\.\. |$)"
                 r"|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED)|\S+\.py [.FEsxX]{2,}|Ran \d+ tests? |collected \d+ item|\s*[✓✔✗✘×√] "
                 r"|[\w\[\]\-]+ (?:ok|F|E|f|s)$|E   ",
             ),
             (
                 "log",
-                r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
+                r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b"
+                r"|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
                 r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|(?:time|ts|level)=|[DIWEF]\d{4} \d\d:",
             ),
             (
                 "listing",
-                r"[-dlbcps][rwxsStT-]{9}[ +@.]|\d{6} (?:blob|tree|commit) |[│|├└ ]*[├└│|`+][─-]{2}|(?:total \d+)$|\.{0,2}/?[\w.@+-]+(?:/[\w.@+-]+)+/?$",
+                r"[-dlbcps][rwxsStT-]{9}[ +@.]|\d{6} (?:blob|tree|commit) |[│|├└ ]*[├└│|`+][─-]{2}|(?:total \d+)$"
+                r"|\.{0,2}/?[\w.@+-]+(?:/[\w.@+-]+)+/?$",
             ),
             ("search", r"(?:[\w.@+-]+:)?[\w./@+ -]{0,200}[\w]\.\w{1,8}[:-]\d+[:-]|[\w./@+-]*/[\w./@+-]+:.|\d+[:-](?:\s|\S)"),
             ("table", r"\s*\|.*\|\s*$|\s*[+|][-+=:| ]{6,}$"),
             (
                 "html",
-                r"\s*</?(?:div|span|p|a|ul|li|td|tr|table|head|body|html|script|style|meta|link|h[1-6]|img|input|button|nav)\b|\s*<!DOCTYPE html",
+                r"\s*</?(?:div|span|p|a|ul|li|td|tr|table|head|body|html|script|style|meta|link|h[1-6]|img|input|button"
+                r"|nav)\b|\s*<!DOCTYPE html",
             ),
             ("xml", r"\s*<\?xml |\s*</?[\w:.-]+(?: [\w:.-]+=\"[^\"]*\")*\s*/?>"),
             ("binary", r"[A-Za-z0-9+/=_-]{60,}$|(?:[0-9a-f]{2}){32,}$|[\da-f]{6,8}:? +(?:[\da-f]{2,4} ){4,}"),
             (
                 "code",
-                r"\s*\d+(?:\t|→|\s*\| )|\s*(?:def|class|async|import|from|return|if|elif|else|for|while|try|except|finally|with|raise|yield|assert|pass"
-                r"|function|const|let|var|export|public|private|protected|static|func|fn|impl|struct|enum|interface|type|package|use|mod|pub"
-                r"|switch|case|break|continue|throw|catch|new|void|int|#include|#define|using|namespace|template|end|do|begin|module)\b.*[:;{}(),]\s*(?://.*|#.*)?$"
-                r"|\s*(?:from \S+ )?import \S|\s*(?:#|//|/\*|\*/|\*|\"\"\"|''')|\s*@\w+|.*[;{}(\[]\s*$|\s*[)}\]]+[;,:]?\s*$|\s+[\w.\[\]'\"]+ [-+*/|&]?= .",
+                r"\s*\d+(?:\t|→|\s*\| )|\s*(?:def|class|async|import|from|return|if|elif|else|for|while|try|except|finally"
+                r"|with|raise|yield|assert|pass"
+                r"|function|const|let|var|export|public|private|protected|static|func|fn|impl|struct|enum|interface|type"
+                r"|package|use|mod|pub"
+                r"|switch|case|break|continue|throw|catch|new|void|int|#include|#define|using|namespace|template|end|do|begin"
+                r"|module)\b.*[:;{}(),]\s*(?://.*|#.*)?$"
+                r"|\s*(?:from \S+ )?import \S|\s*(?:#|//|/\*|\*/|\*|\"\"\"|''')|\s*@\w+|.*[;{}(\[]\s*$|\s*[)}\]]+[;,:]?\s*$"
+                r"|\s+[\w.\[\]'\"]+ [-+*/|&]?= .",
             ),
             ("yaml", r"\s*(?:- )?[\w./\"'-]+:(?: \S.*)?$|---$|\s*- [\w\"']"),
             ("markdown", r"#{1,6} |\s*[-*+] |\s*\d+\. |> |\*\*"),
@@ -81,13 +90,15 @@ _MARKS: Final = re.compile(
 )
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _DIFF_BODY: Final = re.compile(
-    r"[-+ \\@]|diff --git |index [\da-f]+\.\.|(?:new|deleted) file mode|old mode|new mode|rename |copy |similarity |Binary files |commit \w+|$"
+    r"[-+ \\@]|diff --git |index [\da-f]+\.\.|(?:new|deleted) file mode|old mode|new mode|rename |copy |similarity "
+    r"|Binary files |commit \w+|$"
 )
 _TRACE_BODY: Final = re.compile(
     r"\s|[\w.]+(?:Error|Exception|Warning|Interrupt|Exit)\b|Caused by|goroutine |\S+\(.*\)$|\.\.\. \d+ more|\[Previous line"
 )
 _TEST_RUN: Final = re.compile(
-    r"^=+ (?:test session starts|FAILURES|ERRORS|short test summary)|^Ran \d+ tests? in |^(?:---|===) (?:RUN|PASS|FAIL)|^test result: "
+    r"^=+ (?:test session starts|FAILURES|ERRORS|short test summary)|^Ran \d+ tests? in |^(?:---|===) (?:RUN|PASS|FAIL)"
+    r"|^test result: "
     r"|^Tests?:? [^\n]{0,200}?\b(?:passed|failed)|^(?:not )?ok \d+ - |^ {0,8}\d+ (?:passing|failing)\b|^FAIL(?:ED)?[ (]"
     r"|^=+ [^\n]{0,200}?\d (?:passed|failed)|^\S{1,200} \([\w.]{1,300}\) \.\.\. |^ {0,4}tests? finished:|^E   |^>>>>> Run tests",
     re.MULTILINE,
