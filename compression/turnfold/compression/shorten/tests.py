@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from turnfold.compression.shorten.evidence import grades
+from turnfold.compression.shorten.evidence import grade
 from turnfold.compression.shorten.lines import Row, short_lines
 from turnfold.compression.shorten.plain import template
 
@@ -45,13 +45,14 @@ _RULES: Final = (
 )
 
 
-def _row(line: str, words: int) -> Row:
-    """The line as the first rule says; `words` is the grade that its words give it."""
-    rule = next((row for pattern, row in _RULES if pattern.match(line)), Row("", 0, evidence=min(words, 1), like=_BY_TEMPLATE))
-    return rule._replace(text=line, like=template(line) if rule.like == _BY_TEMPLATE else rule.like)
+def _row(line: str) -> Row:
+    """The line as the first rule says; without one, a failure or an outcome that its words name."""
+    for pattern, rule in _RULES:
+        if pattern.match(line):
+            return rule._replace(text=line, like=template(line) if rule.like == _BY_TEMPLATE else rule.like)
+    return Row(line, 0.0, evidence=min(grade(line), 1), like=template(line))
 
 
 def rows(text: str) -> list[Row]:
     """Every line; failures and totals before reasons, reasons before places, passes last."""
-    lines = short_lines(text)
-    return [_row(line, words) for line, words in zip(lines, grades(lines), strict=True)]
+    return [_row(line) for line in short_lines(text)]

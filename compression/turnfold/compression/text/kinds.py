@@ -88,6 +88,7 @@ _MARKS: Final = re.compile(
         )
     )
 )
+_OPENING: Final = frozenset(" `~d-@TEgt")  # what a line must begin with to open a block
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _DIFF_BODY: Final = re.compile(
     r"[-+ \\@]|diff --git |index [\da-f]+\.\.|(?:new|deleted) file mode|old mode|new mode|rename |copy |similarity "
@@ -132,7 +133,7 @@ def _is_json(text: str) -> bool:
 
 
 def _jsonish(text: str) -> str:
-    """ "json" for JSON, cut off or not, "jsonl" for a value per line, else ""."""
+    """The slug json for JSON, cut off or not, jsonl for a value per line, else none."""
     opening = text.lstrip()[:2]
     if not opening or opening[0] not in "[{":
         return ""
@@ -198,6 +199,8 @@ def _stretches(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 def _opened(lines: Sequence[str], index: int) -> tuple[int, str]:
     """Where the block that line `index` opens ends, and its kind; `index` itself where it opens none."""
     line = lines[index]
+    if line[:1] not in _OPENING:
+        return index, ""
     fence = _FENCE.match(line)
     if fence:
         closing = (i for i in range(index + 1, len(lines)) if lines[i].strip() == fence[1])
