@@ -138,10 +138,12 @@ def html(size: int, rnd: random.Random) -> Sample:
 
     def one(i: int) -> str:
         said = f"Sentence {i} of the page speaks of matter {rnd.randrange(999)}."
+        said = "The page tells of an outage on 3 May." if i == 40 else said
         return f"<div class='card c{i}'><h2>Topic {i}</h2><p>{said}</p></div>"
 
     return Sample(
-        f"<!DOCTYPE html><html><head><title>Report</title>{style}</head><body>{_fill(size, one)}</body></html>", ("Topic 0",)
+        f"<!DOCTYPE html><html><head><title>Report</title>{style}</head><body>{_fill(size, one)}</body></html>",
+        ("an outage on 3 May",),
     )
 
 
@@ -175,7 +177,7 @@ MAKERS: dict[str, Callable[[int, random.Random], Sample]] = {
     "json": records, "log": log, "search": search, "diff": diff, "code": code, "tests": tests, "trace": trace,
     "html": html, "csv": table, "listing": listing, "yaml": yaml, "binary": binary,
 }  # fmt: skip
-WORDS = frozenset({"refund", "broken", "charge"})
+WORDS = frozenset({"refund", "broken", "charge", "outage"})
 
 
 def _row(name: str, texts: list[tuple[str, tuple[str, ...]]], share: float) -> str:
@@ -229,7 +231,8 @@ def _folded(messages: list[dict[str, Any]], share: float, tail: int, said: Calla
         spent += 3 + count(said(messages[border]))
     by_text = not any(message["role"] == "tool" for message in messages)
     results = [i for i in range(border) if _is_result(messages, i, by_text)]
-    others = (said(messages[i]) for i in range(border) if i not in set(results) and messages[i]["role"] in ("user", "assistant"))
+    spoken = [i for i in range(border) if messages[i]["role"] in ("user", "assistant")]
+    others = (said(messages[i]) for i in sorted(set(spoken) - set(results)))
     words, known, out = _words_of(others), set[str](), list(messages)
     for i in reversed(results):
         text = said(messages[i])

@@ -102,3 +102,8 @@ def test_files_and_diffs_keep_their_bytes() -> None:
     diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n \n \n \n \n-a\n+b\n"
     assert shape(code, count) == code
     assert shape(diff, count) == diff
+
+
+def test_line_ends_of_other_systems_stay() -> None:
+    assert as_shown("a\r\nb\r\n") == "a\r\nb\r\n"
+    assert as_shown(" 10%\r 99%\rdone\r\nb\r\n") == "done\r\nb\r\n"

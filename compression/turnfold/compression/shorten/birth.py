@@ -190,12 +190,14 @@ def as_shown(text: str) -> str:
     """Terminal output as it is seen: no colours, and of a line that was written over only its last state."""
     clean = _ANSI.sub("", text) if "\x1b" in text else text
     if "\r" in clean:
-        clean = "\n".join(_last_state(line) for line in clean.replace("\r\n", "\n").split("\n"))
+        clean = "\n".join(map(_last_state, clean.split("\n")))
     return _backspaced(clean) if "\b" in clean else clean
 
 
 def _last_state(line: str) -> str:
-    return next((state for state in reversed(line.split("\r")) if state.strip()), "")
+    """A line after all that was written over it; a carriage return at its end is part of the line's end."""
+    body, end = (line[:-1], "\r") if line.endswith("\r") else (line, "")
+    return next((state for state in reversed(body.split("\r")) if state.strip()), "") + end if "\r" in body else line
 
 
 def _backspaced(text: str) -> str:

@@ -76,7 +76,8 @@ _MARKS: Final = re.compile(
                 r"|package|use|mod|pub"
                 r"|switch|case|break|continue|throw|catch|new|void|int|#include|#define|using|namespace|template|end|do|begin"
                 r"|module)\b.*[:;{}(),]\s*(?://.*|#.*)?$"
-                r"|\s*(?:from \S+ )?import \S|\s*(?:#|//|/\*|\*/|\*|\"\"\"|''')|\s*@\w+|.*[;{}(\[]\s*$|\s*[)}\]]+[;,:]?\s*$"
+                r"|\s*(?:from \S+ )?import \S|\s*(?:#|//|/\*|\*/|\*|\"\"\"|''')|\s*@\w+|.*[;{}(\[]\s*$|.*[)\]}],\s*$"
+                r"|\s*[)}\]]+[;,:]?\s*$"
                 r"|\s+[\w.\[\]'\"]+ [-+*/|&]?= .",
             ),
             ("yaml", r"\s*(?:- )?[\w./\"'-]+:(?: \S.*)?$|---$|\s*- [\w\"']"),
