@@ -163,3 +163,23 @@ def test_records_keep_the_unusual_one() -> None:
     records = [{"id": f"o_{i}", "state": "paid", "total": i * 7919 % 100} for i in range(200)]
     records[120]["state"] = "lost_in_transit"
     assert "o_120|lost_in_transit" in facts(json.dumps(records), 150, NOBODY, count)
+
+
+def test_json_inside_a_string_is_read_too() -> None:
+    inner = json.dumps({"pad": "x" * 2000, "filler": ["y" * 50] * 40, "error": "E-7731 quota used up", "request_id": "req_99"})
+    short = facts(json.dumps({"ok": False, "body": inner}), 80, NOBODY, count)
+    assert "error: E-7731 quota used up" in short
+    assert "request_id: req_99" in short
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "src/a.c:3:7: error: 'x' undeclared\n" + "cc -c thing_{}.c\n" * 60 + "make: *** [all] Error 2\nexit code: 2",
+        "npm warn old thing\n" * 50 + "Command exited with code 137\n" + "line of nothing\n" * 50,
+    ],
+)
+def test_outcomes_survive(text: str) -> None:
+    short = facts(text, 64, NOBODY, count)
+    wanted = [line for line in text.split("\n") if "rror" in line or "code" in line]
+    assert [line for line in wanted if line in short] == wanted
