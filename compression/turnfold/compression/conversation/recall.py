@@ -66,7 +66,7 @@ class Tuning:
     b: float = 0.4
     grams: float = 0.5
     paragraph: float = 0.15
-    head: float = 0.8
+    head: float = 1.1
     chat: tuple[float, ...] = (0.65, 0.5, 0.35, 0.25, 0.2, 0.1, 0.1)
     block: tuple[float, ...] = (0.2, 0.1)
     across: tuple[float, ...] = (0.1,)
@@ -81,9 +81,9 @@ class Tuning:
     hop_passages: int = 3
     hop_names: int = 8
     before: float = 0.5
-    covered: float = 0.34
-    covered_borrowed: float = 0.12
-    bearing: float = 0.4
+    covered: float = 0.28
+    covered_borrowed: float = 0.1
+    bearing: float = 0.55
 
 
 TUNING: Final = Tuning()
@@ -207,9 +207,9 @@ def _lent(index: Index, values: Floats, tuning: Tuning) -> Floats:
         if distance >= len(values):
             break
         chat, block, across = shares
-        other = index.source_of[distance:] != index.source_of[:-distance]
+        messages = index.whole[distance:] & index.whole[:-distance]
         same = index.blocks[distance:] == index.blocks[:-distance]
-        share = np.where(other, chat, np.where(same, block, across))
+        share = np.where(messages, chat, np.where(same, block, across))
         total[distance:] += share * values[:-distance]
         total[:-distance] += share * values[distance:]
     return total
