@@ -59,6 +59,7 @@ class Tuning:
         before: weight of words taken from the exchange before.
         covered: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
         covered_borrowed: the same for a question whose words are those of the exchange before.
+        topical: share that a passage must hold for a request to summarise to have a topic.
         bearing: without fill, share of the best score below which a passage no longer bears on the question.
     """
 
@@ -83,6 +84,7 @@ class Tuning:
     before: float = 0.5
     covered: float = 0.28
     covered_borrowed: float = 0.1
+    topical: float = 0.4
     bearing: float = 0.55
 
 
@@ -137,8 +139,11 @@ def has_content(folded: str) -> bool:
     return any(w not in requests.EMPTY and w not in requests.POINTERS for w in words.content(left)) or len(words.run_on_terms(left)) > 1
 
 
-def read(question: Question, languages: Sequence[str], tuning: Tuning = TUNING) -> Asked:
-    """The question's terms in each of the languages that the sources are in."""
+def read(question: Question, index: Index, tuning: Tuning = TUNING) -> Asked:
+    """The question's terms in each of the languages that the sources are in.
+
+    Of an identifier that stands there whole, the parts are no terms: they would find all that merely look like it.
+    """
     folded = _folded(question)
     weights = _weighted_words(folded, tuning)
     signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
@@ -150,12 +155,14 @@ def read(question: Question, languages: Sequence[str], tuning: Tuning = TUNING) 
         for earlier in [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]]:
             weights = dict.fromkeys(words.content(earlier), lent) | weights
             signs = dict.fromkeys(words.run_on_terms(earlier).tolist(), lent) | signs
-    kept = list(weights)[:_MOST_WORDS]
-    by_language = [words.stemmed(kept, name) for name in languages]
+    exact = [w for w in weights if _is_identifier(w) and len(index.words.find([[words.term(w)]]).passage)]
+    parts = {part for w in exact for part in words.words(w)} - set(exact)
+    kept = [w for w in weights if w not in parts][:_MOST_WORDS]
+    by_language = [words.stemmed(kept, name) for name in index.languages]
     groups = [sorted({terms[w] for terms in by_language}) for w in kept]
     figures = [weights[w] * (tuning.identifier if _is_identifier(w) else 1.0) for w in kept]
     taken = list(signs)[:_MOST_SIGNS]
-    return Asked(groups + [[t] for t in taken], np.array(figures + [signs[t] for t in taken]), " ".join(kept) or folded, borrowed)
+    return Asked(groups + [[t] for t in taken], np.array(figures + [signs[t] for t in taken]), " ".join(w for w in kept if w not in exact) or ("" if exact else folded), borrowed)
 
 
 def _is_identifier(word: str) -> bool:
@@ -207,9 +214,9 @@ def _lent(index: Index, values: Floats, tuning: Tuning) -> Floats:
         if distance >= len(values):
             break
         chat, block, across = shares
-        messages = index.whole[distance:] & index.whole[:-distance]
+        other = index.source_of[distance:] != index.source_of[:-distance]
         same = index.blocks[distance:] == index.blocks[:-distance]
-        share = np.where(messages, chat, np.where(same, block, across))
+        share = np.where(other, chat, np.where(same, block, across))
         total[distance:] += share * values[:-distance]
         total[:-distance] += share * values[distance:]
     return total
@@ -284,10 +291,10 @@ def recall(
     if room <= 0 or not any(s.text.strip() for s in sources):
         return ()
     index = passage_index.build(sources, memo)
-    asked = read(question, index.languages)
+    asked = read(question, index)
     folded = _folded(question)
     topic = _matched(index, asked)
-    if requests.asks_for_cover(folded) and (not len(topic) or topic.max() < TUNING.covered):
+    if requests.asks_for_cover(folded) and (not len(topic) or topic.max() < TUNING.topical):
         quotes = _spread(index, sources, room)
     else:
         needed = TUNING.covered_borrowed if asked.borrowed else TUNING.covered

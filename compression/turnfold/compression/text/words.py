@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from typing import Final
 from zlib import crc32
 
@@ -25,6 +25,8 @@ Hashes = npt.NDArray[np.uint32]
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0dff\u0e31-\u0e4e\u200c\u200d"
 _WORD: Final = re.compile(rf"[\w{_MARKS}]+")
 _TOKEN: Final = re.compile(rf"[\w{_MARKS}]+(?:[-./:@#][\w{_MARKS}]+)*")
+# What has one of these is an identifier, a number, or a version, and must match as it is.
+_UNSTEMMED: Final = re.compile(r"[\d_./:@#]")
 _PART: Final = re.compile(r"[^\W_]+")
 # Scripts written without spaces between words: kana, Han, Thai, Lao, Burmese, Khmer. Hangul has spaces, but its particles stick.
 _RUN_ON: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9d\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff]+")
@@ -152,9 +154,10 @@ def term(word: str) -> int:
     return crc32(word.encode("utf-8", "surrogatepass"))
 
 
-def stemmed(distinct: Iterable[str], name: str) -> dict[str, int]:
-    """The term of each word in a language. A stemmer is made for each call: one object must not serve two threads."""
-    short = [w for w in distinct if len(w) <= _LONGEST_STEMMED]
+def stemmed(distinct: Collection[str], name: str) -> dict[str, int]:
+    """The term of each word in a language; identifiers are not stemmed. A stemmer is made for each call: one object must not
+    serve two threads."""
+    short = [w for w in distinct if len(w) <= _LONGEST_STEMMED and not _UNSTEMMED.search(w)]
     stems: Sequence[str] = Stemmer.Stemmer(name, 0).stemWords(short) if name in _STEMMED else short
     found = {w: term(s) for w, s in zip(short, stems, strict=True)}
     return found | {w: term(w) for w in distinct if w not in found}
