@@ -29,10 +29,20 @@ from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.quotes import Source
 
 SHARED = Path(os.environ.get("TURNFOLD_SHARED", Path(__file__).parents[2] / "shared"))
-SETS = (
-    "NC_locomo longmemeval qmsum_turns rag_nq rag_hotpotqa rag_musique multilingual_xquad multilingual_jsquad tool_output_kv "
-    "rag_xquad_en qmsum_paste tool_output"
-).split()
+SETS = [
+    "NC_locomo",
+    "longmemeval",
+    "qmsum_turns",
+    "rag_nq",
+    "rag_hotpotqa",
+    "rag_musique",
+    "multilingual_xquad",
+    "multilingual_jsquad",
+    "tool_output_kv",
+    "rag_xquad_en",
+    "qmsum_paste",
+    "tool_output",
+]
 Message = dict[str, Any]
 
 
@@ -72,13 +82,20 @@ def measure(kit: ModuleType, case: Message, memo: Memo, ratio: float, fixed: int
     sources = [source(kit, m) for m in folded]
     question = Question(kit.text_of(raw[-1]), tuple(source(kit, m) for m in older[-2:]))
     start = time.perf_counter()
-    quotes = recall(sources, question, budget, [kit.text_of(m) for m in [*verbatim, *present]], tokens.count, memo, fill=not fixed)
+    quotes = recall(
+        sources, question, budget, [kit.text_of(m) for m in [*verbatim, *present]], tokens.count, memo, fill=not fixed
+    )
     spent = (time.perf_counter() - start) * 1e3
     text = fence.render(sources, quotes)
     used = tokens.count(text)
     assert used <= max(0, budget), (case["id"], used, budget)
     held = kit.Held([*verbatim, *present, {"role": "user", "content": text}], kit.text_of(raw[-1]))
-    out = {"tokens": used, "share": used / max(1, budget), "ms": spent, "ratio": (kit.ntok([*verbatim, *present, raw[-1]]) + used) / kit.ntok(raw)}
+    out = {
+        "tokens": used,
+        "share": used / max(1, budget),
+        "ms": spent,
+        "ratio": (kit.ntok([*verbatim, *present, raw[-1]]) + used) / kit.ntok(raw),
+    }
     if case.get("evidence"):
         out["evidence"] = sum(map(held.soft, case["evidence"])) / len(case["evidence"])
     full = kit.Held(raw[:-1])

@@ -16,12 +16,21 @@ from turnfold.compression.text import words
 
 def test_identifiers_are_there_whole_and_in_parts() -> None:
     found = words.words(words.fold("See src/app/main.py, MAX_CONNECTIONS and 3.11.4 or 58885126-d004-470c-95d6-87dd5d4b488b."))
-    assert {"src/app/main.py", "main", "max_connections", "connections", "3.11.4", "58885126-d004-470c-95d6-87dd5d4b488b"} <= set(found)
+    assert {"src/app/main.py", "main", "max_connections", "connections", "3.11.4", "58885126-d004-470c-95d6-87dd5d4b488b"} <= set(
+        found
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "word"),
-    [("नमस्ते हिन्दी में", "हिन्दी"), ("Привет, мир", "привет"), ("مرحبا بالعالم", "بالعالم"), ("İstanbul'da", "da"), ("１２３ａｂｃ", "123abc"), ("ไม่ใช่ abc", "abc")],
+    [
+        ("नमस्ते हिन्दी में", "हिन्दी"),
+        ("Привет, мир", "привет"),
+        ("مرحبا بالعالم", "بالعالم"),
+        ("İstanbul'da", "da"),
+        ("１２３ａｂｃ", "123abc"),
+        ("ไม่ใช่ abc", "abc"),
+    ],
 )
 def test_words_keep_the_marks_of_their_letters(text: str, word: str) -> None:
     assert word in words.words(words.fold(text))
@@ -51,7 +60,15 @@ def test_language_by_function_words(text: str, name: str) -> None:
     assert words.language(set(words.words(words.fold(text)))) == name
 
 
-@pytest.mark.parametrize(("name", "one", "other"), [("english", "restoring", "restored"), ("german", "häuser", "hauses"), ("russian", "дачах", "дачи"), ("spanish", "olivos", "olivo")])
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("english", "restoring", "restored"),
+        ("german", "häuser", "hauses"),
+        ("russian", "дачах", "дачи"),
+        ("spanish", "olivos", "olivo"),
+    ],
+)
 def test_inflections_share_a_term(name: str, one: str, other: str) -> None:
     terms = words.stemmed([one, other, "unrelated"], name)
     assert terms[one] == terms[other] != terms["unrelated"]
@@ -66,8 +83,15 @@ def test_grams_do_not_span_texts(texts: list[str]) -> None:
 
 
 def test_terms_are_the_same_in_another_process() -> None:
-    code = "from turnfold.compression.text import words as w; print(w.stemmed(['boats','海'], 'english'), w.language({'el','la','the','is','sie','und'}), w.run_on_terms('漢字').tolist())"
-    outs = {subprocess.run([sys.executable, "-c", code], env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True, check=True).stdout for seed in ("1", "2")}
+    code = (
+        "from turnfold.compression.text import words as w;"
+        "print(w.stemmed(['boats', '海'], 'english'), w.language({'el', 'la', 'the', 'is', 'sie', 'und'}), w.run_on_terms('漢字').tolist())"
+    )
+    outs = set()
+    for seed in ("1", "2"):
+        env = {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)  # noqa: S603
+        outs.add(done.stdout)
     assert len(outs) == 1
 
 

@@ -120,7 +120,7 @@ class Asked:
 
 def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
     topic = requests.without_cover_words(folded) if requests.asks_for_cover(folded) else folded
-    own = {w: 1.0 for w in words.content(topic)}
+    own = dict.fromkeys(words.content(topic), 1.0)
     label = re.match(r"\s{0,8}(\w{1,40}):\s", topic)
     if label and label.group(1) in own and len(own) > 1:
         own[label.group(1)] = tuning.label
@@ -136,7 +136,10 @@ def _folded(question: Question) -> str:
 def has_content(folded: str) -> bool:
     """Whether a folded message says anything of its subject."""
     left = requests.without_empty_phrases(folded)
-    return any(w not in requests.EMPTY and w not in requests.POINTERS for w in words.content(left)) or len(words.run_on_terms(left)) > 1
+    return (
+        any(w not in requests.EMPTY and w not in requests.POINTERS for w in words.content(left))
+        or len(words.run_on_terms(left)) > 1
+    )
 
 
 def read(question: Question, index: Index, tuning: Tuning = TUNING) -> Asked:
@@ -162,7 +165,12 @@ def read(question: Question, index: Index, tuning: Tuning = TUNING) -> Asked:
     groups = [sorted({terms[w] for terms in by_language}) for w in kept]
     figures = [weights[w] * (tuning.identifier if _is_identifier(w) else 1.0) for w in kept]
     taken = list(signs)[:_MOST_SIGNS]
-    return Asked(groups + [[t] for t in taken], np.array(figures + [signs[t] for t in taken]), " ".join(w for w in kept if w not in exact) or ("" if exact else folded), borrowed)
+    return Asked(
+        groups + [[t] for t in taken],
+        np.array(figures + [signs[t] for t in taken]),
+        " ".join(w for w in kept if w not in exact) or ("" if exact else folded),
+        borrowed,
+    )
 
 
 def _is_identifier(word: str) -> bool:
@@ -223,7 +231,8 @@ def _lent(index: Index, values: Floats, tuning: Tuning) -> Floats:
 
 
 def _best(values: Floats, number: int) -> list[int]:
-    return np.argsort(-values, kind="stable")[:number].tolist()
+    best: list[int] = np.argsort(-values, kind="stable")[:number].tolist()
+    return best
 
 
 def _strongest(index: Index, found: Mapping[tuple[int, ...], float], number: int) -> tuple[Groups, Floats]:
@@ -318,7 +327,9 @@ def _matched(index: Index, asked: Asked) -> Floats:
     return share
 
 
-def _taken(sources: Sequence[Source], quotes: Iterable[Quote], room: float, held: str, count: Callable[[str], int]) -> list[Quote]:
+def _taken(
+    sources: Sequence[Source], quotes: Iterable[Quote], room: float, held: str, count: Callable[[str], int]
+) -> list[Quote]:
     """The first of the quotes that are new to the request and fit, in the given order."""
     chosen: list[Quote] = []
     texts: set[str] = set()
