@@ -22,7 +22,7 @@ import numpy as np
 from turnfold.compression.conversation import fence, passage_index
 from turnfold.compression.conversation.passage_index import Floats, Index
 from turnfold.compression.memo import Memo
-from turnfold.compression.scorers.bm25 import idf, presence, scores
+from turnfold.compression.scorers.bm25 import Hits, idf, presence, scores
 from turnfold.compression.text import requests, words
 from turnfold.compression.text.passages import estimate, sentences
 from turnfold.compression.text.quotes import Quote, Source
@@ -96,6 +96,15 @@ _MOST_GRAMS: Final = 400
 _FRAME: Final = 3  # tokens of a role label, or of an elision
 
 Groups = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Groups of equivalent terms, what each weighs, and where they stand in the passages."""
+
+    groups: Groups
+    weights: Floats
+    hits: Hits
 
 
 # ---------------------------------------------------------------- the question
@@ -182,13 +191,13 @@ def _is_identifier(word: str) -> bool:
 
 def score(index: Index, sources: Sequence[Source], asked: Asked, tuning: Tuning = TUNING) -> Floats:
     """What each passage is worth to the question; 0 where it has nothing to do with it."""
-    lexical = _by_terms(index, asked.groups, asked.weights, tuning)
+    lexical = _by_terms(index, Terms(asked.groups, asked.weights, index.words.find(asked.groups)), tuning)
     total = _unit(lexical) + tuning.grams * _unit(_by_grams(index, asked.text, tuning))
     total = total * np.where(index.asking, tuning.asking, 1.0)
     first = _unit(_lent(index, total, tuning))
     known = {term for group in asked.groups for term in group}
-    feedback = _unit(_by_terms(index, *_feedback(index, first, known, tuning), tuning))
-    hop = _unit(_by_terms(index, *_second_hop(index, sources, first, known, tuning), tuning))
+    feedback = _unit(_by_terms(index, _feedback(index, first, known, tuning), tuning))
+    hop = _unit(_by_terms(index, _second_hop(index, sources, first, known, tuning), tuning))
     total = total + tuning.feedback * feedback + np.where(index.whole, tuning.hop_chat, tuning.hop_document) * hop
     return _lent(index, total, tuning)
 
@@ -198,8 +207,8 @@ def _unit(values: Floats) -> Floats:
     return unit
 
 
-def _by_terms(index: Index, groups: Groups, weights: Floats, tuning: Tuning) -> Floats:
-    hits = index.words.find(groups)
+def _by_terms(index: Index, terms: Terms, tuning: Tuning) -> Floats:
+    groups, weights, hits = terms.groups, terms.weights, terms.hits
     value = idf(hits) * weights
     own = scores(hits, value, index.words.lengths, tuning.k1, tuning.b)
     around = scores(hits.moved(index.blocks), value, index.block_lengths, tuning.k1, tuning.b)[index.blocks]
@@ -235,15 +244,16 @@ def _best(values: Floats, number: int) -> list[int]:
     return best
 
 
-def _strongest(index: Index, found: Mapping[tuple[int, ...], float], number: int) -> tuple[Groups, Floats]:
+def _strongest(index: Index, found: Mapping[tuple[int, ...], float], number: int) -> Terms:
     """Those of the found terms that are rare and stand in good passages."""
     groups = list(found)
-    weights = np.array([found[g] for g in groups])
-    top = _best(idf(index.words.find(groups)) * weights, number) if groups else []
-    return [groups[i] for i in top], weights[top] if top else np.zeros(0)
+    weights = np.array([found[g] for g in groups], dtype=np.float64)
+    hits = index.words.find(groups)
+    top = _best(idf(hits) * weights, number)
+    return Terms([groups[i] for i in top], weights[top], hits.only(top))
 
 
-def _feedback(index: Index, worth: Floats, known: set[int], tuning: Tuning) -> tuple[Groups, Floats]:
+def _feedback(index: Index, worth: Floats, known: set[int], tuning: Tuning) -> Terms:
     found: dict[tuple[int, ...], float] = {}
     for i in _best(worth, tuning.feedback_passages):
         for term in dict.fromkeys(index.words.of(i).tolist()):
@@ -255,7 +265,7 @@ def _feedback(index: Index, worth: Floats, known: set[int], tuning: Tuning) -> t
 _NAME: Final = re.compile(r"\b[^\W\d_a-z][\w’'-]*\w")
 
 
-def _second_hop(index: Index, sources: Sequence[Source], worth: Floats, known: set[int], tuning: Tuning) -> tuple[Groups, Floats]:
+def _second_hop(index: Index, sources: Sequence[Source], worth: Floats, known: set[int], tuning: Tuning) -> Terms:
     value: dict[str, float] = {}
     for i in _best(worth, tuning.hop_passages):
         quote = index.quotes[i]
@@ -301,13 +311,11 @@ def recall(
         return ()
     index = passage_index.build(sources, memo)
     asked = read(question, index)
-    folded = _folded(question)
-    topic = _matched(index, asked)
-    if requests.asks_for_cover(folded) and (not len(topic) or topic.max() < TUNING.topical):
+    quotes: Iterable[Quote]
+    if requests.asks_for_cover(_folded(question)) and _matched(index, asked) < TUNING.topical:
         quotes = _spread(index, sources, room)
     else:
-        needed = TUNING.covered_borrowed if asked.borrowed else TUNING.covered
-        if not fill and (not len(topic) or topic.max() < needed):
+        if not fill and _matched(index, asked) < (TUNING.covered_borrowed if asked.borrowed else TUNING.covered):
             return ()
         worth = score(index, sources, asked)
         floor = 0.0 if fill else TUNING.bearing * float(worth.max())
@@ -318,13 +326,12 @@ def recall(
     return tuple(sorted(chosen))
 
 
-def _matched(index: Index, asked: Asked) -> Floats:
-    """For each passage, which share of the question's weight it holds, itself or in its title."""
+def _matched(index: Index, asked: Asked) -> float:
+    """The greatest share of the question's weight that a passage holds, itself or in its title."""
     hits, heads = index.words.find(asked.groups), index.heads.find(asked.groups)
     value = idf(hits) * asked.weights
     both = presence(hits, value) + presence(heads, value)
-    share: Floats = np.minimum(1.0, both / max(float(value.sum()), 1e-9))
-    return share
+    return float(both.max(initial=0.0)) / max(float(value.sum()), 1e-9)
 
 
 def _taken(

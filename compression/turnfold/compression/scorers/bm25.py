@@ -38,6 +38,13 @@ class Hits:
     passage: Ints
     frequency: Floats
 
+    def only(self, chosen: Sequence[int]) -> Hits:
+        """The hits of some terms, renumbered in the order in which they are named."""
+        number = np.full(self.terms, -1)
+        number[list(chosen)] = np.arange(len(chosen))
+        kept = number[self.term] >= 0
+        return Hits(len(chosen), self.passages, number[self.term[kept]], self.passage[kept], self.frequency[kept])
+
     def moved(self, to: Ints) -> Hits:
         """The hits with passages put together: those of passage ``p`` count for ``to[p]``."""
         return _counted(self.terms, self.passages, self.term * self.passages + to[self.passage], self.frequency)
