@@ -115,8 +115,22 @@ def test_coded_bodies_that_we_cannot_read_go_out_as_they_came(upstream: Upstream
     assert (upstream.seen[0].body, upstream.seen[0].header("content-encoding")) == (body, coding)
 
 
+NONSENSE = [
+    b"\x16\x03\x01\x02\x00",
+    b"GET\r\n\r\n",
+    b"GET / HTTP/9.9\r\n\r\n",
+    b"CONNECT a:1 HTTP/1.1\r\nhost: h\r\n\r\n",
+    b"OPTIONS * HTTP/1.1\r\nhost: h\r\n\r\n",
+    b"GET /v1/x?q=\xc3\xa9 HTTP/1.1\r\nhost: h\r\n\r\n",
+    b"GET /v1/\xe9 HTTP/1.1\r\nhost: h\r\n\r\n",
+    b"POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    b"POST / HTTP/1.1\r\nhost: h\r\ncontent-length: -1\r\n\r\n",
+    b"POST / HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+]
+
+
 def test_nonsense_instead_of_http(proxy: ProxyServer) -> None:
-    for nonsense in (b"\x16\x03\x01\x02\x00", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"CONNECT a:1 HTTP/1.1\r\n\r\n"):
+    for nonsense in NONSENSE:
         with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=5) as client:
             client.sendall(nonsense)
             assert b" 500 " not in client.recv(65536)

@@ -13,7 +13,7 @@ Paths. With B the path of ``upstream.url`` (``/v1`` by default), a request for p
     B' + p              for Azure's ``/openai/deployments/...``, B' being B without a last ``/openai`` or ``/v1``;
     B + p               else (the base URL was given without ``/v1``).
 
-Bytes of path and query stay as they came. Dot segments are refused: they could leave B.
+Bytes of path and query stay as they came (the server's parser takes ASCII only). Dot segments are refused: they could leave B.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class Upstream:
         path = raw_path.decode("ascii", "replace")
         if _DOTS.search(path):
             raise Refused(400, "invalid_path", "The path has dot segments in it.")
-        queries = "&".join(filter(None, (self._query, query.decode("latin-1"))))
+        queries = "&".join(filter(None, (self._query, query.decode("ascii", "replace"))))
         return URL(f"{self._origin}{self._path(path)}{'?' + queries if queries else ''}", encoded=True)
 
     def _path(self, path: str) -> str:
