@@ -12,6 +12,7 @@ import contextlib
 import http.client
 import json
 import multiprocessing
+import os
 import random
 import resource
 import socket
@@ -215,6 +216,7 @@ def main() -> None:
                 small(direct, through, chosen.count)
                 if chosen.large:
                     large(direct, through, port, pid)
+    print(f"load average while this ran: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"(client's own peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB)")
 
 

@@ -124,7 +124,6 @@ class Upstream:
             raise InvalidInput("upstream.url", "must not carry credentials; the key goes into upstream.api_key")
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._base = parts.path.rstrip("/")
-        self._query = parts.query
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -159,8 +158,8 @@ class Upstream:
         path = raw_path.decode("ascii", "replace")
         if _DOTS.search(path):
             raise Refused(400, "invalid_path", "The path has dot segments in it.")
-        queries = "&".join(filter(None, (self._query, query.decode("ascii", "replace"))))
-        return URL(f"{self._origin}{self._path(path)}{'?' + queries if queries else ''}", encoded=True)
+        tail = "?" + query.decode("ascii", "replace") if query else ""
+        return URL(f"{self._origin}{self._path(path)}{tail}", encoded=True)
 
     def _path(self, path: str) -> str:
         base = self._base
