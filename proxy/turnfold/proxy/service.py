@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import re
 import time
 import traceback
 from collections import Counter
@@ -30,7 +31,7 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.config.settings import LimitSettings, Mode
-from turnfold.proxy.headers import as_text, first, returned, without
+from turnfold.proxy.headers import first, returned, without
 from turnfold.proxy.limits import plain_body
 from turnfold.proxy.receipts import Receipt, Recorder, Status, Usage
 from turnfold.proxy.refusals import Refused
@@ -47,11 +48,14 @@ _MOST_OBSERVED: Final = 256 * 2**20  # bytes of bodies that wait to be folded fo
 _FAREWELL: Final = 5.0  # seconds that observed folds get to end when the process does
 _OUR_REPLY_HEADERS: Final = (
     b"x-turnfold-status",
+    b"x-turnfold-reason",
     b"x-turnfold-tokens-before",
     b"x-turnfold-tokens-after",
     b"x-turnfold-overhead-ms",
     b"x-turnfold-request-id",
 )
+
+_NOT_A_SLUG: Final = re.compile(r"[^\w.-]+", re.ASCII)
 
 _log = logging.getLogger(__name__)
 
@@ -64,7 +68,7 @@ class ChatRequest:
         at: Unix time of arrival.
         started: the monotonic clock at arrival.
         read: the monotonic clock when the body was whole; our own time counts from here.
-        headers: what the upstream gets, without a length.
+        headers: what the upstream gets, names in lower case, without a length.
         coding: the body's content coding, lower case; "" for none.
         body: as received.
     """
@@ -74,7 +78,7 @@ class ChatRequest:
     started: float
     read: float
     url: URL
-    headers: list[tuple[bytes, bytes]]
+    headers: list[tuple[str, str]]
     coding: str
     body: bytes
     mode: Mode
@@ -162,12 +166,16 @@ class Service:
                 await self._relay(request, answer, progress, send)
             finally:
                 answer.close()
+        except Refused as refused:
+            if progress.sent is None:
+                progress.outgoing = replace(progress.outgoing, reason=refused.code)
+            raise
         finally:
             self._record(request, progress)
 
     async def _prepare(self, request: ChatRequest) -> Outgoing:
         if request.mode == "off":
-            return Outgoing(request.body, "bypassed", "off")
+            return Outgoing(request.body, "bypassed")
         if request.mode == "observe":
             return Outgoing(request.body, "observed")
         return await self._folded(request)
@@ -214,11 +222,10 @@ class Service:
 
     async def _forward(self, request: ChatRequest, progress: _Progress) -> Answer:
         outgoing = progress.outgoing
-        headers = without(request.headers, b"content-encoding") if outgoing.folded else request.headers
-        fields = as_text(headers)
+        headers = [pair for pair in request.headers if not outgoing.folded or pair[0] != "content-encoding"]
         progress.sent = time.perf_counter()
         try:
-            answer = await self._upstream.send("POST", request.url, fields, outgoing.body)
+            answer = await self._upstream.send("POST", request.url, headers, outgoing.body)
         except UpstreamFailed as exc:
             _log.warning("%s: %s", request.id, type(exc).__name__)
             raise refusal(exc) from exc
@@ -301,6 +308,8 @@ def _overhead(request: ChatRequest, progress: _Progress) -> float:
 def _reply_headers(request: ChatRequest, progress: _Progress) -> list[tuple[bytes, bytes]]:
     outgoing = progress.outgoing
     headers = [(b"x-turnfold-status", outgoing.status.encode())]
+    if outgoing.reason:
+        headers.append((b"x-turnfold-reason", _NOT_A_SLUG.sub("-", outgoing.reason).encode()))
     if outgoing.tokens is not None:
         headers.append((b"x-turnfold-tokens-before", b"%d" % outgoing.tokens[0]))
         headers.append((b"x-turnfold-tokens-after", b"%d" % outgoing.tokens[1]))
