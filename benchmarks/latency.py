@@ -170,6 +170,8 @@ def large(direct: Client, through: Client, port: int, pid: int) -> None:
         warm.append(body_of(turns))
     through.chat(warm[0])
     show("100,000 tokens, warm", interleaved(direct, through, warm[1:]), 10)
+    for mode in ("off", "observe"):
+        show(f"100,000 tokens, {mode}", interleaved(direct, through, warm, **{"x-turnfold-mode": mode}), 2)
     headers = through.chat(warm[-1])[2]
     print({key: value for key, value in headers.items() if key.startswith("x-turnfold")})
     beside(through, port)
