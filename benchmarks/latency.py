@@ -12,6 +12,7 @@ import contextlib
 import http.client
 import json
 import multiprocessing
+import os
 import random
 import resource
 import socket
@@ -169,6 +170,8 @@ def large(direct: Client, through: Client, port: int, pid: int) -> None:
         warm.append(body_of(turns))
     through.chat(warm[0])
     show("100,000 tokens, warm", interleaved(direct, through, warm[1:]), 10)
+    for mode in ("off", "observe"):
+        show(f"100,000 tokens, {mode}", interleaved(direct, through, warm, **{"x-turnfold-mode": mode}), 2)
     headers = through.chat(warm[-1])[2]
     print({key: value for key, value in headers.items() if key.startswith("x-turnfold")})
     beside(through, port)
@@ -215,6 +218,7 @@ def main() -> None:
                 small(direct, through, chosen.count)
                 if chosen.large:
                     large(direct, through, port, pid)
+    print(f"load average while this ran: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"(client's own peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB)")
 
 
