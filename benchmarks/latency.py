@@ -29,7 +29,9 @@ from starlette.types import Receive, Scope, Send
 from turnfold.config.settings import Settings, UpstreamSettings
 from turnfold.proxy.server import bare_app, configuration
 
-ANSWER = json.dumps({"choices": [{"message": {"role": "assistant", "content": "ok"}}], "usage": {"prompt_tokens": 9}}).encode()
+ANSWER = json.dumps(
+    {"choices": [{"message": {"role": "assistant", "content": "ok"}}], "usage": {"completion_tokens": 1}}
+).encode()
 EVENT = b'data: {"choices":[{"delta":{"content":"ok"}}]}\n\n'
 WORDS = [
     f"{a}{b}{c}"

@@ -49,6 +49,8 @@ OptionsFor = Callable[[str, int | None], FoldOptions]
 _INSTANT_BODY: Final = 4096  # about 1,000 tokens, far from the 6,000 at which folding begins
 _LIGHT_BODY: Final = 32768  # about 8,000 tokens: a few milliseconds even when nothing of it is memoised
 _MOST_OBSERVED: Final = 256 * 2**20  # bytes of bodies that wait to be folded for the record
+_QUIET_PAUSE: Final = 0.05  # seconds between two looks whether it is quiet
+_QUIET_LOOKS: Final = 200
 _FAREWELL: Final = 5.0  # seconds that observed folds get to end when the process does
 _OUR_REPLY_HEADERS: Final = (
     b"x-turnfold-status",
@@ -162,9 +164,12 @@ class Service:
         self._light = ThreadPoolExecutor(1, "turnfold-light")
         self._heavy = ThreadPoolExecutor(limits.max_fold_workers, "turnfold-fold")
         self._observing: dict[asyncio.Task[None], int] = {}
+        self._serving = 0
+        self._closing = False
 
     async def close(self) -> None:
         """Finish what is observed, then stop the threads; folds that are queued are dropped."""
+        self._closing = True
         if self._observing:
             _, late = await asyncio.wait(self._observing, timeout=_FAREWELL)
             for task in late:
@@ -180,6 +185,7 @@ class Service:
             Refused: there is no answer of the upstream's to pass on, or the body unpacks to more than the limit.
         """
         progress = _Progress(Outgoing(request.body, "passthrough", "client-left"), UsageReader())
+        self._serving += 1
         try:
             progress.outgoing = await self._prepare(request)
             answer = await self._forward(request, progress)
@@ -195,6 +201,7 @@ class Service:
                 progress.outgoing = replace(progress.outgoing, reason=refused.code)
             raise
         finally:
+            self._serving -= 1
             self._record(request, progress)
 
     async def _prepare(self, request: ChatRequest) -> Outgoing:
@@ -361,8 +368,9 @@ class Service:
         task.add_done_callback(self._observing.pop)
 
     async def _observe(self, request: ChatRequest, progress: _Progress, ended: float) -> None:
-        """Fold for the record what went out unfolded."""
+        """Fold for the record what went out unfolded, as soon as nobody waits for anything else."""
         try:
+            await self._quiet()
             would = await self._folded(request)
         except Refused as exc:
             would = Outgoing(request.body, "observed", exc.code)
@@ -370,6 +378,15 @@ class Service:
             would = Outgoing(request.body, "observed", "stopped")
         progress.outgoing = replace(would, status="observed", sections=())
         self._recorder.record(_receipt(request, progress, ended), ())
+
+    async def _quiet(self) -> None:
+        """Wait for a moment without requests, but not for long."""
+        for _ in range(_QUIET_LOOKS):
+            if self._closing:
+                return
+            await asyncio.sleep(_QUIET_PAUSE)
+            if not self._serving:
+                return
 
 
 def _instant(request: ChatRequest) -> str | None:
