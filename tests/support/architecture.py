@@ -33,8 +33,9 @@ WINGS: Final = (
     ("layers",),
     ("conversation",),
     ("state",),
+    ("calibration",),
     ("flows",),
-    ("savings", "calibration"),
+    ("savings",),
 )
 
 _IMPURE = """
@@ -112,9 +113,9 @@ def imports(module: Module, known: Iterable[str] = ()) -> Iterator[tuple[ast.AST
             yield from ((node, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = _absolute(module, node)
-            for alias in node.names:
-                whole = f"{base}.{alias.name}"
-                yield node, whole if whole in known or base == "urllib" else base
+            wholes = (f"{base}.{alias.name}" for alias in node.names)
+            targets = dict.fromkeys(whole if whole in known or base == "urllib" else base for whole in wholes)
+            yield from ((node, target) for target in targets)
 
 
 def _absolute(module: Module, node: ast.ImportFrom) -> str:
