@@ -9,6 +9,8 @@ A finding is one line, ``module:line what is wrong``; no findings, nothing wrong
 from __future__ import annotations
 
 import ast
+import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -339,6 +341,29 @@ def _changed(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
             found.add(_dotted(node.func.value))
     return found
+
+
+def undeclared(modules: Sequence[Module], declared: Iterable[str], distributions: Mapping[str, Sequence[str]]) -> list[str]:
+    """Imports of other packages that the project does not ask for itself: they are there today by somebody else's wish.
+
+    Args:
+        declared: requirements as the project states them (``"redis>=6"``).
+        distributions: which distributions bring a top-level module (``importlib.metadata.packages_distributions``).
+    """
+    wanted = {_normal(re.split(r"[^\w.-]", requirement, maxsplit=1)[0]) for requirement in declared}
+    findings = []
+    for module in modules:
+        for node, target in imports(module):
+            top = target.split(".")[0]
+            if top in sys.stdlib_module_names or top in {"turnfold", "tests", "benchmarks"}:
+                continue
+            if not wanted & {_normal(name) for name in distributions.get(top, ())}:
+                findings.append(module.at(node, f"imports {top}, which pyproject.toml does not ask for"))
+    return findings
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 RULES: Final[Mapping[str, Rule]] = {
