@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from tests.support.structure import own_faults
 from turnfold.config.settings import Settings
-from turnfold.proxy.demo import Configure, DemoFailed, Played, count_messages, load_script, run, stage, summarise
+from turnfold.proxy.demo import Configure, DemoFailed, Played, cached_tokens, count_messages, load_script, run, stage, summarise
 
 Messages = list[dict[str, Any]]
 
@@ -115,6 +115,15 @@ def test_a_failing_proxy_is_reported_in_one_line() -> None:
     failing = stand_in(lambda messages: messages, status=502)
     with stage(failing, load_script()) as on, pytest.raises(DemoFailed, match="turn 1 failed with status 502"):
         next(on.turns())
+
+
+def test_the_upstream_reports_what_a_prompt_cache_finds() -> None:
+    messages = [message for turn in load_script().turns for message in (*turn.say, turn.reply)]
+    assert cached_tokens([], messages) == cached_tokens(messages[:2], messages) == 0
+    half = cached_tokens(messages[:40], messages)
+    assert half % 128 == 0
+    assert 1024 <= half <= count_messages(messages[:40]) < half + 128
+    assert cached_tokens([{"role": "system", "content": "x"}, *messages], messages) == 0
 
 
 def test_savings_are_taken_from_the_first_folded_turn_on() -> None:
