@@ -13,7 +13,7 @@ from turnfold.compression import tokens
 from turnfold.compression.conversation.asking import recalled
 from turnfold.compression.conversation.check import check
 from turnfold.compression.conversation.edits import Edit, apply, invert
-from turnfold.compression.conversation.fold import Draft, Section, edits, fold
+from turnfold.compression.conversation.fold import Caching, Draft, Section, edits, fold
 from turnfold.compression.conversation.messages import Message, Request, parse_request
 from turnfold.compression.conversation.plan import Plan, plan, recall_tokens
 from turnfold.compression.conversation.units import Unit, units
@@ -131,7 +131,7 @@ def _fitted(request: Request, options: FoldOptions, memo: Memo) -> _Candidate | 
             return candidate
         draft = fold(request, cut, drawn, memo)
         recalls = dict(_recalls(request, cut, drawn, draft, options, room, memo))
-        changes = edits(request, draft, recalls, _marked(request, drawn, cut, options))
+        changes = edits(request, draft, recalls, _caching(request, drawn, cut, options))
         candidate = _Candidate(drawn, draft, changes, fitting)
         if options.budget is None or _size(request, candidate.edits, options, memo) <= options.budget:
             return candidate
@@ -142,11 +142,11 @@ def _size(request: Request, changes: Sequence[Edit], options: FoldOptions, memo:
     return request_tokens(parse_request(apply(request.text, changes).encode("utf-8"), memo), options.model, memo)
 
 
-def _marked(request: Request, plan: Plan, cut: Sequence[Unit], options: FoldOptions) -> int | None:
-    """The user message whose own text gets a cache breakpoint: the last one's, where the upstream takes it and the client set none."""
-    if not options.cache_breakpoints or not plan.asked or any(m.marked for m in request.messages):
-        return None
-    return cut[plan.asked[-1].unit].start
+def _caching(request: Request, plan: Plan, cut: Sequence[Unit], options: FoldOptions) -> Caching:
+    """Breakpoints, where the upstream takes them and the client set no mark: one on the last user message's own text."""
+    if not options.cache_breakpoints or any(m.marked for m in request.messages):
+        return Caching(apart=False)
+    return Caching(apart=True, marked=cut[plan.asked[-1].unit].start if plan.asked else None)
 
 
 def _recalls(
@@ -155,7 +155,7 @@ def _recalls(
     """Per message index of a user message, the passages that go behind its text."""
     if not options.recall:
         return
-    present = tuple(draft.texts())
+    present = list(draft.texts())
     for asked in plan.asked:
         if options.budget is None:
             budget = recall_tokens(asked.pieces, options)
@@ -165,6 +165,7 @@ def _recalls(
             continue
         text = recalled(request.messages, cut, asked, present, budget, options, memo)
         if text:
+            present.append(text)
             yield cut[asked.unit].start, text
 
 
@@ -175,7 +176,7 @@ def _room(request: Request, cut: Sequence[Unit], plan: Plan, draft: Draft, optio
     if asked.pieces != plan.pieces:
         return budget // 4
     behind = request.messages[cut[asked.unit].end :]
-    bare = _size(request, edits(request, draft, {}, None), options, memo)
+    bare = _size(request, edits(request, draft, {}, Caching(apart=False)), options, memo)
     return max(0, budget - _JOINT - bare + sum(_message_tokens(m, options.model, memo) for m in behind))
 
 

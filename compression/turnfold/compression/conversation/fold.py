@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.conversation import policy
@@ -26,7 +27,9 @@ from turnfold.compression.shorten.facts import facts
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.quotes import Source
 
-_BREAKPOINT = '"prompt_cache_breakpoint":{"mode":"explicit"}'  # OpenAI, "Prompt caching": explicit breakpoints, 5.6 and later
+# How a text part ends: with a breakpoint (OpenAI, "Prompt caching": explicit breakpoints, 5.6 and later) or without.
+_BREAKPOINT: Final = ',"prompt_cache_breakpoint":{"mode":"explicit"}}'
+_NO_BREAKPOINT: Final = "}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +216,25 @@ def source(message: Message) -> Source:
     return Source(message.role, message.text, message.key)
 
 
-def edits(request: Request, draft: Draft, recalls: Mapping[int, str], marked: int | None) -> list[Edit]:
+@dataclass(frozen=True, slots=True)
+class Caching:
+    """How text of ours keeps out of the way of a cache that hits at marks only.
+
+    Attributes:
+        apart: whether recall is a part of its own even behind a text that was a string: its tokens must not depend on what follows.
+        marked: index of the user message whose own text gets a breakpoint when recall stands behind it.
+    """
+
+    apart: bool
+    marked: int | None = None
+
+
+def edits(request: Request, draft: Draft, recalls: Mapping[int, str], caching: Caching) -> list[Edit]:
     """All edits of the request's text: what is left out, what is shortened, what stands beside user messages.
 
     Args:
         recalls: per message index of a user message, the text that goes right behind its own.
-        marked: index of the user message whose own text gets a cache breakpoint, if any.
+        caching: whether that text is a part of its own, and where a breakpoint goes.
     """
     out = [Edit(request.spans[a][0], request.spans[b][0], "") for a, b in draft.dropped]
     gone = {i for a, b in draft.dropped for i in range(a, b)}
@@ -226,13 +242,14 @@ def edits(request: Request, draft: Draft, recalls: Mapping[int, str], marked: in
         beside = draft.beside.get(index, Beside())
         behind = [t for t in (recalls.get(index, ""), *beside.behind) if t]
         new = draft.shortened.get(index, {})
-        changes = _dress(request.messages[index], new, beside.front, behind, mark=index == marked and bool(recalls.get(index)))
+        apart = "" if not (caching.apart and recalls.get(index)) else _BREAKPOINT if index == caching.marked else _NO_BREAKPOINT
+        changes = _dress(request.messages[index], new, beside.front, behind, apart)
         out += shifted(changes, request.spans[index][0])
     return out
 
 
 def _dress(
-    message: Message, new: Mapping[tuple[str | int, ...], str], front: Sequence[str], behind: Sequence[str], *, mark: bool
+    message: Message, new: Mapping[tuple[str | int, ...], str], front: Sequence[str], behind: Sequence[str], apart: str
 ) -> list[Edit]:
     """Edits of one message: its shortened texts, and text around its content; its own text keeps its bytes."""
     out = [_replaced(message.raw, path, text) for path, text in new.items()]
@@ -242,9 +259,9 @@ def _dress(
     if message.is_list:
         out += [Edit(start + 1, start + 1, f"{_part(t)},") for t in front]
         out += [Edit(end - 1, end - 1, f",{_part(t)}") for t in behind]
-    elif mark:
+    elif apart:
         head = "[" + "".join(f"{_part(t)}," for t in front) + '{"type":"text","text":'
-        out += [Edit(start, start, head), Edit(end, end, f",{_BREAKPOINT}}}" + "".join(f",{_part(t)}" for t in behind) + "]")]
+        out += [Edit(start, start, head), Edit(end, end, apart + "".join(f",{_part(t)}" for t in behind) + "]")]
     else:
         out += [Edit(start + 1, start + 1, "".join(_inner(f"{t}\n\n") for t in front))]
         out += [Edit(end - 1, end - 1, "".join(_inner(f"\n\n{t}") for t in behind))]

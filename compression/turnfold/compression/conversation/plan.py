@@ -105,6 +105,7 @@ class _Replay:
         self.pieces: list[Piece] = []
         self.asked: list[Asked] = []
         self.tail = self.first
+        self.sent = 0  # units that the request before this one had
         self.total = self.events = self.turns = 0
         self.sums = list(accumulate((0 if u.pinned else u.tokens for u in units), initial=0))  # pinned units are never folded
         self.users = list(accumulate((u.is_user for u in units), initial=0))
@@ -124,6 +125,7 @@ class _Replay:
                 self.pieces, self.tail, self.events = before
         if self.units[index].is_user:
             self._settle(index, limits)
+        self.sent = index + 1
 
     def _raw(self, start: int, end: int) -> int:
         return self.sums[end] - self.sums[start]
@@ -142,7 +144,8 @@ class _Replay:
         old = sum(p.size() for p in before if p not in self.pieces)
         start = max((p.end for p in before), default=self.first)
         raw = old + self._raw(start, self.tail)
-        return policy.pays(self.options, raw, sum(p.size() for p in new), self._raw(self.tail, index + 1), self.turns)
+        behind = self._raw(self.tail, max(self.tail, self.sent))
+        return policy.pays(self.options, raw, sum(p.size() for p in new), behind, self.turns)
 
     def _fold(self, index: int, limits: Thresholds) -> None:
         before = self.pieces

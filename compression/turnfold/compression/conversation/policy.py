@@ -100,17 +100,18 @@ def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:
 def pays(options: FoldOptions, raw: int, folded: int, behind: int, turns: int) -> bool:
     """Whether a fold is worth its rewrite within the turns that may be expected to come.
 
-    How long a conversation goes on is unknown; one that has gone on for n turns is taken to go on for a third of that.
+    The rewrite is held against a warm cache, the best that not folding could get. How long a conversation goes on is unknown; one
+    that has gone on for n turns is taken to go on for a sixth of that, so that hardly one ever ends before its folds have paid.
 
     Args:
         raw: tokens that are folded away.
         folded: tokens that they leave.
-        behind: tokens behind them that have to be written again.
+        behind: tokens behind them that were sent before and have to be written again.
         turns: requests so far.
     """
-    price, write = options.prices.reread(options.cache_hit_share), options.prices.write
-    rewrite = write * (folded + behind) - price * (raw + behind)
-    return rewrite < min(turns / 3, 10) * price * (raw - folded)
+    rewrite = options.prices.write * (folded + behind) - options.prices.read * (raw + behind)
+    saving = options.prices.reread(options.cache_hit_share) * (raw - folded)
+    return rewrite < min(turns / 6, 10) * saving
 
 
 def _standing_share(budget: int, total: int) -> float:
@@ -158,7 +159,7 @@ def recall_tokens(options: FoldOptions, saved: int, folded: int) -> int:
 
 _RECALL_LEAST: Final = 160  # one passage and its frame
 _RECALL_BASE: Final = 400
-_RECALL_SHARE: Final = 0.05
+_RECALL_SHARE: Final = 0.1
 
 
 def keeps_recall(options: FoldOptions, recall: int, since: int, turns_left: float) -> bool:

@@ -59,7 +59,7 @@ def _unit(messages: Sequence[Message], start: int, end: int) -> Unit:
         start,
         end,
         tokens=sum(m.tokens for m in messages[start:end]),
-        facts=sum(facts_tokens(m.role, m.tokens) for m in messages[start:end]),
+        facts=sum(facts_tokens(m.role, m.tokens, calls=m.has_calls) for m in messages[start:end]),
         is_user=first.role == "user" and first.holds,
         pinned=first.pinned,
         marked=any(m.marked for m in messages[start:end]),

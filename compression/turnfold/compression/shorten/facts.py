@@ -58,6 +58,9 @@ def _is_spoken(text: str) -> bool:
     return sum(s.end - s.start for s in spans if s.kind in _SPOKEN) >= len(text) / 2
 
 
-def facts_tokens(role: str, size: int) -> int:
+_CALLS: Final = _Share(100, 0.45)  # an assistant's calls: names, ids and short arguments stay
+
+
+def facts_tokens(role: str, size: int, *, calls: bool) -> int:
     """About what a message of `size` tokens takes at FACTS: an estimate from its role alone, for planning."""
-    return _SHARES.get(role, _OTHER).of(size)
+    return (_CALLS if calls else _SHARES.get(role, _OTHER)).of(size)
