@@ -82,7 +82,7 @@ class Tuning:
     hop_passages: int = 3
     hop_names: int = 8
     before: float = 0.5
-    covered: float = 0.2
+    covered: float = 0.18
     covered_borrowed: float = 0.1
     topical: float = 0.4
     bearing: float = 0.2
