@@ -127,9 +127,14 @@ class Asked:
     borrowed: bool
 
 
+def _content(folded: str) -> list[str]:
+    found = words.words(folded)
+    return words.content(found, words.language(set(found)))
+
+
 def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
     topic = requests.without_cover_words(folded) if requests.asks_for_cover(folded) else folded
-    own = dict.fromkeys(words.content(topic), 1.0)
+    own = dict.fromkeys(_content(topic), 1.0)
     label = re.match(r"\s{0,8}(\w{1,40}):\s", topic)
     if label and label.group(1) in own and len(own) > 1:
         own[label.group(1)] = tuning.label
@@ -143,12 +148,10 @@ def _folded(question: Question) -> str:
 
 
 def has_content(folded: str) -> bool:
-    """Whether a folded message says anything of its subject."""
+    """Whether a folded message says anything of its subject. So few words do not tell their language: any may be meant."""
     left = requests.without_empty_phrases(folded)
-    return (
-        any(w not in requests.EMPTY and w not in requests.POINTERS for w in words.content(left))
-        or len(words.run_on_terms(left)) > 1
-    )
+    told = [w for w in _content(left) if w not in requests.EMPTY and w not in requests.POINTERS and not words.is_function_word(w)]
+    return bool(told) or len(words.run_on_terms(left)) > 1
 
 
 def read(question: Question, index: Index, tuning: Tuning = TUNING) -> Asked:
@@ -165,7 +168,7 @@ def read(question: Question, index: Index, tuning: Tuning = TUNING) -> Asked:
         weights = {w: own * weight for w, weight in weights.items()}
         signs = {t: own * weight for t, weight in signs.items()}
         for earlier in [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]]:
-            weights = dict.fromkeys(words.content(earlier), lent) | weights
+            weights = dict.fromkeys(_content(earlier), lent) | weights
             signs = dict.fromkeys(words.run_on_terms(earlier).tolist(), lent) | signs
     exact = [w for w in weights if _is_identifier(w) and len(index.words.find([[words.term(w)]]).passage)]
     parts = {part for w in exact for part in words.words(w)} - set(exact)
@@ -249,7 +252,8 @@ def _strongest(index: Index, found: Mapping[tuple[int, ...], float], number: int
     groups = list(found)
     weights = np.array([found[g] for g in groups], dtype=np.float64)
     hits = index.words.find(groups)
-    top = _best(idf(hits) * weights, number)
+    present = np.bincount(hits.term, minlength=hits.terms) > 0  # a function word is in no passage
+    top = _best(idf(hits) * weights * present, min(number, int(present.sum())))
     return Terms([groups[i] for i in top], weights[top], hits.only(top))
 
 
@@ -271,7 +275,7 @@ def _second_hop(index: Index, sources: Sequence[Source], worth: Floats, known: s
         quote = index.quotes[i]
         for name in dict.fromkeys(_NAME.findall(sources[quote.source].text, quote.start, quote.end)):
             word = words.fold(name)
-            if name[0].isupper() and word not in words.ALL_FUNCTION_WORDS:
+            if name[0].isupper():
                 value[word] = value.get(word, 0.0) + float(worth[i])
     by_language = [words.stemmed(value, name) for name in index.languages]
     found: dict[tuple[int, ...], float] = {}
