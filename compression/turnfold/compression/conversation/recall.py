@@ -65,7 +65,7 @@ class Tuning:
 
     k1: float = 0.9
     b: float = 0.4
-    grams: float = 0.5
+    grams: float = 0.4
     paragraph: float = 0.15
     head: float = 1.1
     chat: tuple[float, ...] = (0.65, 0.5, 0.35, 0.25, 0.2, 0.1, 0.1)
