@@ -324,10 +324,7 @@ def recall(
         worth = score(index, sources, asked)
         floor = 0.0 if fill else TUNING.bearing * float(worth.max())
         quotes = (index.quotes[i] for i in _best(worth, len(worth)) if worth[i] > floor)
-    chosen = _taken(sources, quotes, room, "\0".join(present), count)
-    while chosen and count(fence.render(sources, chosen)) > budget:
-        chosen.pop()
-    return tuple(sorted(chosen))
+    return tuple(sorted(_fitted(sources, quotes, budget, "\0".join(present), count)))
 
 
 def _matched(index: Index, asked: Asked) -> float:
@@ -336,6 +333,22 @@ def _matched(index: Index, asked: Asked) -> float:
     value = idf(hits) * asked.weights
     both = presence(hits, value) + presence(heads, value)
     return float(both.max(initial=0.0)) / max(float(value.sum()), 1e-9)
+
+
+def _fitted(sources: Sequence[Source], quotes: Iterable[Quote], budget: int, held: str, count: Callable[[str], int]) -> list[Quote]:
+    """As many of the quotes, in the given order, as the rendered fence has room for.
+
+    A label costs two or three tokens, so what three for each leave over is given out once more.
+    """
+    ranked = list(quotes)
+    chosen = _taken(sources, ranked, budget - count(f"{fence.OPEN}\n{fence.CLOSE}"), held, count)
+    left = budget - count(fence.render(sources, chosen))
+    if left > 2 * _FRAME:
+        known = set(chosen)
+        chosen += _taken(sources, [q for q in ranked if q not in known], left, held, count)
+    while chosen and count(fence.render(sources, chosen)) > budget:
+        chosen.pop()
+    return chosen
 
 
 def _taken(

@@ -49,6 +49,10 @@ _LANGUAGES_OF: Final[dict[str, tuple[str, ...]]] = {}
 for _language, _words in FUNCTION_WORDS.items():
     for _word in sorted(_words):
         _LANGUAGES_OF[_word] = (*_LANGUAGES_OF.get(_word, ()), _language)
+# What no suffix rule can bring together: "did she go" and "she went", "two" and "2".
+_IRREGULAR: Final = {
+    "english": {form: base for base, forms in lexicon("irregular_english").items() for form in sorted(forms)},
+}
 _STEMMED: Final = frozenset(Stemmer.algorithms())
 _DEFAULT: Final = "english"
 
@@ -113,8 +117,10 @@ def term(word: str) -> int:
 def stemmed(distinct: Collection[str], name: str) -> dict[str, int]:
     """The term of each word in a language; identifiers are not stemmed. A stemmer is made for each call: one object must not
     serve two threads."""
+    bases = _IRREGULAR.get(name, {})
     short = [w for w in distinct if len(w) <= _LONGEST_STEMMED and not _UNSTEMMED.search(w)]
-    stems: Sequence[str] = Stemmer.Stemmer(name, 0).stemWords(short) if name in _STEMMED else short
+    regular = [bases.get(w, w) for w in short]
+    stems: Sequence[str] = Stemmer.Stemmer(name, 0).stemWords(regular) if name in _STEMMED else regular
     found = {w: term(s) for w, s in zip(short, stems, strict=True)}
     return found | {w: term(w) for w in distinct if w not in found}
 
