@@ -124,11 +124,11 @@ def _leaves(sources: Sequence[Source], memo: Memo) -> list[Leaf]:
 def _batch(texts: Sequence[str]) -> list[Leaf]:
     spans = [passages(text) for text in texts]
     folded = [[words.fold(text[a:b]) for a, b in ranges] for text, ranges in zip(texts, spans, strict=True)]
-    found = [[words.words(f) for f in parts] for parts in folded]
-    languages = [words.language(set().union(*parts)) for parts in found]
+    all_words = [[words.words(f) for f in parts] for parts in folded]
+    languages = [words.language(set().union(*parts)) for parts in all_words]
+    found = [[words.content(ws, name) for ws in parts] for parts, name in zip(all_words, languages, strict=True)]
     titles = [_titles(text, ranges) for text, ranges in zip(texts, spans, strict=True)]
-    content_of = {title: words.content(words.fold(title)) for parts, _ in titles for title in parts}
-    named = [[content_of[title] for title in parts] for parts, _ in titles]
+    named = [_named(parts, name) for (parts, _), name in zip(titles, languages, strict=True)]
     stamped = [words.words(words.fold(stamp.group(1))) if (stamp := _STAMP.match(text)) else [] for text in texts]
     terms = _terms(languages, found, named, stamped)
     gram_fields = _split(words.grams([f for parts in folded for f in parts]), [len(parts) for parts in folded])
@@ -161,6 +161,11 @@ def _titles(text: str, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], li
         titles.append(titles[-1] if goes_on else text[start : min(end, start + _TITLE)])
         blocks.append(blocks[-1] if goes_on else i)
     return titles, blocks
+
+
+def _named(titles: Sequence[str], name: str) -> list[list[str]]:
+    known = {title: words.content(words.words(words.fold(title)), name) for title in dict.fromkeys(titles)}
+    return [known[title] for title in titles]
 
 
 def _terms(languages: Sequence[str], *uses: Sequence[Sequence[Sequence[str]] | Sequence[str]]) -> dict[str, dict[str, int]]:

@@ -65,7 +65,7 @@ class Tuning:
 
     k1: float = 0.9
     b: float = 0.4
-    grams: float = 0.5
+    grams: float = 0.4
     paragraph: float = 0.15
     head: float = 1.1
     chat: tuple[float, ...] = (0.65, 0.5, 0.35, 0.25, 0.2, 0.1, 0.1)
@@ -127,9 +127,14 @@ class Asked:
     borrowed: bool
 
 
+def _content(folded: str) -> list[str]:
+    found = words.words(folded)
+    return words.content(found, words.language(set(found)))
+
+
 def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
     topic = requests.without_cover_words(folded) if requests.asks_for_cover(folded) else folded
-    own = dict.fromkeys(words.content(topic), 1.0)
+    own = dict.fromkeys(_content(topic), 1.0)
     label = re.match(r"\s{0,8}(\w{1,40}):\s", topic)
     if label and label.group(1) in own and len(own) > 1:
         own[label.group(1)] = tuning.label
@@ -143,12 +148,10 @@ def _folded(question: Question) -> str:
 
 
 def has_content(folded: str) -> bool:
-    """Whether a folded message says anything of its subject."""
+    """Whether a folded message says anything of its subject. So few words do not tell their language: any may be meant."""
     left = requests.without_empty_phrases(folded)
-    return (
-        any(w not in requests.EMPTY and w not in requests.POINTERS for w in words.content(left))
-        or len(words.run_on_terms(left)) > 1
-    )
+    told = [w for w in _content(left) if w not in requests.EMPTY and w not in requests.POINTERS and not words.is_function_word(w)]
+    return bool(told) or len(words.run_on_terms(left)) > 1
 
 
 def read(question: Question, index: Index, tuning: Tuning = TUNING) -> Asked:
@@ -165,7 +168,7 @@ def read(question: Question, index: Index, tuning: Tuning = TUNING) -> Asked:
         weights = {w: own * weight for w, weight in weights.items()}
         signs = {t: own * weight for t, weight in signs.items()}
         for earlier in [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]]:
-            weights = dict.fromkeys(words.content(earlier), lent) | weights
+            weights = dict.fromkeys(_content(earlier), lent) | weights
             signs = dict.fromkeys(words.run_on_terms(earlier).tolist(), lent) | signs
     exact = [w for w in weights if _is_identifier(w) and len(index.words.find([[words.term(w)]]).passage)]
     parts = {part for w in exact for part in words.words(w)} - set(exact)
@@ -249,7 +252,8 @@ def _strongest(index: Index, found: Mapping[tuple[int, ...], float], number: int
     groups = list(found)
     weights = np.array([found[g] for g in groups], dtype=np.float64)
     hits = index.words.find(groups)
-    top = _best(idf(hits) * weights, number)
+    present = np.bincount(hits.term, minlength=hits.terms) > 0  # a function word is in no passage
+    top = _best(idf(hits) * weights * present, min(number, int(present.sum())))
     return Terms([groups[i] for i in top], weights[top], hits.only(top))
 
 
@@ -271,7 +275,7 @@ def _second_hop(index: Index, sources: Sequence[Source], worth: Floats, known: s
         quote = index.quotes[i]
         for name in dict.fromkeys(_NAME.findall(sources[quote.source].text, quote.start, quote.end)):
             word = words.fold(name)
-            if name[0].isupper() and word not in words.ALL_FUNCTION_WORDS:
+            if name[0].isupper():
                 value[word] = value.get(word, 0.0) + float(worth[i])
     by_language = [words.stemmed(value, name) for name in index.languages]
     found: dict[tuple[int, ...], float] = {}
@@ -320,10 +324,7 @@ def recall(
         worth = score(index, sources, asked)
         floor = 0.0 if fill else TUNING.bearing * float(worth.max())
         quotes = (index.quotes[i] for i in _best(worth, len(worth)) if worth[i] > floor)
-    chosen = _taken(sources, quotes, room, "\0".join(present), count)
-    while chosen and count(fence.render(sources, chosen)) > budget:
-        chosen.pop()
-    return tuple(sorted(chosen))
+    return tuple(sorted(_fitted(sources, quotes, budget, "\0".join(present), count)))
 
 
 def _matched(index: Index, asked: Asked) -> float:
@@ -332,6 +333,22 @@ def _matched(index: Index, asked: Asked) -> float:
     value = idf(hits) * asked.weights
     both = presence(hits, value) + presence(heads, value)
     return float(both.max(initial=0.0)) / max(float(value.sum()), 1e-9)
+
+
+def _fitted(sources: Sequence[Source], quotes: Iterable[Quote], budget: int, held: str, count: Callable[[str], int]) -> list[Quote]:
+    """As many of the quotes, in the given order, as the rendered fence has room for.
+
+    A label costs two or three tokens, so what three for each leave over is given out once more.
+    """
+    ranked = list(quotes)
+    chosen = _taken(sources, ranked, budget - count(f"{fence.OPEN}\n{fence.CLOSE}"), held, count)
+    left = budget - count(fence.render(sources, chosen))
+    if left > 2 * _FRAME:
+        known = set(chosen)
+        chosen += _taken(sources, [q for q in ranked if q not in known], left, held, count)
+    while chosen and count(fence.render(sources, chosen)) > budget:
+        chosen.pop()
+    return chosen
 
 
 def _taken(

@@ -85,7 +85,7 @@ class Field:
         groups_of = np.array([group_of[t] for t in wanted.tolist()], dtype=np.int64)
         likely = np.zeros(1 << 16, dtype=bool)
         likely[wanted & np.uint32(0xFFFF)] = True
-        at = np.flatnonzero(likely[self._low])
+        at = np.flatnonzero(likely.take(self._low))
         found = self.terms[at]
         slot = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
         exact = wanted[slot] == found

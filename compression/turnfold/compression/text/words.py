@@ -49,7 +49,10 @@ _LANGUAGES_OF: Final[dict[str, tuple[str, ...]]] = {}
 for _language, _words in FUNCTION_WORDS.items():
     for _word in sorted(_words):
         _LANGUAGES_OF[_word] = (*_LANGUAGES_OF.get(_word, ()), _language)
-ALL_FUNCTION_WORDS: Final = frozenset(_LANGUAGES_OF)
+# What no suffix rule can bring together: "did she go" and "she went", "two" and "2".
+_IRREGULAR: Final = {
+    "english": {form: base for base, forms in lexicon("irregular_english").items() for form in sorted(forms)},
+}
 _STEMMED: Final = frozenset(Stemmer.algorithms())
 _DEFAULT: Final = "english"
 
@@ -76,11 +79,18 @@ def words(folded: str) -> list[str]:
     return found + parts
 
 
-def content(folded: str) -> list[str]:
-    """The distinct words that can say what a text is about: no function words, no single letters."""
-    return [
-        w for w in dict.fromkeys(words(folded)) if w not in ALL_FUNCTION_WORDS and (len(w) > 1 or w.isdigit() or not w.isascii())
-    ]
+def content(found: Sequence[str], name: str) -> list[str]:
+    """The words that can say what a text in that language is about: no function words, no single letters.
+
+    Only that language's function words go: German "war" is a verb, English "war" is a subject.
+    """
+    empty = FUNCTION_WORDS.get(name, frozenset())
+    return [w for w in found if w not in empty and (len(w) > 1 or w.isdigit() or not w.isascii())]
+
+
+def is_function_word(word: str) -> bool:
+    """Whether a folded word is a function word in any of the languages."""
+    return word in _LANGUAGES_OF
 
 
 def has_pairs(folded: str) -> bool:
@@ -107,8 +117,10 @@ def term(word: str) -> int:
 def stemmed(distinct: Collection[str], name: str) -> dict[str, int]:
     """The term of each word in a language; identifiers are not stemmed. A stemmer is made for each call: one object must not
     serve two threads."""
+    bases = _IRREGULAR.get(name, {})
     short = [w for w in distinct if len(w) <= _LONGEST_STEMMED and not _UNSTEMMED.search(w)]
-    stems: Sequence[str] = Stemmer.Stemmer(name, 0).stemWords(short) if name in _STEMMED else short
+    regular = [bases.get(w, w) for w in short]
+    stems: Sequence[str] = Stemmer.Stemmer(name, 0).stemWords(regular) if name in _STEMMED else regular
     found = {w: term(s) for w, s in zip(short, stems, strict=True)}
     return found | {w: term(w) for w in distinct if w not in found}
 
