@@ -186,7 +186,7 @@ def run(name: str, asked: argparse.Namespace) -> bool:
             base = Settings.model_construct()
             own_key = SecretStr(asked.key) if asked.key else None
             settings = base.model_copy(update={"upstream": UpstreamSettings(url=url, api_key=own_key)})
-            app = create_app(settings, last, **({"fold": _only_recovery} if asked.no_fold else {}))
+            app = create_app(settings, last, fold=_only_recovery if asked.no_fold else fold_request)
             body = sized(asked.shape, window * fill // 100, model, stream=asked.stream, max_tokens=16)
             with served(app, "on") as origin:
                 result = ask(origin, body, asked.key or "none", last, None if asked.key else log)

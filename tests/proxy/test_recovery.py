@@ -13,8 +13,7 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from tests.proxy.conftest import proxy_server
-from tests.proxy.harness import Answer, ProxyServer, StartProxy, UpstreamServer, reply, running, until
+from tests.proxy.harness import Answer, ProxyServer, StartProxy, UpstreamServer, proxy_server, reply, running, until
 from tests.proxy.overflow_upstream import DIALECTS, LOOK_ALIKES, Dialect, Log, application, count_request
 from tests.support.overfull import CURABLE, INCURABLE, overfull
 from turnfold.compression.conversation import fold_request
