@@ -108,14 +108,14 @@ class Client:
         return (first - begun) * 1000, (ended - begun) * 1000, dict(response.getheaders())
 
 
-def messages(seed: int, tokens: int) -> list[dict[str, str]]:
-    """A conversation of about this many tokens (a made-up word takes about three)."""
+def messages(seed: int, tokens: float) -> list[dict[str, str]]:
+    """A conversation of about this many tokens (a made-up word takes about two)."""
     draw = random.Random(seed)
     found: list[dict[str, str]] = []
     while tokens > 0:
         words = [draw.choice(WORDS) + (". " if draw.random() < 0.1 else " ") for _ in range(draw.randint(20, 150))]
         found.append({"role": "assistant" if len(found) % 2 else "user", "content": "".join(words).strip().capitalize() + "."})
-        tokens -= 3 * len(words)
+        tokens -= 2.17 * len(words)
     return found if len(found) % 2 else found[:-1]
 
 
@@ -176,12 +176,12 @@ def large(direct: Client, through: Client, port: int, pid: int) -> None:
 
 
 def beside(through: Client, port: int) -> None:
-    """Small requests while cold folds of large ones run."""
+    """Small requests while cold folds of large ones run, two at a time."""
     stop = threading.Event()
 
     def load(seed: int) -> None:
         with contextlib.closing(Client(port)) as client:
-            for number in range(4):
+            for number in range(8):
                 client.chat(body_of(messages(1000 * seed + number, 100_000)))
         stop.set()
 
@@ -192,7 +192,7 @@ def beside(through: Client, port: int) -> None:
     times = []
     while not stop.is_set():
         times.append(through.chat(body)[1])
-        time.sleep(0.01)
+        time.sleep(0.004)
     for thread in threads:
         thread.join()
     times.sort()

@@ -64,15 +64,17 @@ def test_a_fold_that_is_not_smaller_is_not_used(upstream: UpstreamServer, start_
 
 def test_a_fold_that_takes_too_long_is_not_waited_for(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     go_on = threading.Event()
+    body = TWO.replace(b"one", b"one " * 2000)
 
     def endless(body: bytes, *_: object) -> FoldedRequest:
         go_on.wait(10)
         return FoldedRequest(body, False, "", 0, 0, ())
 
     proxy = start_proxy(upstream.origin + "/v1", fold=endless, limits={"fold_timeout": 0.1})
-    answer = proxy.chat(TWO)
+    answer = proxy.chat(body)
     go_on.set()
     assert (answer.status, answer.header("x-turnfold-status")) == (200, "failed-open")
+    assert upstream.seen[0].body == body
     assert proxy.recorder.one().reason == "slow"
 
 
@@ -90,7 +92,8 @@ def test_small_requests_do_not_wait_behind_large_ones(upstream: UpstreamServer, 
     for thread in threads:
         thread.start()
     assert proxy.chat(TWO).status == 200
-    assert len(upstream.seen) == 1
+    assert proxy.chat(TWO.replace(b"one", b"one " * 2000)).status == 200
+    assert len(upstream.seen) == 2
     go_on.set()
     for thread in threads:
         thread.join()

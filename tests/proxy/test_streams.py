@@ -98,7 +98,7 @@ def test_leaving_during_the_fold_never_reaches_the_upstream(upstream: UpstreamSe
         go_on.wait(5)
 
     proxy = start_proxy(upstream.origin + "/v1", fold=slow)
-    with opened(proxy.origin, TARGETS[0]):
+    with opened(proxy.origin, TARGETS[0], BODY.replace(b'"x"', b'"%s"' % (b"x" * 5000))):
         assert folding.wait(5)
     receipt = proxy.recorder.one()
     go_on.set()
@@ -199,6 +199,20 @@ def test_an_upstream_that_does_not_speak_http_is_a_502(start_proxy: StartProxy, 
     with saying(said) as origin:
         answer = call(start_proxy(origin).origin, "POST", target, BODY)
     assert (answer.status, answer.json()["error"]["code"]) == (502, "upstream_unreachable")
+
+
+def test_a_304_that_tells_the_length_it_would_have_had(start_proxy: StartProxy) -> None:
+    with saying(b'HTTP/1.1 304 Not Modified\r\netag: "a"\r\ncontent-length: 10\r\nconnection: close\r\n\r\n') as origin:
+        proxy = start_proxy(origin)
+        for _ in range(2):
+            answer = call(proxy.origin, "GET", "/v1/files/f/content")
+            assert (answer.status, answer.header("etag"), answer.body) == (304, '"a"', b"")
+
+
+def test_a_head_that_tells_the_length_of_the_body(start_proxy: StartProxy) -> None:
+    with saying(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\nconnection: close\r\n\r\n") as origin:
+        answer = call(start_proxy(origin).origin, "HEAD", "/v1/files/f/content")
+    assert (answer.status, answer.header("content-length"), answer.body) == (200, "10", b"")
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ Lives here: the order of the stations, and THE place where a failure of ours sen
 how a station does its work, parsing of the request's head (``routes/chat``).
 
 Folding is CPU: this is the one place where it leaves the event loop. Bodies go to one of two lanes by size, so that a small
-request never waits behind cold folds of large ones.
+request never waits behind cold folds of large ones; the smallest, of which nothing can be folded, do not leave it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import orjson
 from starlette.types import Send
 from yarl import URL
 
+from turnfold.compression import tokens
 from turnfold.compression.calibration import Learned, truncated
 from turnfold.compression.conversation import FoldedRequest, Section
 from turnfold.compression.errors import FoldRejected
@@ -44,6 +45,7 @@ from turnfold.proxy.windows import Spot, Windows
 FoldFunction = Callable[[bytes, FoldOptions, Memo], FoldedRequest]
 OptionsFor = Callable[[str, int | None], FoldOptions]
 
+_INSTANT_BODY: Final = 4096  # about 1,000 tokens, far from the 6,000 at which folding begins
 _LIGHT_BODY: Final = 32768  # about 8,000 tokens: a few milliseconds even when nothing of it is memoised
 _MOST_OBSERVED: Final = 256 * 2**20  # bytes of bodies that wait to be folded for the record
 _FAREWELL: Final = 5.0  # seconds that observed folds get to end when the process does
@@ -193,10 +195,13 @@ class Service:
 
     async def _folded(self, request: ChatRequest) -> Outgoing:
         """The fold station; whatever goes wrong in it, the original goes out."""
-        lane = self._light if len(request.body) <= _LIGHT_BODY and not request.coding else self._heavy
         loop = asyncio.get_running_loop()
-        work = functools.partial(self._fold_body, request, loop)
         try:
+            if (model := _instant(request)) is not None:
+                known = await self._windows.known(self._spot(request, model))
+                return self._fold_body(request, lambda _: known)
+            lane = self._light if len(request.body) <= _LIGHT_BODY and not request.coding else self._heavy
+            work = functools.partial(self._fold_body, request, functools.partial(self._known, request, loop))
             return await asyncio.wait_for(loop.run_in_executor(lane, work), self._limits.fold_timeout)
         except Refused:
             raise
@@ -214,15 +219,15 @@ class Service:
         _log.warning("%s: sent unfolded (%s)", request.id, reason)
         return Outgoing(request.body, "failed-open", reason, received=None if request.coding else request.body)
 
-    def _fold_body(self, request: ChatRequest, loop: asyncio.AbstractEventLoop) -> Outgoing:
-        """Runs in a lane's thread."""
+    def _fold_body(self, request: ChatRequest, known_of: Callable[[str], Learned]) -> Outgoing:
+        """Runs in a lane's thread, unless it is done before a thread would have begun."""
         plain = plain_body(request.body, request.coding, self._limits)
         if plain is None:
             return Outgoing(request.body, "passthrough", "content-encoding")
         model = _model(plain)
         if model is None:
             return Outgoing(request.body, "passthrough", "unparsable")
-        known = asyncio.run_coroutine_threadsafe(self._windows.known(self._spot(request, model)), loop).result()
+        known = known_of(model)
         fitted = fit(plain, self._options_for(model, request.budget), self._fold, self._memo, known)
         result, tokens = fitted.folded, (fitted.folded.tokens_before, fitted.tokens)
         made = Outgoing(request.body, "passthrough", result.reason, tokens, model=model, received=plain, known=known)
@@ -232,6 +237,10 @@ class Service:
             raise FoldRejected("not-smaller")
         reason = "window" if fitted.fitted else result.reason
         return replace(made, body=fitted.body, status="folded", reason=reason, sections=result.sections, folded=True)
+
+    def _known(self, request: ChatRequest, loop: asyncio.AbstractEventLoop, model: str) -> Learned:
+        """What was learned of a model's window, asked from a lane's thread, where the model's name is first known."""
+        return asyncio.run_coroutine_threadsafe(self._windows.known(self._spot(request, model)), loop).result()
 
     def _spot(self, request: ChatRequest, model: str) -> Spot:
         return Spot(request.tenant, str(request.url.origin()), model)
@@ -350,6 +359,17 @@ class Service:
             would = Outgoing(request.body, "observed", "stopped")
         progress.outgoing = replace(would, status="observed", sections=())
         self._recorder.record(_receipt(request, progress, ended), ())
+
+
+def _instant(request: ChatRequest) -> str | None:
+    """The model of a request so small that nothing will be folded: parsing and counting it takes less than going to a thread.
+
+    None where a vocabulary would have to be loaded first, and with a budget, which may ask for a fold of anything.
+    """
+    if len(request.body) > _INSTANT_BODY or request.coding or request.budget is not None or request.mode != "on":
+        return None
+    model = _model(request.body)
+    return model if model is not None and tokens.encoding_for_model(model) == tokens.BORDER_ENCODING else None
 
 
 def _model(body: bytes) -> str | None:

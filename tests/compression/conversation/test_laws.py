@@ -21,8 +21,8 @@ FREE = CachePrices(1.0, 1.0)
 HALF = CachePrices(0.5, 1.0)
 CLAUDE = CachePrices(0.1, 1.25)
 
-slow = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-few = settings(slow, max_examples=12)
+slow = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+few = settings(slow, max_examples=6)
 
 options = st.builds(
     FoldOptions,

@@ -1,27 +1,28 @@
-"""Several processes on one store: nothing is lost between them."""
+"""Several processes on one store: nothing is lost between them.
+
+Run as a script this file is one of these processes.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+import os
+import sys
 from pathlib import Path
-
-import pytest
 
 from turnfold.proxy.store import Batch, Item, Key, Store
 from turnfold.proxy.store.redis import RedisStore
 from turnfold.proxy.store.sqlite import SqliteStore
 
 STATE = Key("anna", "conversation", "c")
+PROCESSES, ADDS = 4, 16
 
 
-def open_by_url(url: str) -> Store:
+def opened(url: str) -> Store:
     return RedisStore(url) if url.startswith("redis") else SqliteStore(Path(url))
 
 
-async def _add(store: Store, text: str) -> None:
+async def add(store: Store, text: str) -> None:
     while True:
         (held,) = await store.get([STATE])
         if await store.swap(held, Item(STATE, (held or b"") + text.encode() + b";", 60)):
@@ -29,37 +30,37 @@ async def _add(store: Store, text: str) -> None:
     await store.record(Batch(text, {"log": [text.encode()]}, {"t": {"x": 1}}, 60))
 
 
-async def _work(url: str, process: int, adds: int) -> None:
-    store = open_by_url(url)
-    await asyncio.gather(*(_add(store, f"{process}.{number}") for number in range(adds)))
-    await store.close()
+async def work(process: str, urls: list[str]) -> None:
+    for url in urls:
+        store = opened(url)
+        await asyncio.gather(*(add(store, f"{process}.{number}") for number in range(ADDS)))
+        await store.close()
 
 
-def work(url: str, process: int, adds: int) -> None:
-    asyncio.run(_work(url, process, adds))
+async def one_process(number: int, urls: list[str]) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = await asyncio.create_subprocess_exec(sys.executable, __file__, str(number), *urls, env=environment)
+    try:
+        assert await asyncio.wait_for(process.wait(), 60) == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
 
 
-@pytest.fixture(scope="module")
-def pool() -> Iterator[ProcessPoolExecutor]:
-    """Four processes; what they need is imported once and forked."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["turnfold.proxy.store.redis", "turnfold.proxy.store.sqlite"])
-    with ProcessPoolExecutor(4, mp_context=context) as four:
-        yield four
+async def test_64_concurrent_adds_through_4_processes_lose_nothing(redis_url: str, tmp_path: Path) -> None:
+    urls = [redis_url, str(tmp_path / "t.db")]
+    await asyncio.gather(*(one_process(number, urls) for number in range(PROCESSES)))
+    expected = sorted(f"{process}.{number}" for process in range(PROCESSES) for number in range(ADDS))
+    for url in urls:
+        store = opened(url)
+        (held,) = await store.get([STATE])
+        assert held is not None
+        assert sorted(held.decode().rstrip(";").split(";")) == expected
+        assert sorted(line.decode() for line in (await store.log("log"))[0]) == expected
+        assert await store.counts(["t"]) == [{"x": 64}]
+        await store.close()
 
 
-@pytest.mark.parametrize("kind", ["redis", "sqlite"])
-async def test_64_concurrent_adds_through_4_processes(
-    kind: str, tmp_path: Path, pool: ProcessPoolExecutor, request: pytest.FixtureRequest
-) -> None:
-    url = request.getfixturevalue("redis_url") if kind == "redis" else str(tmp_path / "t.db")
-    loop = asyncio.get_running_loop()
-    await asyncio.gather(*(loop.run_in_executor(pool, work, url, process, 16) for process in range(4)))
-    expected = sorted(f"{process}.{number}" for process in range(4) for number in range(16))
-    store = open_by_url(url)
-    (held,) = await store.get([STATE])
-    assert held is not None
-    assert sorted(held.decode().rstrip(";").split(";")) == expected
-    assert sorted(line.decode() for line in (await store.log("log"))[0]) == expected
-    assert await store.counts(["t"]) == [{"x": 64}]
-    await store.close()
+if __name__ == "__main__":
+    asyncio.run(work(sys.argv[1], sys.argv[2:]))

@@ -71,7 +71,7 @@ def render(sources: Sequence[Source], quotes: Sequence[Quote]) -> str:
 def joined(sources: Sequence[Source], quotes: Sequence[Quote]) -> list[Quote]:
     """The quotes in order, those that overlap or have only white space between them made one."""
     merged: list[Quote] = []
-    for quote in sorted(quotes):
+    for quote in sorted(quotes, key=lambda q: (q.source, q.start, q.end)):
         last = merged[-1] if merged else None
         if last and last.source == quote.source and not sources[quote.source].text[last.end : quote.start].strip():
             merged[-1] = Quote(quote.source, last.start, max(last.end, quote.end))

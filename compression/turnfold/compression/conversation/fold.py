@@ -84,7 +84,7 @@ def fold(request: Request, units: Sequence[Unit], plan: Plan, memo: Memo) -> Dra
     writer = _Writer(request.messages, units, memo)
     for piece in plan.pieces:
         writer.write(piece)
-    writer.settle(plan.tail)
+    writer.settle(plan.tail, len(units))
     return Draft(tuple(writer.dropped), writer.shortened, dict(writer.beside), tuple(writer.sections))
 
 
@@ -99,8 +99,12 @@ class _Writer:
         self.sections: list[Section] = []
         self.carried: list[str] = []  # texts that wait for the next kept user message
         self.kept_user: int | None = None
+        self.at = 0
 
     def write(self, piece: Piece) -> None:
+        if piece.start > self.at:  # raw units between two pieces
+            self.settle(self.at, piece.start)
+        self.at = piece.end
         if piece.level is Level.FACTS:
             self._facts(piece)
         elif piece.anchor is None:
@@ -114,11 +118,11 @@ class _Writer:
             anchor = self._keep(piece.anchor)
             self.beside[anchor].behind.append(self._summary(piece.level, piece.anchor + 1, piece.end))
 
-    def settle(self, tail: int) -> None:
-        """Texts that still wait go in front of the first user message of the raw tail."""
-        first = next((i for i in range(tail, len(self.units)) if self.units[i].is_user), None)
-        if first is not None:
-            self._keep(first)
+    def settle(self, start: int, end: int) -> None:
+        """Texts that still wait go in front of the first user message of raw units."""
+        for unit in range(start, end):
+            if self.units[unit].is_user:
+                self._keep(unit)
 
     def _keep(self, unit: int) -> int:
         self.kept_user = self.units[unit].start

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from turnfold.compression.memo import Memo, digest
+from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.bm25 import Field
 from turnfold.compression.text import words
 from turnfold.compression.text.passages import estimate, passages
@@ -91,15 +91,20 @@ class Index:
     source_of: Ints
     whole: npt.NDArray[np.bool_]
 
+    @cached_property
+    def block_lengths(self) -> Ints:
+        """Words of the paragraph that begins with each passage; 0 where none does."""
+        return np.bincount(self.blocks, self.words.lengths, len(self.quotes)).astype(np.int64)
+
     @property
     def size(self) -> int:
         """About how many bytes it takes."""
-        return 600 + 4 * (len(self.words.terms) + len(self.grams.terms) + len(self.heads.terms)) + 240 * len(self.quotes)
+        return 600 + 6 * (len(self.words.terms) + len(self.grams.terms) + len(self.heads.terms)) + 240 * len(self.quotes)
 
 
 def build(sources: Sequence[Source], memo: Memo) -> Index:
     """The index of the sources; a source seen before costs next to nothing."""
-    key = (b"recall.index", digest(*(s.key.hex() for s in sources)))
+    key = (b"recall.index", tuple(s.key for s in sources))
     return memo.get(key, lambda: _joined(_leaves(sources, memo)), lambda index: index.size)
 
 
@@ -120,9 +125,10 @@ def _batch(texts: Sequence[str]) -> list[Leaf]:
     spans = [passages(text) for text in texts]
     folded = [[words.fold(text[a:b]) for a, b in ranges] for text, ranges in zip(texts, spans, strict=True)]
     found = [[words.words(f) for f in parts] for parts in folded]
-    languages = [words.language(w for ws in parts for w in ws) for parts in found]
+    languages = [words.language(set().union(*parts)) for parts in found]
     titles = [_titles(text, ranges) for text, ranges in zip(texts, spans, strict=True)]
-    named = [[words.content(words.fold(title)) for title in parts] for parts, _ in titles]
+    content_of = {title: words.content(words.fold(title)) for parts, _ in titles for title in parts}
+    named = [[content_of[title] for title in parts] for parts, _ in titles]
     stamped = [words.words(words.fold(stamp.group(1))) if (stamp := _STAMP.match(text)) else [] for text in texts]
     terms = _terms(languages, found, named, stamped)
     gram_fields = _split(words.grams([f for parts in folded for f in parts]), [len(parts) for parts in folded])

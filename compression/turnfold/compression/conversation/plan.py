@@ -101,7 +101,7 @@ class _Replay:
 
     def __init__(self, units: Sequence[Unit], options: FoldOptions, squeeze: float) -> None:
         self.units, self.options, self.squeeze = units, options, squeeze
-        self.first = _first_foldable(units)
+        self.first = next((i for i, u in enumerate(units) if u.is_user), len(units))
         self.pieces: list[Piece] = []
         self.asked: list[Asked] = []
         self.tail = self.first
@@ -113,8 +113,9 @@ class _Replay:
     def ask(self, index: int) -> None:
         """A request ends here: fold if it is time, then settle who keeps recall."""
         self.turns += 1
-        limits = policy.thresholds(self.options, self.total, self.total / self.turns, self.squeeze)
-        if self._over(index, limits):
+        shrinks = self.facts[index + 1] / max(1, self.sums[index + 1])
+        limits = policy.thresholds(self.options, self.total, self.total / self.turns, shrinks, self.squeeze)
+        if self._over(limits):
             self._fold(index, limits)
         elif self.total > limits.start and self._raw(self.tail, index + 1) > limits.fold_at:
             before = (self.pieces, self.tail, self.events)
@@ -127,13 +128,13 @@ class _Replay:
     def _raw(self, start: int, end: int) -> int:
         return self.sums[end] - self.sums[start]
 
-    def _standing(self, index: int) -> int:
-        pinned = self.total - self._raw(0, index + 1)
-        return pinned + self._raw(0, self.first) + sum(p.size() for p in self.pieces) + self._raw(self.tail, index + 1)
+    def _standing(self) -> int:
+        """About the tokens of the conversation as forwarded, without recall."""
+        return self.total - sum(p.tokens - p.size() for p in self.pieces)
 
-    def _over(self, index: int, limits: Thresholds) -> bool:
+    def _over(self, limits: Thresholds) -> bool:
         """Whether a budget asks for a fold."""
-        return limits.limit is not None and self.total > (self.options.budget or 0) and self._standing(index) > limits.limit
+        return limits.limit is not None and self.total > (self.options.budget or 0) and self._standing() > limits.limit
 
     def _pays(self, before: Sequence[Piece], index: int) -> bool:
         """Whether the fold just made is worth its rewrite: from the first piece that is new, everything is written again."""
@@ -146,12 +147,21 @@ class _Replay:
     def _fold(self, index: int, limits: Thresholds) -> None:
         before = self.pieces
         border = self._border(index, limits.keep_recent)
-        if border > self.tail:
-            self.pieces = [*self.pieces, self._piece(self.tail, border, Level.FACTS)]
+        start = self._behind_marks(border, index)
+        if border > start:
+            self.pieces = [*self.pieces, self._piece(start, border, Level.FACTS)]
             self.tail = border
         self._promote(Level.FACTS, Level.SUMMARY, limits.facts_at)
         self._promote(Level.SUMMARY, Level.LINE, limits.summaries_at)
         self.events += before != self.pieces
+
+    def _behind_marks(self, border: int, index: int) -> int:
+        """Where folding may begin: behind every cache mark that the client keeps in an old place, for up to there caches hit."""
+        old = range(self.tail, min(border, index - _RECENT))
+        last = max((i for i in old if self.units[i].marked and not self.units[i].pinned), default=None)
+        if last is None:
+            return self.tail
+        return next((i for i in range(last + 1, border) if self.units[i].is_user), border)
 
     def _piece(self, start: int, end: int, level: Level) -> Piece:
         anchor = None
@@ -192,9 +202,10 @@ class _Replay:
         elif self._answered(going[0].start, end):
             # A kept user message whose answer now goes too would stand next to the one that follows: it goes along.
             asked = next((i for i in range(len(done) - 1, -1, -1) if done[i].anchor is not None), len(done))
-            if all(self._loops(p) for p in done[asked + 1 :]):
+            if all(self._loops(p) for p in done[asked + 1 :]) and len(list(_runs([*done[asked:], *going]))) == 1:
                 going, done = [*done[asked:], *going], done[:asked]
-        self.pieces = [*done, self._piece(going[0].start, end, new), *(p for p in self.pieces if p.start >= end)]
+        made = [self._piece(a, b, new) for a, b in _runs(going)]
+        self.pieces = [*done, *made, *(p for p in self.pieces if p.start >= end)]
 
     def _loops(self, piece: Piece) -> bool:
         """Whether a piece holds nothing but answers to the user message before it, and more of them follow."""
@@ -224,11 +235,13 @@ class _Replay:
 _RECENT = 6  # units in which a client's cache mark moves along with the conversation
 
 
-def _first_foldable(units: Sequence[Unit]) -> int:
-    """The first user unit behind every cache mark that the client keeps in an old place: up to there caches hit, if all stays."""
-    marks = [i for i, u in enumerate(units[:-_RECENT]) if u.marked and not u.pinned]
-    start = marks[-1] + 1 if marks else 0
-    return next((i for i in range(start, len(units)) if units[i].is_user), len(units))
+def _runs(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
+    """Ranges of units that neighbouring pieces cover together."""
+    start = pieces[0].start
+    for here, after in zip(pieces, [*pieces[1:], None], strict=True):
+        if after is None or after.start != here.end:
+            yield start, here.end
+            start = after.start if after is not None else start
 
 
 def recall_tokens(pieces: Sequence[Piece], options: FoldOptions) -> int:

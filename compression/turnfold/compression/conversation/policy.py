@@ -56,17 +56,18 @@ class Thresholds:
     limit: int | None = None
 
 
-def thresholds(options: FoldOptions, total: int, pace: float, squeeze: float = 1.0) -> Thresholds:
+def thresholds(options: FoldOptions, total: int, pace: float, facts_ratio: float, squeeze: float = 1.0) -> Thresholds:
     """The thresholds for a conversation of `total` tokens so far.
 
     Args:
         pace: tokens that a turn has added on average.
+        facts_ratio: what FACTS leaves of this conversation's messages.
         squeeze: 0..1, a share of the budget's limit, for a plan that came out too large.
     """
     price = options.prices.reread(options.cache_hit_share)
     start, keep = _interpolated(price)
     fold_at = keep + _epoch(options.prices.write - price, price, keep, pace)
-    free = Thresholds(start, fold_at, keep, facts_at=keep // 2, summaries_at=keep // 2)
+    free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(facts_ratio)), summaries_at=keep // 2)
     if options.budget is None:
         return free
     budget = _snapped(options.budget)
@@ -80,6 +81,12 @@ def thresholds(options: FoldOptions, total: int, pace: float, squeeze: float = 1
         summaries_at=min(free.summaries_at, target // 5),
         limit=limit,
     )
+
+
+def _facts_worth(ratio: float) -> float:
+    """How much may stand at FACTS, in tails. Long tool results and answers shrink to a quarter there and keep what the next step
+    may need; a chat of short turns hardly shrinks, and recall finds what a question needs in it anyway."""
+    return min(10.0, max(0.5, (0.5 / max(ratio, 0.01)) ** 4.5))
 
 
 def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:

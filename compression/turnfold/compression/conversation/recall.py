@@ -12,7 +12,7 @@ words of the best passages extend the question (pseudo relevance feedback, after
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
@@ -22,8 +22,9 @@ import numpy as np
 from turnfold.compression.conversation import fence, passage_index
 from turnfold.compression.conversation.passage_index import Floats, Index
 from turnfold.compression.memo import Memo
-from turnfold.compression.scorers.bm25 import Field, idf, saturated
+from turnfold.compression.scorers.bm25 import idf, presence, scores
 from turnfold.compression.text import requests, words
+from turnfold.compression.text.passages import estimate, sentences
 from turnfold.compression.text.quotes import Quote, Source
 
 
@@ -57,6 +58,7 @@ class Tuning:
         hop_passages, hop_names: where its names are taken from, and how many.
         before: weight of words taken from the exchange before.
         covered: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
+        covered_borrowed: the same for a question whose words are those of the exchange before.
         bearing: without fill, share of the best score below which a passage no longer bears on the question.
     """
 
@@ -80,10 +82,12 @@ class Tuning:
     hop_names: int = 8
     before: float = 0.5
     covered: float = 0.34
+    covered_borrowed: float = 0.12
     bearing: float = 0.4
 
 
 TUNING: Final = Tuning()
+_MOST_READ: Final = 2000  # characters from each end
 _MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
 _MOST_SIGNS: Final = 96
 _MOST_GRAMS: Final = 400
@@ -97,21 +101,34 @@ Groups = Sequence[Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question as weighted terms: groups of equivalent terms (one stem by language), weights, and text for grams."""
+    """A question as weighted terms.
+
+    Attributes:
+        groups: equivalent terms: a word's stem in each language.
+        weights: of the groups.
+        text: its words, for grams.
+        borrowed: whether it had no content of its own, so that the words are those of the exchange before.
+    """
 
     groups: list[list[int]]
     weights: Floats
     text: str
+    borrowed: bool
 
 
-def _weighted_words(question: Question, tuning: Tuning) -> dict[str, float]:
-    folded = words.fold(question.text)
+def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
     topic = requests.without_cover_words(folded) if requests.asks_for_cover(folded) else folded
     own = {w: 1.0 for w in words.content(topic)}
     label = re.match(r"\s{0,8}(\w{1,40}):\s", topic)
     if label and label.group(1) in own and len(own) > 1:
         own[label.group(1)] = tuning.label
     return own
+
+
+def _folded(question: Question) -> str:
+    """The question folded; of a pasted text the beginning and the end, where people ask."""
+    text = question.text
+    return words.fold(text if len(text) <= 2 * _MOST_READ else f"{text[:_MOST_READ]}\n{text[-_MOST_READ:]}")
 
 
 def has_content(folded: str) -> bool:
@@ -122,26 +139,23 @@ def has_content(folded: str) -> bool:
 
 def read(question: Question, languages: Sequence[str], tuning: Tuning = TUNING) -> Asked:
     """The question's terms in each of the languages that the sources are in."""
-    folded = words.fold(question.text)
-    weights = _weighted_words(question, tuning)
+    folded = _folded(question)
+    weights = _weighted_words(folded, tuning)
     signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
-    leans = len(weights) <= 3 and not requests.POINTERS.isdisjoint(words.words(folded))
-    if not has_content(folded) or leans:
-        own = 0.2 if not has_content(folded) else 1.0
+    borrowed = not has_content(folded)
+    if borrowed or (len(weights) <= 3 and not requests.POINTERS.isdisjoint(words.words(folded))):
+        own, lent = (0.2, 1.0) if borrowed else (1.0, tuning.before)
         weights = {w: own * weight for w, weight in weights.items()}
         signs = {t: own * weight for t, weight in signs.items()}
-        for share, source in zip((tuning.before, 1.0), [s for s in question.before if s.text][-2:], strict=False):
-            earlier = words.fold(source.text[:2000])
-            for w in words.content(earlier)[:_MOST_WORDS]:
-                weights.setdefault(w, share * (tuning.before if leans and has_content(folded) else 1.0))
-            for t in words.run_on_terms(earlier).tolist():
-                signs.setdefault(t, share)
+        for earlier in [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]]:
+            weights = dict.fromkeys(words.content(earlier), lent) | weights
+            signs = dict.fromkeys(words.run_on_terms(earlier).tolist(), lent) | signs
     kept = list(weights)[:_MOST_WORDS]
     by_language = [words.stemmed(kept, name) for name in languages]
     groups = [sorted({terms[w] for terms in by_language}) for w in kept]
     figures = [weights[w] * (tuning.identifier if _is_identifier(w) else 1.0) for w in kept]
     taken = list(signs)[:_MOST_SIGNS]
-    return Asked(groups + [[t] for t in taken], np.array(figures + [signs[t] for t in taken]), " ".join(kept) or folded)
+    return Asked(groups + [[t] for t in taken], np.array(figures + [signs[t] for t in taken]), " ".join(kept) or folded, borrowed)
 
 
 def _is_identifier(word: str) -> bool:
@@ -170,34 +184,20 @@ def _unit(values: Floats) -> Floats:
 
 
 def _by_terms(index: Index, groups: Groups, weights: Floats, tuning: Tuning) -> Floats:
-    if not len(groups):
-        return np.zeros(len(index.quotes))
-    frequencies = index.words.frequencies(groups)
-    value = idf(frequencies) * weights
-    paragraphs = _paragraph_frequencies(index, frequencies)
-    lengths = Field(index.words.terms, np.bincount(index.blocks, index.words.lengths, len(index.quotes)).astype(np.int64))
-    own = value @ saturated(frequencies, index.words, tuning.k1, tuning.b)
-    around = (value @ saturated(paragraphs, lengths, tuning.k1, tuning.b))[index.blocks]
-    titles = index.heads.frequencies(groups)
-    stamps = index.stamps.frequencies(groups)
-    above = (idf(titles) * weights) @ (titles > 0) + ((idf(stamps) * weights) @ (stamps > 0))[index.source_of]
+    hits = index.words.find(groups)
+    value = idf(hits) * weights
+    own = scores(hits, value, index.words.lengths, tuning.k1, tuning.b)
+    around = scores(hits.moved(index.blocks), value, index.block_lengths, tuning.k1, tuning.b)[index.blocks]
+    heads, stamps = index.heads.find(groups), index.stamps.find(groups)
+    above = presence(heads, idf(heads) * weights) + presence(stamps, idf(stamps) * weights)[index.source_of]
     total: Floats = own + tuning.paragraph * around + tuning.head * above
     return total
 
 
-def _paragraph_frequencies(index: Index, frequencies: Floats) -> Floats:
-    summed = np.zeros_like(frequencies)
-    rows, columns = np.nonzero(frequencies)
-    np.add.at(summed, (rows, index.blocks[columns]), frequencies[rows, columns])
-    return summed
-
-
 def _by_grams(index: Index, text: str, tuning: Tuning) -> Floats:
-    hashes, _ = words.grams([text])
-    groups = [[t] for t in dict.fromkeys(hashes[: 4 * _MOST_GRAMS].tolist())][:_MOST_GRAMS]
-    frequencies = index.grams.frequencies(groups)
-    total: Floats = idf(frequencies) @ saturated(frequencies, index.grams, tuning.k1, tuning.b)
-    return total
+    hashes, _ = words.grams([text[: 4 * _MOST_GRAMS]])
+    hits = index.grams.find([[t] for t in dict.fromkeys(hashes.tolist())][:_MOST_GRAMS])
+    return scores(hits, idf(hits), index.grams.lengths, tuning.k1, tuning.b)
 
 
 def _lent(index: Index, values: Floats, tuning: Tuning) -> Floats:
@@ -223,30 +223,30 @@ def _strongest(index: Index, found: Mapping[tuple[int, ...], float], number: int
     """Those of the found terms that are rare and stand in good passages."""
     groups = list(found)
     weights = np.array([found[g] for g in groups])
-    top = _best(idf(index.words.frequencies(groups)) * weights, number) if groups else []
+    top = _best(idf(index.words.find(groups)) * weights, number) if groups else []
     return [groups[i] for i in top], weights[top] if top else np.zeros(0)
 
 
-def _feedback(index: Index, scores: Floats, known: set[int], tuning: Tuning) -> tuple[Groups, Floats]:
+def _feedback(index: Index, worth: Floats, known: set[int], tuning: Tuning) -> tuple[Groups, Floats]:
     found: dict[tuple[int, ...], float] = {}
-    for i in _best(scores, tuning.feedback_passages):
+    for i in _best(worth, tuning.feedback_passages):
         for term in dict.fromkeys(index.words.of(i).tolist()):
             if term not in known:
-                found[(term,)] = found.get((term,), 0.0) + float(scores[i])
+                found[(term,)] = found.get((term,), 0.0) + float(worth[i])
     return _strongest(index, found, tuning.feedback_terms)
 
 
 _NAME: Final = re.compile(r"\b[^\W\d_a-z][\w’'-]*\w")
 
 
-def _second_hop(index: Index, sources: Sequence[Source], scores: Floats, known: set[int], tuning: Tuning) -> tuple[Groups, Floats]:
+def _second_hop(index: Index, sources: Sequence[Source], worth: Floats, known: set[int], tuning: Tuning) -> tuple[Groups, Floats]:
     value: dict[str, float] = {}
-    for i in _best(scores, tuning.hop_passages):
+    for i in _best(worth, tuning.hop_passages):
         quote = index.quotes[i]
         for name in dict.fromkeys(_NAME.findall(sources[quote.source].text, quote.start, quote.end)):
             word = words.fold(name)
             if name[0].isupper() and word not in words.ALL_FUNCTION_WORDS:
-                value[word] = value.get(word, 0.0) + float(scores[i])
+                value[word] = value.get(word, 0.0) + float(worth[i])
     by_language = [words.stemmed(value, name) for name in index.languages]
     found: dict[tuple[int, ...], float] = {}
     for word, weight in value.items():
@@ -285,42 +285,41 @@ def recall(
         return ()
     index = passage_index.build(sources, memo)
     asked = read(question, index.languages)
-    folded = words.fold(question.text)
+    folded = _folded(question)
     topic = _matched(index, asked)
-    if requests.asks_for_cover(folded) and (not len(topic) or topic.max() < 0.3):
-        order = _spread(index, room)
+    if requests.asks_for_cover(folded) and (not len(topic) or topic.max() < TUNING.covered):
+        quotes = _spread(index, sources, room)
     else:
-        if not fill and (not len(topic) or topic.max() < TUNING.covered):
+        needed = TUNING.covered_borrowed if asked.borrowed else TUNING.covered
+        if not fill and (not len(topic) or topic.max() < needed):
             return ()
-        scores = score(index, sources, asked)
-        floor = 0.0 if fill else TUNING.bearing * float(scores.max())
-        order = [i for i in _best(scores, len(scores)) if scores[i] > floor]
-    chosen = _taken(index, sources, order, room, "\0".join(present), count)
+        worth = score(index, sources, asked)
+        floor = 0.0 if fill else TUNING.bearing * float(worth.max())
+        quotes = (index.quotes[i] for i in _best(worth, len(worth)) if worth[i] > floor)
+    chosen = _taken(sources, quotes, room, "\0".join(present), count)
     while chosen and count(fence.render(sources, chosen)) > budget:
         chosen.pop()
     return tuple(sorted(chosen))
 
 
 def _matched(index: Index, asked: Asked) -> Floats:
-    """For each passage, which share of the question's weight it and its direct neighbours hold."""
-    if not asked.groups:
-        return np.zeros(0)
-    has = index.words.frequencies(asked.groups) > 0
-    has |= index.heads.frequencies(asked.groups) > 0
-    value = idf(has.astype(np.float64)) * asked.weights
-    share: Floats = (value @ has) / max(float(value.sum()), 1e-9)
+    """For each passage, which share of the question's weight it holds, itself or in its title."""
+    hits, heads = index.words.find(asked.groups), index.heads.find(asked.groups)
+    value = idf(hits) * asked.weights
+    both = presence(hits, value) + presence(heads, value)
+    share: Floats = np.minimum(1.0, both / max(float(value.sum()), 1e-9))
     return share
 
 
-def _taken(index: Index, sources: Sequence[Source], order: Sequence[int], room: float, held: str, count: Callable[[str], int]) -> list[Quote]:
+def _taken(sources: Sequence[Source], quotes: Iterable[Quote], room: float, held: str, count: Callable[[str], int]) -> list[Quote]:
+    """The first of the quotes that are new to the request and fit, in the given order."""
     chosen: list[Quote] = []
     texts: set[str] = set()
-    for i in order:
+    for quote in quotes:
         if room < _FRAME + 2:
             break
-        quote = index.quotes[i]
         text = sources[quote.source].text[quote.start : quote.end]
-        if 0.6 * index.costs[i] > room or text in texts or (held and text in held):
+        if len(text) / 8 > room or text in texts or (held and text in held):
             continue
         cost = count(text) + _FRAME
         if cost <= room:
@@ -330,15 +329,26 @@ def _taken(index: Index, sources: Sequence[Source], order: Sequence[int], room: 
     return chosen
 
 
-def _spread(index: Index, room: float) -> list[int]:
-    """Passages for a cover of everything: the most telling one of each of as many equal parts as there is room for, then the rest."""
-    parts = max(1, int(room / 60))
+def _spread(index: Index, sources: Sequence[Source], room: float) -> Iterator[Quote]:
+    """Quotes for a cover of everything: from each of as many equal parts as there is room for the most telling passage, its
+    first sentences if it is long; then the passages that are left."""
+    parts = int(max(1, min(room / 25, 12), room / 60))
     at = np.cumsum(index.costs) - index.costs / 2
     part = np.minimum((at / max(float(index.costs.sum()), 1e-9) * parts).astype(np.int64), parts - 1)
-    fits = index.costs <= 1.5 * room / parts
-    value = np.log1p(index.words.lengths) * np.where(fits, 1.0, 0.01) * np.where(index.asking, 0.5, 1.0)
-    order = np.lexsort((np.arange(len(value)), -value, part))
-    rank = np.empty(len(value), np.int64)
-    firsts = np.searchsorted(part[order], part[order], side="left")
-    rank[order] = np.arange(len(value)) - firsts
-    return np.lexsort((-value, rank)).tolist()
+    value = np.log1p(index.words.lengths) * np.where(index.asking, 0.5, 1.0)
+    order = np.lexsort((-value, part))
+    first = np.concatenate([[True], np.diff(part[order]) > 0])
+    for i in order[first].tolist():
+        yield _beginning(sources, index.quotes[i], room / parts - _FRAME)
+    for i in _best(value, len(value)):
+        yield index.quotes[i]
+
+
+def _beginning(sources: Sequence[Source], quote: Quote, room: float) -> Quote:
+    text = sources[quote.source].text
+    end = quote.start
+    for start, stop in sentences(text, quote.start, quote.end):
+        if end > quote.start and estimate(text[quote.start : stop]) > room:
+            break
+        end = max(stop, start)
+    return Quote(quote.source, quote.start, end)

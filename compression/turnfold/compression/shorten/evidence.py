@@ -6,6 +6,9 @@ Lives here: what marks such a line, as data. Must not: how lines are chosen.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
 _OUTCOME: Final = re.compile(
@@ -31,3 +34,29 @@ def grade(line: str) -> int:
     if _OUTCOME.search(line):
         return 2
     return 1 if _MILD.search(lower) else 0
+
+
+#: Whatever `grade` can answer to; lines without any of it need no closer look.
+_TRIGGER: Final = re.compile(
+    _GRAVE.pattern
+    + "|"
+    + _MILD.pattern
+    + r"|exit|status|return ?code|\brc\b|errno|\d (?:passed|test|insert|delet|file|problem)|\n(?:ok|passed|ran|done|success|finished|command)"
+    + "|build "
+)
+
+
+def grades(lines: Sequence[str]) -> list[int]:
+    """`grade` of each line, in one pass over the text that only looks closely where something is to be found."""
+    text = "\n" + "\n".join(lines)
+    lower = text.lower()
+    if len(lower) != len(text):  # some capital is two small letters: places would not agree
+        return [grade(line) for line in lines]
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=1))
+    out = [0] * len(lines)
+    hit = _TRIGGER.search(lower)
+    while hit:
+        index = min(bisect_right(starts, max(hit.start(), hit.end() - 1)) - 1, len(lines) - 1)
+        out[index] = grade(lines[index])
+        hit = _TRIGGER.search(lower, starts[index + 1] - 1)
+    return out

@@ -6,36 +6,58 @@ Lives here: how much of a message stays. Must not: how a kind of text gets short
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
+from turnfold.compression.shorten import registry
+from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.prose import shorten
+from turnfold.compression.text.kinds import parts
 
-_WHOLE_USER: Final = 60  # a user's message is an instruction: up to so many tokens it stays whole
-_WHOLE_OTHER: Final = 24
-_USER_SHARE: Final = 0.5
-_OTHER_SHARE: Final = 0.35
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """Up to `whole` tokens a text stays as it is; of a longer one about `share` is kept, but never less than `whole`."""
+
+    whole: int
+    share: float
+
+    def of(self, size: int) -> int:
+        return size if size <= self.whole else max(self.whole, int(self.share * size))
+
+
+# A user's message is an instruction; a tool's result is evidence that only some lines of are ever needed again.
+_SHARES: Final = {"user": _Share(60, 0.5), "tool": _Share(64, 0.25), "function": _Share(64, 0.25)}
+_OTHER: Final = _Share(24, 0.35)
+_ARGUMENTS: Final = _Share(120, 0.3)
+_SPOKEN: Final = frozenset({"prose", "markdown"})
 
 
 def facts(text: str, *, role: str, is_argument: bool, words: frozenset[str], count: Callable[[str], int]) -> str:
-    """The text at FACTS; the text itself where it is short or its kind has no rule.
+    """The text at FACTS; the text itself where it is short or nothing shorter came out.
 
     Args:
         role: the role of the message that it stands in.
-        is_argument: whether it is the arguments of a tool call.
+        is_argument: whether it is the arguments of a tool call; what comes out is JSON then, if it was.
         words: lower-case words of the task: what a selection should look at.
     """
-    if is_argument or role in ("tool", "function"):
-        return text
     size = count(text)
-    whole, share = (_WHOLE_USER, _USER_SHARE) if role == "user" else (_WHOLE_OTHER, _OTHER_SHARE)
-    if size <= whole:
+    keep = (_ARGUMENTS if is_argument else _SHARES.get(role, _OTHER)).of(size)
+    if keep >= size:
         return text
-    return shorten(text, max(whole, int(share * size)), role=role, words=words, count=count)
+    if is_argument:
+        return facts_arguments(text, keep, count)
+    if role in ("user", "assistant") and _is_spoken(text):
+        return shorten(text, keep, role=role, words=words, count=count)
+    return registry.facts(text, keep, words, count, role=role)
+
+
+def _is_spoken(text: str) -> bool:
+    """Whether most of a text is language rather than data."""
+    spans = parts(text)
+    return sum(s.end - s.start for s in spans if s.kind in _SPOKEN) >= len(text) / 2
 
 
 def facts_tokens(role: str, size: int) -> int:
     """About what a message of `size` tokens takes at FACTS: an estimate from its role alone, for planning."""
-    if role in ("tool", "function"):
-        return size
-    whole, share = (_WHOLE_USER, _USER_SHARE) if role == "user" else (_WHOLE_OTHER, _OTHER_SHARE)
-    return size if size <= whole else max(whole, int(share * size))
+    return _SHARES.get(role, _OTHER).of(size)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from turnfold.compression.shorten.evidence import grade
-from turnfold.compression.shorten.lines import Row
+from turnfold.compression.shorten.evidence import grades
+from turnfold.compression.shorten.lines import Row, short_lines
 
 _NOISE: Final = ["script", "style", "noscript", "template", "svg", "head > *:not(title)", "nav", "footer", "iframe"]
 _BLOCKS: Final = "h1, h2, h3, h4, h5, h6, p, li, tr, pre, blockquote, dt, dd, div, section, article, td, th, title, br, header, main, body, details, summary"
@@ -33,25 +33,24 @@ def page_lines(text: str) -> list[str]:
 
 def rows(text: str) -> list[Row]:
     """Lines of the page; headings are worth more, failures are evidence."""
+    lines = page_lines(text)
     return [
         Row(
             line,
-            weight=3.0 if _HEADING.match(line) else (0.8 if len(line) > 40 else 0.2),
-            evidence=1 if grade(line) == 3 else 0,
-            like=line,
+            weight=1.2 if _HEADING.match(line) else (0.8 if len(line) > 40 else 0.2),
+            evidence=1 if found == 3 else 0,
+            like="#" if _HEADING.match(line) else line,
             unmarked=True,
         )
-        for line in page_lines(text)
+        for line, found in zip(lines, grades(lines), strict=True)
     ]
 
 
 def xml_rows(text: str) -> list[Row]:
     """Lines of an XML text; a text on one line is cut at its tags."""
-    lines = text.rstrip("\n").split("\n")
-    if len(lines) < 4:
-        lines = text.replace("><", ">\n<").split("\n")
+    lines = short_lines(text.replace("><", ">\n<") if text.count("\n") < 4 else text)
     return [
-        Row(line, weight=-1 if line.strip().startswith("</") else 0.4, evidence=1 if grade(line) == 3 else 0)
-        for line in lines
+        Row(line, weight=-1 if line.strip().startswith("</") else 0.4, evidence=1 if found == 3 else 0)
+        for line, found in zip(lines, grades(lines), strict=True)
         if line.strip()
     ]

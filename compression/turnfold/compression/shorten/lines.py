@@ -15,8 +15,8 @@ import heapq
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
-from itertools import chain
+from collections.abc import Callable, Container, Mapping, Sequence
+from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
 Count = Callable[[str], int]
@@ -34,10 +34,13 @@ _GAP: Final = "…"
 _WORD: Final = re.compile(r"\w{3,}")
 _COMPOUND: Final = re.compile(r"[a-z0-9][A-Z]|[A-Za-z]\d|\d[A-Za-z]|\w_\w|^__")
 _PATH: Final = re.compile(r"[\w.@~/-]+")
+_MOST_ROWS: Final = 6000
+_WIDTH: Final = 6  # times the room that is looked at
 _LOOKS: Final = 6  # times that the worth of a row is looked at, on average, at most
 _LARGE: Final = 2000  # tokens above which a limit need not be met to the last token
 _PIECE: Final = 16_000  # characters counted at a time
 _TRIES: Final = 8  # rows behind the first that does not fit that are tried one by one
+_JOINT: Final = frozenset("/@")  # what holds paths and addresses together
 _MOST_NAMES: Final = 60  # a line's names beyond these are not weighed: it is data, not a statement
 
 
@@ -70,8 +73,8 @@ class Row(NamedTuple):
 def names(text: str) -> list[str]:
     """Words and paths of a line that a later call may have to repeat, in order, with repetitions."""
     found: list[str] = _WORD.findall(text)
-    if "/" in text:
-        found += [path for path in _PATH.findall(text) if "/" in path.strip("/")]
+    if "/" in text or "@" in text:
+        found += [path for path in _PATH.findall(text) if not _JOINT.isdisjoint(path.strip("/@"))]
     return found[:_MOST_NAMES]
 
 
@@ -83,7 +86,7 @@ def shown(text: str) -> set[str]:
 
 def name_worth(name: str, words: frozenset[str]) -> float:
     """What a first mention of a name is worth: identifiers, paths and numbers more than words, the task's words most."""
-    if "/" in name:
+    if not _JOINT.isdisjoint(name):
         worth = 1.6
     elif _COMPOUND.search(name):
         worth = 1.5
@@ -97,11 +100,11 @@ def name_worth(name: str, words: frozenset[str]) -> float:
 class _Worth:
     """Worth of rows against what has been chosen so far."""
 
-    def __init__(self, rows: Sequence[Row], words: frozenset[str], known: Container[str]) -> None:
+    def __init__(self, rows: Sequence[Row], looked_at: Sequence[int], words: frozenset[str], known: Container[str]) -> None:
         self._rows = rows
-        self._names = [set(names(row.text)) for row in rows]
-        frequency = Counter(chain.from_iterable(self._names))
-        common = max(4.0, len(rows) / 8)
+        self._names = {i: tuple(dict.fromkeys(names(rows[i].text))) for i in looked_at}
+        frequency = Counter(chain.from_iterable(self._names.values()))
+        common = max(4.0, len(looked_at) / 8)
         self._value = {
             name: name_worth(name, words if seen <= common else frozenset())
             * (1 + 0.25 * math.log2(seen))
@@ -113,8 +116,7 @@ class _Worth:
     def of(self, index: int) -> float:
         """The row's worth now: what it repeats counts for nothing, and each row like one chosen before for half."""
         row = self._rows[index]
-        value = self._value
-        worth = row.weight + row.scale * sum([value[name] for name in self._names[index]]) + 4.0 * row.evidence
+        worth = row.weight + row.scale * sum(map(self._value.__getitem__, self._names[index])) + 4.0 * row.evidence
         return worth / 2 ** min(self._alike[row.like], 20) if row.like else worth
 
     def take(self, index: int) -> None:
@@ -124,32 +126,53 @@ class _Worth:
         self._alike[self._rows[index].like] += 1
 
 
+def _cost(row: Row, rate: float) -> float:
+    """Tokens that a row takes, about: white space in front is one token, a mark for the gap another."""
+    return len(row.text.strip()) * rate + row.over + (1.5 if row.unmarked else 2.5)
+
+
 def _rate(rows: Sequence[Row], count: Count) -> float:
     """Tokens per character, measured on three samples of the text."""
-    text = "\n".join(row.text.strip() for row in rows)
-    third = max(0, len(text) // 3)
-    sample = text if len(text) < 6000 else text[:2000] + text[third : third + 2000] + text[2 * third : 2 * third + 2000]
+    third = max(1, len(rows) // 3)
+    heads = ["\n".join(row.text.strip() for row in rows[at : at + 80])[:2000] for at in range(0, len(rows), third)]
+    sample = "\n".join(heads[:3])
     return max(count(sample), 1) / max(len(sample), 1)
+
+
+def _looked_at(rows: Sequence[Row], words: frozenset[str]) -> list[int]:
+    """Rows that are weighed at all: of a very long text the evidence, what has a word of the task, and an even sample."""
+    filled = [i for i, row in enumerate(rows) if row.text and not row.text.isspace()]
+    if len(filled) <= _MOST_ROWS:
+        return filled
+    step = len(filled) / _MOST_ROWS
+    sample = {filled[int(k * step)] for k in range(_MOST_ROWS)} | {filled[-1]}
+    return [i for i in filled if i in sample or rows[i].evidence or not words.isdisjoint(rows[i].text.lower().split())]
+
+
+def _foremost(entries: list[tuple[bool, float, int]], cost: Mapping[int, float], room: float) -> list[tuple[bool, float, int]]:
+    """All evidence, and of the rest the first that take so many tokens; a sorted list is a heap."""
+    spent = accumulate(0.0 if not tier else cost[index] for tier, _, index in entries)
+    return [entry for entry, so_far in zip(entries, spent, strict=True) if so_far <= room or not entry[0]]
 
 
 def ranked(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> list[int]:
     """Indices in the order in which they are to be taken, evidence first; more of them than fit `keep` tokens.
 
-    Of rows that are alike only the best that is left stands in the heap, and worth is looked at anew a few times per row at
-    most, so the time is linear in the text whatever the text.
+    Of rows that are alike only the best that is left stands in the heap; of the rest only what is worth most at first sight, a
+    few times as much as fits; and worth is looked at anew a few times per row at most. So the time is linear in the text.
     """
     rate = _rate(rows, count)
-    cost = [len(row.text.strip()) * rate + row.over + (1.5 if row.unmarked else 2.5) for row in rows]
-    worth = _Worth(rows, words, known)
+    looked_at = _looked_at(rows, words)
+    cost = {i: _cost(rows[i], rate) for i in looked_at}
+    worth = _Worth(rows, looked_at, words, known)
     queues: dict[str, list[tuple[bool, float, int]]] = {}
-    for i, row in enumerate(rows):
-        if row.text.strip():
-            queues.setdefault(row.like or f"\n{i}", []).append((not row.evidence, -worth.of(i) / cost[i], i))
+    for i in looked_at:
+        queues.setdefault(rows[i].like or f"\n{i}", []).append((not rows[i].evidence, -worth.of(i) / cost[i], i))
     for queue in queues.values():
         queue.sort(reverse=True)
-    heap = [queue.pop() for queue in queues.values()]
-    heapq.heapify(heap)
-    room, looks = keep * CEILING * 1.3 + 50, _LOOKS * len(rows)
+    room = keep * CEILING * 1.3 + 50
+    heap = _foremost(sorted(queue.pop() for queue in queues.values()), cost, _WIDTH * room)
+    looks = _LOOKS * len(heap)
     order: list[int] = []
     while heap and room > 0:
         tier, _, index = heapq.heappop(heap)
@@ -157,6 +180,8 @@ def ranked(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count, 
         looks -= 1
         if looks > 0 and heap and (tier, now) > heap[0][:2]:
             heapq.heappush(heap, (tier, now, index))
+            continue
+        if now >= 0:
             continue
         worth.take(index)
         order.append(index)
@@ -249,6 +274,14 @@ def is_longer(text: str, tokens: int, count: Count) -> bool:
     return False
 
 
+def _head(text: str, keep: int, count: Count) -> str:
+    """The beginning of a text of which no row fits."""
+    size = min(len(text), 4 * keep)
+    while size > 8 and count(text[:size]) > keep:
+        size = size * 3 // 4
+    return f"{text[:size]}… [{size} of {len(text)} characters]"
+
+
 def choose(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> str:
     """The best rows that fit `keep` tokens, evidence to `CEILING` times that, written out in order.
 
@@ -258,4 +291,5 @@ def choose(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count, 
     if len(whole) <= 12 * keep and count(whole) <= keep:
         return whole
     order = ranked(rows, keep, words, count, known)
-    return written(rows, within(rows, order, lambda some: count(written(rows, some)), keep))
+    taken = within(rows, order, lambda some: count(written(rows, some)), keep)
+    return written(rows, taken) if taken else _head(whole, keep, count)

@@ -13,7 +13,8 @@ from typing import Final
 from turnfold.compression.shorten.lines import Row, short_lines
 
 _LONG: Final = re.compile(
-    r"([-dlbcps])[rwxsStT-]{9}\S*\s+\d+\s+\S+\s+\S+\s+(\d+|\d+,\s*\d+|[\d.]+[KMGT]?)\s+\w{3,}[\s\d.:-]*?\s(\S.*)$"
+    r"([-dlbcps])[rwxsStT-]{9}\S*\s+\d+\s+\S+\s+\S+\s+(\d+|\d+,\s*\d+|[\d.]+[KMGT]?)\s+"
+    r"(?:\w{3} +\d+ +(?:\d\d:\d\d|\d{4})|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: [-+]\d{4})?) (\S.*)$"
 )
 _TREE: Final = re.compile(r"\d{6} (?:blob|tree|commit) [\da-f]{7,64}\s+(\d+|-)?\s*(\S.*)$")
 _PATH: Final = re.compile(r"\S+/[^/\s]+/?$")

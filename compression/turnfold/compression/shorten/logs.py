@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import Final
 
-from turnfold.compression.shorten.evidence import grade
+from turnfold.compression.shorten.evidence import grades
 from turnfold.compression.shorten.lines import Row, short_lines
 from turnfold.compression.shorten.plain import template
 
@@ -18,11 +18,11 @@ _LEVEL: Final = re.compile(
 )
 
 
-def _grade(line: str) -> int:
-    """What the line's own level says; without one, what its words say."""
+def _grade(line: str, words: int) -> int:
+    """What the line's own level says; without one, what its words say (`words`, a grade)."""
     level = _LEVEL.search(line[:120])
     if level is None:
-        return grade(line)
+        return words
     if level[1] or level[4]:
         return 3
     return 1 if level[2] or level[5] else 0
@@ -35,7 +35,7 @@ def rows(text: str) -> list[Row]:
     many = Counter(keys)
     out: list[Row] = []
     seen: set[str] = set()
-    for i, (line, key) in enumerate(zip(lines, keys, strict=True)):
+    for i, (line, key, words) in enumerate(zip(lines, keys, grades(lines), strict=True)):
         first = key not in seen
         seen.add(key)
         shown = f"{line} [{many[key]} like this]" if first and many[key] > 2 and line.strip() else line
@@ -44,7 +44,7 @@ def rows(text: str) -> list[Row]:
             Row(
                 shown,
                 weight=edge + (1.0 if first else 0.2),
-                evidence=_grade(line) if line.strip() else 0,
+                evidence=_grade(line, words) if line.strip() else 0,
                 like=key,
                 unmarked=True,
             )

@@ -1,8 +1,188 @@
-"""Stand-in."""
-from turnfold.compression.text.quotes import Quote
-def summarise(sources, budget, count, memo):
-    out=[];used=16
-    for i,s in sorted(enumerate(sources), key=lambda p:-len(p[1].text)):
-        e=min(len(s.text),200); c=count(s.text[:e])+3
-        if used+c<=budget: out.append(Quote(i,0,e)); used+=c
-    return tuple(sorted(out))
+"""SUMMARY: the few sentences that stand for a whole block of messages.
+
+Lives here: choosing them, as verbatim quotes. Must not: rendering (``conversation.fence``), rewording.
+
+All standing orders of users come first; then the best sentences by centrality and signals (decisions, promises, open questions),
+each worth less the more of its names and figures are quoted already. A block may be the whole of a long conversation, so it is
+read twice: all messages as bags of words, then only those that stand out, sentence by sentence. Centrality is the mean weight
+of words in the block (R. Radev et al. 2004, the centroid, without the matrix).
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.scorers.terms import terms
+from turnfold.compression.text.orders import is_standing_order, may_order
+from turnfold.compression.text.quotes import Quote, Source
+from turnfold.compression.text.sentences import sentences
+from turnfold.compression.text.signals import signal_weight
+from turnfold.compression.text.lower import lowered, words
+
+Count = Callable[[str], int]
+
+_FACT: Final = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+|\w*\d[\w.,:/-]*|[\u30a1-\u30f6]{3,}")
+#: What rendering costs, in tokens: the fence and each quote's mark (``conversation.fence``).
+FIXED, PER_QUOTE = 15, 3
+# A quote has this many words at least, this many characters at most.
+_SHORT, _LONG = 4, 480
+_ROLE_WORTH: Final = {"user": 0.25, "assistant": 0.15, "system": 0.3, "developer": 0.3}
+_TELLS: Final = frozenset({"user", "system", "developer"})
+_TAKE: Final = 4  # candidates of one message at most: a summary speaks of the whole block
+_OPEN: Final = 0.4  # what a question of the last two messages is worth more: nobody has answered it yet
+_READ: Final = 8  # tokens of budget for which one message is read sentence by sentence; a quote takes three times that
+
+
+class _Message(NamedTuple):
+    """What the first reading notes: the words (each once), what signals say, and whether an order may be in it."""
+
+    words: tuple[str, ...]
+    signal: float
+    may_order: bool
+
+
+class _Candidate(NamedTuple):
+    start: int
+    end: int
+    order: bool
+    words: tuple[str, ...]
+    signal: float
+
+
+class _Ranked(NamedTuple):
+    """A heap entry: the smallest comes first."""
+
+    minus_value: float
+    place: int
+    quote: Quote
+    base: float
+
+
+def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) -> tuple[Quote, ...]:
+    """The quotes that stand for a block, in order, within about `budget` tokens when rendered.
+
+    Standing orders of users are all taken, even beyond the budget; beside them nothing is when it is used up.
+    """
+    messages = [_message_of(source, memo) for source in sources]
+    weights = _weights(messages)
+    standing_out = _standing_out(sources, messages, weights, budget)
+    kept = {i: _candidates_of(sources[i], memo) for i in sorted(standing_out)}
+    chosen, spent = _orders(sources, kept, count)
+    seen = {fact for quote in chosen for fact in _facts(sources, quote)}
+    queue = _ranked(sources, kept, weights)
+    # Lazy greedy: worth only falls as facts are quoted, so what is still on top with its worth of now is the best.
+    while queue and spent + PER_QUOTE + _SHORT < budget:
+        top = heapq.heappop(queue)
+        value = _value(top.base, _facts(sources, top.quote), seen)
+        if queue and -value > queue[0].minus_value + 1e-12:
+            heapq.heappush(queue, top._replace(minus_value=-value))
+            continue
+        cost = count(sources[top.quote.source].text[top.quote.start : top.quote.end]) + PER_QUOTE
+        if spent + cost <= budget:
+            chosen.append(top.quote)
+            spent += cost
+            seen.update(_facts(sources, top.quote))
+    return tuple(sorted(chosen))
+
+
+def _message_of(source: Source, memo: Memo) -> _Message:
+    return memo.get(("summary-words", source.role, source.key), lambda: _message(source), lambda m: 150 + 60 * len(m.words))
+
+
+def _message(source: Source) -> _Message:
+    said = words(lowered(source.text))
+    dense = not source.text.isascii() and len(said) < len(source.text) // 12  # a script without blanks
+    order = source.role in _TELLS and (dense or not source.text.isascii() or may_order(said))
+    bag = tuple(dict.fromkeys(terms(source.text) if dense else said))
+    return _Message(bag, 0.0 if source.role == "tool" else signal_weight(source.text, said), order)
+
+
+def _weights(messages: Sequence[_Message]) -> dict[str, float]:
+    """How much the block speaks of a word, damped; a word of one message only says nothing about the block."""
+    found: Counter[str] = Counter()
+    for message in messages:
+        found.update(message.words)
+    # What half of all messages have is grammar: weight falls again above a twentieth.
+    return {word: math.log(n) / (1 + 20 * n / len(messages)) for word, n in found.items() if n > 1}
+
+
+def _centre(said: Sequence[str], weights: dict[str, float]) -> float:
+    return sum([weights.get(word, 0.0) for word in said]) / (len(said) + 4)
+
+
+def _standing_out(sources: Sequence[Source], messages: Sequence[_Message], weights: dict[str, float], budget: int) -> set[int]:
+    """Messages that may hold orders, and the best of the others by their words."""
+    worth = [
+        (_centre(m.words, weights) + 0.8 * m.signal, -i) for i, m in enumerate(messages) if m.words and sources[i].role != "tool"
+    ]
+    best = {-i for _, i in heapq.nlargest(8 + budget // _READ, worth)}
+    return best | {i for i, m in enumerate(messages) if m.may_order or i >= len(messages) - 2}
+
+
+def _candidates_of(source: Source, memo: Memo) -> tuple[_Candidate, ...]:
+    def weigh(candidates: tuple[_Candidate, ...]) -> int:
+        return 200 + sum(160 + 60 * len(c.words) for c in candidates)
+
+    return memo.get(("summary-sentences", source.role, source.key), lambda: _candidates(source), weigh)
+
+
+def _candidates(source: Source) -> tuple[_Candidate, ...]:
+    found: list[_Candidate] = []
+    for span in sentences(source.text):
+        piece = span.of(source.text)
+        said = words(lowered(piece))
+        order = source.role in _TELLS and not span.kind and is_standing_order(piece, said)
+        dense = not piece.isascii() and len(said) < len(piece) // 12
+        if not order and (span.kind or source.role == "tool" or (len(said) < _SHORT and not dense)):
+            continue
+        end = span.start + len(piece.rstrip())
+        start = span.end - len(piece.lstrip())
+        if order or end - start <= _LONG:
+            bag = tuple(dict.fromkeys(terms(piece) if dense else said))
+            found.append(_Candidate(start, end, order, bag, signal_weight(piece, said)))
+    return tuple(found)
+
+
+def _orders(sources: Sequence[Source], kept: dict[int, tuple[_Candidate, ...]], count: Count) -> tuple[list[Quote], int]:
+    """All standing orders, the same words once only (the latest), and what they cost."""
+    latest: dict[str, Quote] = {}
+    for i, candidates in kept.items():
+        for c in candidates:
+            if c.order:
+                latest[sources[i].text[c.start : c.end]] = Quote(i, c.start, c.end)
+    return list(latest.values()), FIXED + sum(count(text) + PER_QUOTE for text in latest)
+
+
+def _ranked(sources: Sequence[Source], kept: dict[int, tuple[_Candidate, ...]], weights: dict[str, float]) -> list[_Ranked]:
+    heap: list[_Ranked] = []
+    for i, candidates in kept.items():
+        role = _ROLE_WORTH.get(sources[i].role, 0.0)
+        late = _OPEN if i >= len(sources) - 2 else 0.0
+        worth = (
+            (_centre(c.words, weights) + 0.8 * c.signal + role + late * _asks(sources[i].text, c.end), -c.start, c.end)
+            for c in candidates
+            if not c.order
+        )
+        heap += [_Ranked(-2 * base, i, Quote(i, -start, end), base) for base, start, end in heapq.nlargest(_TAKE, worth)]
+    heapq.heapify(heap)
+    return heap
+
+
+def _asks(text: str, end: int) -> bool:
+    return text[end - 1 : end] in ("?", "？", "؟")
+
+
+def _facts(sources: Sequence[Source], quote: Quote) -> list[str]:
+    return _FACT.findall(sources[quote.source].text, quote.start, quote.end)
+
+
+def _value(base: float, facts: Sequence[str], seen: set[str]) -> float:
+    """Up to twice the base, by how many of its facts are new; less than a third for a sentence without any."""
+    fresh = len({fact for fact in facts if fact not in seen})
+    return base * (0.2 + min(1.8, 0.45 * fresh)) if facts else 0.3 * base

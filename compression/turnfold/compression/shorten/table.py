@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.shorten.evidence import grade
+from turnfold.compression.shorten.evidence import grades
 from turnfold.compression.shorten.lines import Row, short_lines
 
 _LONGEST_CELL: Final = 120
+_MOST_COLUMNS: Final = 60
 _FIELD_LIMIT: Final = 10_000_000
 
 
@@ -37,30 +38,35 @@ def _records(lines: Sequence[str]) -> list[list[str]]:
 
 
 def _cut(cell: str) -> str:
+    if len(cell) <= _LONGEST_CELL and "\n" not in cell:
+        return cell
     flat = " ".join(cell.split())
     return flat if len(flat) <= _LONGEST_CELL else f"{flat[: _LONGEST_CELL - 20]}…[{len(flat)} chars]"
 
 
 def _unusual(records: Sequence[Sequence[str]]) -> list[float]:
     """Extra worth per record: values that are rare in columns of few values."""
-    columns: dict[int, Counter[str]] = {}
-    for record in records:
-        for i, cell in enumerate(record):
-            columns.setdefault(i, Counter())[cell] += 1
-    few = {i: counts for i, counts in columns.items() if 1 < len(counts) <= max(2, len(records) // 10)}
+    usual = Counter(map(len, records)).most_common(1)[0][0] if records else 0
+    width = min(usual, _MOST_COLUMNS)
+    columns = [Counter(record[i] for record in records if i < len(record)) for i in range(width)]
     rare = len(records) * 0.05
-    return [sum(2.0 for i, counts in few.items() if i < len(record) and counts[record[i]] <= rare) for record in records]
+    odd = [
+        frozenset(cell for cell, times in counts.items() if times <= rare) if 1 < len(counts) <= max(2, len(records) // 10) else ()
+        for counts in columns
+    ]
+    telling = [i for i in range(width) if odd[i]]
+    return [sum(2.0 for i in telling if i < len(record) and record[i] in odd[i]) for record in records]
 
 
 def rows(text: str) -> list[Row]:
     """CSV or TSV, a row per record; long cells cut with their length."""
     records = [record for record in _records(text.rstrip("\n").split("\n")) if record]
     extra = _unusual(records)
+    lines = [",".join(map(_cut, record)) for record in records]
     out: list[Row] = []
-    for i, (record, more) in enumerate(zip(records, extra, strict=True)):
-        line = ",".join(_cut(cell) for cell in record)
+    for i, (line, more, found) in enumerate(zip(lines, extra, grades(lines), strict=True)):
         edge = 2.0 if i in (1, len(records) - 1) else 0.0
-        out.append(Row(line, weight=0.3 + edge + more, evidence=2 if i == 0 else (1 if grade(line) == 3 else 0), unmarked=True))
+        out.append(Row(line, weight=0.3 + edge + more, evidence=2 if i == 0 else (1 if found == 3 else 0), unmarked=True))
     return out
 
 
@@ -69,10 +75,10 @@ def markdown_rows(text: str) -> list[Row]:
     lines = short_lines(text)
     header = next((i for i, line in enumerate(lines) if "|" in line), 0)
     out: list[Row] = []
-    for i, line in enumerate(lines):
+    for i, (line, found) in enumerate(zip(lines, grades(lines), strict=True)):
         rule = not line.strip(" |+-=:\t")
         cells = "|".join(" ".join(cell.split()) for cell in line.strip().split("|")) if not rule else line.strip()[:12]
         out.append(
-            Row(cells, weight=-1 if rule else 0.5, evidence=2 if i == header else (1 if grade(line) == 3 else 0), unmarked=True)
+            Row(cells, weight=-1 if rule else 0.5, evidence=2 if i == header else (1 if found == 3 else 0), unmarked=True)
         )
     return out

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from turnfold.compression.shorten.evidence import grade
+from turnfold.compression.shorten.evidence import grades
 from turnfold.compression.shorten.lines import Row, short_lines
 from turnfold.compression.shorten.plain import template
 
@@ -30,7 +30,7 @@ _TOTALS: Final = re.compile(
 )
 
 
-def _row(line: str) -> Row:
+def _row(line: str, words: int) -> Row:
     if not line.strip():
         return Row(line, weight=0)
     if _TOTALS.match(line):
@@ -40,14 +40,15 @@ def _row(line: str) -> Row:
     if _HEADING.match(line):
         return Row(line, weight=1.5, evidence=1)
     if _PASSED.match(line):
-        return Row(line, weight=0, like="passed")
+        return Row(line, weight=-0.5, scale=0.1, like="passed", unmarked=True)
     if _REASON.match(line):
         return Row(line, weight=2, evidence=2, like=template(line))
     if _PLACE.match(line):
         return Row(line, weight=1.0, like=template(line))
-    return Row(line, weight=0, evidence=min(grade(line), 1), like=template(line))
+    return Row(line, weight=0, evidence=min(words, 1), like=template(line))
 
 
 def rows(text: str) -> list[Row]:
     """Every line; failures and totals before reasons, reasons before places, passes last."""
-    return [_row(line) for line in short_lines(text)]
+    lines = short_lines(text)
+    return [_row(line, words) for line, words in zip(lines, grades(lines), strict=True)]

@@ -5,15 +5,16 @@ Lives here: worth by depth. Must not: loading YAML: tags and anchors stay as the
 
 from __future__ import annotations
 
-from turnfold.compression.shorten.evidence import grade
+from turnfold.compression.shorten.evidence import grades
 from turnfold.compression.shorten.lines import Row, short_lines
 
 
 def rows(text: str) -> list[Row]:
     """Every line; each level of indentation takes off from its worth, remarks have none."""
     out: list[Row] = []
-    for line in short_lines(text):
+    lines = short_lines(text)
+    for line, found in zip(lines, grades(lines), strict=True):
         depth = (len(line) - len(line.lstrip(" "))) // 2
         remark = line.lstrip().startswith("#")
-        out.append(Row(line, weight=-0.5 if remark else max(0.2, 1.5 - 0.4 * depth), evidence=1 if grade(line) == 3 else 0))
+        out.append(Row(line, weight=-0.5 if remark else max(0.2, 1.5 - 0.4 * depth), evidence=1 if found == 3 else 0, unmarked=True))
     return out

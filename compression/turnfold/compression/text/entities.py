@@ -49,23 +49,22 @@ _CURRENCY: Final = "$€£¥₹₽₩"
 _KATAKANA: Final = re.compile(r"[ァ-ヶー・]{3,}+")
 
 # Words that open sentences, or stand with a capital for other reasons than being a name. Closed classes only.
-_OPENERS: Final = frozenset(
-    (
-        "A About Above Actually Additionally After Again All Already Also Although Always An And Another Any Anyway Are "
-        "As At Basically Be Because Before Below Best Both But By Can Certainly Could Dear Depending Did Do Does Don't "
-        "During Each Either Even Every Everyone Everything Except Finally First Firstly For From Further Furthermore "
-        "Given Good Great Had Has Have Haven't Having He Hello Hence Her Here Hey Hi His How However I I'd I'll I'm "
-        "I've If In Instead Into Is It It'll It's Its Just Last Let Let's Like Look Many May Maybe Meanwhile Might More "
-        "Moreover Most Much Must My Neither Never Next No None Nor Not Note Now Of Often Oh Ok Okay On Once One Only Or "
-        "Other Our Out Over Overall Per Perhaps Please Rather Right Second Secondly See She Should Similarly Since So "
-        "Some Something Sometimes Soon Still Such Sure Thank Thanks That That's The Their Them Then There There's "
-        "Therefore These They They're They've Third This Those Though Through Thus To Today Together Tomorrow Too "
-        "Toward Under Unless Unlike Until Up Upon Us Use Using Usually Very Via Was We We'd We'll We're We've Well Were "
-        "What What's When Whenever Where Whereas Whether Which While Who Why Will With Within Without Would Wow Yeah "
-        "Yes Yesterday Yet You You'd You'll You're You've Your Der Die Das Ein Eine Und Oder Aber Wir Ich Sie Es Ist In "
-        "Im Am Le La Les Un Une Et Mais Nous Je Il Elle El Los Las Una Y Pero Yo Assistant User System Tool "
-    ).split(" ")
+_OPENING_WORDS: Final = (
+    "A About Above Actually Additionally After Again All Already Also Although Always An And Another Any Anyway Are "
+    "As At Basically Be Because Before Below Best Both But By Can Certainly Could Dear Depending Did Do Does Don't "
+    "During Each Either Even Every Everyone Everything Except Finally First Firstly For From Further Furthermore "
+    "Given Good Great Had Has Have Haven't Having He Hello Hence Her Here Hey Hi His How However I I'd I'll I'm "
+    "I've If In Instead Into Is It It'll It's Its Just Last Let Let's Like Look Many May Maybe Meanwhile Might More "
+    "Moreover Most Much Must My Neither Never Next No None Nor Not Note Now Of Often Oh Ok Okay On Once One Only Or "
+    "Other Our Out Over Overall Per Perhaps Please Rather Right Second Secondly See She Should Similarly Since So "
+    "Some Something Sometimes Soon Still Such Sure Thank Thanks That That's The Their Them Then There There's "
+    "Therefore These They They're They've Third This Those Though Through Thus To Today Together Tomorrow Too "
+    "Toward Under Unless Unlike Until Up Upon Us Use Using Usually Very Via Was We We'd We'll We're We've Well Were "
+    "What What's When Whenever Where Whereas Whether Which While Who Why Will With Within Without Would Wow Yeah "
+    "Yes Yesterday Yet You You'd You'll You're You've Your Der Die Das Ein Eine Und Oder Aber Wir Ich Sie Es Ist In "
+    "Im Am Le La Les Un Une Et Mais Nous Je Il Elle El Los Las Una Y Pero Yo Assistant User System Tool "
 )
+_OPENERS: Final = frozenset(_OPENING_WORDS.split())
 _CURRENCY_CODES: Final = frozenset({"USD", "EUR", "GBP", "JPY", "CHF", "INR", "CNY"})
 _WHOLE: Final = frozenset({"I", "A", "I'm", "I'd", "I'll", "I've", "OK", "Ok"})
 _ORGANISATION: Final = re.compile(

@@ -9,6 +9,7 @@ borders, never across a blank line. Every step looks at a character a bounded nu
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final
 
 #: Tokens up to which a message is quoted whole or not at all, and tokens of a chunk of a longer one.
@@ -46,6 +47,12 @@ def passages(text: str) -> list[Range]:
         size += piece
         last = end
     return _trimmed(text, [*found, (start, last)])
+
+
+def sentences(text: str, start: int, end: int) -> list[Range]:
+    """The sentences of a part of a text, without the white space between them."""
+    ends = [start, *(start + at for at in _sentence_ends(text[start:end]))]
+    return _trimmed(text, list(pairwise(ends)))
 
 
 def _sentence_ends(text: str) -> list[int]:

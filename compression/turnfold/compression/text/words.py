@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence, Set
 from typing import Final
 from zlib import crc32
 
@@ -24,8 +24,9 @@ Hashes = npt.NDArray[np.uint32]
 # Marks that belong to the letter before them but are no \w: Latin accents, Hebrew and Arabic points, Indic and Thai vowels.
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0dff\u0e31-\u0e4e\u200c\u200d"
 _WORD: Final = re.compile(rf"[\w{_MARKS}]+")
-_JOINT: Final = re.compile(r"(?<=\w)[-./:@#_](?=\w)")
-_COMPOUND: Final = re.compile(r"\w+(?:[-./:@#]\w+)*")
+_TOKEN: Final = re.compile(rf"[\w{_MARKS}]+(?:[-./:@#][\w{_MARKS}]+)*")
+# What has one of these is an identifier, a number, or a version, and must match as it is.
+_UNSTEMMED: Final = re.compile(r"[\d_./:@#]")
 _PART: Final = re.compile(r"[^\W_]+")
 # Scripts written without spaces between words: kana, Han, Thai, Lao, Burmese, Khmer. Hangul has spaces, but its particles stick.
 _RUN_ON: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9d\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\U00020000-\U0003ffff]+")
@@ -113,18 +114,19 @@ def fold(text: str) -> str:
 
 
 def words(folded: str) -> list[str]:
-    """The words of a folded text in order; an identifier such as ``a.b-c`` is there whole and in its parts.
+    """The words of a folded text in order; an identifier such as ``a.b-c`` is there whole and, at the end, in its parts.
 
-    Text of scripts without spaces is left out: see :func:`grams`.
+    Text of scripts without spaces is left out: see :func:`run_on_terms`.
     """
     if not folded.isascii():
         folded = _RUN_ON.sub(" ", folded)
-    found = _WORD.findall(folded)
-    if _JOINT.search(folded):
-        whole = [w for w in _COMPOUND.findall(folded) if not w.isalnum()]
-        found += [w for w in whole if not w.replace("_", "").isalnum()]
-        found += [part for w in whole if "_" in w for part in _PART.findall(w)]
-    return found
+    found = _TOKEN.findall(folded)
+    parts: list[str] = []
+    for token in [t for t in found if not t.isalnum()]:
+        parts += [w for w in _WORD.findall(token) if w != token]
+        if "_" in token:
+            parts += _PART.findall(token)
+    return found + parts
 
 
 def content(folded: str) -> list[str]:
@@ -137,10 +139,10 @@ def has_pairs(folded: str) -> bool:
     return not folded.isascii() and _PAIRED.search(folded) is not None
 
 
-def language(found: Iterable[str]) -> str:
+def language(found: Set[str]) -> str:
     """The language of a text by the function words among its words, as the stemmer names it; English where nothing speaks against it."""
     votes: dict[str, int] = {}
-    for word in _LANGUAGES_OF.keys() & set(found):
+    for word in _LANGUAGES_OF.keys() & found:
         for name in _LANGUAGES_OF[word]:
             votes[name] = votes.get(name, 0) + 1
     best = max(votes, key=lambda name: (votes[name], name), default=_DEFAULT)
@@ -152,9 +154,10 @@ def term(word: str) -> int:
     return crc32(word.encode("utf-8", "surrogatepass"))
 
 
-def stemmed(distinct: Iterable[str], name: str) -> dict[str, int]:
-    """The term of each word in a language. A stemmer is made for each call: one object must not serve two threads."""
-    short = [w for w in distinct if len(w) <= _LONGEST_STEMMED]
+def stemmed(distinct: Collection[str], name: str) -> dict[str, int]:
+    """The term of each word in a language; identifiers are not stemmed. A stemmer is made for each call: one object must not
+    serve two threads."""
+    short = [w for w in distinct if len(w) <= _LONGEST_STEMMED and not _UNSTEMMED.search(w)]
     stems: Sequence[str] = Stemmer.Stemmer(name, 0).stemWords(short) if name in _STEMMED else short
     found = {w: term(s) for w, s in zip(short, stems, strict=True)}
     return found | {w: term(w) for w in distinct if w not in found}

@@ -1,0 +1,29 @@
+"""TF-IDF: a sentence matters when it is close to the whole, or to a query.
+
+Lives here: the centroid and the query score. Must not: terms and the matrix (``terms``).
+
+D. Radev et al., "Centroid-based summarization of multiple documents", IPM 2004.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from turnfold.compression.scorers.terms import query_vector, scaled, term_matrix, terms
+
+
+class TfIdf:
+    """Cosine with the query where there is one that shares a term with the text, else with the centroid; the best at 1."""
+
+    name = "tfidf"
+
+    def score(self, sentences: Sequence[str], query: str | None = None) -> list[float]:
+        if not sentences:
+            return []
+        matrix = term_matrix([terms(s) for s in sentences])
+        wanted = query_vector(matrix, terms(query)) if query else None
+        if wanted is None or not wanted.any():
+            wanted = matrix.spread(np.ones(matrix.size))
+        return scaled(matrix.gather(wanted))

@@ -1,0 +1,21 @@
+"""Words of a text in small letters.
+
+Lives here: the one cut into words that rules over words share. Must not: stop words, stems (scorers have their own terms).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+
+
+def lowered(text: str) -> str:
+    """Small letters and straight apostrophes."""
+    return text.lower().replace("’", "'")
+
+
+def words(low: str) -> list[str]:
+    """Words of a lowered text, in order: letters with at most one apostrophe inside."""
+    return _WORD.findall(low)

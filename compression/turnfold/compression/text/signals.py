@@ -1,0 +1,94 @@
+"""Signals of a conversation: what was decided, promised, found out, asked, and what somebody says of themselves.
+
+Lives here: the words of each, and their weights. Must not: standing orders (``orders``), scores of whole texts (``scorers``).
+
+Word lists rather than patterns: this runs over every sentence of a long conversation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from turnfold.compression.text.lower import lowered, words
+
+_WEIGHTS: Final = {"decision": 0.6, "commitment": 0.4, "finding": 0.35, "fact": 0.25, "question": 0.1}
+_WORDS: Final = {
+    "decision": (
+        "decide decided decides decision decisions agreed chose chosen opted approved confirmed finalised finalized "
+        "conclude concluded conclusion "
+        "recommend recommended recommendation settled entschieden beschlossen entscheidung décidé décision convenu "
+        "decidimos decidido decisión "
+        "acordamos acordado decidiu deciso решили решил решение договорились"
+    ),
+    "commitment": (
+        "deadline todo promise promised owner assigned monday tuesday wednesday thursday friday tomorrow i'll we'll "
+        "frist échéance plazo prazo "
+        "scadenza срок"
+    ),
+    "finding": (
+        "because fixed fix fixes resolved resolves found discovered therefore result results error errors fail fails "
+        "failed failing failure cause "
+        "caused causes solution prevents requires required limit threshold increased decreased reduced mandatory "
+        "weil ursache gelöst parce raison "
+        "porque causa porquê perché потому причина"
+    ),
+    "fact": "named called favorite favourite birthday married born moved lives i'm i've",
+}
+# Two words in a row.
+_PAIRS: Final = {
+    "decision": (
+        "let's go|let's use|let's do|let's keep|let's take|let's stick|will use|go with|going with|the plan|final choice"
+        "|we'll use"
+    ),
+    "commitment": (
+        "i will|we will|going to|due by|due on|action item|action items|next step|next steps|ich werde|wir werden|je vais"
+        "|nous allons|voy a|vamos a|я сделаю"
+    ),
+    "finding": (
+        "root cause|turned out|turns out|due to|so that|works now|issue is|problem is|problem was|must not|at least|at most"
+    ),
+    "fact": (
+        "my name|i am|i live|i work|i have|we have|my wife|my husband|my son|my daughter|my dog|my cat|my job|my mom"
+        "|my dad|my friend"
+    ),
+}
+# Of scripts that put no blanks between words.
+_DENSE: Final = {
+    "decision": "决定 确定 同意 就用 决議 決め 決定 合意 결정",
+    "commitment": "我会 我们会 将会 予定 할게",
+    "finding": "因为 原因 解决 发现 なぜなら 解決 때문",
+    "fact": "我叫 我是 我的 私は 私の",
+}
+_BY_WORD: Final[dict[str, str]] = {word: name for name, listed in _WORDS.items() for word in listed.split()}
+_BY_PAIR: Final[dict[tuple[str, str], str]] = {
+    (first, second): name
+    for name, listed in _PAIRS.items()
+    for first, _, second in (pair.partition(" ") for pair in listed.split("|"))
+}
+_PAIR_OPENERS: Final = frozenset(first for first, _ in _BY_PAIR)
+_BY_PIECE: Final = tuple((piece, name) for name, listed in _DENSE.items() for piece in listed.split())
+_ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
+
+
+def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Which signals a sentence carries, in a fixed order: decision, commitment, finding, fact, question.
+
+    `known` are its words (``words(lowered(sentence))``) where the caller has them already.
+    """
+    said = words(lowered(sentence)) if known is None else known
+    found = {_BY_WORD[word] for word in _BY_WORD.keys() & set(said)}
+    if not _PAIR_OPENERS.isdisjoint(said):
+        found.update(_BY_PAIR[pair] for pair in pairwise(said) if pair in _BY_PAIR)
+    if not sentence.isascii():
+        found.update(name for piece, name in _BY_PIECE if piece in sentence)
+    if _ASKS.search(sentence, max(0, len(sentence) - 12)):
+        found.add("question")
+    return tuple(name for name in _WEIGHTS if name in found)
+
+
+def signal_weight(sentence: str, known: Sequence[str] | None = None) -> float:
+    """How much the signals of a sentence speak for it, 0 to 1."""
+    return min(1.0, sum(_WEIGHTS[name] for name in signals(sentence, known)))

@@ -1,0 +1,51 @@
+"""The whole proxy: the app with its books, and how it is served.
+
+Lives here: which parts meet which. Must not: any part.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from starlette.types import ASGIApp
+
+from turnfold.config.fold import fold_options
+from turnfold.config.settings import Settings
+from turnfold.proxy import server
+from turnfold.proxy.app import create_app, warm_vocabulary
+from turnfold.proxy.books import Books
+from turnfold.proxy.metrics import shared_by_workers
+from turnfold.proxy.routes.ops import Check
+from turnfold.proxy.tenancy import Gate
+
+
+def warm(settings: Settings) -> None:
+    """Load what the first request would wait for: a vocabulary and the price list."""
+    warm_vocabulary()
+    fold_options(settings, "gpt-4o")
+
+
+def build(settings: Settings) -> ASGIApp:
+    """The app of one process."""
+    books = Books(settings)
+    return create_app(
+        settings,
+        books,
+        options_for=partial(fold_options, settings),
+        routes=books.routes(Gate(settings.upstream.api_key, settings.auth)),
+        checks=[Check("store", books.works)],
+        warm=partial(warm, settings),
+    )
+
+
+def serve(settings: Settings) -> None:
+    """Serve until a signal comes.
+
+    Raises:
+        InvalidInput: settings under which the start is refused.
+    """
+    if settings.server.workers == 1:
+        server.serve(settings, build)
+        return
+    with shared_by_workers():
+        server.serve(settings, build)

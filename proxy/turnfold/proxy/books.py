@@ -1,0 +1,73 @@
+"""Store, ledger, metrics and their routes, put together from settings.
+
+Lives here: the wiring of everything that is kept. Must not: the request path (``app`` mounts and starts this).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from starlette.routing import Route
+
+from turnfold.compression.conversation import Section
+from turnfold.config.prices import TokenUse, dollars
+from turnfold.config.settings import Settings
+from turnfold.proxy.ledger import Ledger, PriceOf
+from turnfold.proxy.metrics import Health, Metrics
+from turnfold.proxy.receipts import Receipt
+from turnfold.proxy.routes.admin import admin_routes
+from turnfold.proxy.routes.answers import Gatekeeper
+from turnfold.proxy.routes.drilldown import drilldown_routes
+from turnfold.proxy.store import StoreError, open_store
+
+
+def price_from(settings: Settings) -> PriceOf:
+    """Dollars by the settings' upstream and the operator's own figures."""
+
+    def price(model: str, use: TokenUse, at: float) -> float | None:
+        return dollars(model, use, at, settings.upstream.url, settings.models.get(model))
+
+    return price
+
+
+class Books:
+    """A process's books: a ``Recorder`` that is started before the first request and stopped after the last.
+
+    Attributes:
+        store: belongs to the event loop that starts the books.
+        ledger: what `record` feeds.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.store = open_store(settings.store)
+        self._metrics = Metrics(self._health)
+        self.ledger = Ledger(self.store, settings.store, price_from(settings), self._metrics)
+
+    def _health(self) -> Health:
+        return Health(not self.store.problem, self.store.failures, self.ledger.queued, self.ledger.dropped)
+
+    def record(self, receipt: Receipt, sections: tuple[Section, ...]) -> None:
+        """Queue both for storing; returns at once, never raises."""
+        self.ledger.record(receipt, sections)
+
+    async def start(self) -> None:
+        """Begin to write."""
+        await self.ledger.start()
+
+    async def stop(self) -> None:
+        """Write what is queued and let go of the store."""
+        await self.ledger.stop()
+        await self.store.close()
+
+    async def works(self) -> bool:
+        """Whether the store answers now."""
+        try:
+            await self.store.ping()
+        except StoreError:
+            return False
+        return True
+
+    def routes(self, gate: Gatekeeper) -> list[Route]:
+        """Drill-down, the admin routes and the metrics."""
+        render: Callable[[], tuple[bytes, str]] = self._metrics.render
+        return [*drilldown_routes(self.store, gate), *admin_routes(self.store, self.ledger, gate, render)]

@@ -1,0 +1,148 @@
+"""Whether an installation will work: findings for an operator.
+
+Lives here: looking at each part once. Must not: printing, anything that could be billed (the upstream is asked for nothing
+but whether it answers).
+"""
+
+from __future__ import annotations
+
+import platform
+import ssl
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final, Literal
+
+import httpx
+
+from turnfold.compression import tokens
+from turnfold.config.paths import default_store_url
+from turnfold.config.prices import prices_of
+from turnfold.config.settings import is_loopback
+from turnfold.config.sources import Loaded, without_password
+from turnfold.proxy.store import Item, Key, StoreError, open_store
+
+Verdict = Literal["ok", "note", "fault"]
+_PATIENCE: Final = 10.0
+_LARGEST_SKEW: Final = 60.0
+_KNOWN_TEXT: Final = "Turnfold folds long conversations."
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one look found; `advice` says what to do, "" when there is nothing."""
+
+    part: str
+    verdict: Verdict
+    found: str
+    advice: str = ""
+
+
+async def _settings(loaded: Loaded) -> list[Finding]:
+    settings = loaded.settings
+    findings = [Finding("settings", "ok", f"{len(loaded.origins)} set, the others by default; mode {settings.folding.mode}")]
+    if settings.auth.admin_token is None:
+        findings.append(Finding("admin", "note", "no admin token, the admin routes are closed", "set TURNFOLD_ADMIN_TOKEN"))
+    if settings.auth.secret is None and not is_loopback(settings.server.host):
+        advice = "set TURNFOLD_SECRET (the same everywhere) before there is data; changing it starts with empty books"
+        findings.append(Finding("secret", "note", "tenants are plain hashes of credentials", advice))
+    return findings
+
+
+async def _upstream(loaded: Loaded) -> list[Finding]:
+    url = loaded.settings.upstream.url
+    started, wall = time.perf_counter(), time.time()
+    try:
+        async with httpx.AsyncClient(timeout=_PATIENCE) as client:
+            response = await client.get(url + "/models")
+    except (httpx.HTTPError, ssl.SSLError, OSError) as exc:
+        advice = "check TURNFOLD_UPSTREAM_URL, DNS, firewall and proxies"
+        return [Finding("upstream", "fault", f"{url} does not answer: {exc or type(exc).__name__}", advice)]
+    took = (time.perf_counter() - started) * 1000
+    found = f"{url} answers ({response.status_code}, {took:.0f} ms)"
+    upstream = (
+        Finding("upstream", "note", found, "the upstream is in trouble") if response.status_code >= 500
+        else Finding("upstream", "ok", found)
+    )  # fmt: skip
+    return [upstream, _clock(response, wall)]
+
+
+def _clock(response: httpx.Response, wall: float) -> Finding:
+    try:
+        skew = wall - parsedate_to_datetime(response.headers["date"]).timestamp()
+    except (KeyError, ValueError):
+        return Finding("clock", "note", "the upstream tells no time to compare with")
+    if abs(skew) > _LARGEST_SKEW:
+        return Finding("clock", "note", f"off by {skew:.0f} s against the upstream", "receipts are sorted by it: use NTP")
+    return Finding("clock", "ok", "agrees with the upstream's within a minute")
+
+
+async def _store(loaded: Loaded) -> list[Finding]:
+    settings = loaded.settings.store
+    url = without_password(settings.url or default_store_url())
+    probe = Item(Key("", "doctor", "probe"), b"1", ttl=60)
+    store = open_store(settings)
+    try:
+        started = time.perf_counter()
+        await store.ping()
+        await store.put([probe])
+        held = await store.get([probe.key])
+        took = (time.perf_counter() - started) * 1000
+        await store.discard([probe.key])
+    except StoreError as exc:
+        advice = "requests are served all the same, but drill-down and the report are not: check TURNFOLD_STORE_URL"
+        return [Finding("store", "fault", f"{url}: {exc}", advice)]
+    finally:
+        await store.close()
+    if held != [b"1"]:
+        return [Finding("store", "fault", f"{url} does not give back what it was given", "use another store")]
+    found = [Finding("store", "ok", f"{url} writes and reads ({took:.0f} ms)")]
+    if url.startswith("memory:"):
+        found.append(Finding("store", "note", "memory:// is lost at a restart and not shared by workers", "use SQLite or Redis"))
+    elif url.startswith("sqlite:") and loaded.settings.server.workers > 4:
+        found.append(Finding("store", "note", "many workers on one SQLite file", "Redis suits them better"))
+    return found
+
+
+async def _vocabularies(_: Loaded) -> list[Finding]:
+    try:
+        counts = [tokens.count(_KNOWN_TEXT, name) for name in ("o200k_base", "cl100k_base")]
+    except (ValueError, OSError, AttributeError) as exc:
+        return [Finding("tokens", "fault", f"a vocabulary does not load: {exc}", "install Turnfold anew")]
+    return [Finding("tokens", "ok", f"both vocabularies load offline ({counts[0]} and {counts[1]} tokens in a sample)")]
+
+
+async def _prices(loaded: Loaded) -> list[Finding]:
+    known = prices_of("gpt-4o", loaded.settings.upstream.url).input is not None
+    if not known:
+        return [Finding("prices", "fault", "the price list is not readable", "install Turnfold anew")]
+    return [Finding("prices", "ok", f"the packaged list (genai-prices {_version('genai-prices')})")]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+async def _versions(_: Loaded) -> list[Finding]:
+    parts = ", ".join(f"{name} {_version(name)}" for name in ("turnfold", "uvicorn", "starlette", "httpx", "redis", "tiktoken"))
+    return [Finding("versions", "ok", f"Python {platform.python_version()}, {parts}")]
+
+
+_LOOKS: Final[tuple[Callable[[Loaded], Awaitable[list[Finding]]], ...]] = (
+    _settings,
+    _upstream,
+    _store,
+    _vocabularies,
+    _prices,
+    _versions,
+)
+
+
+async def examine(loaded: Loaded) -> list[Finding]:
+    """Every finding, in the order of the parts."""
+    return [finding for look in _LOOKS for finding in await look(loaded)]

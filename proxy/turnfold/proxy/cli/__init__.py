@@ -1,0 +1,62 @@
+"""The command line: ``turnfold COMMAND``.
+
+Lives here: the list of commands, and the one place where an expected failure becomes a line and an exit code. Must not: what
+a command does (a file each).
+
+Exit codes: 0 it worked; 1 it did not; 2 the command line or the settings are wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+import typer
+from rich.console import Console
+
+from turnfold.compression.errors import TurnfoldError
+from turnfold.config.sources import SettingsError
+from turnfold.proxy.cli import config, demo, doctor, drill_down, report, serve, version
+from turnfold.proxy.cli.failure import Failure
+
+#: Every command, in the order of the help. A new one is a file and a line here.
+COMMANDS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
+    ("serve", serve.serve),
+    ("demo", demo.demo),
+    ("report", report.report),
+    ("drill-down", drill_down.drill_down),
+    ("config", config.config),
+    ("doctor", doctor.doctor),
+    ("version", version.version),
+)
+
+
+def build() -> typer.Typer:
+    """The command line as an app."""
+    app = typer.Typer(
+        help="Turnfold: point OPENAI_BASE_URL at it, and long conversations cost less.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name, command in COMMANDS:
+        app.command(name)(command)
+    return app
+
+
+def main() -> None:
+    """Entry point."""
+    try:
+        build()()
+    except SettingsError as exc:
+        _say(str(exc))
+        sys.exit(2)
+    except (Failure, TurnfoldError) as exc:
+        _say(str(exc))
+        sys.exit(1)
+
+
+def _say(problem: str) -> None:
+    Console(stderr=True, soft_wrap=True).print(f"turnfold: {problem}", style="red", markup=False, highlight=False)

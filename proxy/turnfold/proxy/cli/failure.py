@@ -1,0 +1,10 @@
+"""What a command raises when it cannot do its work.
+
+Lives here: that exception. Must not: printing.
+"""
+
+from __future__ import annotations
+
+
+class Failure(Exception):
+    """One clear line for the user; the command ends with exit code 1."""

@@ -1,0 +1,13 @@
+"""Text of unknown origin for a terminal.
+
+Lives here: making it harmless. Must not: layout.
+"""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+
+def plain(text: str) -> Text:
+    """Without markup, and with nothing in it that a terminal would obey: names of models come from clients."""
+    return Text("".join(char if char.isprintable() else "\ufffd" for char in text))

@@ -1,0 +1,53 @@
+"""Asking a running Turnfold.
+
+Lives here: one HTTP call, its failures as lines for the user. Must not: what is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from turnfold.config.settings import ServerSettings, Settings
+from turnfold.proxy.cli.failure import Failure
+
+_PATIENCE = 60.0
+
+
+def default_url(server: ServerSettings) -> str:
+    """Where a Turnfold with these settings listens, as seen from this machine."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(server.host, server.host)  # noqa: S104 - compared, not bound
+    return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{server.port}"
+
+
+def admin_headers(settings: Settings) -> dict[str, str]:
+    """The admin token's header.
+
+    Raises:
+        Failure: no admin token is set.
+    """
+    token = settings.auth.admin_token
+    if token is None:
+        raise Failure("the admin routes need a token: set TURNFOLD_ADMIN_TOKEN here as it is set for the server")
+    return {"x-turnfold-admin-token": token.get_secret_value()}
+
+
+def ask(method: str, url: str, headers: Mapping[str, str], **arguments: Any) -> httpx.Response:
+    """The answer of a running Turnfold.
+
+    Raises:
+        Failure: there is none, or it is an error.
+    """
+    try:
+        response = httpx.request(method, url, headers=dict(headers), timeout=_PATIENCE, **arguments)
+    except (httpx.HTTPError, httpx.InvalidURL) as exc:
+        raise Failure(f"no answer from {url}: {exc}") from exc
+    if response.is_success:
+        return response
+    try:
+        message = response.json()["error"]["message"]
+    except (ValueError, KeyError, TypeError):
+        message = response.text[:200]
+    raise Failure(f"{url} answered {response.status_code}: {message}")

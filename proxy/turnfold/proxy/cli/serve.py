@@ -1,0 +1,36 @@
+"""``turnfold serve``.
+
+Lives here: flags onto settings. Must not: how the server runs (``turnfold.proxy.assembly``).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from turnfold.config.sources import load
+
+
+def serve(
+    upstream: Annotated[str | None, typer.Option(help="Base URL of the upstream (TURNFOLD_UPSTREAM_URL).")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on (TURNFOLD_HOST).")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on (TURNFOLD_PORT).")] = None,
+    store: Annotated[str | None, typer.Option(help="memory://, sqlite:///path or redis:// (TURNFOLD_STORE_URL).")] = None,
+    mode: Annotated[str | None, typer.Option(help="on, observe or off (TURNFOLD_MODE).")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes (TURNFOLD_WORKERS).")] = None,
+) -> None:
+    """Run the proxy. Then point OPENAI_BASE_URL at http://127.0.0.1:8420/v1."""
+    loaded = load(
+        {
+            "--upstream": (("upstream", "url"), upstream),
+            "--host": (("server", "host"), host),
+            "--port": (("server", "port"), port),
+            "--store": (("store", "url"), store),
+            "--mode": (("folding", "mode"), mode),
+            "--workers": (("server", "workers"), workers),
+        }
+    )
+    from turnfold.proxy.assembly import serve as run  # noqa: PLC0415 - loads the server; the other commands need not
+
+    run(loaded.settings)

@@ -1,0 +1,143 @@
+"""``/admin``: the report, the export of receipts, deletion, figures for Prometheus.
+
+Lives here: parameters in, figures out, for administrators. Must not: arithmetic (``report``), the admin token (the gate).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import orjson
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from turnfold.compression.errors import InvalidInput
+from turnfold.proxy.ledger import Ledger, receipts_between
+from turnfold.proxy.report import FILTERS, Query, moment, report
+from turnfold.proxy.routes.answers import Gatekeeper, Handler, answered, as_json, refuse_strangers
+from turnfold.proxy.store import OpenStore, Scope, Store
+from turnfold.proxy.tables import as_csv
+
+_DEFAULT_SINCE: Final = "30d"
+_TENANT: Final = "x-turnfold-tenant"
+_KNOWN: Final = frozenset({"from", "to", "group_by", "format", *FILTERS})
+
+
+def query_of(parameters: Mapping[str, str], tenant: str | None, now: float) -> Query:
+    """A report's query from a URL's parameters.
+
+    Raises:
+        InvalidInput: names the parameter.
+    """
+    if unknown := sorted(set(parameters) - _KNOWN):
+        raise InvalidInput(unknown[0], f"is no parameter; there are {', '.join(sorted(_KNOWN))}")
+    only = {name: parameters[name] for name in FILTERS if name in parameters}
+    if tenant is not None:
+        only["tenant"] = tenant
+    start = moment(parameters.get("from", _DEFAULT_SINCE), "from", now)
+    end = moment(parameters["to"], "to", now) if "to" in parameters else now
+    query = Query(start, end, parameters.get("group_by", "model"), only)
+    query.check()
+    return query
+
+
+def _format(parameters: Mapping[str, str], *known: str) -> str:
+    chosen = parameters.get("format", known[0])
+    if chosen not in known:
+        raise InvalidInput("format", f"must be one of {', '.join(known)}")
+    return chosen
+
+
+def _matches(receipt: Mapping[str, Any], query: Query) -> bool:
+    return all(str(receipt.get(name) or "") == value for name, value in query.only.items())
+
+
+async def _export(store: Store, query: Query, form: str) -> AsyncIterator[bytes]:
+    header = True
+    async for receipt in receipts_between(store, query.start, query.end):
+        if not _matches(receipt, query):
+            continue
+        if form == "csv":
+            yield as_csv([receipt], header).encode()
+            header = False
+        else:
+            yield orjson.dumps(receipt) + b"\n"
+
+
+def _scope(request: Request) -> Scope:
+    tenant = request.headers.get(_TENANT)
+    if not tenant:
+        raise InvalidInput(_TENANT, "must name the tenant whose data is to be deleted")
+    if unknown := sorted(set(request.query_params) - {"kind", "conversation"}):
+        raise InvalidInput(unknown[0], "is no parameter; there are conversation, kind")
+    return Scope(tenant, request.query_params.get("kind"), request.query_params.get("conversation"))
+
+
+def admin_routes(
+    store: OpenStore, ledger: Ledger, gate: Gatekeeper, metrics: Callable[[], tuple[bytes, str]] | None = None
+) -> list[Route]:
+    """The routes, closed to everybody without the admin token.
+
+    - ``GET /admin/report?from=&to=&group_by=&model=&status=&...&format=json|csv``
+    - ``GET /admin/receipts?from=&to=&...&format=jsonl|csv``: every receipt, for other tools.
+    - ``GET /admin/ledger``: what this process has written, queued and dropped, and how the store does.
+    - ``DELETE /admin/data?conversation=&kind=`` with ``x-turnfold-tenant``: what is kept of a tenant's conversations.
+    - ``GET /metrics`` (where `metrics` renders it; the admin token may also come as a bearer token).
+    """
+
+    async def get_report(request: Request) -> Response:
+        form = _format(request.query_params, "json", "csv")
+        await ledger.flush()
+        result = await report(store, query_of(request.query_params, request.headers.get(_TENANT), time.time()))
+        return Response(as_csv(result["groups"]), media_type="text/csv") if form == "csv" else as_json(result)
+
+    async def get_receipts(request: Request) -> Response:
+        form = _format(request.query_params, "jsonl", "csv")
+        query = query_of(request.query_params, request.headers.get(_TENANT), time.time())
+        await store.ping()
+        kind = "text/csv" if form == "csv" else "application/jsonl"
+        return StreamingResponse(_export(store, query, form), media_type=kind)
+
+    async def get_ledger(_: Request) -> Response:
+        queue = {"written": ledger.written, "queued": ledger.queued, "dropped": ledger.dropped}
+        state = {"problem": store.problem, "failures": store.failures}
+        return as_json({"ledger": {**queue, "dropped_originals": ledger.dropped_originals}, "store": state})
+
+    async def delete_data(request: Request) -> Response:
+        scope = _scope(request)
+        await ledger.flush()
+        gone = await store.delete(scope)
+        ledger.forget(scope.tenant)
+        return as_json({"deleted": gone})
+
+    def only_admins(work: Callable[[Request], Awaitable[Response]]) -> Handler:
+        handler = answered(work)
+
+        async def checked(request: Request) -> Response:
+            return refuse_strangers(request, gate) or await handler(request)
+
+        return checked
+
+    routes = [
+        Route("/admin/report", only_admins(get_report), methods=["GET"]),
+        Route("/admin/receipts", only_admins(get_receipts), methods=["GET"]),
+        Route("/admin/ledger", only_admins(get_ledger), methods=["GET"]),
+        Route("/admin/data", only_admins(delete_data), methods=["DELETE"]),
+    ]
+    return [*routes, _metrics_route(metrics, gate)] if metrics else routes
+
+
+def _metrics_route(render: Callable[[], tuple[bytes, str]], gate: Gatekeeper) -> Route:
+    async def get_metrics(request: Request) -> Response:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        bearer = [(b"x-turnfold-admin-token", token.encode("latin-1"))] if scheme.lower() == "bearer" else []
+        if not gate.is_admin(bearer) and (refusal := refuse_strangers(request, gate)):
+            return refusal
+        body, kind = await run_in_threadpool(render)
+        return Response(body, media_type=kind)
+
+    return Route("/metrics", get_metrics, methods=["GET"])

@@ -1,0 +1,72 @@
+"""Answers of our own routes that read and write the store.
+
+Lives here: the error body, and the translation of a store's exceptions. Must not: decisions of a route.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+import orjson
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from turnfold.compression.errors import InvalidInput, SectionUnknown
+from turnfold.proxy.originals import SectionExpired
+from turnfold.proxy.store import StoreError
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Gatekeeper(Protocol):
+    """Says whose data a request is about. May raise a refusal of its own, which passes through."""
+
+    def tenant(self, headers: Sequence[tuple[bytes, bytes]]) -> str:
+        """The caller's tenant, or the one that an administrator names."""
+        ...
+
+    def is_admin(self, headers: Sequence[tuple[bytes, bytes]]) -> bool:
+        """Whether the request carries the admin token; never where none is set."""
+        ...
+
+
+def as_json(value: Any, status: int = 200) -> Response:
+    """A whole JSON answer."""
+    return Response(orjson.dumps(value), status, media_type="application/json")
+
+
+def error(status: int, code: str, message: str, param: str | None = None) -> Response:
+    """An error in OpenAI's shape, so that SDKs raise their own exception types."""
+    kind = "invalid_request_error" if status < 500 else "api_error"
+    return as_json({"error": {"message": message, "type": kind, "param": param, "code": code}}, status)
+
+
+def answered(handler: Handler) -> Handler:
+    """Turn what a handler may raise on purpose into answers."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except InvalidInput as exc:
+            return error(400, "invalid_value", str(exc), exc.field)
+        except ValidationError as exc:
+            first = exc.errors(include_url=False)[0]
+            field = ".".join(map(str, first["loc"])) or "body"
+            return error(422, "invalid_body", f"{field}: {first['msg']}", field)
+        except SectionExpired as exc:
+            return error(410, "section_expired", f"The {exc}.", "section_id")
+        except SectionUnknown as exc:
+            return error(404, "section_unknown", f"There is no section {exc.section_id!r}.", "section_id")
+        except StoreError:
+            return error(503, "store_unavailable", "The store does not answer now; nothing is lost, try again.")
+
+    return answer
+
+
+def refuse_strangers(request: Request, gate: Gatekeeper) -> Response | None:
+    """A 401 for a request without the admin token; None for an administrator's."""
+    if gate.is_admin(request.headers.raw):
+        return None
+    return error(401, "invalid_admin_token", "This route needs the header x-turnfold-admin-token (TURNFOLD_ADMIN_TOKEN).")

@@ -1,0 +1,237 @@
+"""The command line, in this process: what it prints and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import os
+import sys
+import threading
+import time
+import types
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.proxy.store.receipts import SECTION, receipt
+from turnfold.config.settings import Settings, StoreSettings
+from turnfold.proxy import cli
+from turnfold.proxy.books import Books
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in an empty directory and environment: exit code, standard output, standard error."""
+    for name in list(os.environ):
+        if name.startswith("TURNFOLD_"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TURNFOLD_STORE_URL", "sqlite:///turnfold.db")
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["turnfold", *arguments])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return command
+
+
+async def _fill(path: Path) -> None:
+    books = Books(Settings(store=StoreSettings(url=f"sqlite:///{path}/turnfold.db")))
+    await books.start()
+    now = time.time()
+    books.record(receipt(at=now), (SECTION,))
+    books.record(receipt(at=now, model="[red]\x1b[2J", usage=()), ())
+    books.record(receipt(at=now, status="observed"), ())
+    assert await books.works()
+    await books.stop()
+
+
+@pytest.fixture
+def filled(tmp_path: Path, run: Run) -> Run:
+    asyncio.run(_fill(tmp_path))
+    return run
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, list[Any]]]:
+    """A Turnfold that gives two answers: an original, and an error."""
+    seen: list[Any] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            return
+
+        def do_GET(self) -> None:
+            self.send_response(401)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            seen.append((self.path, dict(self.headers), body))
+            known = body["section_id"] == "s-1"
+            error = {"error": {"message": "There is no section 's-2'.", "code": "section_unknown"}}
+            answer = json.dumps({"text": "the original"} if known else error).encode()
+            self.send_response(200 if known else 404)
+            self.send_header("content-length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{made.server_port}", seen
+        made.shutdown()
+        thread.join()
+
+
+def test_help_names_every_command(run: Run) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    assert all(name in out for name, _ in cli.COMMANDS)
+    for name, _ in cli.COMMANDS:
+        assert run(name, "--help")[0] == 0
+
+
+def test_version(run: Run) -> None:
+    code, out, _ = run("version")
+    assert (code, out.split()[0]) == (0, "turnfold")
+
+
+def test_config_shows_values_origins_and_no_secret(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_ADMIN_TOKEN", "hunter2")
+    monkeypatch.setenv("TURNFOLD_CLIENT_TOKENS", "hunter2")
+    rows = {row["variable"]: row for row in json.loads(run("config", "--json")[1])}
+    assert rows["TURNFOLD_STORE_URL"]["value"] == "sqlite:///turnfold.db"
+    assert rows["TURNFOLD_STORE_URL"]["origin"] == "TURNFOLD_STORE_URL (the environment)"
+    _, out, _ = run("config")
+    assert "TURNFOLD_PORT" in out
+    assert "8420" in out
+    assert "hunter2" not in out + json.dumps(rows)
+
+
+def test_wrong_settings_are_one_line_and_exit_code_2(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_PROT", "1")
+    for command in ("config", "serve", "report", "doctor"):
+        code, out, err = run(command)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "TURNFOLD_PORT" in err
+
+
+def test_serve_hands_its_flags_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[Settings] = []
+    server = types.SimpleNamespace(serve=served.append)
+    monkeypatch.setitem(sys.modules, "turnfold.proxy.assembly", server)
+    flags = [
+        "--upstream",
+        "http://u/v1/",
+        "--host",
+        "::1",
+        "--port",
+        "0",
+        "--store",
+        "memory://",
+        "--mode",
+        "off",
+        "--workers",
+        "3",
+    ]
+    assert run("serve", *flags)[0] == 0
+    (settings,) = served
+    assert (settings.upstream.url, settings.server.host, settings.server.port) == ("http://u/v1", "::1", 0)
+    assert (settings.store.url, settings.folding.mode, settings.server.workers) == ("memory://", "off", 3)
+    code, _, err = run("serve", "--mode", "sometimes")
+    assert code == 2
+    assert "--mode (from the command line)" in err
+
+
+def test_report_as_table_json_and_csv(filled: Run) -> None:
+    code, out, _ = filled("report")
+    assert code == 0
+    assert "gpt-4o" in out
+    assert "[red]\ufffd[2J" in out
+    assert "\x1b[2J" not in out
+    assert "without usage" in out
+    assert "Observed only" in out
+    result = json.loads(filled("report", "--json", "--group-by", "status")[1])
+    assert result["totals"]["requests"] == 3
+    rows = list(csv.DictReader(io.StringIO(filled("report", "--csv", "--group-by", "day", "--since", "2d")[1])))
+    assert [row["requests"] for row in rows] == ["3"]
+
+
+def test_report_of_nothing(run: Run) -> None:
+    code, out, _ = run("report", "--since", "1h")
+    assert code == 0
+    assert "No requests" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["report", "--since", "yesterday"], "--since"),
+        (["report", "--group-by", "colour"], "group_by"),
+        (["report", "--url", "http://127.0.0.1:9"], "TURNFOLD_ADMIN_TOKEN"),
+        (["drill-down", "s", "--tenant", "anna"], "TURNFOLD_ADMIN_TOKEN"),
+        (["drill-down", "s", "--url", "http://127.0.0.1:9"], "no answer"),
+        (["drill-down", "s", "--url", "nonsense"], "no answer"),
+    ],
+)
+def test_failures_are_one_line_and_exit_code_1(run: Run, arguments: list[str], words: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert words in err
+
+
+def test_a_memory_store_cannot_be_read_from_outside(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_STORE_URL", "memory://")
+    code, _, err = run("report")
+    assert code == 1
+    assert "--url" in err
+
+
+def test_drill_down_asks_the_server(run: Run, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    url, seen = server
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    assert run("drill-down", "s-1", "--url", url)[:2] == (0, "the original\n")
+    code, _, err = run("drill-down", "s-2", "--url", url)
+    assert code == 1
+    assert "There is no section" in err
+    monkeypatch.setenv("TURNFOLD_ADMIN_TOKEN", "t")
+    run("drill-down", "s-1", "--url", url, "--tenant", "anna")
+    headers = [{name.lower(): value for name, value in headers.items()} for _, headers, _ in seen]
+    assert headers[0]["authorization"] == "Bearer sk-1"
+    assert (headers[2]["x-turnfold-admin-token"], headers[2]["x-turnfold-tenant"]) == ("t", "anna")
+
+
+def test_doctor_looks_at_every_part(
+    run: Run, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TURNFOLD_UPSTREAM_URL", server[0] + "/v1")
+    code, out, _ = run("doctor", "--json")
+    findings = json.loads(out)
+    assert code == 0, out
+    assert [one["part"] for one in findings if one["verdict"] == "ok"] == [
+        "settings", "upstream", "clock", "store", "tokens", "prices", "versions"
+    ]  # fmt: skip
+    assert server[1] == []
+    (tmp_path / "blocked").touch()
+    monkeypatch.setenv("TURNFOLD_STORE_URL", "sqlite:///blocked/t.db")
+    monkeypatch.setenv("TURNFOLD_UPSTREAM_URL", "http://127.0.0.1:9/v1")
+    code, out, _ = run("doctor")
+    assert code == 1
+    assert sum(line.startswith("fault ") for line in out.splitlines()) == 2
+    assert "TURNFOLD_STORE_URL" in out

@@ -1,0 +1,122 @@
+"""Metrics: right figures, right with several workers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.proxy.store.receipts import receipt
+from turnfold.config.settings import Settings, StoreSettings
+from turnfold.proxy import metrics as module
+from turnfold.proxy.books import Books
+from turnfold.proxy.holdout import held_out
+from turnfold.proxy.metrics import Health, Metrics
+from turnfold.proxy.rollups import UNPRICED, Priced
+
+
+def lines(made: Metrics) -> dict[str, float]:
+    body, kind = made.render()
+    assert kind.startswith("text/plain")
+    pairs = (line.rsplit(" ", 1) for line in body.decode().splitlines() if not line.startswith("#"))
+    return {name: float(value) for name, value in pairs}
+
+
+def test_figures() -> None:
+    made = Metrics()
+    made.observe(receipt(), Priced(0.5, 1.25))
+    made.observe(receipt(status="observed"), UNPRICED)
+    made.observe(receipt(status="failed-open", reason="slow", tokens_after=1000), Priced(1, 1))
+    made.observe(receipt(status="recovered"), Priced(1, 1))
+    made.observe(receipt(upstream_status=None, usage=()), UNPRICED)
+    made.observe(receipt(upstream_status=429, usage=()), UNPRICED)
+    found = lines(made)
+    model = '{model="gpt-4o"}'
+    assert found['turnfold_requests_total{model="gpt-4o",status="folded"}'] == 3
+    assert found[f"turnfold_tokens_before_total{model}"] == 4000
+    assert found[f"turnfold_tokens_sent_total{model}"] == 400 + 1000 + 1000 + 400
+    assert found[f"turnfold_tokens_saved_total{model}"] == 1200
+    assert found['turnfold_upstream_tokens_total{kind="cached",model="gpt-4o"}'] == 400
+    assert found[f"turnfold_dollars_paid_total{model}"] == 2.5
+    assert found[f"turnfold_dollars_without_turnfold_total{model}"] == 3.25
+    assert found[f"turnfold_unpriced_requests_total{model}"] == 1
+    assert found[f"turnfold_folds_total{model}"] == 2
+    assert found[f"turnfold_recoveries_total{model}"] == 1
+    assert found['turnfold_failed_open_total{reason="slow"}'] == 1
+    assert found['turnfold_upstream_errors_total{code="none"}'] == 1
+    assert found['turnfold_upstream_errors_total{code="429"}'] == 1
+    assert found["turnfold_overhead_seconds_count"] == 6
+    assert found['turnfold_overhead_seconds_bucket{le="0.001"}'] == 0
+    assert found['turnfold_overhead_seconds_bucket{le="0.002"}'] == 6
+    assert found["turnfold_first_byte_seconds_sum"] == pytest.approx(0.8)
+
+
+def test_health_is_taken_over() -> None:
+    health = Health(store_up=True, store_failures=0, queued=0, dropped=0)
+    made = Metrics(lambda: health)
+    made.tick()
+    health = Health(store_up=False, store_failures=3, queued=7, dropped=2)
+    made.tick()
+    found = lines(made)
+    assert (found["turnfold_store_up"], found["turnfold_receipts_queued"]) == (0, 7)
+    assert (found["turnfold_store_failures_total"], found["turnfold_receipts_dropped_total"]) == (3, 2)
+
+
+async def test_the_books_feed_the_metrics() -> None:
+    books = Books(Settings(store=StoreSettings(url="memory://")))
+    await books.start()
+    books.record(receipt(), ())
+    await asyncio.sleep(0.4)
+    assert lines(books._metrics)['turnfold_dollars_paid_total{model="gpt-4o"}'] > 0
+    await books.stop()
+
+
+WORKER = """
+from tests.proxy.store.receipts import receipt
+from turnfold.proxy.metrics import Health, Metrics
+from turnfold.proxy.rollups import Priced
+import sys
+made = Metrics(lambda: Health(True, 0, int(sys.argv[1]), 0))
+for _ in range(int(sys.argv[1])):
+    made.observe(receipt(), Priced(1, 2))
+made.tick()
+print(made.render()[0].decode())
+"""
+
+
+def test_several_workers_are_added_up() -> None:
+    with module.shared_by_workers():
+        directory = os.environ["PROMETHEUS_MULTIPROC_DIR"]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
+        for number in ("2", "3"):
+            command = [sys.executable, "-c", WORKER, number]
+            worker = subprocess.run(  # noqa: S603 - a worker of this test
+                command, env=environment, check=True, capture_output=True, text=True, timeout=60
+            )
+        assert 'turnfold_requests_total{model="gpt-4o",status="folded"} 5.0' in worker.stdout
+        assert 'turnfold_dollars_without_turnfold_total{model="gpt-4o"} 10.0' in worker.stdout
+        assert "turnfold_overhead_seconds_count 5.0" in worker.stdout
+        assert "turnfold_store_up 1.0" in worker.stdout
+    assert not Path(directory).exists()
+    assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
+
+
+def test_metrics_cost_little() -> None:
+    made, one = Metrics(), receipt()
+    started = time.perf_counter()
+    for _ in range(500):
+        made.observe(one, UNPRICED)
+    assert (time.perf_counter() - started) / 500 < 0.001
+
+
+def test_the_held_out_share_is_a_share_and_stands() -> None:
+    names = [f"conversation {number}" for number in range(4000)]
+    chosen = {name for name in names if held_out(name, 0.1)}
+    assert 0.08 < len(chosen) / len(names) < 0.12
+    assert chosen <= {name for name in names if held_out(name, 0.2)}
+    assert not any(held_out(name, 0.0) for name in names)

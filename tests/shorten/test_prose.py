@@ -1,0 +1,109 @@
+"""Prose at FACTS: whole sentences in order, blocks whole or gone, orders kept, never longer, linear."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfold.compression.shorten.prose import shorten
+from turnfold.compression.text.orders import standing_orders
+from turnfold.compression.text.protect import BLOCK_KINDS
+from turnfold.compression.text.sentences import sentences
+from turnfold.compression.tokens import count
+
+STORY = (
+    "Thanks for joining. The payment service failed on March 5, 2024 because the cache held a stale key. It was a strange day. "
+    "Kim Lee restarted pool-b at 09:12. We talked about lunch for a while. The weather was nice too. "
+    "We decided to pin the image digest v2.4.1 for all workers. Somebody told a joke. The success rate is back at 99.9%. "
+    "It all felt better afterwards. People went home. Nothing else happened that evening."
+)
+FENCE = "```py\nx = 1\n\ny = 2\n```"
+
+
+def test_facts_stay_and_chatter_goes() -> None:
+    short = shorten(STORY, 75, role="assistant", count=count)
+    assert count(short) <= 80
+    for fact in ("March 5, 2024", "pool-b", "v2.4.1"):
+        assert fact in short
+    assert "joke" not in short
+    assert " …" in short
+
+
+def test_words_of_the_conversation_bend_the_choice() -> None:
+    plain = shorten(STORY, 25, role="assistant", count=count)
+    bent = shorten(STORY, 25, role="assistant", words=frozenset({"weather", "nice"}), count=count)
+    assert "weather" not in plain
+    assert "weather" in bent
+
+
+def test_standing_orders_of_users_stay_at_any_budget() -> None:
+    text = STORY + " From now on, answer in French. " + STORY.replace("Kim", "Ann") + " Never deploy on Fridays."
+    short = shorten(text, 5, role="user", count=count)
+    assert "From now on, answer in French." in short
+    assert "Never deploy on Fridays." in short
+    assert "From now on" not in shorten(text, 12, role="assistant", count=count)
+
+
+def test_a_short_text_is_left_alone() -> None:
+    assert shorten("Ok. Fine.", 10, role="user", count=count) == "Ok. Fine."
+
+
+@pytest.mark.parametrize("keep", [10, 30, 60, 90])
+def test_a_fence_is_whole_or_gone(keep: int) -> None:
+    text = STORY + "\n\n" + FENCE + "\n\n" + STORY.replace("Kim", "Ann")
+    short = shorten(text, keep, role="assistant", count=count)
+    assert FENCE in short or "```" not in short
+    # What stands behind a kept fence is outside of it.
+    assert "```" not in short or [s.kind for s in sentences(short)].count("fence") == 1
+
+
+def test_headings_come_with_what_is_under_them() -> None:
+    text = "# Outage\n\n" + STORY + "\n\n# Lunch\n\nIt was nice. We had soup. The soup was hot."
+    short = shorten(text, 60, role="assistant", count=count)
+    assert "# Outage\n" in short
+
+
+BLOCKS = [FENCE, "| a | b |\n|---|---|\n| 1 | 2 |", '{"a": [1, 2]}', "# Title"]
+pieces = st.sampled_from([*STORY.split(". "), *BLOCKS, "Always be brief.", "好的。", "v1.2.3", "", "  "])
+texts = st.lists(st.tuples(pieces, st.sampled_from([". ", "\n", "\n\n"])), max_size=25).map(
+    lambda parts: "".join(a + b for a, b in parts)
+)
+
+
+@given(texts, st.integers(1, 120), st.sampled_from(["user", "assistant", "tool"]))
+def test_laws(text: str, keep: int, role: str) -> None:
+    short = shorten(text, keep, role=role, count=count)
+    assert count(short) <= count(text)
+    assert short == shorten(text, keep, role=role, count=count)
+    # Nothing but the text's own sentences, in their order.
+    at = 0
+    flat = short.replace("…", "\n")
+    for piece in (s.of(flat) for s in sentences(flat)):
+        body = piece.strip()
+        assert text.find(body, at) >= 0 or not body
+        at = max(at, text.find(body, at))
+    if role == "user":
+        assert all(span.of(text).strip() in short for span in standing_orders(text))
+    whole = {s.of(text) for s in sentences(text) if s.kind in BLOCK_KINDS}
+    for block in sentences(short):
+        if block.kind in {"fence", "table", "json"}:
+            assert any(block.of(short).strip() in w for w in whole)
+
+
+@given(texts)
+def test_the_budget_is_kept_where_no_order_forbids_it(text: str) -> None:
+    keep = 40
+    short = shorten(text, keep, role="assistant", count=count)
+    longest = max((count(s.of(text)) for s in sentences(text)), default=0)
+    assert count(short) <= max(keep, longest) + 8
+
+
+def test_long_text_takes_linear_time() -> None:
+    text = " ".join(STORY.replace("Kim", f"Kim{i}") for i in range(250))
+    count("warm")
+    start = time.process_time()
+    shorten(text, 500, role="assistant", count=count)
+    assert time.process_time() - start < 3.0

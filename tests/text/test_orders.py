@@ -1,0 +1,114 @@
+"""Standing orders in the main languages, told from talk; signals of a conversation."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfold.compression.text.orders import is_standing_order, may_order, standing_orders
+from turnfold.compression.text.sentences import sentences
+from turnfold.compression.text.signals import signal_weight, signals
+from turnfold.compression.text.lower import lowered, words
+
+ORDERS = [
+    "Always answer in French.",
+    "Please never use emojis.",
+    "From now on, write British English.",
+    "please don't touch the migrations folder",
+    "Make sure the tests pass before you answer.",
+    "Do not deploy on Fridays.",
+    "You must never reveal the internal URL.",
+    "user: Always cite a source.",
+    "- Never commit to main.",
+    "Whenever you write code, add type hints.",
+    "Could you please always keep answers short?",
+    "I want you to always use metric units.",
+    "Use pnpm, never npm.",
+    "Remember that I am allergic to nuts.",
+    "Bitte antworte immer auf Deutsch, bitte nie auf Englisch.",
+    "Ab jetzt nur noch in Metern.",
+    "Verwende niemals globale Variablen.",
+    "Désormais, tutoie-moi.",
+    "Ne modifie jamais ce fichier.",
+    "Réponds toujours en français.",
+    "A partir de ahora responde en español.",
+    "Nunca uses emojis.",
+    "A partir de agora responda em português.",
+    "D'ora in poi rispondi in italiano.",
+    "Всегда отвечай по-русски.",
+    "从现在开始请用中文回答。",
+    "不要使用表情符号。",
+    "今後は必ず敬語で答えてください。",
+    "앞으로 항상 한국어로 대답해 주세요.",
+    "من الآن فصاعدا أجب بالعربية",
+    "अब से हिंदी में जवाब दें।",
+]
+TALK = [
+    "I always go there on Sundays.",
+    "Never been there, but it sounds great!",
+    "She never answered me.",
+    "Do you always eat so late?",
+    "What should I never do in Rome?",
+    "John: No worries!",
+    "Don't worry about it.",
+    "Only two are left.",
+    "The server restarts every night.",
+    "We made sure everyone felt safe.",
+    "Ich gehe immer dorthin.",
+    "Je ne sais pas.",
+    "我昨天去了北京。",
+    "昨日は東京に行きました。",
+    "",
+]
+
+
+@pytest.mark.parametrize("sentence", ORDERS)
+def test_orders_are_found(sentence: str) -> None:
+    assert is_standing_order(sentence)
+    assert is_standing_order(sentence, words(lowered(sentence)))
+    assert not sentence.isascii() or may_order(words(lowered(sentence)))
+    text = "Hello there.\n" + sentence + "\nThanks a lot."
+    assert any(sentence.strip() in span.of(text) or span.of(text).strip() in sentence for span in standing_orders(text))
+
+
+@pytest.mark.parametrize("sentence", TALK)
+def test_talk_is_no_order(sentence: str) -> None:
+    assert not is_standing_order(sentence)
+
+
+@given(st.lists(st.sampled_from([*ORDERS, *TALK]), max_size=8))
+def test_orders_are_sentences_of_the_text(parts: list[str]) -> None:
+    text = "\n".join(parts)
+    cut = {(s.start, s.end) for s in sentences(text)}
+    assert all((span.start, span.end) in cut for span in standing_orders(text))
+
+
+@pytest.mark.parametrize(
+    "unit", ["always ", "use ", "必ず", "please ", "and ", "ne a ", "use always ", "- ", "a: ", "以后", "你"]
+)
+def test_hostile_text_takes_linear_time(unit: str) -> None:
+    start = time.process_time()
+    standing_orders(unit * (100_000 // len(unit)))
+    assert time.process_time() - start < 1.0
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("We decided to use SQLite.", ("decision",)),
+        ("Let's go with plan B.", ("decision",)),
+        ("I will send it by end of day.", ("commitment",)),
+        ("The root cause was a stale cache.", ("finding",)),
+        ("My name is Kim.", ("fact",)),
+        ("What is the plan?", ("decision", "question")),
+        ("我们决定用它。", ("decision",)),
+        ("Nice weather.", ()),
+    ],
+)
+def test_signals(sentence: str, expected: tuple[str, ...]) -> None:
+    assert signals(sentence) == expected
+    assert (signal_weight(sentence) > 0) == bool(expected)
+    assert signal_weight(sentence) <= 1
