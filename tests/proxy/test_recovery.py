@@ -152,9 +152,9 @@ def test_silent_truncation_is_noticed_and_then_avoided(
 ) -> None:
     server.set("ollama")
     with caplog.at_level(logging.WARNING):
-        for size in (4, 5):
+        for size in (4, 5, 6):
             folding.chat(overfull("giant user message", size * WINDOW, model="silent"), KEY)
-    until(lambda: [r.reason for r in folding.recorder.receipts if r.model == "silent"] == ["upstream-truncated"] * 2)
+    until(lambda: [r.reason for r in folding.recorder.receipts if r.model == "silent"] == ["upstream-truncated"] * 3)
     assert any("cuts prompts off in silence" in record.getMessage() for record in caplog.records)
     server.set("ollama")
     folding.chat(overfull("giant user message", 5 * WINDOW, model="silent"), KEY)

@@ -169,10 +169,12 @@ def fit(
     plain = Fitted(folded.body, fitted=False, folded=folded, tokens=folded.tokens_after)
     if not folded.tokens_before:  # unparsable
         return plain
-    output = _declared_output(body) or 0
     theirs = known.theirs(folded.tokens_after)
-    window = known.window(theirs + output) or _unless_outgrown(options.window, known.fits)
-    if window is None or theirs + output <= window:
+    window = known.window(theirs) or _unless_outgrown(options.window, known.fits)
+    if window is None or theirs < window / 4:  # not worth reading the body once more for its output room
+        return plain
+    output = _declared_output(body) or 0
+    if theirs + output <= window:
         return plain
     room = int((window - _reserve(output or None, window)) * _SLACK / _ratio(known, options.model))
     small = _smaller(body, room, options, fold, memo) if room >= _LEAST_ROOM else None
