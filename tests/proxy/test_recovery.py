@@ -202,7 +202,7 @@ def test_a_fault_of_ours_leaves_the_first_error(upstream: UpstreamServer, start_
     error = b'{"error": {"code": "context_length_exceeded"}}'
     upstream.handler = reply(error, status=400)
     proxy = start_proxy(upstream.origin + "/v1", fold=breaks_later)
-    answer = proxy.chat(overfull("giant user message", 4000))
+    answer = proxy.chat(overfull("long chat", 4000))
     assert (answer.status, answer.body, len(upstream.seen)) == (400, error, 1)
 
 
