@@ -10,16 +10,21 @@ from __future__ import annotations
 import argparse
 import base64
 import difflib
+import importlib
 import json
 import os
 import random
+import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
+from typing import Any
 
 from turnfold.compression.shorten.birth import shape
+from turnfold.compression.shorten.lines import names, shown
 from turnfold.compression.shorten.registry import facts
 from turnfold.compression.text.kinds import kind_of
 from turnfold.compression.tokens import count
@@ -68,7 +73,8 @@ def log(size: int, rnd: random.Random) -> Sample:
         stamp = f"2031-04-0{1 + i // 40000 % 9}T{i // 3600 % 24:02d}:{i // 60 % 60:02d}:{i % 60:02d}Z"
         if i in where:
             return f"{stamp} ERROR payments: charge {where[i]} was refused by bank {rnd.randrange(99)}"
-        return f"{stamp} INFO {rnd.choice(['http', 'queue', 'cache'])}: served item {rnd.randrange(10**6)} in {rnd.randrange(400)} ms"
+        part, item, spent = rnd.choice(["http", "queue", "cache"]), rnd.randrange(10**6), rnd.randrange(400)
+        return f"{stamp} INFO {part}: served item {item} in {spent} ms"
 
     return Sample(_fill(size, line), tuple(where.values()))
 
@@ -131,10 +137,13 @@ def html(size: int, rnd: random.Random) -> Sample:
     style = "<style>.a{color:red}</style><script>var x=1;</script><nav><a href='/'>Home</a></nav>"
 
     def one(i: int) -> str:
-        return f"<div class='card c{i}'><h2>Topic {i}</h2><p>Sentence {i} of the page speaks of matter {rnd.randrange(999)}.</p></div>"
+        said = f"Sentence {i} of the page speaks of matter {rnd.randrange(999)}."
+        said = "The page tells of an outage on 3 May." if i == 40 else said
+        return f"<div class='card c{i}'><h2>Topic {i}</h2><p>{said}</p></div>"
 
     return Sample(
-        f"<!DOCTYPE html><html><head><title>Report</title>{style}</head><body>{_fill(size, one)}</body></html>", ("Topic 0",)
+        f"<!DOCTYPE html><html><head><title>Report</title>{style}</head><body>{_fill(size, one)}</body></html>",
+        ("an outage on 3 May",),
     )
 
 
@@ -168,7 +177,7 @@ MAKERS: dict[str, Callable[[int, random.Random], Sample]] = {
     "json": records, "log": log, "search": search, "diff": diff, "code": code, "tests": tests, "trace": trace,
     "html": html, "csv": table, "listing": listing, "yaml": yaml, "binary": binary,
 }  # fmt: skip
-WORDS = frozenset({"refund", "broken", "charge"})
+WORDS = frozenset({"refund", "broken", "charge", "outage"})
 
 
 def _row(name: str, texts: list[tuple[str, tuple[str, ...]]], share: float) -> str:
@@ -202,6 +211,71 @@ def _recorded(folder: Path) -> Iterator[tuple[str, str]]:
                     yield kind_of(message["content"]), message["content"]
 
 
+def _words_of(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.lower() for text in texts for line in text.split("\n") for name in names(line))
+
+
+def _is_result(messages: list[dict[str, Any]], i: int, by_text: bool) -> bool:
+    """A tool's result, or, where commands go as text, what came back for one."""
+    message = messages[i]
+    return message["role"] == "tool" or (
+        by_text and i >= 2 and message["role"] == "user" and messages[i - 1]["role"] == "assistant"
+    )
+
+
+def _folded(messages: list[dict[str, Any]], share: float, tail: int, said: Callable[[Any], str]) -> list[dict[str, Any]]:
+    """Results older than the newest `tail` tokens at FACTS, newest of them first; all else as it was."""
+    border, spent = len(messages), 0
+    while border and spent < tail:
+        border -= 1
+        spent += 3 + count(said(messages[border]))
+    by_text = not any(message["role"] == "tool" for message in messages)
+    results = [i for i in range(border) if _is_result(messages, i, by_text)]
+    spoken = [i for i in range(border) if messages[i]["role"] in ("user", "assistant")]
+    others = (said(messages[i]) for i in sorted(set(spoken) - set(results)))
+    words, known, out = _words_of(others), set[str](), list(messages)
+    for i in reversed(results):
+        text = said(messages[i])
+        short = facts(text, int(share * count(text)), words, count, known=known)
+        known |= shown(short)
+        out[i] = {**messages[i], "content": short}
+    return out
+
+
+def probes(shared: Path, share: float, tail: int) -> None:
+    """How much of what agents' real next calls needed is left when older results are at FACTS."""
+    sys.path.insert(0, str(shared / "tools"))
+    kit = importlib.import_module("evalkit")
+    for name in ("code_agent", "agent_tau"):
+        kept: list[float] = []
+        lines: list[float] = []
+        ratio: list[float] = []
+        for case in kit.load(str(shared / "data" / "eval"), name):
+            for probe in case.get("probes") or []:
+                raw = case["messages"][: probe["cut"]]
+                sent = _folded(raw, share, tail, kit.text_of)
+                held = kit.Held(sent)
+                found = [needed in held.text for needed in probe["needed"]]
+                around = [
+                    _held_in_context(kit, held, raw[at], needed)
+                    for needed, at in zip(probe["needed"], probe["found_in"], strict=True)
+                ]
+                kept.append(sum(found) / len(found))
+                lines.append(sum(around) / len(around))
+                ratio.append(kit.ntok(sent) / kit.ntok(raw))
+        if kept:
+            print(
+                f"probes {name}: {len(kept)}, needed {mean(kept):.4f}, in context {mean(lines):.4f}, ratio {mean(ratio):.4f}",
+                flush=True,
+            )
+
+
+def _held_in_context(kit: Any, held: Any, message: Any, needed: str) -> bool:
+    places = [(line, line.find(needed)) for line in kit.text_of(message).split("\n") if needed in line]
+    contexts = [line[max(0, at - 40) : at + len(needed) + 40] for line, at in places]
+    return any(held.soft(text) if len(kit.words(text)) >= 4 else held.exact(text) for text in contexts)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--share", type=float, default=0.25)
@@ -219,6 +293,8 @@ def main() -> None:
         groups[kind].append((text, ()))
     for kind, texts in sorted(groups.items()):
         print(_row(f"recorded {kind}"[:16], texts, chosen.share), f" {len(texts)} results", flush=True)
+    if (chosen.shared / "tools" / "evalkit.py").exists():
+        probes(chosen.shared, chosen.share, tail=4000)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import contextlib
 import http.client
 import json
 import multiprocessing
+import os
 import random
 import resource
 import socket
@@ -28,7 +29,9 @@ from starlette.types import Receive, Scope, Send
 from turnfold.config.settings import Settings, UpstreamSettings
 from turnfold.proxy.server import bare_app, configuration
 
-ANSWER = json.dumps({"choices": [{"message": {"role": "assistant", "content": "ok"}}], "usage": {"prompt_tokens": 9}}).encode()
+ANSWER = json.dumps(
+    {"choices": [{"message": {"role": "assistant", "content": "ok"}}], "usage": {"completion_tokens": 1}}
+).encode()
 EVENT = b'data: {"choices":[{"delta":{"content":"ok"}}]}\n\n'
 WORDS = [
     f"{a}{b}{c}"
@@ -169,6 +172,8 @@ def large(direct: Client, through: Client, port: int, pid: int) -> None:
         warm.append(body_of(turns))
     through.chat(warm[0])
     show("100,000 tokens, warm", interleaved(direct, through, warm[1:]), 10)
+    for mode in ("off", "observe"):
+        show(f"100,000 tokens, {mode}", interleaved(direct, through, warm, **{"x-turnfold-mode": mode}), 2)
     headers = through.chat(warm[-1])[2]
     print({key: value for key, value in headers.items() if key.startswith("x-turnfold")})
     beside(through, port)
@@ -215,6 +220,7 @@ def main() -> None:
                 small(direct, through, chosen.count)
                 if chosen.large:
                     large(direct, through, port, pid)
+    print(f"load average while this ran: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"(client's own peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB)")
 
 

@@ -39,7 +39,9 @@ def background(name: str) -> tuple[list[Source], list[str]]:
     return [source(m) for s in segments for m in s["messages"]], [s["segment"] for s in segments for _ in s["messages"]]
 
 
-def _recall(sources: list[Source], question: Question, budget: int, present: list[str], *, fill: bool) -> tuple[tuple[Quote, ...], str]:
+def _recall(
+    sources: list[Source], question: Question, budget: int, present: list[str], *, fill: bool
+) -> tuple[tuple[Quote, ...], str]:
     quotes = recall(sources, question, budget, present, tokens.count, Memo(), fill=fill)
     text = fence.render(sources, quotes)
     assert tokens.count(text) <= budget

@@ -29,10 +29,20 @@ from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.quotes import Source
 
 SHARED = Path(os.environ.get("TURNFOLD_SHARED", Path(__file__).parents[2] / "shared"))
-SETS = (
-    "NC_locomo longmemeval qmsum_turns rag_nq rag_hotpotqa rag_musique multilingual_xquad multilingual_jsquad tool_output_kv "
-    "rag_xquad_en qmsum_paste tool_output"
-).split()
+SETS = [
+    "NC_locomo",
+    "longmemeval",
+    "qmsum_turns",
+    "rag_nq",
+    "rag_hotpotqa",
+    "rag_musique",
+    "multilingual_xquad",
+    "multilingual_jsquad",
+    "tool_output_kv",
+    "rag_xquad_en",
+    "qmsum_paste",
+    "tool_output",
+]
 Message = dict[str, Any]
 
 

@@ -6,11 +6,13 @@ Lives here: the verdict on the source roots, and for every rule samples that bre
 from __future__ import annotations
 
 import importlib
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
-from tests.support.architecture import FACE, RULES, Module, faces_are_explicit, imports, read_house
+from tests.support.architecture import FACE, RULES, Module, faces_are_explicit, imports, read_house, undeclared
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 HOUSE = read_house(REPOSITORY)
@@ -32,6 +34,23 @@ def test_the_whole_house_is_read() -> None:
 def test_names_of_the_face_exist() -> None:
     face = importlib.import_module(FACE)
     assert all(hasattr(face, name) for name in getattr(face, "__all__", ()))
+
+
+def test_what_is_imported_is_asked_for() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+    assert not undeclared(HOUSE, project["dependencies"], packages_distributions())
+
+
+def test_what_is_not_asked_for_is_found() -> None:
+    module = Module.of(
+        "turnfold.proxy.app", "import re, yaml\nfrom dateutil.tz import UTC\nimport turnfold.config.settings\nimport Stemmer"
+    )
+    brought = {"yaml": ["PyYAML"], "dateutil": ["python-dateutil"], "Stemmer": ["PyStemmer"]}
+    assert undeclared([module], ["pyyaml>=6", "pystemmer>=3; python_version > '3'"], brought) == [
+        "turnfold.proxy.app:2 imports dateutil, which pyproject.toml does not ask for"
+    ]
+    assert len(undeclared([module], ["pyyaml", "python.dateutil[x]~=2"], brought)) == 1
+    assert len(undeclared([module], ["pyyaml"], {})) == 3
 
 
 # (rule, module, source that breaks the rule, words of the finding)

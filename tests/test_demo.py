@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import ssl
 from collections.abc import Callable
 from typing import Any
 
@@ -22,23 +23,30 @@ from starlette.routing import Route
 
 from tests.support.structure import own_faults
 from turnfold.config.settings import Settings
-from turnfold.proxy.demo import Configure, DemoFailed, Played, count_messages, load_script, play, run, summarise
+from turnfold.proxy.demo import Configure, DemoFailed, Played, cached_tokens, count_messages, load_script, run, stage, summarise
 
 Messages = list[dict[str, Any]]
+TLS = ssl.create_default_context()  # made once: it is most of what a client costs
 
 
-def stand_in(change: Callable[[Messages], Messages], status: int = 200) -> Configure:
-    """A proxy that changes the messages in a known way."""
+def stand_in(change: Callable[[Messages], Messages], status: int = 200, books: bool = False) -> Configure:
+    """A proxy that changes the messages in a known way; with `books` one whose report lags behind."""
+    seen: list[str] = []
 
     def configure(settings: Settings) -> uvicorn.Config:
         async def forward(request: Request) -> Response:
             body = json.loads(await request.body())
             body["messages"] = change(body["messages"])
-            async with httpx.AsyncClient() as client:
+            async with httpx.AsyncClient(verify=TLS) as client:
                 answer = await client.post(f"{settings.upstream.url}/chat/completions", json=body)
             return Response(answer.content, status, {"x-turnfold-overhead-ms": "1.5"}, "application/json")
 
-        app = Starlette(routes=[Route("/v1/chat/completions", forward, methods=["POST"])])
+        async def report(request: Request) -> Response:
+            seen.append(request.headers["x-turnfold-admin-token"])
+            return Response(json.dumps({"totals": {"requests": 44 if len(seen) == 1 else 45}}))
+
+        routes = [Route("/v1/chat/completions", forward, methods=["POST"])]
+        app = Starlette(routes=[*routes, Route("/admin/report", report)] if books else routes)
         return uvicorn.Config(app, host=settings.server.host, port=settings.server.port, log_level="error", ws="none")
 
     return configure
@@ -74,7 +82,9 @@ def test_every_fact_was_said_long_before_it_is_asked_for() -> None:
 
 
 def test_what_is_passed_on_whole_saves_nothing() -> None:
-    played = list(play(stand_in(lambda messages: messages), load_script()))
+    with stage(stand_in(lambda messages: messages), load_script()) as on:
+        played = list(on.turns())
+        assert on.report() is None
     assert len(played) == len(load_script().turns)
     assert all(turn.raw == turn.sent and turn.held == turn.facts for turn in played)
     summary = summarise(played, 1.0)
@@ -93,17 +103,29 @@ def test_what_is_dropped_is_saved_and_missed() -> None:
 
 def test_the_print_has_a_line_per_turn_and_the_report() -> None:
     out = io.StringIO()
-    summary = run(stand_in(last_ten), console=Console(file=out, width=120))
+    reports: list[dict[str, Any]] = []
+    summary = run(stand_in(last_ten, books=True), show_report=reports.append, console=Console(file=out, width=120))
     lines = out.getvalue().splitlines()
     assert sum(line[:4].strip().isdigit() for line in lines) == summary.requests
     assert f"{summary.sent:,}" in out.getvalue()
     assert f"{summary.held} of {summary.facts}" in out.getvalue()
     assert max(map(len, lines)) <= 120
+    assert reports == [{"totals": {"requests": len(load_script().turns)}}]
 
 
 def test_a_failing_proxy_is_reported_in_one_line() -> None:
-    with pytest.raises(DemoFailed, match="turn 1 failed with status 502"):
-        list(play(stand_in(lambda messages: messages, status=502), load_script()))
+    failing = stand_in(lambda messages: messages, status=502)
+    with stage(failing, load_script()) as on, pytest.raises(DemoFailed, match="turn 1 failed with status 502"):
+        next(on.turns())
+
+
+def test_the_upstream_reports_what_a_prompt_cache_finds() -> None:
+    messages = [message for turn in load_script().turns for message in (*turn.say, turn.reply)]
+    assert cached_tokens([], messages) == cached_tokens(messages[:2], messages) == 0
+    half = cached_tokens(messages[:40], messages)
+    assert half % 128 == 0
+    assert 1024 <= half <= count_messages(messages[:40]) < half + 128
+    assert cached_tokens([{"role": "system", "content": "x"}, *messages], messages) == 0
 
 
 def test_savings_are_taken_from_the_first_folded_turn_on() -> None:

@@ -116,6 +116,15 @@ def test_damage_is_found(change: Change, words: str) -> None:
     assert any(words in fault for fault in structure_faults(encode(REQUEST), forwarded(change)))
 
 
+def test_what_a_custom_call_was_given_may_be_shortened_and_nothing_else_of_it() -> None:
+    def request(**custom: str) -> bytes:
+        call = {"id": "c1", "type": "custom", "custom": {"name": "shell", "input": "ls -la /mnt"} | custom}
+        return encode([REQUEST[1], {"role": "assistant", "tool_calls": [call]}, REQUEST[4], REQUEST[6]])
+
+    assert not structure_faults(request(), request(input="ls ..."))
+    assert structure_faults(request(), request(name="python"))
+
+
 def test_other_keys_of_the_request_stay() -> None:
     received = encode(REQUEST, temperature=0.2)
     assert not structure_faults(received, received)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import http.client
 import json
@@ -27,6 +28,14 @@ Pairs = list[tuple[str, str]]
 Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
+class QuickServer(uvicorn.Server):
+    """uvicorn looks ten times a second whether it should stop; tests start and stop many."""
+
+    async def main_loop(self) -> None:
+        while not self.should_exit:  # noqa: ASYNC110 - set from another thread
+            await asyncio.sleep(0.002)
+
+
 @dataclass
 class Running:
     """A server that serves."""
@@ -42,7 +51,7 @@ class Running:
 @contextlib.contextmanager
 def running(config: uvicorn.Config) -> Iterator[Running]:
     """A uvicorn server in a thread."""
-    server = uvicorn.Server(config)
+    server = QuickServer(config)
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", 0))
@@ -232,12 +241,14 @@ StartProxy = Callable[..., ProxyServer]
 
 
 @contextlib.contextmanager
-def proxy_server(upstream_url: str, fold: Any = halve, **groups: dict[str, Any]) -> Iterator[tuple[ProxyServer, Running]]:
-    """A proxy with these settings."""
+def proxy_server(
+    upstream_url: str, fold: Any = halve, parts: dict[str, Any] | None = None, **groups: dict[str, Any]
+) -> Iterator[tuple[ProxyServer, Running]]:
+    """A proxy with these settings, and further parts for `create_app`."""
     recorder = Receipts()
 
     def build(settings: Settings) -> ASGIApp:
-        return create_app(settings, recorder, fold=fold, warm=lambda: None)
+        return create_app(settings, recorder, **{"fold": fold, "warm": lambda: None} | (parts or {}))
 
     config = configuration(
         settings_for(upstream_url, **groups), build, log_level="critical", workers=1, timeout_graceful_shutdown=5

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, call_on, proxy_server, reply
+from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, call_on, proxy_server, reply, until
 from turnfold.compression.conversation import FoldedRequest, fold_request
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
@@ -100,11 +100,23 @@ def test_other_upgrades_are_ignored(upstream: UpstreamServer, proxy: ProxyServer
     assert {seen.header("upgrade") for seen in upstream.seen} == {None}
 
 
+@pytest.mark.parametrize("target", ["/v1/chat/completions", "/v1/files"])
+def test_a_client_that_waits_to_be_told_to_go_on(upstream: UpstreamServer, proxy: ProxyServer, target: str) -> None:
+    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=5) as client:
+        client.sendall(f"POST {target} HTTP/1.1\r\nhost: h\r\ncontent-length: 4\r\nexpect: 100-continue\r\n\r\n".encode())
+        assert client.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        client.sendall(b"body")
+        assert client.recv(65536).startswith(b"HTTP/1.1 200")
+    assert (upstream.seen[0].body, upstream.seen[0].header("expect")) == (b"body", None)
+
+
 def test_a_bomb_is_refused(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     proxy = start_proxy(upstream.origin + "/v1", limits={"max_body_bytes": 1_000_000})
     for coding, bomb in (("gzip", gzip.compress(bytes(5_000_000))), ("deflate", zlib.compress(bytes(5_000_000)))):
         assert proxy.chat(bomb, ("content-encoding", coding)).status == 413
     assert upstream.seen == []
+    until(lambda: len(proxy.recorder.receipts) == 2)
+    assert {(r.reason, r.upstream_status) for r in proxy.recorder.receipts} == {("body_too_large", None)}
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "gzip, gzip", "nonsense"])
@@ -115,8 +127,22 @@ def test_coded_bodies_that_we_cannot_read_go_out_as_they_came(upstream: Upstream
     assert (upstream.seen[0].body, upstream.seen[0].header("content-encoding")) == (body, coding)
 
 
+NONSENSE = [
+    b"\x16\x03\x01\x02\x00",
+    b"GET\r\n\r\n",
+    b"GET / HTTP/9.9\r\n\r\n",
+    b"CONNECT a:1 HTTP/1.1\r\nhost: h\r\n\r\n",
+    b"OPTIONS * HTTP/1.1\r\nhost: h\r\n\r\n",
+    b"GET /v1/x?q=\xc3\xa9 HTTP/1.1\r\nhost: h\r\n\r\n",
+    b"GET /v1/\xe9 HTTP/1.1\r\nhost: h\r\n\r\n",
+    b"POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    b"POST / HTTP/1.1\r\nhost: h\r\ncontent-length: -1\r\n\r\n",
+    b"POST / HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+]
+
+
 def test_nonsense_instead_of_http(proxy: ProxyServer) -> None:
-    for nonsense in (b"\x16\x03\x01\x02\x00", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"CONNECT a:1 HTTP/1.1\r\n\r\n"):
+    for nonsense in NONSENSE:
         with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=5) as client:
             client.sendall(nonsense)
             assert b" 500 " not in client.recv(65536)

@@ -164,6 +164,7 @@ CALLS: dict[str, tuple[str, str, bytes | None, list[tuple[str, str | bytes]]]] =
     "models": ("GET", "/v1/models", None, []),
     "query": ("GET", "/v1/files?limit=2&after=a%20b+c&limit=3&&x", None, []),
     "escapes stay": ("GET", "/v1/files/%7Ea%2Fb%3f/%E2%82%AC/~", None, []),
+    "dots in the query": ("GET", "/v1/x?a?b=/../c&d=//..", None, []),
     "odd characters": ("GET", "/v1/x;y=1,2/a:b@c!$&'()*|\"<>[]", None, []),
     "head": ("HEAD", "/v1/models", None, []),
     "options": ("OPTIONS", "/v1/chat/completions", None, [("origin", "https://a.example")]),

@@ -28,7 +28,7 @@ ROUTES = [
     ("https://r.openai.azure.com/openai/v1", "/openai/deployments/d/x", "https://r.openai.azure.com/openai/deployments/d/x"),
     ("https://r.openai.azure.com/openai/v1", "/v1/responses", "https://r.openai.azure.com/openai/v1/responses"),
     ("https://gw.example/team", "/openai/deployments/d/x", "https://gw.example/team/openai/deployments/d/x"),
-    ("https://gw.example/v1?key=a", "/v1/models?limit=1", "https://gw.example/v1/models?key=a&limit=1"),
+    ("https://gw.example/v1", "/v1/models?limit=1&&x", "https://gw.example/v1/models?limit=1&&x"),
     ("https://h/v1", "/v1//double//%2F%7e?a=%20+", "https://h/v1//double//%2F%7e?a=%20+"),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import threading
@@ -9,6 +10,7 @@ import time
 from typing import Any
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, halve, proxy_server, reply, until
 from turnfold.compression.conversation import FoldedRequest
@@ -36,6 +38,7 @@ def _raising(error: BaseException) -> Any:
         (MemoryError(), "MemoryError"),
         (KeyError("messages"), "KeyError"),
         (TimeoutError(), "slow"),
+        (FoldRejected("two\r\nlines: é"), "two-lines-"),
     ],
 )
 def test_whatever_fails_in_the_engine_the_original_goes_out(
@@ -47,8 +50,10 @@ def test_whatever_fails_in_the_engine_the_original_goes_out(
     assert upstream.seen[0].body == TWO
     assert (answer.status, answer.header("x-turnfold-status")) == (200, "failed-open")
     receipt = proxy.recorder.one()
-    assert (receipt.status, receipt.reason, receipt.usage.prompt_tokens) == ("failed-open", reason, 7)
-    assert reason in caplog.text
+    assert (receipt.status, receipt.usage.prompt_tokens) == ("failed-open", 7)
+    assert answer.header("x-turnfold-reason") == reason
+    assert receipt.reason in caplog.text
+    assert receipt.reason.startswith(reason[:3])
     assert "secret" not in caplog.text
 
 
@@ -134,6 +139,31 @@ def test_observe_sends_the_original_and_records_what_a_fold_would_save(upstream:
     assert (receipt.status, receipt.tokens_before, receipt.tokens_after, receipt.model) == ("observed", 120, 33, "gpt-4o")
     assert (receipt.usage.prompt_tokens, receipt.complete) == (7, True)
     assert proxy.recorder.sections == [()]
+
+
+def test_observing_waits_until_nobody_is_served(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    folded, go_on = threading.Event(), threading.Event()
+
+    def fold(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
+        folded.set()
+        return halve(body, options, memo)
+
+    async def slow_for_large(scope: Scope, receive: Receive, send: Send) -> None:
+        if len(upstream.seen[-1].body) > 1000:
+            await asyncio.to_thread(go_on.wait, 5)
+        await USAGE(scope, receive, send)
+
+    upstream.handler = slow_for_large
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold, folding={"mode": "observe"})
+    other = threading.Thread(target=proxy.chat, args=(b"x" * 2000,))
+    other.start()
+    until(lambda: upstream.seen)
+    assert proxy.chat(TWO).status == 200
+    assert not folded.wait(0.3)
+    go_on.set()
+    other.join()
+    assert folded.wait(5)
+    until(lambda: len(proxy.recorder.receipts) == 2)
 
 
 def test_observe_survives_an_engine_that_fails(upstream: UpstreamServer, start_proxy: StartProxy) -> None:

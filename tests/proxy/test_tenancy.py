@@ -110,6 +110,14 @@ def test_over_the_wire(upstream: UpstreamServer, start_proxy: StartProxy) -> Non
     assert len(set(tenants)) == len(tenants) == 2
 
 
+def test_a_browsers_preflight_needs_no_token_and_gets_no_key(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    proxy = start_proxy(upstream.origin + "/v1", upstream={"api_key": "sk-op"}, auth={"client_tokens": ("t1",)})
+    asked = [("origin", "https://a.example"), ("access-control-request-headers", "authorization")]
+    assert call(proxy.origin, "OPTIONS", "/v1/chat/completions", None, asked).status == 200
+    assert upstream.seen[0].header("authorization") is None
+    assert upstream.seen[0].header("origin") == "https://a.example"
+
+
 def test_on_loopback_without_tokens_the_operators_key_serves(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     proxy = start_proxy(upstream.origin + "/v1", upstream={"api_key": "sk-op"})
     call(proxy.origin, "GET", "/v1/models")

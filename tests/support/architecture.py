@@ -9,6 +9,8 @@ A finding is one line, ``module:line what is wrong``; no findings, nothing wrong
 from __future__ import annotations
 
 import ast
+import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -33,6 +35,7 @@ WINGS: Final = (
     ("layers",),
     ("conversation",),
     ("state",),
+    ("calibration",),
     ("flows",),
     ("savings",),
 )
@@ -112,9 +115,9 @@ def imports(module: Module, known: Iterable[str] = ()) -> Iterator[tuple[ast.AST
             yield from ((node, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = _absolute(module, node)
-            for alias in node.names:
-                whole = f"{base}.{alias.name}"
-                yield node, whole if whole in known or base == "urllib" else base
+            wholes = (f"{base}.{alias.name}" for alias in node.names)
+            targets = dict.fromkeys(whole if whole in known or base == "urllib" else base for whole in wholes)
+            yield from ((node, target) for target in targets)
 
 
 def _absolute(module: Module, node: ast.ImportFrom) -> str:
@@ -338,6 +341,29 @@ def _changed(tree: ast.Module) -> set[str]:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
             found.add(_dotted(node.func.value))
     return found
+
+
+def undeclared(modules: Sequence[Module], declared: Iterable[str], distributions: Mapping[str, Sequence[str]]) -> list[str]:
+    """Imports of other packages that the project does not ask for itself: they are there today by somebody else's wish.
+
+    Args:
+        declared: requirements as the project states them (``"redis>=6"``).
+        distributions: which distributions bring a top-level module (``importlib.metadata.packages_distributions``).
+    """
+    wanted = {_normal(re.split(r"[^\w.-]", requirement, maxsplit=1)[0]) for requirement in declared}
+    findings = []
+    for module in modules:
+        for node, target in imports(module):
+            top = target.split(".")[0]
+            if top in sys.stdlib_module_names or top in {"turnfold", "tests", "benchmarks"}:
+                continue
+            if not wanted & {_normal(name) for name in distributions.get(top, ())}:
+                findings.append(module.at(node, f"imports {top}, which pyproject.toml does not ask for"))
+    return findings
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 RULES: Final[Mapping[str, Rule]] = {

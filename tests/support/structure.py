@@ -137,13 +137,17 @@ def _last_user_text(before: Sequence[Message], after: Sequence[Message]) -> Iter
 
 
 def _identity(message: Message) -> str:
-    """What of a message may not change: role, ids, names, keys, the kind of its content."""
+    """What of a message may not change: role, ids, names, keys; neither its content nor what its calls were given."""
     kept = {key: value for key, value in message.items() if key not in {"content", "tool_calls", "function_call"}}
-    calls = [
-        {**call, "function": {**call["function"], "arguments": ""}} if "function" in call else call
-        for call in message.get("tool_calls") or []
-    ]
+    calls = [_call_identity(call) for call in message.get("tool_calls") or []]
     return json.dumps([kept, sorted(message), calls])
+
+
+def _call_identity(call: Message) -> Message:
+    function, custom = call.get("function"), call.get("custom")
+    if isinstance(function, dict):
+        return {**call, "function": {**function, "arguments": ""}}
+    return {**call, "custom": {**custom, "input": ""}} if isinstance(custom, dict) else call
 
 
 def _no_invention(before: Sequence[Message], after: Sequence[Message]) -> Iterator[str]:

@@ -133,7 +133,6 @@ def _tuned_interpreter() -> Iterator[None]:
     """
     interval = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_INTERVAL)
-    gc.collect()
     gc.freeze()
     try:
         yield

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
+from itertools import takewhile
 from statistics import median
 from typing import Any, Final
 
@@ -39,6 +40,8 @@ Message = dict[str, Any]
 Configure = Callable[[Settings], uvicorn.Config]
 
 _START_PATIENCE: Final = 30.0  # seconds; a start takes one to three
+_REPORT_PATIENCE: Final = 3.0  # seconds; receipts are booked behind the answers
+_ADMIN_TOKEN: Final = "demo"  # noqa: S105 - opens a proxy that lives for seconds on loopback, with made-up text in it
 _BAR: Final = 10
 
 
@@ -128,10 +131,16 @@ class ScriptedUpstream:
     async def complete(self, request: Request) -> Response:
         """``POST /v1/chat/completions``."""
         body = orjson.loads(await request.body())
+        cached = cached_tokens(self.messages, body["messages"])
         self.messages = body["messages"]
         prompt, completion = count_messages(self.messages), count_messages([self.reply])
         choice = {"index": 0, "message": self.reply, "finish_reason": "tool_calls" if self.reply.get("tool_calls") else "stop"}
-        usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+        usage = {
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
+            "total_tokens": prompt + completion,
+            "prompt_tokens_details": {"cached_tokens": cached},
+        }
         answer = {"id": "demo", "object": "chat.completion", "created": 0, "model": body["model"], "choices": [choice]}
         return Response(orjson.dumps({**answer, "usage": usage}), media_type="application/json")
 
@@ -152,6 +161,16 @@ def _text_of(message: Message) -> str:
 def count_messages(messages: Iterable[Message]) -> int:
     """Tokens of a prompt as OpenAI counts them: its texts, 3 a message, 3 for the reply."""
     return 3 + sum(3 + tokens.count(_text_of(message)) for message in messages)
+
+
+def cached_tokens(before: Sequence[Message], after: Sequence[Message]) -> int:
+    """What a prompt cache would find of the second prompt after the first: whole messages, 128 tokens a step, 1,024 at least.
+
+    Without it the dollars in the report would leave out what the provider takes off by itself.
+    """
+    same = [new for _, new in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))]
+    found = count_messages(same) if same else 0
+    return found - found % 128 if found >= 1024 else 0
 
 
 def _held(facts: Sequence[str], messages: Sequence[Message]) -> int:
@@ -186,35 +205,69 @@ def demo_settings(upstream: str) -> Settings:
     return Settings(
         upstream=UpstreamSettings(url=f"{upstream}/v1"),
         store=StoreSettings(url="memory://"),
-        auth=AuthSettings(admin_token=SecretStr("demo")),
+        auth=AuthSettings(admin_token=SecretStr(_ADMIN_TOKEN)),
         server=ServerSettings(host="127.0.0.1", port=0),
     )
 
 
-def play(configure: Configure, script: Script) -> Iterator[Played]:
-    """Play the script through the proxy, a turn at a time, each over HTTP.
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The proxy and the upstream, both running, and a client."""
+
+    client: httpx.Client
+    upstream: ScriptedUpstream
+    script: Script
+
+    def turns(self) -> Iterator[Played]:
+        """Play the script, a turn at a time, each over HTTP.
+
+        Raises:
+            DemoFailed: a request failed.
+        """
+        messages: list[Message] = [{"role": "system", "content": self.script.system}]
+        for number, turn in enumerate(self.script.turns, 1):
+            messages += turn.say
+            self.upstream.reply = turn.reply
+            yield _exchange(self.client, self.upstream, self.script, messages, number)
+            messages.append(turn.reply)
+
+    def report(self) -> dict[str, Any] | None:
+        """The proxy's own report (``GET /admin/report``) once it has booked every turn; None when it gives none."""
+        deadline = time.monotonic() + _REPORT_PATIENCE
+        while time.monotonic() < deadline:
+            answer = self.client.get("/admin/report", headers={"x-turnfold-admin-token": _ADMIN_TOKEN})
+            if answer.status_code != 200:
+                return None
+            found: dict[str, Any] = answer.json()
+            if found["totals"]["requests"] >= len(self.script.turns):
+                return found
+            time.sleep(0.05)
+        return None
+
+
+@contextlib.contextmanager
+def stage(configure: Configure, script: Script) -> Iterator[Stage]:
+    """Start everything; stop it at the end.
 
     Args:
         configure: the proxy's server configuration for given settings, as ``turnfold serve`` has it.
 
     Raises:
-        DemoFailed: a server did not start, or a request failed.
+        DemoFailed: a server did not start.
     """
     upstream = ScriptedUpstream()
-    with running(upstream.configuration()) as behind, running(configure(demo_settings(behind))) as base:
-        headers = {"authorization": "Bearer demo", "x-turnfold-conversation": "demo"}
-        with httpx.Client(base_url=f"{base}/v1", headers=headers, timeout=60) as client:
-            messages: list[Message] = [{"role": "system", "content": script.system}]
-            for number, turn in enumerate(script.turns, 1):
-                messages += turn.say
-                upstream.reply = turn.reply
-                yield _exchange(client, upstream, script, messages, number)
-                messages.append(turn.reply)
+    headers = {"authorization": "Bearer demo", "x-turnfold-conversation": "demo"}
+    with (
+        running(upstream.configuration()) as behind,
+        running(configure(demo_settings(behind))) as base,
+        httpx.Client(base_url=base, headers=headers, timeout=60) as client,
+    ):
+        yield Stage(client, upstream, script)
 
 
 def _exchange(client: httpx.Client, upstream: ScriptedUpstream, script: Script, messages: list[Message], number: int) -> Played:
     turn = script.turns[number - 1]
-    answer = client.post("/chat/completions", json={"model": script.model, "messages": messages, "tools": script.tools})
+    answer = client.post("/v1/chat/completions", json={"model": script.model, "messages": messages, "tools": script.tools})
     if answer.status_code != 200 or answer.json()["choices"][0]["message"] != turn.reply:
         raise DemoFailed(f"turn {number} failed with status {answer.status_code}: {answer.text[:200]}")
     overhead = answer.headers.get("x-turnfold-overhead-ms")
@@ -257,11 +310,20 @@ def summarise(played: Sequence[Played], seconds: float) -> Summary:
     )
 
 
-def run(configure: Configure, *, as_json: bool = False, console: Console | None = None) -> Summary:
-    """Play the demo and print it: a line a turn, then the report; with `as_json` one JSON document.
+def run(
+    configure: Configure,
+    *,
+    as_json: bool = False,
+    show_report: Callable[[dict[str, Any]], None] | None = None,
+    console: Console | None = None,
+) -> Summary:
+    """Play the demo and print it: a line a turn, the figures, the proxy's own report; with `as_json` one JSON document.
+
+    Args:
+        show_report: prints the answer of ``GET /admin/report``, as ``turnfold report`` does.
 
     Raises:
-        DemoFailed: as `play`.
+        DemoFailed: a server did not start, or a request failed.
     """
     out = console or Console()
     script = load_script()
@@ -269,16 +331,23 @@ def run(configure: Configure, *, as_json: bool = False, console: Console | None 
     played = []
     if not as_json:
         out.print(_opening(script))
-    for turn in play(configure, script):
-        played.append(turn)
-        if not as_json:
-            out.print(_line(turn), no_wrap=True, overflow="ellipsis", crop=True)
-    summary = summarise(played, time.monotonic() - started)
+    with stage(configure, script) as on:
+        for turn in on.turns():
+            played.append(turn)
+            if not as_json:
+                out.print(_line(turn), no_wrap=True, overflow="ellipsis", crop=True)
+        seconds = time.monotonic() - started
+        report = on.report()
+    summary = summarise(played, seconds)
     if as_json:
         turns = [{**asdict(turn), "saved": round(turn.saved, 4)} for turn in played]
-        out.file.write(json.dumps({"turns": turns, "summary": asdict(summary)}, indent=2, ensure_ascii=False) + "\n")
-    else:
-        out.print(_closing(summary))
+        document = {"turns": turns, "summary": asdict(summary), "report": report}
+        out.file.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        return summary
+    out.print(_closing(summary))
+    if report is not None and show_report is not None:
+        out.print("\nThe same from Turnfold's own books, priced as if the model had been asked:", style="dim")
+        show_report(report)
     return summary
 
 

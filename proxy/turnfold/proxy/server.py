@@ -19,6 +19,9 @@ from turnfold.proxy.app import create_app
 from turnfold.proxy.http11 import Http11
 from turnfold.proxy.receipts import Receipt
 
+# Longer than clients and load balancers keep idle connections (SDKs 5 s, AWS 60 s, Google 600 s): the side that sends next
+# must be the one that closes, or now and then a request meets a connection that is just being closed.
+_KEEP_ALIVE: Final = 620
 _SHUTDOWN_PATIENCE: Final = 25  # seconds that streams get to end after SIGTERM; orchestrators kill after 30
 
 
@@ -51,6 +54,7 @@ def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = bar
         "date_header": False,
         "access_log": False,
         "log_level": "warning",
+        "timeout_keep_alive": _KEEP_ALIVE,
         "timeout_graceful_shutdown": _SHUTDOWN_PATIENCE,
     }
     return uvicorn.Config(functools.partial(build, settings), factory=True, **(flags | changes))

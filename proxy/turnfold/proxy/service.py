@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import re
 import time
 import traceback
 from collections import Counter
@@ -33,7 +34,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.config.settings import LimitSettings, Mode
 from turnfold.proxy import recovering
-from turnfold.proxy.headers import as_text, first, returned, without
+from turnfold.proxy.headers import first, returned, without
 from turnfold.proxy.limits import plain_body
 from turnfold.proxy.receipts import Receipt, Recorder, Status, Usage
 from turnfold.proxy.refusals import Refused
@@ -48,9 +49,12 @@ OptionsFor = Callable[[str, int | None], FoldOptions]
 _INSTANT_BODY: Final = 4096  # about 1,000 tokens, far from the 6,000 at which folding begins
 _LIGHT_BODY: Final = 32768  # about 8,000 tokens: a few milliseconds even when nothing of it is memoised
 _MOST_OBSERVED: Final = 256 * 2**20  # bytes of bodies that wait to be folded for the record
+_QUIET_PAUSE: Final = 0.05  # seconds between two looks whether it is quiet
+_QUIET_LOOKS: Final = 200
 _FAREWELL: Final = 5.0  # seconds that observed folds get to end when the process does
 _OUR_REPLY_HEADERS: Final = (
     b"x-turnfold-status",
+    b"x-turnfold-reason",
     b"x-turnfold-tokens-before",
     b"x-turnfold-tokens-after",
     b"x-turnfold-overhead-ms",
@@ -58,6 +62,7 @@ _OUR_REPLY_HEADERS: Final = (
 )
 
 _NOTHING_LEARNED: Final = Learned()
+_NOT_A_SLUG: Final = re.compile(r"[^\w.-]+", re.ASCII)
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +75,7 @@ class ChatRequest:
         at: Unix time of arrival.
         started: the monotonic clock at arrival.
         read: the monotonic clock when the body was whole; our own time counts from here.
-        headers: what the upstream gets, without a length.
+        headers: what the upstream gets, names in lower case, without a length.
         coding: the body's content coding, lower case; "" for none.
         body: as received.
     """
@@ -80,7 +85,7 @@ class ChatRequest:
     started: float
     read: float
     url: URL
-    headers: list[tuple[bytes, bytes]]
+    headers: list[tuple[str, str]]
     coding: str
     body: bytes
     mode: Mode
@@ -107,6 +112,10 @@ class Outgoing:
     folded: bool = False
     received: bytes | None = None
     known: Learned = _NOTHING_LEARNED
+
+    def without_bodies(self) -> Outgoing:
+        """The same once it was sent and answered; whether there was something to recover stays known."""
+        return replace(self, body=b"", received=None if self.received is None else b"")
 
 
 @dataclass(slots=True)
@@ -155,9 +164,12 @@ class Service:
         self._light = ThreadPoolExecutor(1, "turnfold-light")
         self._heavy = ThreadPoolExecutor(limits.max_fold_workers, "turnfold-fold")
         self._observing: dict[asyncio.Task[None], int] = {}
+        self._serving = 0
+        self._closing = False
 
     async def close(self) -> None:
         """Finish what is observed, then stop the threads; folds that are queued are dropped."""
+        self._closing = True
         if self._observing:
             _, late = await asyncio.wait(self._observing, timeout=_FAREWELL)
             for task in late:
@@ -173,22 +185,28 @@ class Service:
             Refused: there is no answer of the upstream's to pass on, or the body unpacks to more than the limit.
         """
         progress = _Progress(Outgoing(request.body, "passthrough", "client-left"), UsageReader())
+        self._serving += 1
         try:
             progress.outgoing = await self._prepare(request)
             answer = await self._forward(request, progress)
             if request.mode != "observe":  # streams last minutes: let go of what they need no more
-                request, progress.outgoing = replace(request, body=b""), replace(progress.outgoing, body=b"")
+                request, progress.outgoing = replace(request, body=b""), progress.outgoing.without_bodies()
             try:
                 await self._relay(request, answer, progress, send)
             finally:
                 answer.close()
             self._learn(request, progress)
+        except Refused as refused:
+            if progress.sent is None:
+                progress.outgoing = replace(progress.outgoing, reason=refused.code)
+            raise
         finally:
+            self._serving -= 1
             self._record(request, progress)
 
     async def _prepare(self, request: ChatRequest) -> Outgoing:
         if request.mode == "off":
-            return Outgoing(request.body, "bypassed", "off")
+            return Outgoing(request.body, "bypassed")
         if request.mode == "observe":
             return Outgoing(request.body, "observed")
         return await self._folded(request)
@@ -264,8 +282,8 @@ class Service:
         """Send it; where its context was full and we may touch it, once more."""
 
         async def send(body: bytes) -> Answer:
-            headers = request.headers if body is request.body else without(request.headers, b"content-encoding")
-            return await self._upstream.send("POST", request.url, as_text(headers), body)
+            headers = [pair for pair in request.headers if body is request.body or pair[0] != "content-encoding"]
+            return await self._upstream.send("POST", request.url, headers, body)
 
         if outgoing.received is None:
             return recovering.Served(recovering.Peeked(await send(outgoing.body)))
@@ -350,8 +368,9 @@ class Service:
         task.add_done_callback(self._observing.pop)
 
     async def _observe(self, request: ChatRequest, progress: _Progress, ended: float) -> None:
-        """Fold for the record what went out unfolded."""
+        """Fold for the record what went out unfolded, as soon as nobody waits for anything else."""
         try:
+            await self._quiet()
             would = await self._folded(request)
         except Refused as exc:
             would = Outgoing(request.body, "observed", exc.code)
@@ -359,6 +378,15 @@ class Service:
             would = Outgoing(request.body, "observed", "stopped")
         progress.outgoing = replace(would, status="observed", sections=())
         self._recorder.record(_receipt(request, progress, ended), ())
+
+    async def _quiet(self) -> None:
+        """Wait for a moment without requests, but not for long."""
+        for _ in range(_QUIET_LOOKS):
+            if self._closing:
+                return
+            await asyncio.sleep(_QUIET_PAUSE)
+            if not self._serving:
+                return
 
 
 def _instant(request: ChatRequest) -> str | None:
@@ -405,6 +433,8 @@ def _overhead(request: ChatRequest, progress: _Progress) -> float:
 def _reply_headers(request: ChatRequest, progress: _Progress) -> list[tuple[bytes, bytes]]:
     outgoing = progress.outgoing
     headers = [(b"x-turnfold-status", outgoing.status.encode())]
+    if outgoing.reason:
+        headers.append((b"x-turnfold-reason", _NOT_A_SLUG.sub("-", outgoing.reason).encode()))
     if outgoing.tokens is not None:
         headers.append((b"x-turnfold-tokens-before", b"%d" % outgoing.tokens[0]))
         headers.append((b"x-turnfold-tokens-after", b"%d" % outgoing.tokens[1]))

@@ -114,6 +114,10 @@ class Gate:
         key = b"Bearer " + self._upstream_key if name == b"authorization" else self._upstream_key
         return Admission(self._tenant(token), [*without(headers, *_CREDENTIALS), (name, key)])
 
+    def preflight(self, headers: RawHeaders) -> list[tuple[bytes, bytes]]:
+        """The headers of an OPTIONS request: browsers send it without credentials, so none are asked for, and ours stay here."""
+        return list(headers) if self._upstream_key is None else without(headers, *_CREDENTIALS)
+
     def tenant(self, headers: RawHeaders) -> str:
         """Whose data a request to a route of our own is about: the caller's, or the one that an administrator names.
 

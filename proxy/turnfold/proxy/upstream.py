@@ -13,7 +13,7 @@ Paths. With B the path of ``upstream.url`` (``/v1`` by default), a request for p
     B' + p              for Azure's ``/openai/deployments/...``, B' being B without a last ``/openai`` or ``/v1``;
     B + p               else (the base URL was given without ``/v1``).
 
-Bytes of path and query stay as they came. Dot segments are refused: they could leave B.
+Bytes of path and query stay as they came (the server's parser takes ASCII only). Dot segments are refused: they could leave B.
 """
 
 from __future__ import annotations
@@ -124,7 +124,6 @@ class Upstream:
             raise InvalidInput("upstream.url", "must not carry credentials; the key goes into upstream.api_key")
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._base = parts.path.rstrip("/")
-        self._query = parts.query
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -159,8 +158,8 @@ class Upstream:
         path = raw_path.decode("ascii", "replace")
         if _DOTS.search(path):
             raise Refused(400, "invalid_path", "The path has dot segments in it.")
-        queries = "&".join(filter(None, (self._query, query.decode("latin-1"))))
-        return URL(f"{self._origin}{self._path(path)}{'?' + queries if queries else ''}", encoded=True)
+        tail = "?" + query.decode("ascii", "replace") if query else ""
+        return URL(f"{self._origin}{self._path(path)}{tail}", encoded=True)
 
     def _path(self, path: str) -> str:
         base = self._base

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from turnfold.compression.shorten.birth import shape
 from turnfold.compression.shorten.registry import facts, facts_arguments
 from turnfold.compression.tokens import count

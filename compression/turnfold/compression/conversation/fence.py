@@ -38,12 +38,16 @@ _ESCAPED_LABEL: Final = re.compile(_LINE_START + r"\\" + _LABEL_TAIL, re.IGNOREC
 # The look-behind keeps a long run of backslashes linear.
 _BRACKET: Final = re.compile(r"(?<!\\)" + _BRACKET_TAIL, re.IGNORECASE)
 _ESCAPED_BRACKET: Final = re.compile(r"(?<!\\)\\" + _BRACKET_TAIL, re.IGNORECASE)
+_ANY_BRACKET: Final = re.compile(r"[<＜‹〈][\s/／]*quotes", re.IGNORECASE)
 _NO_ROLE: Final = re.compile(r"\W+")
 
 
 def escape(text: str) -> str:
     """Quoted text that can neither close the fence nor open a line with a role; all else stays as it is."""
-    return _BRACKET.sub(r"\\\1", _LABEL.sub(r"\1\\\2", text))
+    # The look-alikes are rare and the checks for them cheap.
+    if ":" in text or "：" in text:
+        text = _LABEL.sub(r"\1\\\2", text)
+    return _BRACKET.sub(r"\\\1", text) if _ANY_BRACKET.search(text) else text
 
 
 def unescape(text: str) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.scorers.bm25 import Field
+from turnfold.compression.scorers.bm25 import Field, Hashes
 from turnfold.compression.text import words
 from turnfold.compression.text.passages import estimate, passages
 from turnfold.compression.text.quotes import Quote, Source
@@ -57,7 +57,7 @@ class Leaf:
     blocks: Ints
     costs: Floats
     asking: npt.NDArray[np.bool_]
-    stamp: words.Hashes
+    stamp: Hashes
 
     @property
     def size(self) -> int:
@@ -177,11 +177,14 @@ def _field(terms: dict[str, int], found: Sequence[Sequence[str]], folded: Sequen
     if not any(map(words.has_pairs, folded)):
         flat = [terms[w] for ws in found for w in ws]
         return Field(np.array(flat, np.uint32), np.array([len(ws) for ws in found], np.int64))
-    arrays = [np.concatenate([np.array([terms[w] for w in ws], np.uint32), words.run_on_terms(f)]) for ws, f in zip(found, folded, strict=True)]
+    arrays = [
+        np.concatenate([np.array([terms[w] for w in ws], np.uint32), words.run_on_terms(f)])
+        for ws, f in zip(found, folded, strict=True)
+    ]
     return Field(np.concatenate(arrays), np.array([len(a) for a in arrays], np.int64))
 
 
-def _split(grams: tuple[words.Hashes, Ints], passage_counts: Sequence[int]) -> list[Field]:
+def _split(grams: tuple[Hashes, Ints], passage_counts: Sequence[int]) -> list[Field]:
     hashes, lengths = grams
     at = np.cumsum(passage_counts)[:-1]
     by_source = np.split(lengths, at)
@@ -193,7 +196,7 @@ def _beside(fields: Sequence[Field]) -> Field:
     return Field(np.concatenate([f.terms for f in fields]), np.concatenate([f.lengths for f in fields]))
 
 
-def _in_force(stamps: Sequence[words.Hashes]) -> Field:
+def _in_force(stamps: Sequence[Hashes]) -> Field:
     last = np.zeros(0, np.uint32)
     held = [last := stamp if len(stamp) else last for stamp in stamps]
     return Field(np.concatenate(held), np.array([len(h) for h in held], np.int64))

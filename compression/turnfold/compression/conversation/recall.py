@@ -22,7 +22,7 @@ import numpy as np
 from turnfold.compression.conversation import fence, passage_index
 from turnfold.compression.conversation.passage_index import Floats, Index
 from turnfold.compression.memo import Memo
-from turnfold.compression.scorers.bm25 import idf, presence, scores
+from turnfold.compression.scorers.bm25 import Hits, idf, presence, scores
 from turnfold.compression.text import requests, words
 from turnfold.compression.text.passages import estimate, sentences
 from turnfold.compression.text.quotes import Quote, Source
@@ -59,6 +59,7 @@ class Tuning:
         before: weight of words taken from the exchange before.
         covered: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
         covered_borrowed: the same for a question whose words are those of the exchange before.
+        topical: share that a passage must hold for a request to summarise to have a topic.
         bearing: without fill, share of the best score below which a passage no longer bears on the question.
     """
 
@@ -66,7 +67,7 @@ class Tuning:
     b: float = 0.4
     grams: float = 0.5
     paragraph: float = 0.15
-    head: float = 0.8
+    head: float = 1.1
     chat: tuple[float, ...] = (0.65, 0.5, 0.35, 0.25, 0.2, 0.1, 0.1)
     block: tuple[float, ...] = (0.2, 0.1)
     across: tuple[float, ...] = (0.1,)
@@ -81,9 +82,10 @@ class Tuning:
     hop_passages: int = 3
     hop_names: int = 8
     before: float = 0.5
-    covered: float = 0.34
-    covered_borrowed: float = 0.12
-    bearing: float = 0.4
+    covered: float = 0.28
+    covered_borrowed: float = 0.1
+    topical: float = 0.4
+    bearing: float = 0.55
 
 
 TUNING: Final = Tuning()
@@ -94,6 +96,15 @@ _MOST_GRAMS: Final = 400
 _FRAME: Final = 3  # tokens of a role label, or of an elision
 
 Groups = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Groups of equivalent terms, what each weighs, and where they stand in the passages."""
+
+    groups: Groups
+    weights: Floats
+    hits: Hits
 
 
 # ---------------------------------------------------------------- the question
@@ -118,7 +129,7 @@ class Asked:
 
 def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
     topic = requests.without_cover_words(folded) if requests.asks_for_cover(folded) else folded
-    own = {w: 1.0 for w in words.content(topic)}
+    own = dict.fromkeys(words.content(topic), 1.0)
     label = re.match(r"\s{0,8}(\w{1,40}):\s", topic)
     if label and label.group(1) in own and len(own) > 1:
         own[label.group(1)] = tuning.label
@@ -134,11 +145,17 @@ def _folded(question: Question) -> str:
 def has_content(folded: str) -> bool:
     """Whether a folded message says anything of its subject."""
     left = requests.without_empty_phrases(folded)
-    return any(w not in requests.EMPTY and w not in requests.POINTERS for w in words.content(left)) or len(words.run_on_terms(left)) > 1
+    return (
+        any(w not in requests.EMPTY and w not in requests.POINTERS for w in words.content(left))
+        or len(words.run_on_terms(left)) > 1
+    )
 
 
-def read(question: Question, languages: Sequence[str], tuning: Tuning = TUNING) -> Asked:
-    """The question's terms in each of the languages that the sources are in."""
+def read(question: Question, index: Index, tuning: Tuning = TUNING) -> Asked:
+    """The question's terms in each of the languages that the sources are in.
+
+    Of an identifier that stands there whole, the parts are no terms: they would find all that merely look like it.
+    """
     folded = _folded(question)
     weights = _weighted_words(folded, tuning)
     signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
@@ -150,12 +167,19 @@ def read(question: Question, languages: Sequence[str], tuning: Tuning = TUNING) 
         for earlier in [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]]:
             weights = dict.fromkeys(words.content(earlier), lent) | weights
             signs = dict.fromkeys(words.run_on_terms(earlier).tolist(), lent) | signs
-    kept = list(weights)[:_MOST_WORDS]
-    by_language = [words.stemmed(kept, name) for name in languages]
+    exact = [w for w in weights if _is_identifier(w) and len(index.words.find([[words.term(w)]]).passage)]
+    parts = {part for w in exact for part in words.words(w)} - set(exact)
+    kept = [w for w in weights if w not in parts][:_MOST_WORDS]
+    by_language = [words.stemmed(kept, name) for name in index.languages]
     groups = [sorted({terms[w] for terms in by_language}) for w in kept]
     figures = [weights[w] * (tuning.identifier if _is_identifier(w) else 1.0) for w in kept]
     taken = list(signs)[:_MOST_SIGNS]
-    return Asked(groups + [[t] for t in taken], np.array(figures + [signs[t] for t in taken]), " ".join(kept) or folded, borrowed)
+    return Asked(
+        groups + [[t] for t in taken],
+        np.array(figures + [signs[t] for t in taken]),
+        " ".join(w for w in kept if w not in exact) or ("" if exact else folded),
+        borrowed,
+    )
 
 
 def _is_identifier(word: str) -> bool:
@@ -167,13 +191,13 @@ def _is_identifier(word: str) -> bool:
 
 def score(index: Index, sources: Sequence[Source], asked: Asked, tuning: Tuning = TUNING) -> Floats:
     """What each passage is worth to the question; 0 where it has nothing to do with it."""
-    lexical = _by_terms(index, asked.groups, asked.weights, tuning)
+    lexical = _by_terms(index, Terms(asked.groups, asked.weights, index.words.find(asked.groups)), tuning)
     total = _unit(lexical) + tuning.grams * _unit(_by_grams(index, asked.text, tuning))
     total = total * np.where(index.asking, tuning.asking, 1.0)
     first = _unit(_lent(index, total, tuning))
     known = {term for group in asked.groups for term in group}
-    feedback = _unit(_by_terms(index, *_feedback(index, first, known, tuning), tuning))
-    hop = _unit(_by_terms(index, *_second_hop(index, sources, first, known, tuning), tuning))
+    feedback = _unit(_by_terms(index, _feedback(index, first, known, tuning), tuning))
+    hop = _unit(_by_terms(index, _second_hop(index, sources, first, known, tuning), tuning))
     total = total + tuning.feedback * feedback + np.where(index.whole, tuning.hop_chat, tuning.hop_document) * hop
     return _lent(index, total, tuning)
 
@@ -183,8 +207,8 @@ def _unit(values: Floats) -> Floats:
     return unit
 
 
-def _by_terms(index: Index, groups: Groups, weights: Floats, tuning: Tuning) -> Floats:
-    hits = index.words.find(groups)
+def _by_terms(index: Index, terms: Terms, tuning: Tuning) -> Floats:
+    groups, weights, hits = terms.groups, terms.weights, terms.hits
     value = idf(hits) * weights
     own = scores(hits, value, index.words.lengths, tuning.k1, tuning.b)
     around = scores(hits.moved(index.blocks), value, index.block_lengths, tuning.k1, tuning.b)[index.blocks]
@@ -216,18 +240,20 @@ def _lent(index: Index, values: Floats, tuning: Tuning) -> Floats:
 
 
 def _best(values: Floats, number: int) -> list[int]:
-    return np.argsort(-values, kind="stable")[:number].tolist()
+    best: list[int] = np.argsort(-values, kind="stable")[:number].tolist()
+    return best
 
 
-def _strongest(index: Index, found: Mapping[tuple[int, ...], float], number: int) -> tuple[Groups, Floats]:
+def _strongest(index: Index, found: Mapping[tuple[int, ...], float], number: int) -> Terms:
     """Those of the found terms that are rare and stand in good passages."""
     groups = list(found)
-    weights = np.array([found[g] for g in groups])
-    top = _best(idf(index.words.find(groups)) * weights, number) if groups else []
-    return [groups[i] for i in top], weights[top] if top else np.zeros(0)
+    weights = np.array([found[g] for g in groups], dtype=np.float64)
+    hits = index.words.find(groups)
+    top = _best(idf(hits) * weights, number)
+    return Terms([groups[i] for i in top], weights[top], hits.only(top))
 
 
-def _feedback(index: Index, worth: Floats, known: set[int], tuning: Tuning) -> tuple[Groups, Floats]:
+def _feedback(index: Index, worth: Floats, known: set[int], tuning: Tuning) -> Terms:
     found: dict[tuple[int, ...], float] = {}
     for i in _best(worth, tuning.feedback_passages):
         for term in dict.fromkeys(index.words.of(i).tolist()):
@@ -239,7 +265,7 @@ def _feedback(index: Index, worth: Floats, known: set[int], tuning: Tuning) -> t
 _NAME: Final = re.compile(r"\b[^\W\d_a-z][\w’'-]*\w")
 
 
-def _second_hop(index: Index, sources: Sequence[Source], worth: Floats, known: set[int], tuning: Tuning) -> tuple[Groups, Floats]:
+def _second_hop(index: Index, sources: Sequence[Source], worth: Floats, known: set[int], tuning: Tuning) -> Terms:
     value: dict[str, float] = {}
     for i in _best(worth, tuning.hop_passages):
         quote = index.quotes[i]
@@ -284,14 +310,12 @@ def recall(
     if room <= 0 or not any(s.text.strip() for s in sources):
         return ()
     index = passage_index.build(sources, memo)
-    asked = read(question, index.languages)
-    folded = _folded(question)
-    topic = _matched(index, asked)
-    if requests.asks_for_cover(folded) and (not len(topic) or topic.max() < TUNING.covered):
+    asked = read(question, index)
+    quotes: Iterable[Quote]
+    if requests.asks_for_cover(_folded(question)) and _matched(index, asked) < TUNING.topical:
         quotes = _spread(index, sources, room)
     else:
-        needed = TUNING.covered_borrowed if asked.borrowed else TUNING.covered
-        if not fill and (not len(topic) or topic.max() < needed):
+        if not fill and _matched(index, asked) < (TUNING.covered_borrowed if asked.borrowed else TUNING.covered):
             return ()
         worth = score(index, sources, asked)
         floor = 0.0 if fill else TUNING.bearing * float(worth.max())
@@ -302,16 +326,17 @@ def recall(
     return tuple(sorted(chosen))
 
 
-def _matched(index: Index, asked: Asked) -> Floats:
-    """For each passage, which share of the question's weight it holds, itself or in its title."""
+def _matched(index: Index, asked: Asked) -> float:
+    """The greatest share of the question's weight that a passage holds, itself or in its title."""
     hits, heads = index.words.find(asked.groups), index.heads.find(asked.groups)
     value = idf(hits) * asked.weights
     both = presence(hits, value) + presence(heads, value)
-    share: Floats = np.minimum(1.0, both / max(float(value.sum()), 1e-9))
-    return share
+    return float(both.max(initial=0.0)) / max(float(value.sum()), 1e-9)
 
 
-def _taken(sources: Sequence[Source], quotes: Iterable[Quote], room: float, held: str, count: Callable[[str], int]) -> list[Quote]:
+def _taken(
+    sources: Sequence[Source], quotes: Iterable[Quote], room: float, held: str, count: Callable[[str], int]
+) -> list[Quote]:
     """The first of the quotes that are new to the request and fit, in the given order."""
     chosen: list[Quote] = []
     texts: set[str] = set()

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ import numpy.typing as npt
 Hashes = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+_NOWHERE: Final = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,13 @@ class Hits:
     term: Ints
     passage: Ints
     frequency: Floats
+
+    def only(self, chosen: Sequence[int]) -> Hits:
+        """The hits of some terms, renumbered in the order in which they are named."""
+        number = np.full(self.terms, -1)
+        number[list(chosen)] = np.arange(len(chosen))
+        kept = number[self.term] >= 0
+        return Hits(len(chosen), self.passages, number[self.term[kept]], self.passage[kept], self.frequency[kept])
 
     def moved(self, to: Ints) -> Hits:
         """The hits with passages put together: those of passage ``p`` count for ``to[p]``."""
@@ -72,7 +81,7 @@ class Field:
         group_of = {term: g for g in range(len(groups) - 1, -1, -1) for term in groups[g]}
         wanted = np.array(sorted(group_of), dtype=np.uint32)
         if not wanted.size or not self.terms.size:
-            return Hits(len(groups), len(self.lengths), *(np.zeros(0, np.int64),) * 2, np.zeros(0))
+            return Hits(len(groups), len(self.lengths), _NOWHERE, _NOWHERE, np.zeros(0))
         groups_of = np.array([group_of[t] for t in wanted.tolist()], dtype=np.int64)
         likely = np.zeros(1 << 16, dtype=bool)
         likely[wanted & np.uint32(0xFFFF)] = True
@@ -88,7 +97,8 @@ class Field:
 def _counted(terms: int, passages: int, cells: Ints, weights: Floats) -> Hits:
     distinct, inverse = np.unique(cells, return_inverse=True)
     term, passage = np.divmod(distinct, max(1, passages))
-    return Hits(terms, passages, term, passage, np.bincount(inverse, weights, len(distinct)))
+    frequency: Floats = np.bincount(inverse, weights, len(distinct)).astype(np.float64)
+    return Hits(terms, passages, term, passage, frequency)
 
 
 def idf(hits: Hits) -> Floats:
@@ -103,9 +113,11 @@ def scores(hits: Hits, weights: Floats, lengths: Ints, k1: float, b: float) -> F
     mean = max(1.0, float(lengths[lengths > 0].mean())) if (lengths > 0).any() else 1.0
     norm = k1 * (1 - b + b * lengths[hits.passage] / mean)
     counts = hits.frequency * (k1 + 1) / (hits.frequency + norm)
-    return np.bincount(hits.passage, weights[hits.term] * counts, hits.passages)
+    total: Floats = np.bincount(hits.passage, weights[hits.term] * counts, hits.passages).astype(np.float64)
+    return total
 
 
 def presence(hits: Hits, weights: Floats) -> Floats:
     """For every passage the weight of the terms that it has, however often."""
-    return np.bincount(hits.passage, weights[hits.term], hits.passages)
+    total: Floats = np.bincount(hits.passage, weights[hits.term], hits.passages).astype(np.float64)
+    return total

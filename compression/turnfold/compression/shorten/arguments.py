@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import orjson
-
+from turnfold.compression.shorten.exact_json import Inexact, Number, read, write
 from turnfold.compression.shorten.lines import Count
 
 _HEADS: Final = (2000, 1000, 600, 400, 250, 160, 100, 60)  # characters of a string that stay, mildest first
@@ -23,7 +22,8 @@ def _cut(text: str, head: int) -> str:
 
 
 def _shrunk(value: Any, head: int) -> Any:
-    if isinstance(value, str):
+    """The value with its strings cut; keys and everything else as they are."""
+    if isinstance(value, str) and not isinstance(value, Number):
         return _cut(value, head)
     if isinstance(value, dict):
         return {key: _shrunk(inner, head) for key, inner in value.items()}
@@ -42,12 +42,18 @@ def facts_arguments(arguments: str, keep: int, count: Count) -> str:
     if before <= keep:
         return arguments
     try:
-        value = orjson.loads(arguments)
-    except orjson.JSONDecodeError:
+        return _mildest(arguments, read(arguments), before, keep, count)
+    except (Inexact, RecursionError):
         return arguments
+
+
+def _mildest(arguments: str, value: Any, before: int, keep: int, count: Count) -> str:
     best = arguments
     for head in _HEADS:
-        shorter = orjson.dumps(_shrunk(value, head)).decode()
+        cut = _shrunk(value, head)
+        if cut == value:
+            continue
+        shorter = write(cut)
         after = count(shorter)
         if after < before:
             best, before = shorter, after

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
+from turnfold.compression.shorten.exact_json import Inexact, Number, encodable, read, write, write_string
 from turnfold.compression.shorten.lines import Count
 from turnfold.compression.text.kinds import parts
 
@@ -31,63 +32,6 @@ _RUN: Final = 3  # equal lines in a row that are worth counting
 _COUNTED: Final = re.compile(r" \[×\d+\]$")
 #: Kinds whose white space a model may have to repeat.
 _QUOTED_KINDS: Final = frozenset({"code", "diff", "yaml", "fence", "markdown", "html", "xml", "csv", "table"})
-
-
-class Number(str):
-    """A number as it was written: `1.10` stays `1.10`."""
-
-    __slots__ = ()
-
-
-class Unshapeable(ValueError):
-    """The text is no JSON that comes back the same, or no table of ours."""
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        raise Unshapeable("a key occurs twice")
-    return made
-
-
-def _constant(name: str) -> Any:
-    raise Unshapeable(f"{name} is no JSON")
-
-
-def _read(text: str) -> Any:
-    """JSON with its numbers as written.
-
-    Raises:
-        Unshapeable: no JSON, a key twice, too deep.
-    """
-    try:
-        return json.loads(text, parse_float=Number, parse_int=Number, parse_constant=_constant, object_pairs_hook=_pairs)
-    except (json.JSONDecodeError, RecursionError) as exc:
-        raise Unshapeable(str(exc)) from exc
-
-
-def _dump(value: Any) -> str:
-    """Compact JSON; numbers as they were written."""
-    if isinstance(value, Number):
-        return str.__str__(value)
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{_dump_string(key)}:{_dump(inner)}" for key, inner in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(_dump(inner) for inner in value) + "]"
-    return _dump_string(value) if isinstance(value, str) else json.dumps(value)
-
-
-def _dump_string(text: str) -> str:
-    plain = json.dumps(text, ensure_ascii=False)
-    return plain if _encodable(plain) and not _NOT_BARE.search(plain[1:-1].strip()) else json.dumps(text)
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 # Columns: a name, or a name with the columns of the object that every record has there.
@@ -117,21 +61,21 @@ def _cells(record: Mapping[str, Any], columns: Sequence[Column]) -> Iterator[str
 
 def _cell(value: Any) -> str:
     if not isinstance(value, str) or isinstance(value, Number):
-        return _dump(value).replace("|", "\\u007c")
+        return write(value).replace("|", "\\u007c")
     if (
         not value
         or value in ("null", "true", "false")
         or _NUMBER.fullmatch(value)
         or _NOT_BARE.search(value)
-        or not _encodable(value)
+        or not encodable(value)
     ):
-        return _dump_string(value).replace("|", "\\u007c")
+        return write_string(value).replace("|", "\\u007c")
     return value
 
 
 def _named(columns: Sequence[Column]) -> str:
     return "|".join(
-        (name if _BARE_NAME.fullmatch(name) else _dump_string(name)) + (f"{{{_named(inner)}}}" if inner else "")
+        (name if _BARE_NAME.fullmatch(name) else write_string(name)) + (f"{{{_named(inner)}}}" if inner else "")
         for name, inner in columns
     )
 
@@ -153,7 +97,7 @@ def _lifted(value: Any, fewest: int, tables: list[list[dict[str, Any]]]) -> Any:
     if isinstance(value, list):
         return [_lifted(inner, fewest, tables) for inner in value]
     if isinstance(value, str) and _REFERENCE.fullmatch(value):
-        raise Unshapeable("a string that reads as a reference")
+        raise Inexact("a string that reads as a reference")
     return value
 
 
@@ -168,12 +112,12 @@ def shape_json(text: str) -> str | None:
     fewest = _FEWEST_OF_FILE if "\n" in text.strip() else _FEWEST
     tables: list[list[dict[str, Any]]] = []
     try:
-        skeleton = _lifted(_read(text), fewest, tables)
+        skeleton = _lifted(read(text), fewest, tables)
         if not tables:
             return None
         lines = [_table(i, records) for i, records in enumerate(tables, 1)]
-        return "\n".join(lines if skeleton == "@1" else [_dump(skeleton), *lines])
-    except (Unshapeable, RecursionError):
+        return "\n".join(lines if skeleton == "@1" else [write(skeleton), *lines])
+    except (Inexact, RecursionError):
         return None
 
 
@@ -185,7 +129,7 @@ def _parse_names(text: str, at: int) -> tuple[tuple[Column, ...], int]:
         else:
             found = _BARE_NAME.match(text, at)
             if found is None:
-                raise Unshapeable(f"no column name at {at}")
+                raise Inexact(f"no column name at {at}")
             name, at = found[0], found.end()
         inner: tuple[Column, ...] = ()
         if text[at : at + 1] == "{":
@@ -225,7 +169,7 @@ def unshape_json(table: str) -> Any:
     """The JSON values of a columnar form, as `json.loads` gives them for the original.
 
     Raises:
-        Unshapeable: not a form of ours.
+        Inexact: not a form of ours.
     """
     lines = table.split("\n")
     skeleton = "@1" if _HEAD.fullmatch(lines[0]) else json.loads(lines.pop(0))
@@ -234,7 +178,7 @@ def unshape_json(table: str) -> Any:
     while at < len(lines):
         head = _HEAD.fullmatch(lines[at])
         if head is None:
-            raise Unshapeable(f"line {at + 1} is no head of a table")
+            raise Inexact(f"line {at + 1} is no head of a table")
         columns, _ = _parse_names(head[3], 0)
         rows = lines[at + 1 : at + 1 + int(head[2])]
         tables[f"@{head[1]}"] = [_record(iter(row.split("|")), columns) for row in rows]
@@ -246,12 +190,14 @@ def as_shown(text: str) -> str:
     """Terminal output as it is seen: no colours, and of a line that was written over only its last state."""
     clean = _ANSI.sub("", text) if "\x1b" in text else text
     if "\r" in clean:
-        clean = "\n".join(_last_state(line) for line in clean.replace("\r\n", "\n").split("\n"))
+        clean = "\n".join(map(_last_state, clean.split("\n")))
     return _backspaced(clean) if "\b" in clean else clean
 
 
 def _last_state(line: str) -> str:
-    return next((state for state in reversed(line.split("\r")) if state.strip()), "")
+    """A line after all that was written over it; a carriage return at its end is part of the line's end."""
+    body, end = (line[:-1], "\r") if line.endswith("\r") else (line, "")
+    return next((state for state in reversed(body.split("\r")) if state.strip()), "") + end if "\r" in body else line
 
 
 def _backspaced(text: str) -> str:

@@ -12,19 +12,30 @@ from typing import Final
 from turnfold.compression.shorten.lines import Row, short_lines
 
 _NUMBER: Final = re.compile(r"\s*\d+(?:\t|→|\s*[|:] ?)")
-_DEFINES: Final = re.compile(
-    r"\s*(?:@\w|(?:export |default |public |private |protected |internal |static |final |abstract |async |pub(?:\([^)]*\))? |unsafe |extern "
-    r"|inline |const |declare )*(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace|mod|macro_rules!)\b)"
+_DEFINES: Final = (
+    r"\s*(?:@\w|(?:export |default |public |private |protected |internal |static |final |abstract |async |pub(?:\([^)]*\))? "
+    r"|unsafe |extern "
+    r"|inline |const |declare )*(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace|mod"
+    r"|macro_rules!)\b)"
 )
-_BINDS: Final = re.compile(r"\s*(?:const|let|var|val|final|static|export)\b|[A-Z_][A-Z0-9_]* *[:=]|\s*(?:self|this)\.\w+ *[:=]")
-_LEAVES: Final = re.compile(r"\s*(?:return|raise|throw|yield|panic!?)\b")
-_REMARK: Final = re.compile(r"\s*(?:#(?!include|define|\[)|//|/\*|\*|\"\"\"|'''|<!--|--\s)")
+_BINDS: Final = r"\s*(?:const|let|var|val|final|static|export)\b|[A-Z_][A-Z0-9_]* *[:=]|\s*(?:self|this)\.\w+ *[:=]"
+_LEAVES: Final = r"\s*(?:return|raise|throw|yield|panic!?)\b"
+_REMARK: Final = r"\s*(?:#(?!include|define|\[)|//|/\*|\*|\"\"\"|'''|<!--|--\s)"
+_BRINGS: Final = r"\s*(?:from\s\S+\s)?(?:import|require|use|using|#include|include)\b"
+_BRACKETS: Final = r"[\s(){}\[\];,:]*(?:(?:else|try|finally|do|end|pass)[\s(){}\[\];,:]*)?$|\s*</\w+>$"
 _LONG_REMARKS: Final = (('"""', '"""'), ("'''", "'''"), ("/*", "*/"))
-_BRINGS: Final = re.compile(r"\s*(?:from\s\S+\s)?(?:import|require|use|using|#include|include)\b")
-_BRACKETS: Final = re.compile(r"[\s(){}\[\];,:]*(?:else|try|finally|do|end|pass)?[\s(){}\[\];,:]*$|\s*</\w+>$")
 
-#: First that matches decides.
-_WORTH: Final = ((_BRACKETS, -1.0), (_DEFINES, 3.0), (_BRINGS, 0.3), (_LEAVES, 0.8), (_BINDS, 0.8))
+#: What a line can be, first that matches, and what that is worth.
+_SORTS: Final = (
+    ("remark", _REMARK, -0.4),
+    ("brackets", _BRACKETS, -1.0),
+    ("defines", _DEFINES, 3.0),
+    ("brings", _BRINGS, 0.3),
+    ("leaves", _LEAVES, 0.8),
+    ("binds", _BINDS, 0.8),
+)
+_SORT: Final = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern, _ in _SORTS))
+_WORTH: Final = {name: worth for name, _, worth in _SORTS} | {"": 0.2}
 
 
 def _in_remark(body: str, opened: str, before: str) -> str:
@@ -50,9 +61,9 @@ def rows(text: str) -> list[Row]:
     for line in short_lines(text):
         number = _NUMBER.match(line)
         body = line[number.end() :] if number else line
-        within, opened = bool(opened), _in_remark(body, opened, before)
+        inside, opened = opened, _in_remark(body, opened, before)
         before = body.rstrip() or before
-        remark = within or bool(opened) or _REMARK.match(body)
-        weight = -0.4 if remark else next((w for p, w in _WORTH if p.match(body)), 0.2)
-        out.append(Row(line, weight=weight, scale=0.5 if remark else 1.0, unmarked=number is not None))
+        found = _SORT.match(body)
+        sort = "remark" if inside or opened else (found.lastgroup or "" if found else "")
+        out.append(Row(line, _WORTH[sort], scale=0.5 if sort == "remark" else 1.0, unmarked=number is not None))
     return out

@@ -41,8 +41,8 @@ _TRIGGER: Final = re.compile(
     _GRAVE.pattern
     + "|"
     + _MILD.pattern
-    + r"|exit|status|return ?code|\brc\b|errno|\d (?:passed|test|insert|delet|file|problem)|\n(?:ok|passed|ran|done|success|finished|command)"
-    + "|build "
+    + r"|exit|status|return ?code|\brc\b|errno|\d (?:passed|test|insert|delet|file|problem)|\n(?:ok|passed|ran|done|success"
+    r"|finished|command)" + "|build "
 )
 
 

@@ -8,22 +8,24 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from selectolax.lexbor import LexborHTMLParser
+
 from turnfold.compression.shorten.evidence import grades
 from turnfold.compression.shorten.lines import Row, short_lines
 
-_NOISE: Final = ["script", "style", "noscript", "template", "svg", "head > *:not(title)", "nav", "footer", "iframe"]
-_BLOCKS: Final = "h1, h2, h3, h4, h5, h6, p, li, tr, pre, blockquote, dt, dd, div, section, article, td, th, title, br, header, main, body, details, summary"
+_NOISE: Final = ["script", "style", "noscript", "template", "svg", "nav", "footer", "iframe"]
+_BLOCKS: Final = (
+    "h1, h2, h3, h4, h5, h6, p, li, tr, pre, blockquote, dt, dd, div, section, article, td, th, title, br, header, main, body, "
+    "details, summary"
+)
 _HEADING: Final = re.compile(r"#")
 _MARK: Final = "\x1e"
 
 
 def page_lines(text: str) -> list[str]:
     """The visible text of a page, a line per block; headings begin with `#`."""
-    # Loaded when the first page comes: most conversations hold none.
-    from selectolax.lexbor import LexborHTMLParser
-
     tree = LexborHTMLParser(text)
-    tree.strip_tags([tag for tag in _NOISE if ">" not in tag])
+    tree.strip_tags(_NOISE)
     for node in tree.css(_BLOCKS):
         node.insert_before(_MARK + ("# " if node.tag in ("h1", "h2", "h3", "title") else ""))
     root = tree.root

@@ -59,15 +59,31 @@ def _or_text(line: str) -> Any:
         return line
 
 
+def _unwrapped(value: Any, depth: int = 12) -> Any:
+    """The value with JSON that stands in its strings read too."""
+    if not depth:
+        return value
+    if isinstance(value, dict):
+        return {key: _unwrapped(inner, depth - 1) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_unwrapped(inner, depth - 1) for inner in value]
+    if isinstance(value, str) and value[:1] in ("{", "[") and len(value) > 40:
+        inner = _or_text(value)
+        return inner if isinstance(inner, str) else _unwrapped(inner, depth - 1)
+    return value
+
+
 def _scalar(value: Any) -> str:
     if isinstance(value, str):
         flat = " ".join(value.split())
         return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 20]}…[{len(value)} chars]"
+    if isinstance(value, (dict, list)):
+        return str(value) if not value else "…"
     return orjson.dumps(value).decode()
 
 
 def _worth(value: Any) -> float:
-    if value in (None, "", False, 0) or value == [] or value == {}:
+    if not value:  # null, false, zero and what is empty
         return -0.6
     if isinstance(value, str):
         return 0.4 if len(value) <= 80 else 0.0
@@ -199,6 +215,8 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
         ValueError: the text is no JSON.
     """
     value = parse(text)
+    if '\\"' in text:
+        value = _unwrapped(value)
     leaves = list(_leaves(value))
     rows = [leaf.row for leaf in leaves]
     if not isinstance(value, (dict, list)) or not rows:

@@ -51,7 +51,9 @@ def _unusual(records: Sequence[Sequence[str]]) -> list[float]:
     columns = [Counter(record[i] for record in records if i < len(record)) for i in range(width)]
     rare = len(records) * 0.05
     odd = [
-        frozenset(cell for cell, times in counts.items() if times <= rare) if 1 < len(counts) <= max(2, len(records) // 10) else ()
+        frozenset(cell for cell, times in counts.items() if times <= rare)
+        if 1 < len(counts) <= max(2, len(records) // 10)
+        else ()
         for counts in columns
     ]
     telling = [i for i in range(width) if odd[i]]
@@ -78,7 +80,5 @@ def markdown_rows(text: str) -> list[Row]:
     for i, (line, found) in enumerate(zip(lines, grades(lines), strict=True)):
         rule = not line.strip(" |+-=:\t")
         cells = "|".join(" ".join(cell.split()) for cell in line.strip().split("|")) if not rule else line.strip()[:12]
-        out.append(
-            Row(cells, weight=-1 if rule else 0.5, evidence=2 if i == header else (1 if found == 3 else 0), unmarked=True)
-        )
+        out.append(Row(cells, weight=-1 if rule else 0.5, evidence=2 if i == header else (1 if found == 3 else 0), unmarked=True))
     return out

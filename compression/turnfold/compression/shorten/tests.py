@@ -8,16 +8,19 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from turnfold.compression.shorten.evidence import grades
+from turnfold.compression.shorten.evidence import grade
 from turnfold.compression.shorten.lines import Row, short_lines
 from turnfold.compression.shorten.plain import template
 
+_BY_TEMPLATE: Final = "template"  # alike are lines of one template
 _FAILED: Final = re.compile(
-    r"FAILED\b|FAIL\b|ERROR\b|--- FAIL|not ok \d|\s*[✗✘×✕●] |\s*\d+\) |test .* \.\.\. FAILED|.* \.\.\. (?:FAIL|ERROR)|\S+::\S+ (?:FAILED|ERROR)"
+    r"FAILED\b|FAIL\b|ERROR\b|--- FAIL|not ok \d|\s*[✗✘×✕●] |\s*\d+\) |test .* \.\.\. FAILED|.* \.\.\. (?:FAIL|ERROR)"
+    r"|\S+::\S+ (?:FAILED|ERROR)"
     r"|[\w\[\]-]+ [FEf]$|\s+Failed:|panicked at|thread '.*' panicked"
 )
 _PASSED: Final = re.compile(
-    r"(?:PASS|PASSED|ok)\b|--- (?:PASS|SKIP)|=== (?:RUN|PAUSE|CONT)|\s*[✓✔√] |.* \.\.\. (?:ok|skipped|OK)|\S+::\S+ (?:PASSED|SKIPPED|XFAIL)"
+    r"(?:PASS|PASSED|ok)\b|--- (?:PASS|SKIP)|=== (?:RUN|PAUSE|CONT)|\s*[✓✔√] |.* \.\.\. (?:ok|skipped|OK)|\S+::\S+ (?:PASSED"
+    r"|SKIPPED|XFAIL)"
     r"|[\w\[\]-]+ (?:ok|s)$|\S+ [.sxX]+(?: +\[|$)"
 )
 _REASON: Final = re.compile(
@@ -26,29 +29,30 @@ _REASON: Final = re.compile(
 _HEADING: Final = re.compile(r"[_=]{3,} .* [_=]{3,}$|(?:FAIL|ERROR): ")
 _PLACE: Final = re.compile(r"\S+\.\w+:\d+: |  File \"")
 _TOTALS: Final = re.compile(
-    r"=+ .*\d+ (?:passed|failed|error).* =+$|Ran \d+ tests?|Tests?:|test result:|Test Suites:|\s*\d+ (?:passing|failing)|tests finished"
+    r"=+ .*\d+ (?:passed|failed|error).* =+$|Ran \d+ tests?|Tests?:|test result:|Test Suites:|\s*\d+ (?:passing|failing)"
+    r"|tests finished"
 )
 
 
-def _row(line: str, words: int) -> Row:
-    if not line.strip():
-        return Row(line, weight=0)
-    if _TOTALS.match(line):
-        return Row(line, weight=4, evidence=3)
-    if _FAILED.match(line):
-        return Row(line, weight=3, evidence=3)
-    if _HEADING.match(line):
-        return Row(line, weight=1.5, evidence=1)
-    if _PASSED.match(line):
-        return Row(line, weight=-0.5, scale=0.1, like="passed", unmarked=True)
-    if _REASON.match(line):
-        return Row(line, weight=2, evidence=2, like=template(line))
-    if _PLACE.match(line):
-        return Row(line, weight=1.0, like=template(line))
-    return Row(line, weight=0, evidence=min(words, 1), like=template(line))
+#: What a line's opening makes of it, first that matches;
+_RULES: Final = (
+    (_TOTALS, Row("", weight=4, evidence=3)),
+    (_FAILED, Row("", weight=3, evidence=3)),
+    (_HEADING, Row("", weight=1.5, evidence=1)),
+    (_PASSED, Row("", weight=-0.5, scale=0.1, like="passed", unmarked=True)),
+    (_REASON, Row("", weight=2, evidence=2, like=_BY_TEMPLATE)),
+    (_PLACE, Row("", weight=1.0, like=_BY_TEMPLATE)),
+)
+
+
+def _row(line: str) -> Row:
+    """The line as the first rule says; without one, a failure or an outcome that its words name."""
+    for pattern, rule in _RULES:
+        if pattern.match(line):
+            return rule._replace(text=line, like=template(line) if rule.like == _BY_TEMPLATE else rule.like)
+    return Row(line, 0.0, evidence=min(grade(line), 1), like=template(line))
 
 
 def rows(text: str) -> list[Row]:
     """Every line; failures and totals before reasons, reasons before places, passes last."""
-    lines = short_lines(text)
-    return [_row(line, words) for line, words in zip(lines, grades(lines), strict=True)]
+    return [_row(line) for line in short_lines(text)]

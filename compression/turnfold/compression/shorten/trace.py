@@ -14,7 +14,8 @@ from turnfold.compression.shorten.plain import template
 
 _FRAME: Final = re.compile(r"\s+(?:File \"|at |\d+: )|\S+\(.*\)$|\t\S+\.go:\d+")
 _FOREIGN: Final = re.compile(
-    r"site-packages|dist-packages|node_modules|/lib/python|<frozen |node:internal|/rustc/|/usr/|(?:java|javax|sun|jdk|org\.springframework|org\.junit)\.|runtime[./]"
+    r"site-packages|dist-packages|node_modules|/lib/python|<frozen |node:internal|/rustc/|/usr/|(?:java|javax|sun|jdk"
+    r"|org\.springframework|org\.junit)\.|runtime[./]"
 )
 _OPENS: Final = re.compile(
     r"Traceback|goroutine |thread '|Exception in|During handling|The above exception|stack backtrace|Stack trace"

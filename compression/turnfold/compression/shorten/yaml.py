@@ -14,7 +14,10 @@ def rows(text: str) -> list[Row]:
     out: list[Row] = []
     lines = short_lines(text)
     for line, found in zip(lines, grades(lines), strict=True):
-        depth = (len(line) - len(line.lstrip(" "))) // 2
-        remark = line.lstrip().startswith("#")
-        out.append(Row(line, weight=-0.5 if remark else max(0.2, 1.5 - 0.4 * depth), evidence=1 if found == 3 else 0, unmarked=True))
+        body = line.lstrip(" ")
+        depth = (len(line) - len(body)) // 2
+        remark = body.startswith("#")
+        out.append(
+            Row(line, weight=-0.5 if remark else max(0.2, 1.5 - 0.4 * depth), evidence=1 if found == 3 else 0, unmarked=True)
+        )
     return out

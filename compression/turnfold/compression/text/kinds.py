@@ -20,6 +20,7 @@ import orjson
 from turnfold.compression.text.spans import Span
 
 _WINDOW: Final = 16  # lines that vote together
+_BLANK: Final = "blank"  # lines without anything, which go with what is before them
 _MOST_WINDOWS: Final = 200  # in a long text windows grow, and sixteen lines of each vote
 _FARTHEST: Final = 5  # windows between two of code that may be its docstring
 _WEAK: Final = frozenset({"prose", "plain", "markdown", "yaml"})
@@ -35,39 +36,49 @@ _MARKS: Final = re.compile(
             (
                 "trace",
                 r"Traceback \(most recent|\s+File \"[^\"]*\", line \d+|\s+at [\w.$<>/@-]+[ (]|\s+at .{1,200}:\d+:\d+\)?$"
-                r"|goroutine \d+ \[|thread '[^']*' (?:\(\d+\) )?panicked|Caused by: |Exception in thread|\s+\d+: (?:0x[\da-f]+ - )?\w+::"
+                r"|goroutine \d+ \[|thread '[^']*' (?:\(\d+\) )?panicked|Caused by: |Exception in thread"
+                r"|\s+\d+: (?:0x[\da-f]+ - )?\w+::"
                 r"|stack backtrace:",
             ),
             (
                 "tests",
                 r"={3,} .{1,120} ={3,}$|_{3,} .{1,120} _{3,}$|(?:PASS|FAIL|FAILED|PASSED|XFAIL|SKIPPED|ERROR):? [\w./\\-]+"
-                r"|--- (?:PASS|FAIL|SKIP): |=== (?:RUN|PAUSE|CONT) |(?:not )?ok \d+ |ok  \t|test \S+ \.\.\. |\w+ \([\w.]+\)(?: \.\.\. |$)"
+                r"|--- (?:PASS|FAIL|SKIP): |=== (?:RUN|PAUSE|CONT) |(?:not )?ok \d+ |ok  \t|test \S+ \.\.\. "
+                r"|\w+ \([\w.]+\)(?: \.\.\. |$)"
                 r"|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED)|\S+\.py [.FEsxX]{2,}|Ran \d+ tests? |collected \d+ item|\s*[✓✔✗✘×√] "
                 r"|[\w\[\]\-]+ (?:ok|F|E|f|s)$|E   ",
             ),
             (
                 "log",
-                r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
+                r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b"
+                r"|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
                 r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|(?:time|ts|level)=|[DIWEF]\d{4} \d\d:",
             ),
             (
                 "listing",
-                r"[-dlbcps][rwxsStT-]{9}[ +@.]|\d{6} (?:blob|tree|commit) |[│|├└ ]*[├└│|`+][─-]{2}|(?:total \d+)$|\.{0,2}/?[\w.@+-]+(?:/[\w.@+-]+)+/?$",
+                r"[-dlbcps][rwxsStT-]{9}[ +@.]|\d{6} (?:blob|tree|commit) |[│|├└ ]*[├└│|`+][─-]{2}|(?:total \d+)$"
+                r"|\.{0,2}/?[\w.@+-]+(?:/[\w.@+-]+)+/?$",
             ),
             ("search", r"(?:[\w.@+-]+:)?[\w./@+ -]{0,200}[\w]\.\w{1,8}[:-]\d+[:-]|[\w./@+-]*/[\w./@+-]+:.|\d+[:-](?:\s|\S)"),
             ("table", r"\s*\|.*\|\s*$|\s*[+|][-+=:| ]{6,}$"),
             (
                 "html",
-                r"\s*</?(?:div|span|p|a|ul|li|td|tr|table|head|body|html|script|style|meta|link|h[1-6]|img|input|button|nav)\b|\s*<!DOCTYPE html",
+                r"\s*</?(?:div|span|p|a|ul|li|td|tr|table|head|body|html|script|style|meta|link|h[1-6]|img|input|button"
+                r"|nav)\b|\s*<!DOCTYPE html",
             ),
             ("xml", r"\s*<\?xml |\s*</?[\w:.-]+(?: [\w:.-]+=\"[^\"]*\")*\s*/?>"),
             ("binary", r"[A-Za-z0-9+/=_-]{60,}$|(?:[0-9a-f]{2}){32,}$|[\da-f]{6,8}:? +(?:[\da-f]{2,4} ){4,}"),
             (
                 "code",
-                r"\s*\d+(?:\t|→|\s*\| )|\s*(?:def|class|async|import|from|return|if|elif|else|for|while|try|except|finally|with|raise|yield|assert|pass"
-                r"|function|const|let|var|export|public|private|protected|static|func|fn|impl|struct|enum|interface|type|package|use|mod|pub"
-                r"|switch|case|break|continue|throw|catch|new|void|int|#include|#define|using|namespace|template|end|do|begin|module)\b.*[:;{}(),]\s*(?://.*|#.*)?$"
-                r"|\s*(?:from \S+ )?import \S|\s*(?:#|//|/\*|\*/|\*|\"\"\"|''')|\s*@\w+|.*[;{}(\[]\s*$|\s*[)}\]]+[;,:]?\s*$|\s+[\w.\[\]'\"]+ [-+*/|&]?= .",
+                r"\s*\d+(?:\t|→|\s*\| )|\s*(?:def|class|async|import|from|return|if|elif|else|for|while|try|except|finally"
+                r"|with|raise|yield|assert|pass"
+                r"|function|const|let|var|export|public|private|protected|static|func|fn|impl|struct|enum|interface|type"
+                r"|package|use|mod|pub"
+                r"|switch|case|break|continue|throw|catch|new|void|int|#include|#define|using|namespace|template|end|do|begin"
+                r"|module)\b.*[:;{}(),]\s*(?://.*|#.*)?$"
+                r"|\s*(?:from \S+ )?import \S|\s*(?:#|//|/\*|\*/|\*|\"\"\"|''')|\s*@\w+|.*[;{}(\[]\s*$|.*[)\]}],\s*$"
+                r"|\s*[)}\]]+[;,:]?\s*$"
+                r"|\s+[\w.\[\]'\"]+ [-+*/|&]?= .",
             ),
             ("yaml", r"\s*(?:- )?[\w./\"'-]+:(?: \S.*)?$|---$|\s*- [\w\"']"),
             ("markdown", r"#{1,6} |\s*[-*+] |\s*\d+\. |> |\*\*"),
@@ -78,15 +89,18 @@ _MARKS: Final = re.compile(
         )
     )
 )
+_OPENING: Final = frozenset(" `~d-@TEgt")  # what a line must begin with to open a block
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _DIFF_BODY: Final = re.compile(
-    r"[-+ \\@]|diff --git |index [\da-f]+\.\.|(?:new|deleted) file mode|old mode|new mode|rename |copy |similarity |Binary files |commit \w+|$"
+    r"[-+ \\@]|diff --git |index [\da-f]+\.\.|(?:new|deleted) file mode|old mode|new mode|rename |copy |similarity "
+    r"|Binary files |commit \w+|$"
 )
 _TRACE_BODY: Final = re.compile(
     r"\s|[\w.]+(?:Error|Exception|Warning|Interrupt|Exit)\b|Caused by|goroutine |\S+\(.*\)$|\.\.\. \d+ more|\[Previous line"
 )
 _TEST_RUN: Final = re.compile(
-    r"^=+ (?:test session starts|FAILURES|ERRORS|short test summary)|^Ran \d+ tests? in |^(?:---|===) (?:RUN|PASS|FAIL)|^test result: "
+    r"^=+ (?:test session starts|FAILURES|ERRORS|short test summary)|^Ran \d+ tests? in |^(?:---|===) (?:RUN|PASS|FAIL)"
+    r"|^test result: "
     r"|^Tests?:? [^\n]{0,200}?\b(?:passed|failed)|^(?:not )?ok \d+ - |^ {0,8}\d+ (?:passing|failing)\b|^FAIL(?:ED)?[ (]"
     r"|^=+ [^\n]{0,200}?\d (?:passed|failed)|^\S{1,200} \([\w.]{1,300}\) \.\.\. |^ {0,4}tests? finished:|^E   |^>>>>> Run tests",
     re.MULTILINE,
@@ -100,6 +114,8 @@ def mark(line: str) -> str:
 
 
 def _vote(marks: Sequence[str]) -> str:
+    if not marks:
+        return _BLANK
     votes = Counter(marks)
     votes.pop("", None)
     if not votes:
@@ -118,7 +134,7 @@ def _is_json(text: str) -> bool:
 
 
 def _jsonish(text: str) -> str:
-    """ "json" for JSON, cut off or not, "jsonl" for a value per line, else ""."""
+    """The slug json for JSON, cut off or not, jsonl for a value per line, else none."""
     opening = text.lstrip()[:2]
     if not opening or opening[0] not in "[{":
         return ""
@@ -184,6 +200,8 @@ def _stretches(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 def _opened(lines: Sequence[str], index: int) -> tuple[int, str]:
     """Where the block that line `index` opens ends, and its kind; `index` itself where it opens none."""
     line = lines[index]
+    if line[:1] not in _OPENING:
+        return index, ""
     fence = _FENCE.match(line)
     if fence:
         closing = (i for i in range(index + 1, len(lines)) if lines[i].strip() == fence[1])
@@ -233,6 +251,9 @@ def parts(text: str) -> list[Span]:
     pieces: list[tuple[int, int, str]] = []
     for start, end, found in _stretches(lines):
         pieces.extend([(start, end, found)] if found else _smoothed(list(_windows(lines, start, end))))
+    for at, (start, end, found) in enumerate(pieces):
+        if found == _BLANK:
+            pieces[at] = (start, end, pieces[at - 1][2] if at else "plain")
     spans: list[Span] = []
     for found, run in groupby(pieces, key=lambda piece: piece[2]):
         group = list(run)

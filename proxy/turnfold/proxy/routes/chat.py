@@ -11,7 +11,7 @@ import time
 from starlette.types import Receive, Scope, Send
 
 from turnfold.config.settings import LimitSettings, Mode
-from turnfold.proxy.headers import first, forwarded, wishes, without
+from turnfold.proxy.headers import as_text, first, forwarded, wishes, without
 from turnfold.proxy.inbound import ClientGone, Inbound, while_present
 from turnfold.proxy.limits import read_body
 from turnfold.proxy.refusals import Refused
@@ -63,7 +63,7 @@ class ChatCompletions:
             started=started,
             read=time.perf_counter(),
             url=url,
-            headers=without(forwarded(admission.headers), b"content-length"),
+            headers=as_text(without(forwarded(admission.headers), b"content-length")),
             coding=(first(inbound.headers, b"content-encoding") or b"").strip().lower().decode("latin-1"),
             body=body,
             mode=asked.mode or self._mode,

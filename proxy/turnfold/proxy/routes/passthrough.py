@@ -43,9 +43,10 @@ class Passthrough:
             Refused: the answer is an error of ours.
         """
         inbound = Inbound(scope, receive)
-        headers = as_text(forwarded(self._gate.admit(inbound.headers).headers))
+        method = scope["method"]
+        headers = self._gate.preflight(inbound.headers) if method == "OPTIONS" else self._gate.admit(inbound.headers).headers
         url = target(scope, self._upstream)
-        await while_present(inbound, self._exchange(scope["method"], url, headers, inbound, send))
+        await while_present(inbound, self._exchange(method, url, as_text(forwarded(headers)), inbound, send))
 
     async def _exchange(self, method: str, url: URL, headers: list[tuple[str, str]], inbound: Inbound, send: Send) -> None:
         body = inbound.chunks() if inbound.has_body else None

@@ -1,0 +1,109 @@
+"""What holds of every form at birth: values and lines come back."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from turnfold.compression.shorten.birth import as_shown, counted, shape, shape_json, unshape_json
+from turnfold.compression.shorten.exact_json import Inexact
+from turnfold.compression.tokens import count
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12)
+AWKWARD = st.sampled_from(
+    ["", "null", "true", "1", "-0", "1e5", "@1", "@1: 3 rows of a", "a|b", "x\ny", " x", '"', "{", "[1]", "\u2028", "|"]
+)
+VALUES = st.recursive(
+    SCALARS | AWKWARD,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6) | AWKWARD, inner, max_size=4),
+    max_leaves=12,
+)
+RECORDS = st.lists(
+    st.fixed_dictionaries(
+        {"id": SCALARS | AWKWARD, "a b": VALUES},
+        optional={"": VALUES, "{x|": VALUES, "in": st.fixed_dictionaries({"net": SCALARS})},
+    ),
+    min_size=3,
+    max_size=6,
+)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal, and of the same types (`1 == True` is not enough)."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+@settings(deadline=None)  # the first count loads a vocabulary
+@given(VALUES | RECORDS | st.fixed_dictionaries({"data": RECORDS, "more": VALUES, "other": RECORDS}))
+def test_a_table_holds_the_same_values(value: Any) -> None:
+    text = json.dumps(value)
+    shaped = shape_json(text)
+    if shaped is not None:
+        assert _same(unshape_json(shaped), json.loads(text))
+
+
+@settings(deadline=None)  # the first count loads a vocabulary
+@given(RECORDS)
+def test_an_array_of_records_is_a_table(records: list[dict[str, Any]]) -> None:
+    keys = {key for record in records for key in record}
+    if sum(map(len, records)) * 3 >= 2 * len(keys) * len(records) and '"@1"' not in json.dumps(records):
+        assert shape_json(json.dumps(records)) is not None
+
+
+def test_numbers_stay_as_they_are_written() -> None:
+    shaped = shape_json('[{"p": 1.10, "n": 12345678901234567890123}, {"p": 2e3, "n": -0}, {"p": 0.1, "n": 7}]')
+    assert shaped == "@1: 3 rows of p|n\n1.10|12345678901234567890123\n2e3|-0\n0.1|7"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"a": 1, "a": 2}, {"a": 3}, {"a": 4}]',  # a key twice
+        '[{"a": NaN}, {"a": 1}, {"a": 2}]',
+        "[" * 5000 + "]" * 5000,
+        '[{"a": 1}, {"a": 2}]',
+        '{"a": 1}',
+        "no JSON",
+        "",
+    ],
+)
+def test_what_would_not_come_back_is_left_alone(text: str) -> None:
+    assert shape_json(text) is None
+
+
+def test_a_foreign_text_is_refused() -> None:
+    with pytest.raises(Inexact):
+        unshape_json('{"a": 1}\nnot a head')
+
+
+@settings(deadline=None)  # the first count loads a vocabulary
+@given(st.lists(st.sampled_from(["waiting", "done", "", "a [×3]", "b"]), max_size=30))
+def test_every_line_can_still_be_quoted(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    out = counted(text).split("\n")
+    assert {line.partition(" [×")[0] if line not in lines else line for line in out} == set(text.split("\n"))
+
+
+def test_a_terminal_shows_the_last_state() -> None:
+    assert as_shown("\x1b[1;31mred\x1b[0m\n 10%\r 99%\r100%\nab\bc\n") == "red\n100%\nac\n"
+
+
+@settings(deadline=None)  # the first count loads a vocabulary
+@given(st.text(alphabet='ab \n\r\x1b[0m×{}",:|@1', max_size=80))
+def test_never_longer(text: str) -> None:
+    shaped = shape(text, count)
+    assert shaped == text or count(shaped) < count(text)
+
+
+def test_files_and_diffs_keep_their_bytes() -> None:
+    code = "def f(x):\n    return x\n\n\n\n\n\ndef g(x):\n    return f(x)\n" * 5
+    diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n \n \n \n \n-a\n+b\n"
+    assert shape(code, count) == code
+    assert shape(diff, count) == diff
+
+
+def test_line_ends_of_other_systems_stay() -> None:
+    assert as_shown("a\r\nb\r\n") == "a\r\nb\r\n"
+    assert as_shown(" 10%\r 99%\rdone\r\nb\r\n") == "done\r\nb\r\n"

@@ -1,0 +1,187 @@
+"""What holds of every lossy form."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from turnfold.compression.shorten.lines import CEILING, FLOOR, Row, choose, shown
+from turnfold.compression.shorten.registry import facts, facts_arguments
+from turnfold.compression.tokens import count
+
+NOBODY: frozenset[str] = frozenset()
+LINES = st.sampled_from(
+    """def f(a):
+    return a
+
+ERROR: it broke
+2031-01-01T10:00:00Z INFO fine
+diff --git a/x b/x
+@@ -1 +1 @@
++new
+-old
+src/a.py:3: x = 1
+| a | b |
+<p>word</p>
+```
+{{"a": 1}}
+Traceback (most recent call last):
+ValueError: no
+key: value
+A sentence of several plain words that ends here.
+./a/b/c.py
+-rw-r--r-- 1 u g 12 Mar  3 12:00 f.txt
+ok 1 - works
+{}""".format("x" * 900).split("\n")
+)
+
+
+@given(
+    st.lists(LINES, max_size=60).map("\n".join) | st.text(max_size=300),
+    st.integers(0, 120),
+    st.sets(st.sampled_from(["error", "src", "f"])),
+)
+@settings(deadline=None)
+def test_never_longer_and_never_empty(text: str, keep: int, words: set[str]) -> None:
+    short = facts(text, keep, frozenset(words), count)
+    assert short == text or count(short) < count(text)
+    assert bool(short.strip()) == bool(text.strip())
+
+
+@given(st.lists(LINES, min_size=40, max_size=200).map("\n".join), st.integers(FLOOR, 200))
+@settings(deadline=None, max_examples=50)
+def test_the_ceiling_is_hard(text: str, keep: int) -> None:
+    assert count(facts(text, keep, NOBODY, count)) <= CEILING * keep + 8
+
+
+def test_failures_outlive_everything_else() -> None:
+    lines = [f"2031-01-01T10:{i // 60:02d}:{i % 60:02d}Z INFO served item {i * 7919 % 1000}" for i in range(900)]
+    lines[431] = "2031-01-01T10:07:11Z ERROR charge pay_77131 refused with code 4031"
+    short = facts("\n".join(lines), 120, NOBODY, count)
+    assert lines[431] in short
+    assert "of 900 lines]" in short
+
+
+def test_the_tasks_words_decide() -> None:
+    text = "\n".join(
+        f"    def handle_{name}(self, request): ..."
+        for name in ["alpha", "beta", "gamma", "delta", "omega", "kappa", "sigma", "theta", "iota", "zeta"] * 3
+    )
+    assert "handle_omega" in facts(text, 70, frozenset({"handle_omega"}), count)
+
+
+def test_what_the_reader_has_elsewhere_is_not_said_twice() -> None:
+    text = "\n".join(f"value_{i} = compute_{i}(left_{i}, right_{i})" for i in range(40))
+    first = facts(text, 150, NOBODY, count)
+    second = facts(text, 150, NOBODY, count, known=shown(first))
+    assert not {line for line in first.split("\n") if "=" in line} & set(second.split("\n"))
+
+
+def test_one_long_line_is_cut_not_lost() -> None:
+    short = facts("word" * 40_000, 80, NOBODY, count)
+    assert short.startswith("word")
+    assert count(short) <= 80 * CEILING
+
+
+def test_headings_come_with_their_hits() -> None:
+    hits = [Row("a.py (2)", lines=0), Row(" 3:alpha_beta", under=1, weight=3.0), Row(" 9:z", under=2, weight=-9.0)]
+    rows = [*hits, *[Row("zz " * 40)] * 3]
+    assert choose(rows, 20, NOBODY, count).startswith("a.py (2)\n 3:alpha_beta")
+
+
+@pytest.mark.parametrize("keep", [40, 100, 400])
+def test_arguments_stay_json_with_their_keys(keep: int) -> None:
+    arguments = json.dumps(
+        {"path": "a/b.py", "content": "line of text\n" * 300, "edits": [{"old": "x" * 900, "new": 3}], "flag": True}
+    )
+    short = json.loads(facts_arguments(arguments, keep, count))
+    assert short.keys() == json.loads(arguments).keys()
+    assert short["path"] == "a/b.py"
+    assert short["edits"][0]["new"] == 3
+    assert len(short["content"]) < 3900
+
+
+@pytest.mark.parametrize("arguments", ["", "not json", "{}", '{"a": 1}', '{"a": NaN}'])
+def test_arguments_that_cannot_shrink_come_back(arguments: str) -> None:
+    assert facts_arguments(arguments, 1, count) == arguments
+
+
+HOSTILE = {
+    "one letter": "a" * 300_000,
+    "brackets": "(" * 300_000,
+    "open json": "[" * 300_000,
+    "equal signs": "= FAILURES " + "=" * 300_000 + "x",
+    "digits": "= " + "1" * 300_000,
+    "blanks": "x" + " " * 300_000 + "x",
+    "slashes": "a/" * 150_000,
+    "colons": "a:" * 150_000,
+    "tags": "<a " * 100_000,
+    "quotes": '"' * 300_001,
+    "short lines": "a\n" * 150_000,
+    "numbers of lines": "\n".join(str(i) for i in range(50_000)),
+    "brackets that end in a letter": ("(" * 598 + "x\n") * 500,
+    "dots": ("a." * 299 + "!\n") * 500,
+    "alike": "ERROR at 1\n" * 30_000,
+    "bars": "|" * 300_000,
+    "fences": "```\n" * 75_000,
+    "deep list": '[{"a":' * 400 + "1" + "}]" * 400,
+    "escapes": "\x1b[" * 150_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_linear_on_hostile_input(name: str) -> None:
+    start = time.process_time()
+    facts(HOSTILE[name], 500, NOBODY, count)
+    assert time.process_time() - start < 3
+
+
+def test_same_bytes_whatever_the_hash_seed() -> None:
+    """Sets iterate in an order that differs from process to process; nothing may show it."""
+    program = (
+        "import random; from turnfold.compression.shorten.registry import facts\n"
+        "r = random.Random(5); names = [f'n_{i}' for i in range(90)]\n"
+        "text = '\\n'.join(' '.join(r.choices(names, k=6)) + ' = call()' for _ in range(300))\n"
+        "print(facts(text, 300, frozenset(names[:20]), lambda text: len(text) // 4))"
+    )
+    path = ":".join(sys.path)
+    runs = {
+        subprocess.run(  # noqa: S603  # our own interpreter on our own text
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": str(seed), "PYTHONPATH": path},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in (1, 2, 3)
+    }
+    assert len(runs) == 1
+
+
+def test_records_keep_the_unusual_one() -> None:
+    records = [{"id": f"o_{i}", "state": "paid", "total": i * 7919 % 100} for i in range(200)]
+    records[120]["state"] = "lost_in_transit"
+    assert "o_120|lost_in_transit" in facts(json.dumps(records), 150, NOBODY, count)
+
+
+def test_json_inside_a_string_is_read_too() -> None:
+    inner = json.dumps({"pad": "x" * 2000, "filler": ["y" * 50] * 40, "error": "E-7731 quota used up", "request_id": "req_99"})
+    short = facts(json.dumps({"ok": False, "body": inner}), 80, NOBODY, count)
+    assert "error: E-7731 quota used up" in short
+    assert "request_id: req_99" in short
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "src/a.c:3:7: error: 'x' undeclared\n" + "cc -c thing_{}.c\n" * 60 + "make: *** [all] Error 2\nexit code: 2",
+        "npm warn old thing\n" * 50 + "Command exited with code 137\n" + "line of nothing\n" * 50,
+    ],
+)
+def test_outcomes_survive(text: str) -> None:
+    short = facts(text, 64, NOBODY, count)
+    wanted = [line for line in text.split("\n") if "rror" in line or "code" in line]
+    assert [line for line in wanted if line in short] == wanted

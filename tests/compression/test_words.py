@@ -1,0 +1,103 @@
+"""Words and terms of the scripts that people write to models in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfold.compression.text import words
+
+
+def test_identifiers_are_there_whole_and_in_parts() -> None:
+    found = words.words(words.fold("See src/app/main.py, MAX_CONNECTIONS and 3.11.4 or 58885126-d004-470c-95d6-87dd5d4b488b."))
+    assert {"src/app/main.py", "main", "max_connections", "connections", "3.11.4", "58885126-d004-470c-95d6-87dd5d4b488b"} <= set(
+        found
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("नमस्ते हिन्दी में", "हिन्दी"),
+        ("Привет, мир", "привет"),
+        ("مرحبا بالعالم", "بالعالم"),
+        ("İstanbul'da", "da"),
+        ("１２３ａｂｃ", "123abc"),
+        ("ไม่ใช่ abc", "abc"),
+    ],
+)
+def test_words_keep_the_marks_of_their_letters(text: str, word: str) -> None:
+    assert word in words.words(words.fold(text))
+
+
+def test_scripts_without_spaces_give_signs_and_pairs() -> None:
+    assert words.words("杰克逊 1968年") == ["1968"]
+    assert np.isin(words.run_on_terms("克逊"), words.run_on_terms("杰克逊维尔")).all()
+    assert not words.run_on_terms("plain – text").size
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Wann kommt der Zug an und wo hält er?", "german"),
+        ("¿Cuándo llega el tren y dónde para?", "spanish"),
+        ("Quand le train arrive-t-il et où est le quai ?", "french"),
+        ("Когда придёт поезд и где он стоит?", "russian"),
+        ("متى يصل القطار إلى هذه المدينة", "arabic"),
+        ("ट्रेन कब आएगी और यह कहाँ है", "hindi"),
+        ("Tren ne zaman gelecek ve bu nerede?", "turkish"),
+        ("When does the train arrive?", "english"),
+        ("Folkboat 1962", "english"),
+    ],
+)
+def test_language_by_function_words(text: str, name: str) -> None:
+    assert words.language(set(words.words(words.fold(text)))) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("english", "restoring", "restored"),
+        ("german", "häuser", "hauses"),
+        ("russian", "дачах", "дачи"),
+        ("spanish", "olivos", "olivo"),
+    ],
+)
+def test_inflections_share_a_term(name: str, one: str, other: str) -> None:
+    terms = words.stemmed([one, other, "unrelated"], name)
+    assert terms[one] == terms[other] != terms["unrelated"]
+
+
+@given(st.lists(st.text(max_size=12), max_size=6))
+def test_grams_do_not_span_texts(texts: list[str]) -> None:
+    hashes, lengths = words.grams(texts)
+    alone = [words.grams([text])[0] for text in texts]
+    assert lengths.tolist() == [len(a) for a in alone]
+    assert hashes.tolist() == [h for a in alone for h in a.tolist()]
+
+
+def test_terms_are_the_same_in_another_process() -> None:
+    code = (
+        "from turnfold.compression.text import words as w;"
+        "print(w.stemmed(['boats', '海'], 'english'), w.run_on_terms('漢字').tolist());"
+        "print(w.language({'el', 'la', 'the', 'is', 'sie', 'und'}))"
+    )
+    outs = set()
+    for seed in ("1", "2"):
+        env = {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)  # noqa: S603
+        outs.add(done.stdout)
+    assert len(outs) == 1
+
+
+def test_a_megabyte_without_spaces_is_linear() -> None:
+    start = time.process_time()
+    for text in ("x" * 1_000_000, "a-" * 500_000, "a_" * 500_000, "." * 1_000_000, "漢" * 1_000_000):
+        words.words(words.fold(text))
+    assert time.process_time() - start < 10
