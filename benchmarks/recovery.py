@@ -201,8 +201,10 @@ def run(name: str, asked: argparse.Namespace) -> bool:
             body = sized(asked.shape, window * fill // 100, model, stream=asked.stream, max_tokens=16)
             with served(app, "on") as origin:
                 result = ask(origin, body, asked.key or "none", last, None if real else log)
-        curable = asked.shape in CURABLE or fill < 100
-        odd |= (result.status == 200) != curable and not (real is None and DIALECTS[name].in_stream)
+        answered = asked.shape in CURABLE or fill < 100
+        if real is None:  # an error inside a stream has status 200, and so has a prompt that was cut off in silence
+            answered |= DIALECTS[name].truncates or (asked.stream and DIALECTS[name].in_stream)
+        odd |= (result.status == 200) != answered
         odd |= bool(log.faults) or len(log.bodies) > 2
         print(
             f"{name:18} {fill:4}% {result.status:6} {result.verdict:12} {result.before:7,} > {result.after:6,}"
