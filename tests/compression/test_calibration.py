@@ -68,6 +68,8 @@ def test_a_known_ratio_tells_a_truncated_prompt_at_once() -> None:
     assert not truncated(known, 10_000, 11_000)
     assert not truncated(Learned(), 10_000, 6000)
     cut = taken(taken(known, 10_000, 10_000), 12_000, 10_100)
+    assert cut.window(10_000) is None
+    cut = taken(cut, 12_000, 10_050)
     assert cut.ratio == known.ratio
     assert cut.window(10_000) == 10_100
     assert taken(cut, 9000, 12_000).window(10_000) is None
@@ -82,6 +84,8 @@ def test_a_ratio_that_changed_for_good_is_taken_over() -> None:
 def test_an_unknown_ratio_needs_reports_that_stand_still_while_requests_grow() -> None:
     once = learned((10_000, 4000))
     assert once.window(10_000) is None
-    assert learned((10_000, 4000), (12_000, 4080)).window(12_000) == 4080
+    assert learned((10_000, 4000), (11_000, 3950), (12_000, 4080)).window(12_000) == 4080
     # A vocabulary that is twice as good on this text: reports grow with what is sent.
-    assert learned((10_000, 4000), (12_000, 4800)).window(12_000) is None
+    assert learned((10_000, 4000), (11_000, 4400), (12_000, 4800)).window(12_000) is None
+    # A server that reports only what its cache did not hold.
+    assert learned(*[(10_000 + 500 * i, 150) for i in range(9)]).window(15_000) is None

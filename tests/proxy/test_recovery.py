@@ -152,9 +152,9 @@ def test_silent_truncation_is_noticed_and_then_avoided(
 ) -> None:
     server.set("ollama")
     with caplog.at_level(logging.WARNING):
-        for size in (4, 5):
+        for size in (4, 5, 6):
             folding.chat(overfull("giant user message", size * WINDOW, model="silent"), KEY)
-    until(lambda: [r.reason for r in folding.recorder.receipts if r.model == "silent"] == ["upstream-truncated"] * 2)
+    until(lambda: [r.reason for r in folding.recorder.receipts if r.model == "silent"] == ["upstream-truncated"] * 3)
     assert any("cuts prompts off in silence" in record.getMessage() for record in caplog.records)
     server.set("ollama")
     folding.chat(overfull("giant user message", 5 * WINDOW, model="silent"), KEY)
@@ -202,7 +202,7 @@ def test_a_fault_of_ours_leaves_the_first_error(upstream: UpstreamServer, start_
     error = b'{"error": {"code": "context_length_exceeded"}}'
     upstream.handler = reply(error, status=400)
     proxy = start_proxy(upstream.origin + "/v1", fold=breaks_later)
-    answer = proxy.chat(overfull("giant user message", 4000))
+    answer = proxy.chat(overfull("long chat", 4000))
     assert (answer.status, answer.body, len(upstream.seen)) == (400, error, 1)
 
 

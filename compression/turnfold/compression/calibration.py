@@ -22,9 +22,10 @@ _MOST: Final = 5.0  # a byte-level vocabulary on text that it does not know come
 _SMALL: Final = 200  # tokens below which the overhead of templates is most of what differs
 _QUIET: Final = 0.5  # share of the expected prompt below which a report means that text was cut off
 _QUIET_IF_SURE: Final = 0.75
-_WORTH_TELLING: Final = 1000
+_WORTH_TELLING: Final = 1000  # tokens; smaller windows are not served, and reports below it are of what a cache did not hold
 _SURE: Final = 5  # figures, all alike, after which a smaller difference tells it
 _ALIKE: Final = 1.15
+_SIGHTINGS: Final = 3  # of truncated prompts before anything is done about it
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +110,18 @@ def bounded(ratio: float) -> float:
 def truncated(known: Learned, ours: int, reported: int) -> bool:
     """Whether a reported prompt is so much shorter than the one sent that the upstream must have cut it off in silence.
 
-    Ollama does so by default. A report of nothing is no report.
+    Ollama does so by default. It also reports only what its cache did not hold: small reports say nothing.
     """
     if len(known.ratios) >= _SURE and max(known.ratios) <= _ALIKE * min(known.ratios):
         expected, share = ours * known.ratio, _QUIET_IF_SURE
     else:
         expected, share = ours * min(1.0, known.ratio), _QUIET
-    return expected >= _WORTH_TELLING and 0 < reported < share * expected
+    return _WORTH_TELLING <= reported < share * expected
 
 
 def _stands_still(quiet: tuple[tuple[int, int], ...]) -> bool:
     """Whether short reports show a window: they stay as they are while what is sent grows."""
-    if not quiet:
+    if len(quiet) < _SIGHTINGS:
         return False
     ours, reported = zip(*quiet, strict=True)
     return bool(max(ours) >= _ALIKE * min(ours) and max(reported) <= 1.1 * min(reported))

@@ -17,6 +17,7 @@ from turnfold.proxy.books import Books
 from turnfold.proxy.metrics import shared_by_workers
 from turnfold.proxy.routes.ops import Check
 from turnfold.proxy.tenancy import Gate
+from turnfold.proxy.windows import Windows
 
 
 def warm(settings: Settings) -> None:
@@ -35,6 +36,7 @@ def build(settings: Settings) -> ASGIApp:
         routes=books.routes(Gate(settings.upstream.api_key, settings.auth)),
         checks=[Check("store", books.works)],
         warm=partial(warm, settings),
+        windows=Windows(books.store),
     )
 
 

@@ -258,7 +258,7 @@ class Service:
 
     def _known(self, request: ChatRequest, loop: asyncio.AbstractEventLoop, model: str) -> Learned:
         """What was learned of a model's window, asked from a lane's thread, where the model's name is first known."""
-        return asyncio.run_coroutine_threadsafe(self._windows.known(self._spot(request, model)), loop).result()
+        return asyncio.run_coroutine_threadsafe(self._windows.known(self._spot(request, model)), loop).result(1.0)
 
     def _spot(self, request: ChatRequest, model: str) -> Spot:
         return Spot(request.tenant, str(request.url.origin()), model)

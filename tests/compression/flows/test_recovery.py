@@ -165,6 +165,24 @@ def test_small_chat_beside_a_giant_keeps_every_message() -> None:
     assert "tokens left out" in after[-1]["content"]
 
 
+@pytest.mark.parametrize("fill", [2, 4])
+@pytest.mark.parametrize("fold", [fold_request, never_folds])
+@pytest.mark.parametrize("shape", ["long chat", "long agent run"])
+def test_the_most_recent_fifth_stays_as_it_is(shape: str, fold: Fold, fill: int) -> None:
+    body = overfull(shape, fill * WINDOW, model="gpt-4o")
+    call = next(started(encoded(body), Overflow("prompt", WINDOW), fold))
+    before, after = body["messages"], json.loads(call.body)["messages"]
+    recent = -(-(len(before) - 1) // 5)
+    assert after[0] == before[0]
+    if ours(encoded({"messages": before[-recent:]})) > 0.8 * WINDOW:
+        assert after[-1]["role"] == before[-1]["role"]
+        return
+    for old, new in zip(before[-recent:], after[-recent:], strict=True):
+        assert {**new, "content": old["content"]} == old
+        assert (new["content"] or "").startswith(old["content"] or "")  # recall may stand behind the question
+    assert before[-recent:-1] == after[-recent:-1]
+
+
 # -- fitting before it is sent ------------------------------------------------------------------------------------------------
 
 

@@ -52,12 +52,14 @@ class Cut:
         tokens: its tokens by our own count for its model.
         shortened: texts that were cut.
         dropped: messages that were left out.
+        recent_whole: whether the most recent fifth is as it was.
     """
 
     body: bytes
     tokens: int
     shortened: int
     dropped: int
+    recent_whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ def _pieces(messages: Sequence[Message], memo: Memo) -> Iterator[_Piece]:
 def _ways(messages: Sequence[Message], pieces: Sequence[_Piece], room: int) -> Iterator[_Way]:
     """Ways that fit by their sums, the mildest first."""
     cuts = units(messages)
-    recent = _recent(messages, cuts)
+    recent = recent_start(messages, cuts)
     old = [u for u in cuts if u.end <= recent]
     for end in (recent, len(messages)):
         for dropped in _droppings(messages, cuts, old, all_of_it=end > recent):
@@ -141,7 +143,7 @@ def _level(counts: Sequence[int], need: int, floor: int) -> int | None:
     return allowed[bisect_left(allowed, True, key=saves)]
 
 
-def _recent(messages: Sequence[Message], cuts: Sequence[Unit]) -> int:
+def recent_start(messages: Sequence[Message], cuts: Sequence[Unit]) -> int:
     """Index of the first of the most recent fifth of the messages, at a border of units."""
     count = sum(not m.pinned for m in messages)
     wanted = max(1, ceil(_RECENT * count))
@@ -186,7 +188,7 @@ def _made(request: Request, pieces: Sequence[_Piece], way: _Way, model: str, mem
     body = apply(request.text, [*edits, *_removals(request, gone)]).encode("utf-8")
     forwarded = parse_request(body, memo)
     check(request, forwarded, waived=frozenset({"last-user-broken"}))
-    return Cut(body, request_tokens(forwarded, model, memo), count, len(gone))
+    return Cut(body, request_tokens(forwarded, model, memo), count, len(gone), way.end < len(request.messages))
 
 
 def _edit(request: Request, index: int, path: tuple[str | int, ...], text: str) -> Edit:

@@ -18,17 +18,20 @@ import json
 import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from turnfold.compression import tokens
 from turnfold.compression.calibration import Learned, bounded
 from turnfold.compression.conversation import FoldedRequest, Section, request_tokens
 from turnfold.compression.conversation.messages import parse_request
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.flows.cut import Cut, cut
+from turnfold.compression.flows.cut import cut
+from turnfold.compression.flows.older import fold_older
 from turnfold.compression.flows.overflow import Overflow, detect
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
+
+T = TypeVar("T")
 
 Fold = Callable[[bytes, FoldOptions, Memo], FoldedRequest]
 
@@ -169,10 +172,12 @@ def fit(
     plain = Fitted(folded.body, fitted=False, folded=folded, tokens=folded.tokens_after)
     if not folded.tokens_before:  # unparsable
         return plain
-    output = _declared_output(body) or 0
     theirs = known.theirs(folded.tokens_after)
-    window = known.window(theirs + output) or _unless_outgrown(options.window, known.fits)
-    if window is None or theirs + output <= window:
+    window = known.window(theirs) or _unless_outgrown(options.window, known.fits)
+    if window is None or theirs < window / 4:  # not worth reading the body once more for its output room
+        return plain
+    output = _declared_output(body) or 0
+    if theirs + output <= window:
         return plain
     room = int((window - _reserve(output or None, window)) * _SLACK / _ratio(known, options.model))
     small = _smaller(body, room, options, fold, memo) if room >= _LEAST_ROOM else None
@@ -194,25 +199,31 @@ def _ratio(known: Learned, model: str) -> float:
 
 
 def _smaller(body: bytes, room: int, options: FoldOptions, fold: Fold, memo: Memo) -> _Small | None:
-    """The mildest way of making a request count at most `room` tokens: a fold, a cut, a cut of the fold."""
-    try:
-        folded = fold(body, replace(options, budget=room, window=None), memo)
-    except FoldRejected:
-        folded = FoldedRequest(body, folded=False, reason="rejected", tokens_before=0, tokens_after=0)
-    if folded.folded and folded.tokens_after <= room:
-        return _Small(folded.body, folded.tokens_after, folded.sections)
-    plain = _cut(body, room, options, memo)
-    if plain is not None and not plain.dropped:  # all messages are still there: better than folding most of them away
+    """The mildest way of making a request count at most `room` tokens.
+
+    In this order: a fold of its older part; a cut in the middle of its largest texts; one that leaves old messages out, where
+    the recent ones stay as they are; a fold of all of it; a cut of that fold; whatever cut there is.
+    """
+    older = _unless_rejected(lambda: fold_older(body, room, options, fold, memo))
+    if older is not None:
+        return _Small(older.body, older.tokens, older.folded.sections)
+    plain = _unless_rejected(lambda: cut(body, room, options.model, memo))
+    if plain is not None and (plain.recent_whole or not plain.dropped):
         return _Small(plain.body, plain.tokens, ())
-    both = _cut(folded.body, room, options, memo) if folded.folded else None
-    if both is not None:
-        return _Small(both.body, both.tokens, folded.sections)
+    folded = _unless_rejected(lambda: fold(body, replace(options, budget=room, window=None), memo))
+    if folded is not None and folded.folded:
+        if folded.tokens_after <= room:
+            return _Small(folded.body, folded.tokens_after, folded.sections)
+        both = _unless_rejected(lambda: cut(folded.body, room, options.model, memo))
+        if both is not None:
+            return _Small(both.body, both.tokens, folded.sections)
     return _Small(plain.body, plain.tokens, ()) if plain is not None else None
 
 
-def _cut(body: bytes, room: int, options: FoldOptions, memo: Memo) -> Cut | None:
+def _unless_rejected(make: Callable[[], T | None]) -> T | None:
+    """What a way comes to; None where it broke a law."""
     try:
-        return cut(body, room, options.model, memo)
+        return make()
     except FoldRejected:
         return None
 
