@@ -247,7 +247,11 @@ class Ledger:
         if used is None or not rollups.accepted(receipt):
             return UNPRICED, past
         without = without_turnfold(receipt, used, past, fingerprint)
-        priced = Priced(self._price(receipt.model, used, receipt.at), self._price(receipt.model, without, receipt.at))
+        priced = Priced(
+            paid=self._price(receipt.model, used, receipt.at),
+            without=self._price(receipt.model, without, receipt.at),
+            fold_event=receipt.conversation is not None and fingerprint not in {"", past.sections if past else ""},
+        )
         return priced, remembered(receipt, used, without, past, fingerprint)
 
 

@@ -197,7 +197,9 @@ async def test_dollars_without_turnfold_follow_the_cache_model() -> None:
         sections = (SECTION,) if number > 1 else ()
         book.record(receipt(at=NOON + number, **changes), sections)
     await book.flush()
-    totals = (await report(store, Query(NOON, NOON + 3600)))["totals"]["dollars"]
+    figures = (await report(store, Query(NOON, NOON + 3600)))["totals"]
+    assert figures["folds"] == {"requests": 2, "events": 1, "requests_per_event": 2.0}
+    totals = figures["dollars"]
     paid = (10_000 + 1_000 + 5_000 + 4_000 + 0.5 * 4_000 + 1_000) * 2.5 / 1e6
     # Cached prefixes come in steps of 128: of 11,000 tokens 10,880, of 12,000 tokens 11,904.
     without = (10_000 + 1_000 + 5_000 + (1_120 + 5_440) + (1_096 + 5_952)) * 2.5 / 1e6

@@ -111,14 +111,8 @@ def _own(letter: bytes, name: str) -> bytes:
     return b"turnfold:{}:" + letter + b":" + _blob(name)
 
 
-class RedisStore:
-    """A store behind a URL as redis-py takes it; nothing is sent before the first call.
-
-    Args:
-        connect_timeout: seconds that a new connection may take.
-    """
-
-    def __init__(self, url: str, connect_timeout: float = 0.1) -> None:
+def _pool(url: str, connect_timeout: float) -> aioredis.BlockingConnectionPool:
+    try:
         pool: aioredis.BlockingConnectionPool = aioredis.BlockingConnectionPool.from_url(
             url,
             max_connections=_MAX_CONNECTIONS,
@@ -127,7 +121,25 @@ class RedisStore:
             retry=Retry(NoBackoff(), 0),
             client_name="turnfold",
         )
-        self._redis: Any = aioredis.Redis.from_pool(pool)
+        # Options of the URL are looked at only here; this connects to nothing.
+        pool.connection_class(**pool.connection_kwargs)
+    except (TypeError, ValueError, errors.RedisError) as exc:
+        raise StoreFailed(f"the store's URL is not understood: {exc}") from exc
+    return pool
+
+
+class RedisStore:
+    """A store behind a URL as redis-py takes it; nothing is sent before the first call.
+
+    Args:
+        connect_timeout: seconds that a new connection may take.
+
+    Raises:
+        StoreFailed: the URL says something that redis-py does not understand.
+    """
+
+    def __init__(self, url: str, connect_timeout: float = 0.1) -> None:
+        self._redis: Any = aioredis.Redis.from_pool(_pool(url, connect_timeout))
         self._save = self._redis.register_script(_SAVE)
         self._record = self._redis.register_script(_RECORD)
 
