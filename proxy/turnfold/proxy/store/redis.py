@@ -81,6 +81,7 @@ return 1
 """
 _PAGE: Final = 500
 _MAX_CONNECTIONS: Final = 32
+_SOCKET_TIMEOUT: Final = 10.0  # the last resort; what a caller waits for is the guard's affair
 
 
 def _blob(text: str) -> bytes:
@@ -118,6 +119,7 @@ def _pool(url: str, connect_timeout: float) -> aioredis.BlockingConnectionPool:
             max_connections=_MAX_CONNECTIONS,
             timeout=None,
             socket_connect_timeout=connect_timeout,
+            socket_timeout=_SOCKET_TIMEOUT,
             retry=Retry(NoBackoff(), 0),
             client_name="turnfold",
         )
@@ -147,10 +149,10 @@ class RedisStore:
         """Run and translate; `again`: a connection that went stale in the pool may be replaced and the call repeated."""
         try:
             return await work()
-        except (errors.ConnectionError, errors.TimeoutError, OSError) as exc:
+        except (errors.ConnectionError, ConnectionError) as exc:
             if not again or isinstance(exc, errors.AuthenticationError):
                 raise _translated(exc) from exc
-        except errors.RedisError as exc:
+        except (errors.RedisError, OSError) as exc:
             raise _translated(exc) from exc
         return await self._call(work, again=False)
 
