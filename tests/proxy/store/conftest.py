@@ -42,7 +42,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     makers: dict[str, Callable[[], Store]] = {
         "memory": MemoryStore,
         "sqlite": lambda: SqliteStore(tmp_path / "data" / "t.db"),
-        "redis": lambda: RedisStore(request.getfixturevalue("redis_url")),
+        "redis": lambda: RedisStore(request.getfixturevalue("redis_url"), connect_timeout=10),
     }
     made = makers[request.param]()
     yield made
