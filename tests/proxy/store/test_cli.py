@@ -173,6 +173,15 @@ def test_report_as_table_json_and_csv(filled: Run) -> None:
     assert [row["requests"] for row in rows] == ["3"]
 
 
+def test_export_writes_every_receipt(filled: Run) -> None:
+    lines = [json.loads(line) for line in filled("export")[1].splitlines()]
+    assert [line["status"] for line in lines] == ["folded", "folded", "observed"]
+    assert lines[0]["paid"] > 0
+    rows = list(csv.DictReader(io.StringIO(filled("export", "--csv", "--since", "1h")[1])))
+    assert [row["usage.prompt_tokens"] for row in rows] == ["400", "", "400"]
+    assert filled("export", "--until", "2025-01-01", "--since", "2024-12-01")[:2] == (0, "")
+
+
 def test_report_of_nothing(run: Run) -> None:
     code, out, _ = run("report", "--since", "1h")
     assert code == 0

@@ -45,12 +45,12 @@ async def test_a_frozen_server_costs_one_time_out_and_no_more(frozen: GuardedSto
     started = time.perf_counter()
     results = await asyncio.gather(*(frozen.get([KEY]) for _ in range(50)), return_exceptions=True)
     assert all(isinstance(result, StoreUnavailable) for result in results)
-    assert time.perf_counter() - started < 0.5
+    assert time.perf_counter() - started < 2  # 50 calls, one after the other, would take 5 s
     started = time.perf_counter()
     for _ in range(100):
         with pytest.raises(StoreUnavailable):
             await frozen.swap(None, Item(KEY, b"v", 60))
-    assert time.perf_counter() - started < 0.1
+    assert time.perf_counter() - started < 1  # 100 time-outs would take 10 s
     assert "no answer" in frozen.problem
     os.kill(valkey._process.pid, signal.SIGCONT)
     await working_again(frozen, 5)

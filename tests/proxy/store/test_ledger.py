@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import statistics
 import time
 from typing import Any
 
@@ -177,10 +178,12 @@ async def test_recording_takes_microseconds() -> None:
     book = ledger(MemoryStore())
     one = receipt()
     sections = tuple(Section(f"s{number}", "facts", ("x" * 100,), 30) for number in range(20))
-    started = time.perf_counter()
+    took = []
     for _ in range(1000):
+        started = time.perf_counter()
         book.record(one, sections)
-    assert (time.perf_counter() - started) / 1000 < 0.0002
+        took.append(time.perf_counter() - started)
+    assert statistics.median(took) < 0.0002
 
 
 async def test_dollars_without_turnfold_follow_the_cache_model() -> None:
