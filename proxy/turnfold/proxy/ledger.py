@@ -232,7 +232,14 @@ class Ledger:
             if self._watcher:
                 self._watcher.observe(receipt, priced)
         kept = [Item(key, past.packed(), _PAST_TTL, key.id) for key, past in touched.items()]
-        return Batch(uuid.uuid4().hex, lines, sums, float(self._settings.receipts_ttl), [*originals, *kept])
+        return Batch(
+            id=uuid.uuid4().hex,
+            lines=lines,
+            additions=sums,
+            ttl=float(self._settings.report_ttl),
+            items=[*originals, *kept],
+            lines_ttl=float(self._settings.receipts_ttl),
+        )
 
     def _bounded(self, model: str) -> str:
         """Names come from clients: a table must not grow with every name that somebody makes up."""
