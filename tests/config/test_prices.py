@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
+from genai_prices import Usage, calc_price
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -112,3 +115,14 @@ def test_breakpoints_can_be_forced(setting: str, expected: bool) -> None:
     settings = Settings(folding=FoldingSettings.model_validate({"cache_breakpoints": setting}))
     assert fold_options(settings, "gpt-5.6").cache_breakpoints is expected
     assert fold_options(settings, "gpt-4o").cache_breakpoints is expected
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "gpt-5.5", "claude-sonnet-4-5", "gemini-2.5-pro", "grok-4", "mistral-large-latest"])
+def test_bills_are_those_of_the_price_list(model: str) -> None:
+    for prompt in (1, 5_000, 199_999, 200_000, 200_001, 271_999, 272_000, 272_001, 500_000):
+        use = TokenUse(prompt, 700, prompt // 2, prompt // 4)
+        usage = Usage(
+            input_tokens=use.prompt, cache_read_tokens=use.cached, cache_write_tokens=use.written, output_tokens=use.completion
+        )
+        listed = calc_price(usage, model, genai_request_timestamp=datetime.fromtimestamp(NOW, UTC))
+        assert dollars(model, use, NOW) == pytest.approx(float(listed.total_price), rel=1e-9)

@@ -12,6 +12,7 @@ genai-prices takes about 0.2 s and 12 MB, of which its table is the larger part:
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -190,25 +191,41 @@ class TokenUse:
     written: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Flat:
+    """Dollars for a million tokens of each sort, good for prompts shorter than `below`."""
+
+    plain: float
+    cached: float
+    written: float
+    output: float
+    below: float = math.inf
+
+
 @lru_cache(maxsize=1024)
-def _flat_rates(model: str, url: str) -> tuple[float, float, float, float] | None:
-    """Dollars for a million tokens (plain, cached, written, output) where neither time nor length changes them."""
+def _flat_rates(model: str, url: str) -> _Flat | None:
+    """Rates that hold at any time; None where they depend on it."""
     found = _look_up(model, url)
-    if found is None or isinstance(found.info.prices, list):
+    if found is None or isinstance(found.info.prices, list) or found.info.prices.input_mtok is None:
         return None
     prices = found.info.prices
     parts = (prices.input_mtok, prices.cache_read_mtok, prices.cache_write_mtok, prices.output_mtok)
-    if prices.input_mtok is None or any(isinstance(part, TieredPrices) for part in parts):
-        return None
     plain, cached, written, output = map(_base, parts)
     whole = plain or 0.0
-    return whole, whole if cached is None else cached, whole if written is None else written, output or 0.0
+    tiers = [tier.start for part in parts if isinstance(part, TieredPrices) for tier in part.tiers]
+    return _Flat(
+        plain=whole,
+        cached=whole if cached is None else cached,
+        written=whole if written is None else written,
+        output=output or 0.0,
+        below=min(tiers, default=math.inf),
+    )
 
 
-def _bill(rates: tuple[float, float, float, float], use: TokenUse) -> float:
-    plain, cached, written, output = rates
+def _bill(rates: _Flat, use: TokenUse) -> float:
     rest = use.prompt - use.cached - use.written
-    return (plain * rest + cached * use.cached + written * use.written + output * use.completion) / 1e6
+    paid = rates.plain * rest + rates.cached * use.cached + rates.written * use.written + rates.output * use.completion
+    return paid / 1e6
 
 
 def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: ModelSettings | None = None) -> float | None:
@@ -220,12 +237,13 @@ def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: M
     use = TokenUse(use.prompt, use.completion, cached, min(max(use.written, 0), use.prompt - cached))
     if own is not None and own.input is not None:
         prices = prices_of(model, upstream_url, own)
-        rates = (own.input, own.input * prices.cache.read, own.input * prices.cache.write, prices.output or 0.0)
-        return _bill(rates, use)
+        read, write = own.input * prices.cache.read, own.input * prices.cache.write
+        return _bill(_Flat(own.input, read, write, prices.output or 0.0), use)
     found = _look_up(model, upstream_url)
     if found is None or found.guessed:
         return None
-    if flat := _flat_rates(model, upstream_url):
+    flat = _flat_rates(model, upstream_url)
+    if flat is not None and use.prompt < flat.below:
         return _bill(flat, use)
     usage = Usage(
         input_tokens=use.prompt,

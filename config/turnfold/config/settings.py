@@ -94,7 +94,8 @@ class StoreSettings(_Group):
         ),
     ] = None
     ttl: Annotated[int, Field(gt=0, description="Seconds that an original is kept.")] = 30 * _DAY
-    receipts_ttl: Annotated[int, Field(gt=0, description="Seconds that receipts and their roll-ups are kept.")] = 400 * _DAY
+    receipts_ttl: Annotated[int, Field(gt=0, description="Seconds that single receipts are kept.")] = 30 * _DAY
+    report_ttl: Annotated[int, Field(gt=0, description="Seconds that the report's sums are kept.")] = 400 * _DAY
     timeout: Annotated[float, Field(gt=0, le=0.1, description="Seconds that a store operation may take.")] = 0.1
     save_originals: Annotated[bool, Field(description="Whether folded text is stored for drill-down.")] = True
     max_bytes: Annotated[int, Field(ge=2**20, description="Largest SQLite file; above it what expires first goes.")] = 4 * 2**30

@@ -9,8 +9,8 @@ The model, for requests of one conversation in their order:
 - Of these, as many lie in front of the last request's end as that one would have had; that part may come from the cache.
 - Whether it does is read off what happened: the share of the last forwarded request that the upstream reported as cached.
   A cold cache is cold in both worlds, so an idle user's miss is never booked as a saving.
-- A request with a fold event cannot tell (its own prefix is new): the cache counts as warm if the last request is younger
-  than five minutes, which makes "without" cheaper and our saving smaller rather than the other way round.
+- A request with a fold event cannot tell (its own prefix is new): the share that the conversation's other requests found
+  cached on average is taken; before there are any the cache counts as warm, which makes our saving smaller, not larger.
 - Where the upstream reports tokens written to the cache, all that is not read would have been written.
 - A request that was not folded, in a conversation that never was, costs the same with and without.
 
@@ -27,8 +27,8 @@ import orjson
 from turnfold.config.prices import TokenUse
 from turnfold.proxy.receipts import Receipt
 
-_WARM_SECONDS: Final = 300.0
 _SMALLEST: Final = 1024  # no provider caches a shorter prefix
+_STEP: Final = 128  # cached prefixes are reported in such steps (OpenAI)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +38,18 @@ class Past:
     Attributes:
         unfolded: tokens that it would have had, by the upstream's count.
         sent: tokens that it had.
-        at: Unix time of its arrival.
         sections: which folded sections it carried, as a fingerprint; "" for none.
-        caches: whether the upstream ever reported cached tokens in this conversation.
+        seen: requests of the conversation that could tell how warm the cache was.
+        warm: the sum of what they told, each 0 to 1.
         writes: whether it ever reported tokens written to the cache.
         folded: whether any request of it was folded.
     """
 
     unfolded: int
     sent: int
-    at: float
     sections: str = ""
-    caches: bool = False
+    seen: int = 0
+    warm: float = 0.0
     writes: bool = False
     folded: bool = False
 
@@ -76,11 +76,18 @@ def is_folded(receipt: Receipt) -> bool:
     return receipt.status in {"folded", "recovered"} and 0 < receipt.tokens_after < receipt.tokens_before
 
 
-def _warm_share(receipt: Receipt, used: TokenUse, past: Past, sections: str) -> float:
-    """How much of the last request's end the cache would have held, 0 to 1."""
-    if sections != past.sections:
-        return float(past.caches and receipt.at - past.at < _WARM_SECONDS)
-    return min(1.0, used.cached / past.sent) if past.sent else 0.0
+def _told(used: TokenUse, past: Past, sections: str) -> float | None:
+    """How much of the last request the cache held, 0 to 1; None where this request's prefix is not the last one's."""
+    if sections != past.sections or past.sent < _SMALLEST:
+        return None
+    return 1.0 if past.sent - used.cached < _STEP else used.cached / past.sent
+
+
+def _warm_share(used: TokenUse, past: Past, sections: str) -> float:
+    told = _told(used, past, sections)
+    if told is not None:
+        return told
+    return past.warm / past.seen if past.seen else 1.0
 
 
 def without_turnfold(receipt: Receipt, used: TokenUse, past: Past | None, sections: str) -> TokenUse:
@@ -98,21 +105,21 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: Past | None, sectio
         cached = round(prompt * used.cached / used.prompt) if used.prompt else 0
         written = round(prompt * used.written / used.prompt) if used.prompt else 0
         return TokenUse(prompt, used.completion, cached, min(written, prompt - cached))
-    cached = min(prompt, round(past.unfolded * _warm_share(receipt, used, past, sections)))
-    if cached < _SMALLEST:
-        cached = 0
+    whole = min(prompt, past.unfolded)
+    cached = round((whole - whole % _STEP) * _warm_share(used, past, sections)) if whole >= _SMALLEST else 0
     writes = past.writes or used.written > 0
     return TokenUse(prompt, used.completion, cached, prompt - cached if writes else 0)
 
 
 def remembered(receipt: Receipt, used: TokenUse, without: TokenUse, past: Past | None, sections: str) -> Past:
     """What the conversation's next request will need to know."""
+    told = _told(used, past, sections) if past else None
     return Past(
         unfolded=without.prompt,
         sent=used.prompt,
-        at=receipt.at,
         sections=sections,
-        caches=used.cached > 0 or (past is not None and past.caches),
+        seen=(past.seen if past else 0) + (told is not None),
+        warm=(past.warm if past else 0.0) + (told or 0.0),
         writes=used.written > 0 or (past is not None and past.writes),
         folded=is_folded(receipt) or (past is not None and past.folded),
     )

@@ -15,7 +15,7 @@ import time
 import uuid
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
@@ -46,6 +46,8 @@ _WRITE_AGAIN: Final = 3600.0
 _PAST_TTL: Final = 86_400.0
 _MOST_MODELS: Final = 500
 _LONGEST_NAME: Final = 200
+
+_FIELDS: Final = tuple(field.name for field in fields(Receipt))
 
 _log = logging.getLogger(__name__)
 
@@ -80,7 +82,8 @@ def _past_key(receipt: Receipt) -> Key | None:
 
 def line_of(receipt: Receipt, priced: Priced) -> bytes:
     """A receipt as a line of the log."""
-    return orjson.dumps({**asdict(receipt), "paid": priced.paid, "without": priced.without})
+    named = {name: getattr(receipt, name) for name in _FIELDS}
+    return orjson.dumps({**named, "paid": priced.paid, "without": priced.without})
 
 
 class Ledger:
@@ -203,24 +206,18 @@ class Ledger:
         keys = list(dict.fromkeys(key for entry in entries if (key := _past_key(entry.receipt))))
         held = await self._store.get(keys) if keys else []
         pasts = {key: Past.unpacked(value) for key, value in zip(keys, held, strict=True) if value is not None}
-        # Nothing may fail from here on: the entries leave the queue.
+        # In a thread, since a large batch takes its time; the entries leave the queue only when they are in the batch.
+        batch = await asyncio.to_thread(self._batch, entries, pasts)
         for _ in entries:
             self._bytes -= self._queue.popleft().size
-        fresh = [entry for entry in entries if entry.sections]
-        originals = await asyncio.to_thread(self._originals, fresh) if fresh else []
-        return self._batch(entries, pasts, originals), len(entries)
+        return batch, len(entries)
 
-    def _originals(self, entries: list[_Entry]) -> list[Item]:
-        """Runs in a thread: packing takes its time."""
-        ttl = float(self._settings.ttl)
-        return [
-            item
-            for entry in entries
-            for section in entry.sections
-            for item in section_items(entry.receipt.tenant, section, ttl, entry.receipt.conversation)
-        ]
+    def _originals(self, entry: _Entry) -> Iterator[Item]:
+        for section in entry.sections:
+            yield from section_items(entry.receipt.tenant, section, float(self._settings.ttl), entry.receipt.conversation)
 
-    def _batch(self, entries: list[_Entry], pasts: dict[Key, Past], originals: list[Item]) -> Batch:
+    def _batch(self, entries: list[_Entry], pasts: dict[Key, Past]) -> Batch:
+        originals = [item for entry in entries for item in self._originals(entry)]
         lines: dict[str, list[bytes]] = {}
         sums: dict[str, dict[str, int]] = {}
         touched: dict[Key, Past] = {}
@@ -235,7 +232,14 @@ class Ledger:
             if self._watcher:
                 self._watcher.observe(receipt, priced)
         kept = [Item(key, past.packed(), _PAST_TTL, key.id) for key, past in touched.items()]
-        return Batch(uuid.uuid4().hex, lines, sums, float(self._settings.receipts_ttl), [*originals, *kept])
+        return Batch(
+            id=uuid.uuid4().hex,
+            lines=lines,
+            additions=sums,
+            ttl=float(self._settings.report_ttl),
+            items=[*originals, *kept],
+            lines_ttl=float(self._settings.receipts_ttl),
+        )
 
     def _bounded(self, model: str) -> str:
         """Names come from clients: a table must not grow with every name that somebody makes up."""
@@ -250,7 +254,11 @@ class Ledger:
         if used is None or not rollups.accepted(receipt):
             return UNPRICED, past
         without = without_turnfold(receipt, used, past, fingerprint)
-        priced = Priced(self._price(receipt.model, used, receipt.at), self._price(receipt.model, without, receipt.at))
+        priced = Priced(
+            paid=self._price(receipt.model, used, receipt.at),
+            without=self._price(receipt.model, without, receipt.at),
+            fold_event=receipt.conversation is not None and fingerprint not in {"", past.sections if past else ""},
+        )
         return priced, remembered(receipt, used, without, past, fingerprint)
 
 

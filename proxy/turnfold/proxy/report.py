@@ -106,8 +106,9 @@ def _mean(total: int, number: int, scale: float = 1.0) -> float | None:
 def figures(sums: Mapping[str, int]) -> dict[str, Any]:
     """The figures of one group.
 
-    ``tokens`` are our counts of what came in and what went out, of requests that the upstream served; ``usage`` is what the
-    upstream reported; ``dollars`` are None where no request of known price reported its usage.
+    ``folds`` are requests that went out folded, and of these the events at which the folded sections of a conversation (with
+    a label) changed; ``tokens`` are our counts of what came in and what went out, of requests that the upstream served;
+    ``usage`` is what the upstream reported; ``dollars`` are None where no request of known price reported its usage.
     """
 
     def of(measure: str) -> int:
@@ -122,6 +123,11 @@ def figures(sums: Mapping[str, int]) -> dict[str, Any]:
         "failed": of("failed"),
         "incomplete": of("incomplete"),
         "streamed": of("streamed"),
+        "folds": {
+            "requests": of("folded"),
+            "events": of("fold_events"),
+            "requests_per_event": _mean(of("folded"), of("fold_events")),
+        },
         "tokens": {
             "before": of("before"),
             "after": of("after"),

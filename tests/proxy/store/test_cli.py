@@ -173,6 +173,15 @@ def test_report_as_table_json_and_csv(filled: Run) -> None:
     assert [row["requests"] for row in rows] == ["3"]
 
 
+def test_export_writes_every_receipt(filled: Run) -> None:
+    lines = [json.loads(line) for line in filled("export")[1].splitlines()]
+    assert [line["status"] for line in lines] == ["folded", "folded", "observed"]
+    assert lines[0]["paid"] > 0
+    rows = list(csv.DictReader(io.StringIO(filled("export", "--csv", "--since", "1h")[1])))
+    assert [row["usage.prompt_tokens"] for row in rows] == ["400", "", "400"]
+    assert filled("export", "--until", "2025-01-01", "--since", "2024-12-01")[:2] == (0, "")
+
+
 def test_report_of_nothing(run: Run) -> None:
     code, out, _ = run("report", "--since", "1h")
     assert code == 0
@@ -188,12 +197,21 @@ def test_report_of_nothing(run: Run) -> None:
         (["drill-down", "s", "--tenant", "anna"], "TURNFOLD_ADMIN_TOKEN"),
         (["drill-down", "s", "--url", "http://127.0.0.1:9"], "no answer"),
         (["drill-down", "s", "--url", "nonsense"], "no answer"),
+        (["report", "--since", "1h", "--until", "2h"], "from"),
     ],
 )
 def test_failures_are_one_line_and_exit_code_1(run: Run, arguments: list[str], words: str) -> None:
     code, out, err = run(*arguments)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert words in err
+
+
+@pytest.mark.parametrize("url", ["redis://h:port", "redis://h/0?colour=red", "rediss://h?ssl_cert_reqs=perhaps"])
+def test_a_redis_url_that_is_not_understood(run: Run, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("TURNFOLD_STORE_URL", url)
+    code, out, err = run("report")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "not understood" in err
 
 
 def test_a_memory_store_cannot_be_read_from_outside(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

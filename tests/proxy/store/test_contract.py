@@ -187,6 +187,15 @@ async def test_logs_and_counts_go_when_their_time_is_over(store: Store) -> None:
     assert await store.counts(["t"]) == [{}]
 
 
+async def test_logs_may_go_before_the_counts(store: Store) -> None:
+    await store.record(Batch("b", {"log": [b"1"]}, {"t": {"x": 1}}, ttl=60, lines_ttl=0.05))
+    await asyncio.sleep(0.08)
+    assert await store.log("log") == ([], None)
+    assert await store.counts(["t"]) == [{"x": 1}]
+    await store.record(Batch("b", {"log": [b"1"]}, {"t": {"x": 1}}, ttl=60, lines_ttl=0.05))
+    assert await store.counts(["t"]) == [{"x": 1}]
+
+
 async def test_counts_begin_anew_after_their_time(store: Store) -> None:
     await store.record(Batch("b", {}, {"t": {"x": 1}}, ttl=0.05))
     await asyncio.sleep(0.08)

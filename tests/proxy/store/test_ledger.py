@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import statistics
 import time
 from typing import Any
 
@@ -177,10 +178,12 @@ async def test_recording_takes_microseconds() -> None:
     book = ledger(MemoryStore())
     one = receipt()
     sections = tuple(Section(f"s{number}", "facts", ("x" * 100,), 30) for number in range(20))
-    started = time.perf_counter()
+    took = []
     for _ in range(1000):
+        started = time.perf_counter()
         book.record(one, sections)
-    assert (time.perf_counter() - started) / 1000 < 0.0002
+        took.append(time.perf_counter() - started)
+    assert statistics.median(took) < 0.0002
 
 
 async def test_dollars_without_turnfold_follow_the_cache_model() -> None:
@@ -197,9 +200,12 @@ async def test_dollars_without_turnfold_follow_the_cache_model() -> None:
         sections = (SECTION,) if number > 1 else ()
         book.record(receipt(at=NOON + number, **changes), sections)
     await book.flush()
-    totals = (await report(store, Query(NOON, NOON + 3600)))["totals"]["dollars"]
+    figures = (await report(store, Query(NOON, NOON + 3600)))["totals"]
+    assert figures["folds"] == {"requests": 2, "events": 1, "requests_per_event": 2.0}
+    totals = figures["dollars"]
     paid = (10_000 + 1_000 + 5_000 + 4_000 + 0.5 * 4_000 + 1_000) * 2.5 / 1e6
-    without = (10_000 + 1_000 + 5_000 + (1_000 + 5_500) + (1_000 + 6_000)) * 2.5 / 1e6
+    # Cached prefixes come in steps of 128: of 11,000 tokens 10,880, of 12,000 tokens 11,904.
+    without = (10_000 + 1_000 + 5_000 + (1_120 + 5_440) + (1_096 + 5_952)) * 2.5 / 1e6
     assert totals["paid"] == pytest.approx(paid, rel=1e-4)
     assert totals["without_turnfold"] == pytest.approx(without, rel=1e-4)
 
@@ -222,10 +228,10 @@ async def test_past_requests_are_remembered_across_processes() -> None:
         await book.flush()
     (held,) = await store.get([Key("anna", "cache-model", "c")])
     assert held is not None
-    assert orjson.loads(held)["caches"]
+    assert orjson.loads(held)["seen"] == 1
     lines = await logged(store)
-    # The second: 12,000 tokens, of which the first one's 12,000 were all cached.
-    assert lines[1]["without"] == pytest.approx(12_000 * 1.25 / 1e6)
+    # The second: 12,000 tokens, of which the first one's 12,000 were all cached, in steps of 128.
+    assert lines[1]["without"] == pytest.approx((96 * 2.5 + 11_904 * 1.25) / 1e6)
 
 
 async def test_a_receipt_of_a_failure_is_paid_and_saved_nothing() -> None:

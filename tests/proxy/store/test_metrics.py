@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -71,7 +72,9 @@ async def test_the_books_feed_the_metrics() -> None:
     books = Books(Settings(store=StoreSettings(url="memory://")))
     await books.start()
     books.record(receipt(), ())
-    await asyncio.sleep(0.4)
+    async with asyncio.timeout(10):
+        while not books.ledger.written:  # noqa: ASYNC110 - as a scraper sees it
+            await asyncio.sleep(0.02)
     assert lines(books._metrics)['turnfold_dollars_paid_total{model="gpt-4o"}'] > 0
     await books.stop()
 
@@ -108,10 +111,12 @@ def test_several_workers_are_added_up() -> None:
 
 def test_metrics_cost_little() -> None:
     made, one = Metrics(), receipt()
-    started = time.perf_counter()
+    took = []
     for _ in range(500):
+        started = time.perf_counter()
         made.observe(one, UNPRICED)
-    assert (time.perf_counter() - started) / 500 < 0.001
+        took.append(time.perf_counter() - started)
+    assert statistics.median(took) < 0.0005
 
 
 def test_the_held_out_share_is_a_share_and_stands() -> None:

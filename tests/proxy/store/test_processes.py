@@ -19,7 +19,7 @@ PROCESSES, ADDS = 4, 16
 
 
 def opened(url: str) -> Store:
-    return RedisStore(url) if url.startswith("redis") else SqliteStore(Path(url))
+    return RedisStore(url, connect_timeout=10) if url.startswith("redis") else SqliteStore(Path(url))
 
 
 async def add(store: Store, text: str) -> None:

@@ -17,14 +17,16 @@ from rich.console import Console
 
 from turnfold.compression.errors import TurnfoldError
 from turnfold.config.sources import SettingsError
-from turnfold.proxy.cli import config, demo, doctor, drill_down, report, serve, version
+from turnfold.proxy.cli import config, demo, doctor, drill_down, export, report, serve, version
 from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.store import StoreError
 
 #: Every command, in the order of the help. A new one is a file and a line here.
 COMMANDS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("serve", serve.serve),
     ("demo", demo.demo),
     ("report", report.report),
+    ("export", export.export),
     ("drill-down", drill_down.drill_down),
     ("config", config.config),
     ("doctor", doctor.doctor),
@@ -53,7 +55,7 @@ def main() -> None:
     except SettingsError as exc:
         _say(str(exc))
         sys.exit(2)
-    except (Failure, TurnfoldError) as exc:
+    except (Failure, TurnfoldError, StoreError) as exc:
         _say(str(exc))
         sys.exit(1)
 

@@ -82,7 +82,8 @@ class Batch:
         id: names the batch: one that was taken before is not taken again.
         lines: log name -> lines to append, in order.
         additions: table name -> field -> number to add.
-        ttl: seconds to live for the logs and tables touched.
+        ttl: seconds to live for the tables touched.
+        lines_ttl: seconds to live for the logs touched; None: as long as the tables.
         items: kept before the rest (keeping one again does no harm).
     """
 
@@ -91,6 +92,11 @@ class Batch:
     additions: Mapping[str, Mapping[str, int]]
     ttl: float
     items: Sequence[Item] = ()
+    lines_ttl: float | None = None
+
+    def life_of_lines(self) -> float:
+        """Seconds to live for the logs touched."""
+        return self.ttl if self.lines_ttl is None else self.lines_ttl
 
 
 class Store(Protocol):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from turnfold.proxy.store.base import Batch, Item, Key, Scope, Store, StoreError, StoreTimedOut, StoreUnavailable
 
@@ -18,6 +18,30 @@ T = TypeVar("T")
 
 _FIRST_PROBE: Final = 0.1
 _LAST_PROBE: Final = 5.0
+
+
+async def _within(work: Callable[[], Awaitable[T]], seconds: float) -> T:
+    """What the work gives, or StoreTimedOut after so many seconds, whatever the work does.
+
+    It runs as a task of its own: a client that swallows a cancellation (redis-py can, when a time-out of its own comes at the
+    same moment) would make ``asyncio.timeout`` wait on.
+    """
+    task = asyncio.ensure_future(work())
+    try:
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if done:
+        return task.result()
+    task.add_done_callback(_forget)
+    task.cancel()
+    raise StoreTimedOut(f"no answer within {seconds:g} s")
+
+
+def _forget(task: asyncio.Future[Any]) -> None:
+    if not task.cancelled():
+        task.exception()  # looked at, or asyncio would complain that nobody did
 
 
 class GuardedStore:
@@ -45,11 +69,7 @@ class GuardedStore:
         if self._problem:
             raise StoreUnavailable(f"set aside: {self._problem}")
         try:
-            async with asyncio.timeout(seconds):
-                return await work()
-        except TimeoutError as exc:
-            self._set_aside(f"no answer within {seconds:g} s")
-            raise StoreTimedOut(f"no answer within {seconds:g} s") from exc
+            return await _within(work, seconds)
         except StoreUnavailable as exc:
             self._set_aside(str(exc))
             raise
@@ -69,9 +89,8 @@ class GuardedStore:
             await asyncio.sleep(wait)
             wait = min(2 * wait, _LAST_PROBE)
             try:
-                async with asyncio.timeout(self._timeout):
-                    await self._store.ping()
-            except (TimeoutError, StoreError):
+                await _within(self._store.ping, self._timeout)
+            except StoreError:
                 continue
             self._problem = ""
 

@@ -141,7 +141,7 @@ class MemoryStore:
         for name, lines in batch.lines.items():
             log = self._logs.setdefault(name, _Log())
             log.lines.extend(lines)
-            log.expires = max(log.expires, expires)
+            log.expires = max(log.expires, time.time() + batch.life_of_lines())
         for name, additions in batch.additions.items():
             table = self._tables.setdefault(name, _Table())
             table.expires = max(table.expires, expires)

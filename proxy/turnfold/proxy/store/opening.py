@@ -63,7 +63,12 @@ class OpenStore(CachedStore):
 
 
 def open_store(settings: StoreSettings) -> OpenStore:
-    """The store that the settings name. Nothing is connected or written before the first call, so this never fails;
-    it belongs to the event loop that uses it first."""
+    """The store that the settings name; it belongs to the event loop that uses it first.
+
+    Nothing is connected or written before the first call, so a store that is down is no reason not to start.
+
+    Raises:
+        StoreFailed: the URL says something that the back-end does not understand.
+    """
     url = settings.url or default_store_url()
     return OpenStore(_BACKENDS[url.partition("://")[0]](url, settings), settings)

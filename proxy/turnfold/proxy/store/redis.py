@@ -62,25 +62,27 @@ end
 return 1
 """
 
-# KEYS: the batch, then logs and tables. ARGV: milliseconds to live, then for each key "l" or "n", how many values, the values.
+# KEYS: the batch, then logs and tables. ARGV: milliseconds to live for the batch's name; then for each key "l" or "n",
+# milliseconds to live, how many values, the values.
 _RECORD: Final = """
 if not redis.call('SET', KEYS[1], '', 'NX', 'PX', ARGV[1]) then return 0 end
 local a = 2
 for k = 2, #KEYS do
-  local kind, n = ARGV[a], tonumber(ARGV[a + 1])
-  a = a + 2
+  local kind, life, n = ARGV[a], ARGV[a + 1], tonumber(ARGV[a + 2])
+  a = a + 3
   if kind == 'l' then
     for i = a, a + n - 1 do redis.call('RPUSH', KEYS[k], ARGV[i]) end
   else
     for i = a, a + n - 1, 2 do redis.call('HINCRBY', KEYS[k], ARGV[i], ARGV[i + 1]) end
   end
   a = a + n
-  if redis.call('PTTL', KEYS[k]) < tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[k], ARGV[1]) end
+  if redis.call('PTTL', KEYS[k]) < tonumber(life) then redis.call('PEXPIRE', KEYS[k], life) end
 end
 return 1
 """
 _PAGE: Final = 500
 _MAX_CONNECTIONS: Final = 32
+_SOCKET_TIMEOUT: Final = 10.0  # the last resort; what a caller waits for is the guard's affair
 
 
 def _blob(text: str) -> bytes:
@@ -93,6 +95,10 @@ def _text(blob: bytes) -> str:
 
 def _space(tenant: str) -> bytes:
     return b"turnfold:{" + quote(_blob(tenant), safe="").encode() + b"}:"
+
+
+def _milliseconds(ttl: float) -> int:
+    return max(1, round(ttl * 1000))
 
 
 def _item_key(key: Key) -> bytes:
@@ -111,23 +117,36 @@ def _own(letter: bytes, name: str) -> bytes:
     return b"turnfold:{}:" + letter + b":" + _blob(name)
 
 
-class RedisStore:
-    """A store behind a URL as redis-py takes it; nothing is sent before the first call.
-
-    Args:
-        connect_timeout: seconds that a new connection may take.
-    """
-
-    def __init__(self, url: str, connect_timeout: float = 0.1) -> None:
+def _pool(url: str, connect_timeout: float) -> aioredis.BlockingConnectionPool:
+    try:
         pool: aioredis.BlockingConnectionPool = aioredis.BlockingConnectionPool.from_url(
             url,
             max_connections=_MAX_CONNECTIONS,
             timeout=None,
             socket_connect_timeout=connect_timeout,
+            socket_timeout=_SOCKET_TIMEOUT,
             retry=Retry(NoBackoff(), 0),
             client_name="turnfold",
         )
-        self._redis: Any = aioredis.Redis.from_pool(pool)
+        # Options of the URL are looked at only here; this connects to nothing.
+        pool.connection_class(**pool.connection_kwargs)
+    except (TypeError, ValueError, errors.RedisError) as exc:
+        raise StoreFailed(f"the store's URL is not understood: {exc}") from exc
+    return pool
+
+
+class RedisStore:
+    """A store behind a URL as redis-py takes it; nothing is sent before the first call.
+
+    Args:
+        connect_timeout: seconds that a new connection may take.
+
+    Raises:
+        StoreFailed: the URL says something that redis-py does not understand.
+    """
+
+    def __init__(self, url: str, connect_timeout: float = 0.1) -> None:
+        self._redis: Any = aioredis.Redis.from_pool(_pool(url, connect_timeout))
         self._save = self._redis.register_script(_SAVE)
         self._record = self._redis.register_script(_RECORD)
 
@@ -135,10 +154,10 @@ class RedisStore:
         """Run and translate; `again`: a connection that went stale in the pool may be replaced and the call repeated."""
         try:
             return await work()
-        except (errors.ConnectionError, errors.TimeoutError, OSError) as exc:
+        except (errors.ConnectionError, ConnectionError) as exc:
             if not again or isinstance(exc, errors.AuthenticationError):
                 raise _translated(exc) from exc
-        except errors.RedisError as exc:
+        except (errors.RedisError, OSError) as exc:
             raise _translated(exc) from exc
         return await self._call(work, again=False)
 
@@ -156,8 +175,7 @@ class RedisStore:
             label = item.conversation
             kind = _scope_key(tenant, b"k", item.key.kind)
             keys += [_item_key(item.key), kind, kind if label is None else _scope_key(tenant, b"c", label), _space(tenant) + b"s"]
-            life = max(1, round(item.ttl * 1000))
-            values += [item.value, life, _member(item.key), now + item.ttl, int(label is not None)]
+            values += [item.value, _milliseconds(item.ttl), _member(item.key), now + item.ttl, int(label is not None)]
         return keys, values
 
     async def put(self, items: Sequence[Item]) -> None:
@@ -235,13 +253,14 @@ class RedisStore:
     async def record(self, batch: Batch) -> None:
         await self.put(batch.items)
         keys = [_own(b"b", batch.id)]
-        values: list[Any] = [max(1, round(batch.ttl * 1000))]
+        life, lines_life = _milliseconds(batch.ttl), _milliseconds(batch.life_of_lines())
+        values: list[Any] = [max(life, lines_life)]
         for name, lines in batch.lines.items():
             keys.append(_own(b"l", name))
-            values += ["l", len(lines), *lines]
+            values += ["l", lines_life, len(lines), *lines]
         for name, additions in batch.additions.items():
             keys.append(_own(b"n", name))
-            values += ["n", 2 * len(additions)]
+            values += ["n", life, 2 * len(additions)]
             for counter, number in additions.items():
                 values += [_blob(counter), number]
         await self._call(lambda: self._record(keys, values))

@@ -271,7 +271,7 @@ class SqliteStore:
                 return
             _save(connection, batch.items)
             for name, lines in batch.lines.items():
-                rows = ((_blob(name), line, expires) for line in lines)
+                rows = ((_blob(name), line, time.time() + batch.life_of_lines()) for line in lines)
                 connection.executemany("INSERT INTO logs (name, line, expires) VALUES (?, ?, ?)", rows)
             for name, additions in batch.additions.items():
                 connection.execute("DELETE FROM counts WHERE name = ? AND expires <= ?", (_blob(name), time.time()))

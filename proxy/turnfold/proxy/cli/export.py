@@ -1,0 +1,44 @@
+"""``turnfold export``.
+
+Lives here: every receipt of a range of time onto standard output. Must not: sums (``report``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Annotated
+
+import orjson
+import typer
+
+from turnfold.config.settings import StoreSettings
+from turnfold.config.sources import load
+from turnfold.proxy.ledger import receipts_between
+from turnfold.proxy.report import Query, moment
+from turnfold.proxy.store import open_store
+from turnfold.proxy.tables import as_csv
+
+
+async def _write(settings: StoreSettings, query: Query, csv: bool) -> None:
+    store = open_store(settings)
+    header = True
+    try:
+        async for receipt in receipts_between(store, query.start, query.end):
+            typer.echo(as_csv([receipt], header) if csv else orjson.dumps(receipt), nl=not csv)
+            header = False
+    finally:
+        await store.close()
+
+
+def export(
+    since: Annotated[str, typer.Option(help="An age (24h, 7d), a date or a time.")] = "30d",
+    until: Annotated[str, typer.Option(help="Likewise; nothing: now.")] = "",
+    csv: Annotated[bool, typer.Option("--csv", help="CSV, not a line of JSON for each.")] = False,
+) -> None:
+    """Write the receipts in the store, one a line: ids, sizes, times, usage and dollars; never text."""
+    settings = load().settings
+    now = time.time()
+    query = Query(moment(since, "--since", now), moment(until, "--until", now) if until else now)
+    query.check()
+    asyncio.run(_write(settings.store, query, csv))

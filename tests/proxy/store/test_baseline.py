@@ -1,0 +1,105 @@
+"""The cache model against a provider's cache, both replayed: what would it have cost without Turnfold?"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.proxy.store.receipts import receipt
+from turnfold.config.prices import TokenUse
+from turnfold.proxy.baseline import Past, remembered, token_use, without_turnfold
+from turnfold.proxy.receipts import Receipt
+
+
+@dataclass
+class Side:
+    """A prefix cache of steps of 128 from 1,024 on, and what was paid before it."""
+
+    read: float
+    write: float
+    last: int = 0
+    cost: float = 0.0
+
+    def send(self, tokens: int, common: int, cold: bool) -> int:
+        common = min(common, self.last)
+        cached = 0 if cold or common < 1024 else common - common % 128
+        self.last = tokens
+        self.cost += self.read * cached + self.write * (tokens - cached)
+        return cached
+
+
+@dataclass
+class Replay:
+    """One conversation sent turn by turn, folded and as it is, in front of the same kind of cache."""
+
+    read: float
+    write: float
+    miss: float
+    seed: int
+    estimated: float = 0.0
+    past: Past | None = None
+    raw: Side = field(init=False)
+    folded: Side = field(init=False)
+
+    def run(self, turns: int = 120) -> None:
+        self.raw, self.folded = Side(self.read, self.write), Side(self.read, self.write)
+        drawn = random.Random(self.seed)
+        whole = tail = block = events = 0
+        for _ in range(turns):
+            new = drawn.randint(100, 900)
+            whole, tail, before = whole + new, tail + new, block
+            if tail > (12_000 if not events else 8_000):
+                block, tail, events = block + (tail - 3_000) // 5, 3_000, events + 1
+            cold = drawn.random() < self.miss
+            self.raw.send(whole, self.raw.last, cold)
+            cached = self.folded.send(block + tail, before if block != before else self.folded.last, cold)
+            self._take(whole, block + tail, cached, str(events or ""))
+
+    def _take(self, whole: int, sent: int, cached: int, sections: str) -> None:
+        written = sent - cached if self.write > 1 else 0
+        status = "folded" if sent < whole else "passthrough"
+        one = receipt(tokens_before=whole, tokens_after=sent, status=status, usage=(sent, 0, cached, written))
+        used = token_use(one)
+        assert used is not None
+        without = without_turnfold(one, used, self.past, sections)
+        self.past = remembered(one, used, without, self.past, sections)
+        self.estimated += self.read * without.cached + self.write * (without.prompt - without.cached)
+
+
+@pytest.mark.parametrize("miss", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize(("read", "write"), [(1.0, 1.0), (0.5, 1.0), (0.25, 1.0), (0.1, 1.0), (0.1, 1.25)])
+def test_within_two_hundredths_of_the_truth(read: float, write: float, miss: float) -> None:
+    replays = [Replay(read, write, miss, seed) for seed in range(10)]
+    for replay in replays:
+        replay.run()
+    truth = sum(replay.raw.cost for replay in replays)
+    assert sum(replay.estimated for replay in replays) == pytest.approx(truth, rel=0.02)
+    assert sum(replay.folded.cost for replay in replays) < truth
+
+
+def used(one: Receipt) -> TokenUse:
+    found = token_use(one)
+    assert found is not None
+    return found
+
+
+def test_an_unfolded_conversation_costs_the_same_with_and_without() -> None:
+    for one in (receipt(status="passthrough", tokens_after=1000), receipt(status="bypassed"), receipt(status="observed")):
+        assert without_turnfold(one, used(one), None, "") == used(one)
+        assert without_turnfold(one, used(one), Past(5000, 5000), "") == used(one)
+
+
+def test_without_a_label_the_requests_own_share_is_taken() -> None:
+    one = receipt(usage=(400, 50, 100, 40))
+    assert without_turnfold(one, used(one), None, "x") == TokenUse(1000, 50, 250, 100)
+
+
+def test_silence_of_the_upstream_is_no_usage() -> None:
+    assert token_use(receipt(usage=())) is None
+
+
+def test_what_is_remembered_survives_storing() -> None:
+    past = Past(5000, 2000, "x", 3, 2.5, writes=True, folded=True)
+    assert Past.unpacked(past.packed()) == past
