@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnfold.compression.shorten.prose import shorten
@@ -73,6 +73,7 @@ texts = st.lists(st.tuples(pieces, st.sampled_from([". ", "\n", "\n\n"])), max_s
 )
 
 
+@settings(deadline=None)  # the first count loads a vocabulary
 @given(texts, st.integers(1, 120), st.sampled_from(["user", "assistant", "tool"]))
 def test_laws(text: str, keep: int, role: str) -> None:
     short = shorten(text, keep, role=role, count=count)
@@ -93,6 +94,7 @@ def test_laws(text: str, keep: int, role: str) -> None:
             assert any(block.of(short).strip() in w for w in whole)
 
 
+@settings(deadline=None)  # the first count loads a vocabulary
 @given(texts)
 def test_the_budget_is_kept_where_no_order_forbids_it(text: str) -> None:
     keep = 40

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnfold.compression.memo import Memo, digest
@@ -79,6 +79,7 @@ talks = st.lists(
 )
 
 
+@settings(deadline=None)  # the first count loads a vocabulary
 @given(talks, st.integers(0, 200))
 def test_laws(talk: list[tuple[str, str]], budget: int) -> None:
     block = sources(talk)

@@ -8,26 +8,30 @@ user stay whatever they cost.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from turnfold.compression.scorers.composite import Composite
-from turnfold.compression.scorers.conversation import ConversationScorer
-from turnfold.compression.scorers.terms import terms
-from turnfold.compression.scorers.textrank import FEW, TextRank
+from turnfold.compression.scorers.terms import STOP, terms
+from turnfold.compression.scorers.textrank import TextRank
 from turnfold.compression.scorers.tfidf import TfIdf
-from turnfold.compression.text.entities import entities
 from turnfold.compression.text.orders import is_standing_order
 from turnfold.compression.text.sentences import sentences
+from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import Span
+from turnfold.compression.text.words import lowered, words
 
 Count = Callable[[str], int]
 
 #: Stands for what was left out.
 ELISION: Final = " …"
+#: Whose standing orders bind.
+TELLS: Final = frozenset({"user", "system", "developer"})
 _CENTRAL: Final = Composite([(TextRank(), 0.6), (TfIdf(), 0.4)], "central")
-# A text of more sentences is judged by its centroid alone: the graph adds nothing there but time.
-_MANY: Final = 400
+# Below, shared words say as much as the graph at a tenth of its price; above, the centroid alone does.
+_FEW, _MANY = 12, 400
 # Shares of a sentence's worth.
 _BY_CENTRE, _BY_SIGNAL, _BY_FACTS, _BY_WORDS, _BY_PLACE = 0.35, 0.3, 0.2, 0.7, 0.1
 _BLOCK_WORTH: Final = {
@@ -40,6 +44,15 @@ _BLOCK_WORTH: Final = {
     "fence": 0.45,
     "code": 0.4,
 }
+# A figure, or a capital where no sentence begins.
+_FACT: Final = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+|\d[\w.,:/-]*|`[^`\n]+`|[\u30a1-\u30f6]{3,}")
+
+
+class _Judged(NamedTuple):
+    """What each span is worth, and which stay whatever they cost."""
+
+    worths: list[float]
+    must: set[int]
 
 
 def shorten(text: str, keep: int, *, role: str, words: frozenset[str] | None = None, count: Count) -> str:
@@ -61,54 +74,66 @@ def shorten(text: str, keep: int, *, role: str, words: frozenset[str] | None = N
     spans = sentences(text)
     if len(spans) < 2:
         return text
-    chosen = choose(text, spans, keep, worth(text, spans, role, words), must_stay(text, spans, role), count)
-    short = join(text, spans, chosen)
-    return short if count(short) < whole else text
+    judged = _judge(text, spans, role, words)
+    # Prices by length first, true ones only where that was too far off: counting every sentence costs more than judging it.
+    rough = [max(1, round(whole * (span.end - span.start) / len(text))) for span in spans]
+    short = join(text, spans, _choose(spans, keep, judged, rough))
+    size = count(short)
+    if not keep - keep // 4 <= size <= keep + 2 + keep // 10:
+        true = [count(span.of(text)) for span in spans]
+        short = join(text, spans, _choose(spans, keep, judged, true))
+        size = count(short)
+    return short if size < whole else text
 
 
-def must_stay(text: str, spans: Sequence[Span], role: str) -> set[int]:
-    """Which sentences stay whatever they cost: the standing orders of users and operators."""
-    if role not in ("user", "system", "developer"):
-        return set()
-    return {i for i, span in enumerate(spans) if not span.kind and is_standing_order(span.of(text))}
-
-
-def worth(text: str, spans: Sequence[Span], role: str, words: frozenset[str] | None) -> list[float]:
-    """What each sentence or block is worth, 0 to about 1.2: centrality, signals, facts, shared words, its place."""
+def _judge(text: str, spans: Sequence[Span], role: str, known: frozenset[str] | None) -> _Judged:
+    """Worth by centrality, signals, facts, shared words and place, 0 to about 1.6; and the standing orders."""
     pieces = [span.of(text) if not span.kind else "" for span in spans]
-    central = _centrality(pieces)
-    signal = ConversationScorer(role or "assistant").score(pieces)
-    out: list[float] = []
+    said = [words(lowered(piece)) for piece in pieces]
+    central = _centrality(pieces, said)
+    worths: list[float] = []
+    must: set[int] = set()
     for i, span in enumerate(spans):
         if span.kind:
-            out.append(_BLOCK_WORTH.get(span.kind, 0.3))
+            worths.append(_BLOCK_WORTH.get(span.kind, 0.3))
             continue
-        facts = min(1.0, len(entities(pieces[i])) / 3)
-        shared = _shared(pieces[i], words) if words else 0.0
+        if role in TELLS and is_standing_order(pieces[i], said[i]):
+            must.add(i)
+        facts = min(1.0, len(_FACT.findall(pieces[i])) / 3)
         place = 1.0 if i == 0 else 0.5 if i == len(spans) - 1 else 0.0
-        out.append(_BY_CENTRE * central[i] + _BY_SIGNAL * signal[i] + _BY_FACTS * facts + _BY_WORDS * shared + _BY_PLACE * place)
-    return out
+        worths.append(
+            _BY_CENTRE * central[i]
+            + _BY_SIGNAL * signal_weight(pieces[i], said[i])
+            + _BY_FACTS * facts
+            + (_BY_WORDS * _shared(pieces[i], known) if known else 0.0)
+            + _BY_PLACE * place
+        )
+    return _Judged(worths, must)
 
 
-def _centrality(pieces: list[str]) -> list[float]:
-    if len(pieces) < FEW:
-        return [1.0] * len(pieces)
-    return (TfIdf() if len(pieces) > _MANY else _CENTRAL).score(pieces)
+def _centrality(pieces: list[str], said: list[list[str]]) -> list[float]:
+    if len(pieces) >= _FEW:
+        return (TfIdf() if len(pieces) > _MANY else _CENTRAL).score(pieces)
+    bags = [set(heard) - STOP for heard in said]
+    times = Counter(word for bag in bags for word in bag)
+    shared = [sum([times[word] - 1 for word in bag]) / (len(bag) + 3) for bag in bags]
+    top = max(shared)
+    return [score / top for score in shared] if top else [1.0] * len(pieces)
 
 
-def _shared(piece: str, words: frozenset[str]) -> float:
+def _shared(piece: str, known: frozenset[str]) -> float:
     found = set(terms(piece))
-    return len(found & words) / (len(found) + 2) if found else 0.0
+    return len(found & known) / (len(found) + 2) if found else 0.0
 
 
-def choose(text: str, spans: Sequence[Span], keep: int, worths: Sequence[float], must: set[int], count: Count) -> set[int]:
+def _choose(spans: Sequence[Span], keep: int, judged: _Judged, costs: Sequence[int]) -> set[int]:
     """The best spans that fit into `keep` tokens beside those that must stay; at least one.
 
     A heading comes along with the first sentence that is kept under it, if it fits.
     """
-    costs = [count(span.of(text)) for span in spans]
+    worths = judged.worths
     heading_of = _headings(spans)
-    chosen = set(must)
+    chosen = set(judged.must)
     spent = sum(costs[i] for i in chosen)
     for i in sorted(range(len(spans)), key=lambda i: (-worths[i], i)):
         if i in chosen or spans[i].kind == "heading":
@@ -144,23 +169,23 @@ def join(text: str, spans: Sequence[Span], chosen: set[int]) -> str:
             gap = True
             continue
         if gap:
-            _mark(out)
+            _mark(out, "\n" if span.kind else " ")
             gap = False
         out.append(span.of(text))
     if gap:
-        _mark(out, last=True)
+        _mark(out, "")
     return "".join(out)
 
 
-def _mark(out: list[str], *, last: bool = False) -> None:
+def _mark(out: list[str], behind: str) -> None:
+    """Adds the mark of a gap; `behind` is what must follow it at least: blocks begin and end on lines of their own."""
     if not out:
-        out.append(ELISION.lstrip() + " ")
+        out.append(ELISION.lstrip() + behind)
         return
     body = out[-1].rstrip()
     space = out[-1][len(body) :]
     out[-1] = body
-    # Behind a block the mark takes a line of its own: a fence closed by "``` …" would not be closed.
-    out.append(("\n…" if _ends_block(body) else ELISION) + ("" if last else "\n" if "\n" in space else " "))
+    out.append(("\n…" if _ends_block(body) else ELISION) + ("\n" if "\n" in space and behind else behind))
 
 
 def _ends_block(body: str) -> bool:

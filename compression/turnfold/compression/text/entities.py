@@ -33,12 +33,12 @@ _UPPER: Final = "A-ZÀ-ÖØ-ÞΑ-ΩА-ЯЁ"
 _NAME_REST: Final = r"(?:(?:r|rs|s|rof|t)\.(?= )|\.(?= ?\b)|[\w'’&+/-]*+(?:\.\w++)*+)"
 _LINK: Final = r"(?:of|de|von|van|der|du|la|für|et|&) "
 _NAME: Final = re.compile(
-    rf"[{_UPPER}](?<![\w.][{_UPPER}]){_NAME_REST}(?: (?:{_LINK})?(?:[{_UPPER}]{_NAME_REST}|[vV]?\d[\w.]*+(?<!\.)))*+"
+    rf"[{_UPPER}](?<![\w.][{_UPPER}]){_NAME_REST}(?: (?:{_LINK})?(?:[{_UPPER}]{_NAME_REST}|[vV]?\d\w*+(?:\.\w++)*+))*+"
 )
 
 _MAGNITUDE: Final = r"(?:[- ]?(?:[kKMBbm](?:n|illion)?\b|thousand\b|million\b|billion\b|trillion\b|[万亿億]|lakh\b|crore\b))?+"
 _FIGURE: Final = re.compile(
-    rf"\d(?<![\w.,]\d)(?:[\d,.]*\d)?+{_MAGNITUDE}(?:"
+    rf"\d(?<![\w.,]\d)(?:[\d,]*\d)?+(?:\.\d++)?+(?!\.\d){_MAGNITUDE}(?:"
     r"(?P<percent> ?(?:%|percent\b|per cent\b|bps\b|basis points\b)(?: [a-zA-Z]++)?)"
     r"|(?P<money> ?(?:dollars?|euros?|pounds|USD|EUR|GBP|JPY|€|£|円|元)(?!\w))"
     r"|(?P<quantity>(?:-(?:to-)?\d[\d,.]*+)?+"

@@ -98,7 +98,8 @@ _PROGRAMS: Final = (
     "|mv|rm|mkdir|chmod|chown|python3?|node|bash|sh|source|psql|redis-cli|deno|ffmpeg|jq|export|cmake|ruff|mypy|tsc"
 )
 _ARGUMENT: Final = (
-    r"(?: (?:--?[A-Za-z][\w-]*+(?:=[^\s`]++)?|[^\s`/\\=@]*+[/\\=@][^\s`]*+|[\w-]++\.[A-Za-z0-9]{1,5}\b"
+    r"(?: (?:--?[A-Za-z][\w-]*+(?:=[^\s`。！？；，]++)?|"
+    r"[^\s`/\\=@。！？；，]*+[/\\=@][^\s`。！？；，]*+|[\w-]++\.[A-Za-z0-9]{1,5}\b"
     r"|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[|]|&&|\d++))"
 )
 _CALLS: Final = "|".join(f"(?:{program}) (?:{words})" for program, words in _SUBCOMMANDS.items())

@@ -122,7 +122,7 @@ def protected_spans(text: str) -> list[Span]:
 
 
 def inline_joints(line: str) -> list[Span]:
-    """The inline spans of one line of prose that a cut between sentences could hurt: those that hold blanks."""
+    """The inline spans of one line of prose if one of them could hold the end of a sentence, else none."""
     low = line.lower()
     if (
         any(hint in line for hint in _HINTS)
@@ -131,7 +131,7 @@ def inline_joints(line: str) -> list[Span]:
         or _PROMPT.match(line)
         or (_QUOTED.search(line) and inline.SHELL.search(line))
     ):
-        return [span for span in protected_spans(line) if " " in line[span.start : span.end]]
+        return protected_spans(line)
     return []
 
 

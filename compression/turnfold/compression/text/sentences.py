@@ -151,7 +151,7 @@ def _blank_before(line: str, low: int, high: int) -> int:
 
 
 def _inside(spans: list[Span], at: int) -> bool:
-    """Whether a position is strictly inside one of the spans (few: those of one line that hold blanks)."""
+    """Whether a position is strictly inside one of the spans (those of one line)."""
     low, high = 0, len(spans)
     while low < high:
         middle = (low + high) // 2

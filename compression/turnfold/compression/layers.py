@@ -1,0 +1,478 @@
+"""Three layers of one text: raw, facts, summary (system C).
+
+Lives here: ``Compressor``, its request and result, drill-down by section, ``truncate_to_tokens``. Must not: HTTP, time, storage,
+scorers.
+
+Layers 1 and 2 hold nothing but text of the source, in its order. Layer 1 is its key sentences, long ones cut to the clauses that
+carry the facts; code, tables and other blocks are kept whole or left out whole, their section's id leads back to them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+from turnfold.compression import tokens
+from turnfold.compression.errors import InvalidInput, SectionUnknown
+from turnfold.compression.memo import digest
+from turnfold.compression.options import ENGINE_VERSION
+from turnfold.compression.scorers.base import Scorer
+from turnfold.compression.scorers.composite import Composite
+from turnfold.compression.scorers.conversation import ConversationScorer
+from turnfold.compression.scorers.query import QueryAware, Relevance
+from turnfold.compression.scorers.textrank import TextRank
+from turnfold.compression.scorers.tfidf import TfIdf
+from turnfold.compression.shorten.clauses import Clause, clauses
+from turnfold.compression.shorten.coverage import Piece, cover
+from turnfold.compression.text.entities import Entity, entities
+from turnfold.compression.text.sections import is_heading, section_starts
+from turnfold.compression.text.sentences import sentences
+from turnfold.compression.text.signals import signal_weight
+from turnfold.compression.text.spans import Span
+
+Count = Callable[[str], int]
+
+#: Scorers by the name that a request may give.
+SCORERS: Final[Mapping[str, Scorer]] = {
+    "textrank": TextRank(),
+    "tfidf": TfIdf(),
+    "conversation": ConversationScorer(),
+    "composite": Composite([(TextRank(), 0.5), (TfIdf(), 0.3), (ConversationScorer(), 0.2)]),
+}
+LAYERS: Final = (0, 1, 2)
+
+# What a fact of each kind is worth; a sentence's score and its signals weigh a part of one figure.
+_KIND_WORTH: Final = {
+    **dict.fromkeys(("product", "money", "version", "identifier"), 1.0),
+    **dict.fromkeys(("person", "organisation", "camelcase", "date", "percent", "quantity"), 0.8),
+    **dict.fromkeys(("acronym", "name"), 0.5),
+}
+_SCORE_WORTH, _SIGNAL_WORTH = 0.3, 0.2
+_REPEAT_WORTH: Final = 0.3
+_IMPORTANT: Final = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class CompressRequest:
+    """What to compress and how.
+
+    Attributes:
+        text: the source, not blank.
+        layer: the layer that the caller wants to read, 0, 1 or 2.
+        l1_ratio: tokens of layer 1 by those of layer 0, above 0 up to 1.
+        l2_max_sentences: 1 or more.
+        sections: whether to cut the text into sections that can be drilled into.
+        query: a question that layers 1 and 2 should answer, or None.
+        scorer: a name in `SCORERS`; None for the compressor's own.
+
+    Raises:
+        InvalidInput: a field is not as said here; it names the field.
+    """
+
+    text: str
+    layer: int = 1
+    l1_ratio: float = 0.3
+    l2_max_sentences: int = 3
+    sections: bool = True
+    query: str | None = None
+    scorer: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, holds, problem in (
+            ("text", isinstance(self.text, str), "must be a string"),
+            ("text", isinstance(self.text, str) and bool(self.text.strip()), "must not be blank"),
+            ("layer", _is_int(self.layer) and self.layer in LAYERS, "must be 0, 1 or 2"),
+            ("l1_ratio", _is_number(self.l1_ratio) and 0 < self.l1_ratio <= 1, "must be above 0 and at most 1"),
+            ("l2_max_sentences", _is_int(self.l2_max_sentences) and self.l2_max_sentences >= 1, "must be a whole number from 1"),
+            ("sections", isinstance(self.sections, bool), "must be true or false"),
+            ("query", self.query is None or isinstance(self.query, str), "must be a string or null"),
+            ("scorer", self.scorer is None or self.scorer in SCORERS, f"must be one of {', '.join(SCORERS)}"),
+        ):
+            if not holds:
+                raise InvalidInput(name, problem)
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class LayerText:
+    """A layer's text and its tokens."""
+
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the source.
+
+    Attributes:
+        id: content hash, unique per result.
+        summary: its best sentence, word for word.
+        tokens: of the source's part.
+        importance: 0 to 1, the most important section at 1.
+        layers: its raw text, its part of layer 1 (at least its summary), its summary.
+    """
+
+    id: str
+    summary: str
+    tokens: int
+    importance: float
+    layers: tuple[LayerText, LayerText, LayerText]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEntity:
+    """A name or figure of the source: how often it is there, and whether layer 1 still has it."""
+
+    text: str
+    kind: str
+    count: int
+    preserved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Figures about a result; `preservation` is the share of important entities (repeated ones, figures, names) in layer 1."""
+
+    scorer: str
+    sentences: int
+    sections: int
+    ratio: float
+    preservation: float
+    important: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompressedResult:
+    """All that was made of one request; `result_id` is a hash of the request."""
+
+    result_id: str
+    layer: int
+    layers: tuple[LayerText, LayerText, LayerText]
+    entities: tuple[FoundEntity, ...]
+    sections: tuple[Section, ...]
+    metadata: Metadata
+
+    @property
+    def text(self) -> str:
+        """The layer that was asked for."""
+        return self.layers[self.layer].text
+
+
+@dataclass(frozen=True, slots=True)
+class Drilled:
+    """One layer of one section."""
+
+    section_id: str
+    layer: int
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A text cut up and judged."""
+
+    text: str
+    spans: list[Span]
+    starts: list[int]
+    scores: list[float]
+    found: list[Entity]
+    clauses: list[Clause] = field(repr=False)
+
+    def slice(self, first: int, last: int) -> str:
+        """The text of spans ``first`` to ``last - 1``."""
+        return self.text[self.spans[first].start : self.spans[last - 1].end]
+
+    @property
+    def ranges(self) -> list[tuple[int, int]]:
+        """Sections as ranges of spans."""
+        return list(pairwise([*self.starts, len(self.spans)]))
+
+
+class Compressor:
+    """Makes layers of texts.
+
+    Args:
+        scorer: says which sentences matter; any object of the ``Scorer`` protocol. None: the composite one.
+        relevance: says how well sentences answer a query; None: the cosine of TF-IDF.
+        count: tokens of a text; o200k by default.
+    """
+
+    def __init__(self, scorer: Scorer | None = None, *, relevance: Relevance | None = None, count: Count = tokens.count) -> None:
+        self._scorer = scorer or SCORERS["composite"]
+        self._relevance = relevance or TfIdf().score
+        self._count = count
+
+    def compress(self, request: CompressRequest) -> CompressedResult:
+        """All three layers of a text, its entities and its sections. Pure: the same request gives the same result."""
+        scorer = SCORERS[request.scorer] if request.scorer else self._scorer
+        query = request.query if request.query and request.query.strip() else None
+        source = self._read(request.text, QueryAware(scorer, self._relevance) if query else scorer, query)
+        whole = LayerText(request.text, self._count(request.text))
+        weights = _weights(source.found)
+        kept = self._facts(source, weights, self._factors(source, query), max(1, int(whole.tokens * request.l1_ratio)))
+        facts = self._no_longer(whole, _joined(source, kept))
+        summary = self._no_longer(facts, self._summary(source, weights, request.l2_max_sentences, facts.tokens))
+        result_id = _identity(request, scorer.name)
+        sections = self._sections(source, kept, result_id) if request.sections else ()
+        listed = _listed(source, facts.text)
+        important = [e for e in listed if weights[e.text.lower()] >= _IMPORTANT or e.count > 1]
+        metadata = Metadata(
+            scorer=scorer.name,
+            sentences=len(source.spans),
+            sections=len(sections),
+            ratio=round(whole.tokens / max(1, facts.tokens), 4),
+            preservation=round(sum(e.preserved for e in important) / len(important), 4) if important else 1.0,
+            important=len(important),
+        )
+        return CompressedResult(result_id, request.layer, (whole, facts, summary), listed, sections, metadata)
+
+    def drill_down(self, result: CompressedResult, section_id: str, layer: int = 0) -> Drilled:
+        """One layer of a section of a result.
+
+        Raises:
+            InvalidInput: `layer` is not 0, 1 or 2.
+            SectionUnknown: the result has no such section.
+        """
+        return drill_down(result.sections, section_id, layer)
+
+    def _read(self, text: str, scorer: Scorer, query: str | None) -> _Source:
+        spans = sentences(text)
+        scores = scorer.score([span.of(text) for span in spans], query)
+        return _Source(text, spans, section_starts(text, spans), scores, entities(text), clauses(text, spans))
+
+    def _no_longer(self, than: LayerText, text: str) -> LayerText:
+        layer = LayerText(text, self._count(text))
+        return layer if layer.tokens <= than.tokens else than
+
+    def _factors(self, source: _Source, query: str | None) -> list[float]:
+        """What a query multiplies the worth of each sentence with: 1 to 4, by its section's relevance and its own."""
+        if query is None:
+            return [1.0] * len(source.spans)
+        alone = _scaled(self._relevance([span.of(source.text) for span in source.spans], query))
+        around = _scaled(self._relevance([source.slice(first, last) for first, last in source.ranges], query))
+        shared = [around[k] for k, (first, last) in enumerate(source.ranges) for _ in range(first, last)]
+        return [1 + 2 * a + b for a, b in zip(alone, shared, strict=True)]
+
+    def _facts(self, source: _Source, weights: Mapping[str, float], factors: Sequence[float], budget: int) -> list[int]:
+        """Indices of the clauses of layer 1, in order; as many as the budget takes by the true count of what is joined."""
+        pieces = self._pieces(source, factors)
+        kept: list[int] = []
+        most = 0
+        allowed = budget
+        # Joined pieces take other tokens than their sum: each try learns from the one before, and what is too much is dropped.
+        for _ in range(3):
+            order = cover(pieces, weights, allowed)
+            true = self._count(_joined(source, sorted(order)))
+            allowed += budget - true
+            while true > budget and order:
+                excess = true - budget
+                while order and excess > 0:
+                    excess -= pieces[order.pop()].cost
+                true = self._count(_joined(source, sorted(order)))
+            if true > most:
+                kept, most = sorted(order), true
+            if budget - most <= budget // 100:
+                break
+        if kept or not pieces:
+            return self._with_headings(source, kept, budget)
+        best = max(range(len(pieces)), key=lambda i: (pieces[i].factor * (pieces[i].base + len(pieces[i].facts)), -i))
+        return [best]
+
+    def _pieces(self, source: _Source, factors: Sequence[float]) -> list[Piece]:
+        facts: list[list[str]] = [[] for _ in source.clauses]
+        at = 0
+        for entity in source.found:
+            while source.clauses[at].end <= entity.start:
+                at += 1
+            facts[at].append(entity.text.lower())
+        pieces = []
+        for clause, names in zip(source.clauses, facts, strict=True):
+            span = source.spans[clause.sentence]
+            piece = source.text[clause.start : clause.end].rstrip()
+            base = _SCORE_WORTH * source.scores[clause.sentence] + _SIGNAL_WORTH * signal_weight(piece)
+            heading = is_heading(source.text, span)
+            factor = 0.0 if heading else factors[clause.sentence]
+            pieces.append(Piece(self._count(piece), base, factor, tuple(dict.fromkeys(names))))
+        return pieces
+
+    def _with_headings(self, source: _Source, kept: list[int], budget: int) -> list[int]:
+        """Headings of what is kept, as far as the budget goes."""
+        if not any(span.kind == "heading" for span in source.spans):
+            return kept
+        first_clause = {clause.sentence: i for i, clause in reversed(list(enumerate(source.clauses)))}
+        wanted: list[int] = []
+        heading = -1
+        under = iter(kept)
+        nearest = next(under, -1)
+        for i, span in enumerate(source.spans):
+            if span.kind == "heading":
+                heading = first_clause[i]
+            elif nearest >= 0 and source.clauses[nearest].sentence == i:
+                if heading >= 0:
+                    wanted.append(heading)
+                    heading = -1
+                while nearest >= 0 and source.clauses[nearest].sentence == i:
+                    nearest = next(under, -1)
+        left = budget - self._count(_joined(source, kept))
+        for i in wanted:
+            left -= self._count(source.text[source.clauses[i].start : source.clauses[i].end])
+            if left >= 0:
+                kept = [*kept, i]
+        return sorted(kept)
+
+    def _summary(self, source: _Source, weights: Mapping[str, float], most: int, budget: int) -> str:
+        """The best sentences, no block among them unless there is nothing else, within `budget` tokens."""
+        facts: list[list[str]] = [[] for _ in source.spans]
+        at = 0
+        for entity in source.found:
+            while source.spans[at].end <= entity.start:
+                at += 1
+            facts[at].append(entity.text.lower())
+        seen: set[str] = set()
+        left = budget
+        chosen: list[int] = []
+        rest = [i for i, span in enumerate(source.spans) if not span.kind and not is_heading(source.text, span)]
+        worth = {
+            i: 3 * source.scores[i] + signal_weight(source.spans[i].of(source.text)) + sum(weights[f] for f in set(facts[i])) / 2
+            for i in rest
+        }
+        for i in sorted(rest, key=lambda i: (-worth[i], i))[: 20 * most]:
+            cost = self._count(source.spans[i].of(source.text).rstrip())
+            if len(chosen) < most and cost <= left and not (facts[i] and set(facts[i]) <= seen):
+                chosen.append(i)
+                left -= cost + 1
+                seen.update(facts[i])
+        return "".join(source.spans[i].of(source.text) for i in sorted(chosen)).strip()
+
+    def _sections(self, source: _Source, kept: Sequence[int], result_id: str) -> tuple[Section, ...]:
+        by_sentence: dict[int, list[int]] = {}
+        for i in kept:
+            by_sentence.setdefault(source.clauses[i].sentence, []).append(i)
+        rows = []
+        for first, last in source.ranges:
+            said = [i for i in range(first, last) if not is_heading(source.text, source.spans[i])] or list(range(first, last))
+            best = max(said, key=lambda i: (source.scores[i] if not source.spans[i].kind else -1.0, -i))
+            top = sorted((source.scores[i] for i in said), reverse=True)[:3]
+            parts = [i for sentence in range(first, last) for i in by_sentence.get(sentence, ())]
+            rows.append((first, last, best, sum(top) / 3, parts))
+        highest = max((row[3] for row in rows), default=0.0) or 1.0
+        return tuple(self._section(source, result_id, n, row, highest) for n, row in enumerate(rows))
+
+    def _section(
+        self, source: _Source, result_id: str, number: int, row: tuple[int, int, int, float, list[int]], highest: float
+    ) -> Section:
+        first, last, best, weight, parts = row
+        raw = source.slice(first, last)
+        line = source.spans[best].of(source.text).strip()
+        whole = LayerText(raw, self._count(raw))
+        summary = LayerText(line, self._count(line))
+        facts = LayerText(_joined(source, parts), 0)
+        facts = LayerText(facts.text, self._count(facts.text))
+        if not summary.tokens <= facts.tokens <= whole.tokens:
+            facts = summary
+        section_id = "s" + digest(result_id, str(number), raw).hex()[:20]
+        return Section(section_id, line, whole.tokens, round(weight / highest, 4), (whole, facts, summary))
+
+
+def drill_down(sections: Sequence[Section], section_id: str, layer: int = 0) -> Drilled:
+    """One layer of one of these sections, wherever they were kept.
+
+    Raises:
+        InvalidInput: `layer` is not 0, 1 or 2.
+        SectionUnknown: none of them has this id.
+    """
+    if not _is_int(layer) or layer not in LAYERS:
+        raise InvalidInput("layer", "must be 0, 1 or 2")
+    for section in sections:
+        if section.id == section_id:
+            chosen = section.layers[layer]
+            return Drilled(section_id, layer, chosen.text, chosen.tokens)
+    raise SectionUnknown(section_id)
+
+
+def truncate_to_tokens(text: str, limit: int, *, count: Count = tokens.count) -> str:
+    """The longest beginning of a text that takes at most `limit` tokens, cut behind a sentence, else behind a clause or a word.
+
+    Raises:
+        InvalidInput: `limit` is negative.
+    """
+    if not _is_int(limit) or limit < 0:
+        raise InvalidInput("limit", "must be a whole number from 0")
+    if count(text) <= limit:
+        return text
+    spans = sentences(text)
+    cut = _longest(text, [span.end for span in spans], limit, count)
+    if not cut:
+        cut = _longest(text, [clause.end for clause in clauses(text, spans[:1])], limit, count)
+    if not cut:
+        head = text[: spans[0].end]
+        cut = _longest(text, [i for i in range(1, len(head) + 1) if head[i - 1].isspace() or i == len(head)], limit, count)
+    return text[: cut or _longest(text, range(1, min(len(text), 20 * limit) + 1), limit, count)].rstrip()
+
+
+def _longest(text: str, cuts: Sequence[int], limit: int, count: Count) -> int:
+    """The largest of rising cuts whose beginning fits, by bisection; 0 if none does. Counts only what could fit."""
+    low, high = 0, len(cuts)
+    while low < high:
+        middle = (low + high) // 2
+        if count(text[: cuts[middle]].rstrip()) <= limit:
+            low = middle + 1
+        else:
+            high = middle
+    return cuts[low - 1] if low else 0
+
+
+def _scaled(scores: Sequence[float]) -> list[float]:
+    top = max(scores, default=0.0)
+    return [max(0.0, s) / top if top > 0 else 0.0 for s in scores]
+
+
+def _identity(request: CompressRequest, scorer: str) -> str:
+    options = (request.l1_ratio, request.l2_max_sentences, request.sections, request.query, scorer, ENGINE_VERSION)
+    return "r" + digest(request.text, repr(options)).hex()[:24]
+
+
+def _weights(found: Sequence[Entity]) -> dict[str, float]:
+    """What each fact is worth, by its kind and (damped) by how often it is told."""
+    times = Counter(entity.text.lower() for entity in found)
+    return {
+        entity.text.lower(): _KIND_WORTH[entity.kind] * (1 + _REPEAT_WORTH * min(3, times[entity.text.lower()] - 1))
+        for entity in reversed(found)
+    }
+
+
+def _listed(source: _Source, facts: str) -> tuple[FoundEntity, ...]:
+    low = facts.lower()
+    times = Counter(entity.text.lower() for entity in source.found)
+    first: dict[str, Entity] = {}
+    for entity in source.found:
+        first.setdefault(entity.text.lower(), entity)
+    return tuple(FoundEntity(e.text, e.kind, times[name], name in low) for name, e in first.items())
+
+
+def _joined(source: _Source, kept: Sequence[int]) -> str:
+    """The clauses, each with the white space behind it; a line break where a part meets what is not its neighbour."""
+    out: list[str] = []
+    before: Clause | None = None
+    for i in kept:
+        clause = source.clauses[i]
+        if before and before.end != clause.start and out and not out[-1].endswith("\n"):
+            whole = before.end == source.spans[before.sentence].end and clause.start == source.spans[clause.sentence].start
+            out.append("" if whole and out[-1][-1:].isspace() else "\n")
+            if out[-1] == "\n":
+                out[-2] = out[-2].rstrip()
+        out.append(source.text[clause.start : clause.end])
+        before = clause
+    return "".join(out).strip("\n")

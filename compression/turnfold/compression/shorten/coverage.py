@@ -1,0 +1,51 @@
+"""Choosing pieces under a budget so that the facts of a text are covered.
+
+Lives here: the greedy choice. Must not: what pieces, scores or facts are.
+
+Budgeted maximum coverage by worth per token (Khuller, Moss and Naor 1999), made lazily: a piece's worth only falls as its facts
+get covered, so the top of a heap needs a second look and the others none.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+_OVERHEAD: Final = 3  # tokens: keeps one-word pieces from winning by their price alone
+
+
+class Piece(NamedTuple):
+    """One thing that may be chosen: its price in tokens, its worth without facts, a factor on all, and its facts."""
+
+    cost: int
+    base: float
+    factor: float
+    facts: tuple[str, ...]
+
+
+def cover(pieces: Sequence[Piece], weights: Mapping[str, float], budget: int) -> list[int]:
+    """Indices of the chosen pieces in the order of choice; their costs sum to `budget` at most. Deterministic, n log n."""
+    seen: set[str] = set()
+
+    def value(i: int) -> float:
+        piece = pieces[i]
+        fresh = sum([weights[fact] for fact in piece.facts if fact not in seen])
+        return piece.factor * (piece.base + fresh) / (piece.cost + _OVERHEAD)
+
+    heap = [(-value(i), i) for i in range(len(pieces)) if pieces[i].factor > 0]
+    heapq.heapify(heap)
+    chosen: list[int] = []
+    left = budget
+    while heap and left > 0:
+        old, i = heapq.heappop(heap)
+        if pieces[i].cost > left:
+            continue
+        now = -value(i)
+        if now > old + 1e-12 and heap and now > heap[0][0]:
+            heapq.heappush(heap, (now, i))
+            continue
+        chosen.append(i)
+        left -= pieces[i].cost
+        seen.update(pieces[i].facts)
+    return chosen

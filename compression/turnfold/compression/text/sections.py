@@ -1,0 +1,41 @@
+"""Sections of a text: what stands under one heading, or a few paragraphs.
+
+Lives here: where sections begin, and what is a heading. Must not: ids, summaries (``layers``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from turnfold.compression.text.spans import Span
+
+# A label in brackets on a short line of its own, as retrieval puts before its chunks: "[Chunk 3] Source: ...".
+_LABEL: Final = re.compile(r"\[[^\]\n]{1,40}\][^\n]{0,160}\n+")
+# Characters: a paragraph ends a section that has this many, a line one of four times, a sentence one of eight times as many.
+_ENOUGH: Final = 400
+
+
+def is_heading(text: str, span: Span) -> bool:
+    """Whether a span of ``sentences(text)`` names what follows rather than saying something."""
+    return span.kind == "heading" or (not span.kind and _LABEL.fullmatch(text, span.start, span.end) is not None)
+
+
+def section_starts(text: str, spans: Sequence[Span]) -> list[int]:
+    """Indices of the spans that begin a section, 0 first; empty for no spans."""
+    starts: list[int] = []
+    begin = 0
+    for i, span in enumerate(spans):
+        size = span.start - begin
+        behind = text[max(0, span.start - 2) : span.start]
+        if (
+            not i
+            or (is_heading(text, span) and not is_heading(text, spans[i - 1]))
+            or (size > _ENOUGH and behind == "\n\n")
+            or (size > 4 * _ENOUGH and behind.endswith("\n"))
+            or size > 8 * _ENOUGH
+        ):
+            starts.append(i)
+            begin = span.start
+    return starts

@@ -1,0 +1,208 @@
+"""Layers: order of sizes, nothing invented, structure whole, sections that can be drilled into, entities kept, linear cost."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from turnfold.compression.errors import InvalidInput, SectionUnknown
+from turnfold.compression.layers import SCORERS, CompressedResult, Compressor, CompressRequest, drill_down, truncate_to_tokens
+from turnfold.compression.tokens import count
+
+STORY = (
+    "The payment service failed on March 5, 2024 because the cache held a stale key. It was a strange day for everybody. "
+    "Kim Lee restarted pool-b at 09:12, and then we talked about lunch for a while. The weather was nice too. "
+    "We decided to pin the image digest v2.4.1 for all workers. Somebody told a joke about penguins. "
+    "Acme Corp paid $4,200 for the outage, which nobody had expected at all. The success rate is back at 99.9%."
+)
+FENCE = "```py\nx = 1\n\ny = 2\n```"
+TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
+DOCUMENT = (
+    f"# Outage\n\n{STORY}\n\n## Fix\n\n{FENCE}\n\nThe fix was to flush the cache twice a day. It works.\n\n"
+    f"## Costs\n\n{TABLE}\n\nThe costs were borne by Acme Corp. Nobody complained about the bill of $4,200."
+)
+
+
+def compress(text: str, **options: Any) -> CompressedResult:
+    return Compressor().compress(CompressRequest(text, **options))
+
+
+def flat(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
+
+
+def is_subsequence(short: str, whole: str) -> bool:
+    """Whether all characters but white space stand in the other text in the same order."""
+    rest = iter(re.sub(r"\s", "", whole))
+    return all(c in rest for c in re.sub(r"\s", "", short))
+
+
+def test_layers_shrink_and_keep_the_facts() -> None:
+    result = compress(STORY, l1_ratio=0.6)
+    raw, facts, summary = result.layers
+    assert summary.tokens <= facts.tokens <= 0.6 * raw.tokens
+    assert raw.text == STORY
+    for fact in ("March 5, 2024", "Kim Lee", "v2.4.1", "$4,200"):
+        assert fact in facts.text
+    assert "penguins" not in facts.text
+    assert result.metadata.preservation >= 0.8
+    assert {e.text: e.preserved for e in result.entities}["v2.4.1"] is True
+
+
+def test_sections_follow_headings_and_can_be_drilled_into() -> None:
+    result = compress(DOCUMENT)
+    assert [s.layers[0].text.splitlines()[0] for s in result.sections] == ["# Outage", "## Fix", "## Costs"]
+    assert "".join(s.layers[0].text for s in result.sections) == DOCUMENT
+    assert max(s.importance for s in result.sections) == 1.0
+    for section in result.sections:
+        raw, facts, summary = (drill_down(result.sections, section.id, layer) for layer in (0, 1, 2))
+        assert summary.tokens <= facts.tokens <= raw.tokens
+        assert flat(section.summary) in flat(raw.text)
+        assert raw.text in DOCUMENT
+
+
+def test_blocks_are_whole_or_gone() -> None:
+    for ratio in (0.1, 0.3, 0.5, 0.8, 1.0):
+        facts = compress(DOCUMENT, l1_ratio=ratio).layers[1].text
+        assert FENCE in facts or "```" not in facts
+        assert TABLE in facts or "|" not in facts
+
+
+def test_section_ids_of_two_results_do_not_clash() -> None:
+    first, second = compress(DOCUMENT), compress(DOCUMENT, l1_ratio=0.5)
+    ids = [s.id for r in (first, second) for s in r.sections]
+    assert len(set(ids)) == len(ids)
+    assert first.result_id != second.result_id
+    assert [s.id for s in compress(DOCUMENT).sections] == [s.id for s in first.sections]
+
+
+def test_a_repeated_section_has_an_id_of_its_own() -> None:
+    ids = [s.id for s in compress("# A\n\nSame text here.\n\n# A\n\nSame text here.\n\n").sections]
+    assert len(set(ids)) == 2
+
+
+def test_an_unknown_section_is_named() -> None:
+    result = compress(STORY)
+    with pytest.raises(SectionUnknown, match="nope"):
+        Compressor().drill_down(result, "nope")
+    with pytest.raises(InvalidInput, match="layer"):
+        Compressor().drill_down(result, result.sections[0].id, 3)
+
+
+def test_a_query_bends_the_layers() -> None:
+    words = ["ledger", "cache", "queue", "budget", "region", "schema"]
+    text = "\n\n".join(
+        f"# Topic {w}\n\nThe {w} was set to {n} units by the team. It has {n + 1} owners." for n, w in enumerate(words, 10)
+    )
+    asked = compress(text, query="what is the budget set to?", l1_ratio=0.25)
+    assert "budget was set to 13 units" in asked.layers[1].text
+    assert "budget" in asked.layers[2].text
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("text", 5), ("text", " \n "), ("layer", 3), ("layer", True), ("layer", "1"), ("l1_ratio", 0), ("l1_ratio", 1.5),
+        ("l1_ratio", "x"), ("l1_ratio", float("nan")), ("l2_max_sentences", 0), ("l2_max_sentences", 1.5), ("sections", 1),
+        ("query", 7), ("scorer", "nope"),
+    ],
+)  # fmt: skip
+def test_a_bad_field_is_named(field: str, value: object) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        CompressRequest(**({"text": "x"} | {field: value}))  # type: ignore[arg-type]
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("scorer", [*SCORERS, None])
+def test_every_scorer_works_by_name(scorer: str | None) -> None:
+    result = compress(DOCUMENT, scorer=scorer)
+    assert result.metadata.scorer == (scorer or "composite")
+    assert result.layers[1].tokens < result.layers[0].tokens
+
+
+def test_a_scorer_of_the_user_plugs_in() -> None:
+    class Penguins:
+        name = "penguins"
+
+        def score(self, sentences: Sequence[str], query: str | None = None) -> list[float]:
+            return [float("penguins" in s) for s in sentences]
+
+    result = Compressor(Penguins()).compress(CompressRequest(STORY, l2_max_sentences=1, l1_ratio=0.4))
+    assert result.metadata.scorer == "penguins"
+    assert result.layers[2].text == "Somebody told a joke about penguins."
+
+
+@pytest.mark.parametrize("text", ["x", "One sentence only.", "word " * 3000, "# T", FENCE, "好的。", "\n\n a", "。" * 50, "..."])
+def test_odd_texts_are_safe(text: str) -> None:
+    raw, facts, summary = compress(text).layers
+    assert summary.tokens <= facts.tokens <= raw.tokens
+    assert facts.text.strip()
+
+
+SAMPLES = [
+    *STORY.split(". "),
+    FENCE,
+    TABLE,
+    "# Title",
+    '{"a": [1, 2]}',
+    "user: Always be brief.",
+    "好的，我们决定用它。",
+    "- item",
+    " ",
+]
+pieces = st.one_of(st.sampled_from(SAMPLES), st.text(max_size=10))
+texts = st.lists(st.tuples(pieces, st.sampled_from([". ", "\n", "\n\n", ""])), min_size=1, max_size=15).map(
+    lambda parts: "".join(a + b for a, b in parts)
+)
+
+
+@settings(deadline=None)  # the first count loads a vocabulary
+@given(
+    texts.filter(lambda t: bool(t.strip())),
+    st.floats(0.05, 1),
+    st.integers(1, 4),
+    st.none() | st.just("what about Kim Lee?"),
+)
+def test_laws(text: str, ratio: float, most: int, query: str | None) -> None:
+    result = compress(text, l1_ratio=ratio, l2_max_sentences=most, query=query)
+    raw, facts, summary = result.layers
+    assert raw.text == text
+    assert summary.tokens <= facts.tokens <= raw.tokens
+    assert facts.tokens == count(facts.text)
+    assert is_subsequence(facts.text, text)
+    assert is_subsequence(summary.text, text)
+    assert "".join(s.layers[0].text for s in result.sections) == text
+    assert 0 <= result.metadata.preservation <= 1
+    assert result == compress(text, l1_ratio=ratio, l2_max_sentences=most, query=query)
+
+
+@settings(deadline=None)  # the first count loads a vocabulary
+@given(texts, st.integers(0, 60))
+def test_truncation_is_a_beginning_that_fits(text: str, limit: int) -> None:
+    short = truncate_to_tokens(text, limit)
+    assert text.startswith(short)
+    assert count(short) <= limit
+    assert short == text or count(text) > limit
+
+
+def test_truncation_prefers_the_end_of_a_sentence() -> None:
+    assert truncate_to_tokens("First one here. Second one is longer than that.", 8) == "First one here."
+    with pytest.raises(InvalidInput, match="limit"):
+        truncate_to_tokens("x", -1)
+
+
+def test_cost_is_linear() -> None:
+    def seconds(times: int) -> float:
+        text = "\n\n".join(f"# Part {i}\n\n" + DOCUMENT.replace("Kim", f"Kim{i}") for i in range(times))
+        start = time.process_time()
+        compress(text)
+        return time.process_time() - start
+
+    seconds(2)
+    assert seconds(80) < 12 * max(seconds(10), 0.02)
