@@ -23,8 +23,8 @@ from turnfold.compression.options import FoldOptions
 _PROFILES: Final = (
     (0.10, 24_000, 6_000),
     (0.40, 6_000, 2_000),
-    (0.65, 6_000, 2_000),
-    (1.00, 5_000, 1_500),
+    (0.65, 6_000, 2_500),
+    (1.00, 5_000, 2_000),
 )
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
 _EPOCH_MOST: Final = 16_000
@@ -86,7 +86,7 @@ def thresholds(options: FoldOptions, total: int, pace: float, facts_ratio: float
 def _facts_worth(ratio: float) -> float:
     """How much may stand at FACTS, in tails. Long tool results and answers shrink to a quarter there and keep what the next step
     may need; a chat of short turns hardly shrinks, and recall finds what a question needs in it anyway."""
-    return min(10.0, max(0.5, (0.5 / max(ratio, 0.01)) ** 4.5))
+    return min(10.0, max(0.2, (0.5 / max(ratio, 0.01)) ** 4.5))
 
 
 def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:
@@ -158,8 +158,8 @@ def recall_tokens(options: FoldOptions, saved: int, folded: int) -> int:
 
 
 _RECALL_LEAST: Final = 160  # one passage and its frame
-_RECALL_BASE: Final = 400
-_RECALL_SHARE: Final = 0.1
+_RECALL_BASE: Final = 600
+_RECALL_SHARE: Final = 0.18
 
 
 def keeps_recall(options: FoldOptions, recall: int, since: int, turns_left: float) -> bool:

@@ -85,7 +85,7 @@ class Tuning:
     covered: float = 0.18
     covered_borrowed: float = 0.1
     topical: float = 0.4
-    bearing: float = 0.2
+    bearing: float = 0.1
 
 
 TUNING: Final = Tuning()
