@@ -67,7 +67,7 @@ class Tuning:
 
     k1: float = 0.9
     b: float = 0.4
-    grams: float = 0.45
+    grams: float = 0.4
     paragraph: float = 0.15
     head: float = 1.1
     chat: tuple[float, ...] = (0.36, 0.24, 0.12, 0.12)
@@ -75,10 +75,10 @@ class Tuning:
     across: tuple[float, ...] = (0.1,)
     label: float = 0.3
     asking: float = 0.85
-    answered: float = 2.0
+    answered: float = 1.6
     identifier: float = 1.5
     feedback: float = 0.3
-    feedback_passages: int = 4
+    feedback_passages: int = 5
     feedback_terms: int = 12
     hop_chat: float = 0.25
     hop_document: float = 0.6
