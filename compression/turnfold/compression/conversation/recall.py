@@ -89,6 +89,7 @@ class Tuning:
     covered_borrowed: float = 0.1
     topical: float = 0.4
     bearing: float = 0.1
+    bearing_borrowed: float = 0.25
 
 
 TUNING: Final = Tuning()
