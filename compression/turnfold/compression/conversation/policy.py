@@ -23,7 +23,7 @@ from turnfold.compression.options import FoldOptions
 _PROFILES: Final = (
     (0.10, 24_000, 6_000),
     (0.40, 6_000, 2_000),
-    (0.65, 6_000, 2_500),
+    (0.65, 6_000, 2_800),
     (1.00, 5_000, 2_000),
 )
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
