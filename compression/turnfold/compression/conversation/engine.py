@@ -143,8 +143,10 @@ def _size(request: Request, changes: Sequence[Edit], options: FoldOptions, memo:
 
 
 def _caching(request: Request, plan: Plan, cut: Sequence[Unit], options: FoldOptions) -> Caching:
-    """Breakpoints, where the upstream takes them and the client set no mark: one on the last user message's own text."""
-    if not options.cache_breakpoints or any(m.marked for m in request.messages):
+    """How text of ours keeps out of the cache's way: apart where it hits at marks only, the client's or ours."""
+    if any(m.marked for m in request.messages):
+        return Caching(apart=True)
+    if not options.cache_breakpoints:
         return Caching(apart=False)
     return Caching(apart=True, marked=cut[plan.asked[-1].unit].start if plan.asked else None)
 

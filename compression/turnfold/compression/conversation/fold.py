@@ -248,7 +248,8 @@ class Caching:
     """How text of ours keeps out of the way of a cache that hits at marks only.
 
     Attributes:
-        apart: whether recall is a part of its own even behind a text that was a string: its tokens must not depend on what follows.
+        apart: whether it is a part of its own even beside a text that was a string. A mark ends at a part's end, and clients write a
+            message as parts while they mark it and as a string again when the mark has moved on: the parts must be the same.
         marked: index of the user message whose own text gets a breakpoint when recall stands behind it.
     """
 
@@ -269,7 +270,7 @@ def edits(request: Request, draft: Draft, recalls: Mapping[int, str], caching: C
         beside = draft.beside.get(index, Beside())
         behind = [t for t in (recalls.get(index, ""), *beside.behind) if t]
         new = draft.shortened.get(index, {})
-        apart = "" if not (caching.apart and recalls.get(index)) else _BREAKPOINT if index == caching.marked else _NO_BREAKPOINT
+        apart = "" if not caching.apart else _BREAKPOINT if index == caching.marked and recalls.get(index) else _NO_BREAKPOINT
         changes = _dress(request.messages[index], new, beside.front, behind, apart)
         out += shifted(changes, request.spans[index][0])
     return out
