@@ -345,7 +345,9 @@ class Compressor:
         chosen: list[int] = []
         rest = [i for i, span in enumerate(source.spans) if not span.kind and not is_heading(source.text, span)]
         worth = {
-            i: 3 * source.scores[i] + signal_weight(source.spans[i].of(source.text)) + sum(weights[f] for f in set(facts[i])) / 2
+            i: 3 * source.scores[i]
+            + signal_weight(source.spans[i].of(source.text))
+            + sum(weights[f] for f in dict.fromkeys(facts[i])) / 2
             for i in rest
         }
         for i in sorted(rest, key=lambda i: (-worth[i], i))[: 20 * most]:

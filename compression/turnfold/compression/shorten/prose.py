@@ -142,7 +142,7 @@ def _choose(spans: Sequence[Span], keep: int, judged: _Judged, costs: Sequence[i
         wanted = {i} if heading is None or heading in chosen else {i, heading}
         for group in (wanted, {i}):
             cost = sum(costs[j] for j in group) + 1  # and the mark of the gap
-            if spent + cost <= keep or not chosen:
+            if spent + cost <= keep or (not chosen and len(group) == 1):
                 chosen |= group
                 spent += cost
                 break

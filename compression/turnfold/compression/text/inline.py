@@ -8,11 +8,11 @@ Every pattern is linear: possessive quantifiers, no nested repetition, bounded l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.spans import Span
+from turnfold.compression.text.spans import Span, spans_of
 
 _TICKS: Final = re.compile(r"`++|\n")
 
@@ -192,7 +192,7 @@ def _token_kind(token: str) -> str:
     return kind if any(map(str.isalnum, token)) else ""
 
 
-def tokens(text: str) -> Iterable[Span]:
+def tokens(text: str) -> list[Span]:
     kinds: dict[str, tuple[int, str]] = {}
     out = []
     for m in (_ASCII_TOKEN if text.isascii() else _TOKEN).finditer(text):
@@ -205,4 +205,4 @@ def tokens(text: str) -> Iterable[Span]:
         if kind:
             start = m.start(1)
             out.append((start, start + length, kind))
-    return map(Span._make, out)
+    return spans_of(out)
