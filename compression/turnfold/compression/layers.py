@@ -20,6 +20,7 @@ from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.compression.memo import digest
 from turnfold.compression.options import ENGINE_VERSION
 from turnfold.compression.scorers.base import Scorer
+from turnfold.compression.scorers.central import Central
 from turnfold.compression.scorers.composite import Composite
 from turnfold.compression.scorers.conversation import ConversationScorer
 from turnfold.compression.scorers.query import QueryAware, Relevance
@@ -40,7 +41,7 @@ SCORERS: Final[Mapping[str, Scorer]] = {
     "textrank": TextRank(),
     "tfidf": TfIdf(),
     "conversation": ConversationScorer(),
-    "composite": Composite([(TextRank(), 0.5), (TfIdf(), 0.3), (ConversationScorer(), 0.2)]),
+    "composite": Composite([(Central(), 0.8), (ConversationScorer(), 0.2)]),
 }
 LAYERS: Final = (0, 1, 2)
 
@@ -53,6 +54,8 @@ _KIND_WORTH: Final = {
 _SCORE_WORTH, _SIGNAL_WORTH = 0.3, 0.2
 _REPEAT_WORTH: Final = 0.3
 _IMPORTANT: Final = 0.75
+# Beyond so many pieces one try fewer is made to fill the last percent of a budget.
+_MANY: Final = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +275,7 @@ class Compressor:
         most = 0
         allowed = budget
         # Joined pieces take other tokens than their sum: each try learns from the one before, and what is too much is dropped.
-        for _ in range(3):
+        for _ in range(3 if len(pieces) < _MANY else 2):
             order = cover(pieces, weights, allowed)
             true = self._count(_joined(source, sorted(order)))
             allowed += budget - true
@@ -297,11 +300,12 @@ class Compressor:
             while source.clauses[at].end <= entity.start:
                 at += 1
             facts[at].append(entity.text.lower())
+        signals = [signal_weight(span.of(source.text)) if not span.kind else 0.0 for span in source.spans]
         pieces = []
         for clause, names in zip(source.clauses, facts, strict=True):
             span = source.spans[clause.sentence]
             piece = source.text[clause.start : clause.end].rstrip()
-            base = _SCORE_WORTH * source.scores[clause.sentence] + _SIGNAL_WORTH * signal_weight(piece)
+            base = _SCORE_WORTH * source.scores[clause.sentence] + _SIGNAL_WORTH * signals[clause.sentence]
             heading = is_heading(source.text, span)
             factor = 0.0 if heading else factors[clause.sentence]
             pieces.append(Piece(self._count(piece), base, factor, tuple(dict.fromkeys(names))))
@@ -344,12 +348,7 @@ class Compressor:
         left = budget
         chosen: list[int] = []
         rest = [i for i, span in enumerate(source.spans) if not span.kind and not is_heading(source.text, span)]
-        worth = {
-            i: 3 * source.scores[i]
-            + signal_weight(source.spans[i].of(source.text))
-            + sum(weights[f] for f in dict.fromkeys(facts[i])) / 2
-            for i in rest
-        }
+        worth = {i: self._summary_worth(source, i, sum(weights[fact] for fact in dict.fromkeys(facts[i]))) for i in rest}
         for i in sorted(rest, key=lambda i: (-worth[i], i))[: 20 * most]:
             cost = self._count(source.spans[i].of(source.text).rstrip())
             if len(chosen) < most and cost <= left and not (facts[i] and set(facts[i]) <= seen):
@@ -357,6 +356,12 @@ class Compressor:
                 left -= cost + 1
                 seen.update(facts[i])
         return "".join(source.spans[i].of(source.text) for i in sorted(chosen)).strip()
+
+    def _summary_worth(self, source: _Source, i: int, facts: float) -> float:
+        """Score, signals and facts of a sentence; a long one must have more of them to be worth its place."""
+        piece = source.spans[i].of(source.text)
+        weight: float = (len(piece) + 60) ** 0.4
+        return (3 * source.scores[i] + signal_weight(piece) + facts / 2) / weight
 
     def _sections(self, source: _Source, kept: Sequence[int], result_id: str) -> tuple[Section, ...]:
         by_sentence: dict[int, list[int]] = {}
