@@ -192,6 +192,7 @@ class _Source:
     scores: list[float]
     found: list[Entity]
     clauses: list[Clause] = field(repr=False)
+    signals: list[float] = field(repr=False)
 
     def slice(self, first: int, last: int) -> str:
         """The text of spans ``first`` to ``last - 1``."""
@@ -229,7 +230,7 @@ class Compressor:
         summary = self._no_longer(facts, self._summary(source, weights, request.l2_max_sentences, facts.tokens))
         result_id = _identity(request, scorer.name)
         sections = self._sections(source, kept, result_id) if request.sections else ()
-        listed = _listed(source, facts.text)
+        listed = _listed(source, kept if facts is not whole else range(len(source.clauses)))
         important = [e for e in listed if weights[e.text.lower()] >= _IMPORTANT or e.count > 1]
         metadata = Metadata(
             scorer=scorer.name,
@@ -253,7 +254,8 @@ class Compressor:
     def _read(self, text: str, scorer: Scorer, query: str | None) -> _Source:
         spans = sentences(text)
         scores = scorer.score([span.of(text) for span in spans], query)
-        return _Source(text, spans, section_starts(text, spans), scores, entities(text), clauses(text, spans))
+        signals = [signal_weight(span.of(text)) if not span.kind else 0.0 for span in spans]
+        return _Source(text, spans, section_starts(text, spans), scores, entities(text), clauses(text, spans), signals)
 
     def _no_longer(self, than: LayerText, text: str) -> LayerText:
         layer = LayerText(text, self._count(text))
@@ -300,12 +302,11 @@ class Compressor:
             while source.clauses[at].end <= entity.start:
                 at += 1
             facts[at].append(entity.text.lower())
-        signals = [signal_weight(span.of(source.text)) if not span.kind else 0.0 for span in source.spans]
         pieces = []
         for clause, names in zip(source.clauses, facts, strict=True):
             span = source.spans[clause.sentence]
             piece = source.text[clause.start : clause.end].rstrip()
-            base = _SCORE_WORTH * source.scores[clause.sentence] + _SIGNAL_WORTH * signals[clause.sentence]
+            base = _SCORE_WORTH * source.scores[clause.sentence] + _SIGNAL_WORTH * source.signals[clause.sentence]
             heading = is_heading(source.text, span)
             factor = 0.0 if heading else factors[clause.sentence]
             pieces.append(Piece(self._count(piece), base, factor, tuple(dict.fromkeys(names))))
@@ -361,7 +362,7 @@ class Compressor:
         """Score, signals and facts of a sentence; a long one must have more of them to be worth its place."""
         piece = source.spans[i].of(source.text)
         weight: float = (len(piece) + 60) ** 0.4
-        return (3 * source.scores[i] + signal_weight(piece) + facts / 2) / weight
+        return (3 * source.scores[i] + source.signals[i] + facts / 2) / weight
 
     def _sections(self, source: _Source, kept: Sequence[int], result_id: str) -> tuple[Section, ...]:
         by_sentence: dict[int, list[int]] = {}
@@ -460,13 +461,21 @@ def _weights(found: Sequence[Entity]) -> dict[str, float]:
     }
 
 
-def _listed(source: _Source, facts: str) -> tuple[FoundEntity, ...]:
-    low = facts.lower()
+def _listed(source: _Source, kept: Sequence[int]) -> tuple[FoundEntity, ...]:
+    """Every entity once, as it is first written; preserved if one of its mentions begins in a kept clause."""
     times = Counter(entity.text.lower() for entity in source.found)
+    told = set(kept)
     first: dict[str, Entity] = {}
+    preserved: set[str] = set()
+    at = 0
     for entity in source.found:
-        first.setdefault(entity.text.lower(), entity)
-    return tuple(FoundEntity(e.text, e.kind, times[name], name in low) for name, e in first.items())
+        while source.clauses[at].end <= entity.start:
+            at += 1
+        name = entity.text.lower()
+        first.setdefault(name, entity)
+        if at in told:
+            preserved.add(name)
+    return tuple(FoundEntity(e.text, e.kind, times[name], name in preserved) for name, e in first.items())
 
 
 def _joined(source: _Source, kept: Sequence[int]) -> str:
