@@ -178,16 +178,25 @@ def disjoint(found: list[Range]) -> list[Range]:
 
 _PIPE_ROWS: Final = re.compile(r"(?:\n[ \t]*+[|+║│┌├└╔╠╚][^\n]*+){2,}+")
 _PIPE_RULE: Final = re.compile(r"\n[ \t]*+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:?[ \t]*+)++(?=\n|\Z)(?:\n[^\n|]*+\|[^\n]*+)*+")
+_RULE_ROW: Final = re.compile(r"\n[ \t]*+\|[ \t]*+:?-{2,}+")
 _TAB_ROWS: Final = re.compile(r"(?:\n[^\t\n]++\t[^\t\n]*+\t[^\n]*+){2,}+")
 _COLUMN: Final = r"(?:[^ \n\x1f]| (?! ))++"
 _COLUMN_ROWS: Final = re.compile(rf"(?:\n(?! ){_COLUMN}(?<![.!?]) {{2,}}+{_COLUMN}(?<![.!?]) {{2,}}+[^\n]++){{3,}}+")
+
+
+def _header_start(lined: str, start: int) -> int:
+    """Where a table begins whose first found row is its rule: at the header above it, if that has columns."""
+    if not _RULE_ROW.match(lined, start):
+        return start
+    above = max(0, lined.rfind("\n", 0, start))
+    return above if "|" in lined[above:start] else start
 
 
 def tables(lined: str) -> list[Range]:
     """Markdown and box tables, tab-separated rows (three columns or more), aligned columns (three rows or more)."""
     found: list[Range] = []
     if "|" in lined or "│" in lined or "║" in lined:
-        found += _blocks_of(_PIPE_ROWS, lined)
+        found += [(_header_start(lined, m.start()), m.end() - 1) for m in _PIPE_ROWS.finditer(lined)]
         found += [(max(0, lined.rfind("\n", 0, m.start())), m.end() - 1) for m in _PIPE_RULE.finditer(lined)]
     if "\t" in lined:
         found += _blocks_of(_TAB_ROWS, lined)
