@@ -119,7 +119,7 @@ def pays(options: FoldOptions, raw: int, folded: int, behind: int, turns: int) -
     """Whether a fold is worth its rewrite within the turns that may be expected to come.
 
     The rewrite is held against a warm cache, the best that not folding could get. How long a conversation goes on is unknown; one
-    that has gone on for n turns is taken to go on for a sixth of that, so that hardly one ever ends before its folds have paid.
+    that has gone on for n turns is taken to go on for an eighth of that, so that hardly one ever ends before its folds have paid.
 
     Args:
         raw: tokens that are folded away.
@@ -129,7 +129,7 @@ def pays(options: FoldOptions, raw: int, folded: int, behind: int, turns: int) -
     """
     rewrite = options.prices.write * (folded + behind) - options.prices.read * (raw + behind)
     saving = options.prices.reread(options.cache_hit_share) * (raw - folded)
-    return rewrite < min(turns / 6, 10) * saving
+    return rewrite < min(turns / 8, 10) * saving
 
 
 def _standing_share(budget: int, total: int) -> float:
