@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnfold.compression.text.lower import lowered, words
 from turnfold.compression.text.orders import is_standing_order, may_order, standing_orders
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight, signals
-from turnfold.compression.text.lower import lowered, words
 
 ORDERS = [
     "Always answer in French.",

@@ -106,7 +106,11 @@ def prefix_holds(requests: list[list[Message]], chosen: FoldOptions) -> int:
 
 
 @few
-@given(st.one_of(long_conversations(8, 20), conversations(2, 8)), st.lists(moves(), max_size=4), st.sampled_from([FREE, HALF, CLAUDE]))
+@given(
+    st.one_of(long_conversations(8, 20), conversations(2, 8)),
+    st.lists(moves(), max_size=4),
+    st.sampled_from([FREE, HALF, CLAUDE]),
+)
 def test_the_prefix_is_stable_between_fold_events(messages: list[Message], played: list[Any], prices: CachePrices) -> None:
     requests = requests_of(messages, played)
     prefix_holds(requests, FoldOptions(prices=prices))

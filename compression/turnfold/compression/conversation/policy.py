@@ -100,10 +100,10 @@ def thresholds(options: FoldOptions, total: int, shape: Shape, squeeze: float = 
 def _facts_worth(shape: Shape) -> float:
     """How much may stand at FACTS, in tails.
 
-    A user message gets recall, so a chat needs little there, and one of short turns hardly shrinks. A tool loop gets none: what its
-    next step needs must stand in the blocks, and long results shrink to a third with what they are about.
+    A user message gets recall, so a chat needs little there, and one of short turns hardly shrinks. A tool loop gets none: what
+    its next step needs must stand in the blocks, and long results shrink to a third with what they are about.
     """
-    chat = min(4.0, max(0.2, (0.5 / max(shape.facts_ratio, 0.01)) ** 4.5))
+    chat = min(4.0, max(0.2, float((0.5 / max(shape.facts_ratio, 0.01)) ** 4.5)))
     return chat if shape.facts_ratio > 0.7 else chat + (10.0 - chat) * min(1.0, 2 * shape.loops)
 
 

@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 from turnfold.compression.scorers.central import Central
 from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.scorers.tfidf import TfIdf
+from turnfold.compression.text.lower import lowered, words
 from turnfold.compression.text.orders import is_standing_order
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.lower import lowered, words
 
 Count = Callable[[str], int]
 

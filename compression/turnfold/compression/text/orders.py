@@ -12,9 +12,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression.text.lower import lowered, words
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.lower import lowered, words
 
 # All patterns look at text in small letters with straight apostrophes.
 _ANYWHERE: Final = re.compile(
