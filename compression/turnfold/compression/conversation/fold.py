@@ -250,8 +250,8 @@ class Caching:
     """How text of ours keeps out of the way of a cache that hits at marks only.
 
     Attributes:
-        apart: whether it is a part of its own even beside a text that was a string. A mark ends at a part's end, and clients write
-            a message as parts while they mark it and as a string again when the mark has moved on: the parts must be the same.
+        apart: whether it is a part of its own even beside a text that was a string. A mark ends where a part ends, and clients
+            write a message as parts while they mark it and as a string when the mark has moved on: the parts must be the same.
         marked: index of the user message whose own text gets a breakpoint when recall stands behind it.
     """
 

@@ -156,8 +156,8 @@ _TOKEN_KINDS: Final = re.compile(
             ),
             (
                 "date",
-                r"\d{4}[-/.]\d{1,2}(?:[-/.]\d{1,2})?(?:[T ]\d{2}:\d{2}\S*+)?|\d{1,2}[-/]\d{1,2}[-/]\d{2,4}"
-                r"|\d{1,2}\.\d{1,2}\.\d{4}",
+                r"\d{4}[-/.]\d{1,2}(?:[-/.]\d{1,2})?(?:[T ]\d{2}:\d{2}\S*+)?"
+                r"|\d{1,2}[-/]\d{1,2}[-/]\d{2,4}|\d{1,2}\.\d{1,2}\.\d{4}",
             ),
             ("time", r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d++)?(?:[aApP][mM]|Z|[+-]\d{2}:?\d{2})?"),
             ("version", r"[vV^~=<>]{0,2}\d++(?:\.\d++){1,4}(?:[-+.]?[0-9A-Za-z][0-9A-Za-z.+-]*+)?|[vV]\d++"),
@@ -197,16 +197,20 @@ def _token_kind(token: str) -> str:
 
 
 def tokens(text: str) -> list[Span]:
-    kinds: dict[str, tuple[int, str]] = {}
-    out = []
+    """Tokens that need protection, in order."""
+    known: dict[str, tuple[int, str]] = {}
+    starts: list[int] = []
+    ends: list[int] = []
+    kinds: list[str] = []
     for m in (_ASCII_TOKEN if text.isascii() else _TOKEN).finditer(text):
         token = m.group(1)
-        known = kinds.get(token)
-        if known is None:
+        found = known.get(token)
+        if found is None:
             core = _trimmed(token)
-            known = kinds[token] = (len(core), _token_kind(core))
-        length, kind = known
-        if kind:
+            found = known[token] = (len(core), _token_kind(core))
+        if found[1]:
             start = m.start(1)
-            out.append((start, start + length, kind))
-    return spans_of(out)
+            starts.append(start)
+            ends.append(start + found[0])
+            kinds.append(found[1])
+    return spans_of(zip(starts, ends, kinds, strict=True))
