@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.growth import assert_linear
 from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.compression.layers import SCORERS, CompressedResult, Compressor, CompressRequest, drill_down, truncate_to_tokens
 from turnfold.compression.tokens import count
@@ -198,11 +198,7 @@ def test_truncation_prefers_the_end_of_a_sentence() -> None:
 
 
 def test_cost_is_linear() -> None:
-    def seconds(times: int) -> float:
-        text = "\n\n".join(f"# Part {i}\n\n" + DOCUMENT.replace("Kim", f"Kim{i}") for i in range(times))
-        start = time.process_time()
-        compress(text)
-        return time.process_time() - start
+    def document(parts: int) -> str:
+        return "\n\n".join(f"# Part {i}\n\n" + DOCUMENT.replace("Kim", f"Kim{i}") for i in range(parts))
 
-    seconds(2)
-    assert seconds(80) < 12 * max(seconds(10), 0.02)
+    assert_linear(compress, document, 10)
