@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.compression.errors import InvalidInput, SectionUnknown
@@ -146,7 +146,6 @@ contents = st.one_of(
 conversations = st.lists(st.builds(Message, st.sampled_from(["user", "assistant", "system", "tool"]), contents), max_size=25)
 
 
-@settings(deadline=None)  # the first count loads a vocabulary
 @given(conversations, st.integers(1, 200), st.integers(0, 4))
 def test_laws(messages: list[Message], threshold: int, keep: int) -> None:
     chosen = HistorySettings(compress_threshold=threshold, keep_recent=keep)

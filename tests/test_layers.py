@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.growth import assert_linear
@@ -162,7 +162,6 @@ texts = st.lists(st.tuples(pieces, st.sampled_from([". ", "\n", "\n\n", ""])), m
 )
 
 
-@settings(deadline=None)  # the first count loads a vocabulary
 @given(
     texts.filter(lambda t: bool(t.strip())),
     st.floats(0.05, 1),
@@ -182,7 +181,6 @@ def test_laws(text: str, ratio: float, most: int, query: str | None) -> None:
     assert result == compress(text, l1_ratio=ratio, l2_max_sentences=most, query=query)
 
 
-@settings(deadline=None)  # the first count loads a vocabulary
 @given(texts, st.integers(0, 60))
 def test_truncation_is_a_beginning_that_fits(text: str, limit: int) -> None:
     short = truncate_to_tokens(text, limit)

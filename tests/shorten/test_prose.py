@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.growth import assert_linear
@@ -72,7 +72,6 @@ texts = st.lists(st.tuples(pieces, st.sampled_from([". ", "\n", "\n\n"])), max_s
 )
 
 
-@settings(deadline=None)  # the first count loads a vocabulary
 @given(texts, st.integers(1, 120), st.sampled_from(["user", "assistant", "tool"]))
 def test_laws(text: str, keep: int, role: str) -> None:
     short = shorten(text, keep, role=role, count=count)
@@ -93,7 +92,6 @@ def test_laws(text: str, keep: int, role: str) -> None:
             assert any(block.of(short).strip() in w for w in whole)
 
 
-@settings(deadline=None)  # the first count loads a vocabulary
 @given(texts)
 def test_the_budget_is_kept_where_no_order_forbids_it(text: str) -> None:
     keep = 40

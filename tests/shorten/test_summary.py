@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.growth import assert_linear
@@ -79,7 +79,6 @@ talks = st.lists(
 )
 
 
-@settings(deadline=None)  # the first count loads a vocabulary
 @given(talks, st.integers(0, 200))
 def test_laws(talk: list[tuple[str, str]], budget: int) -> None:
     block = sources(talk)

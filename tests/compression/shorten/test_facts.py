@@ -46,7 +46,6 @@ ok 1 - works
     st.integers(0, 120),
     st.sets(st.sampled_from(["error", "src", "f"])),
 )
-@settings(deadline=None)
 def test_never_longer_and_never_empty(text: str, keep: int, words: set[str]) -> None:
     short = facts(text, keep, frozenset(words), count)
     assert short == text or count(short) < count(text)
@@ -54,7 +53,7 @@ def test_never_longer_and_never_empty(text: str, keep: int, words: set[str]) -> 
 
 
 @given(st.lists(LINES, min_size=40, max_size=200).map("\n".join), st.integers(FLOOR, 200))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_the_ceiling_is_hard(text: str, keep: int) -> None:
     assert count(facts(text, keep, NOBODY, count)) <= CEILING * keep + 8
 
