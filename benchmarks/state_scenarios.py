@@ -1,6 +1,6 @@
 """Scenarios of conversation state: does what is forwarded hold exactly the active state?
 
-Run: ``python benchmarks/state_scenarios.py`` (no model, no network, seconds). After the manner of context-compiler's published
+Run: ``python -m benchmarks.state_scenarios`` (no model, no network, seconds). After the manner of context-compiler's published
 scenarios (persistence, contradiction, replacement, guard, drift), but what is judged is the forwarded text itself, so the result
 does not depend on a model's mood. The expected states are written by hand, not computed.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hypothesis import Phase, settings
+from hypothesis import Phase, Verbosity, settings
 
 #: Examples of a test that says nothing, in the profiles "quick" and "ci".
 USUAL: Final = 100
@@ -16,9 +16,12 @@ USUAL: Final = 100
 def costly(examples: int) -> settings:
     """Settings for a test of which an example takes long: so many examples, more in the profile "thorough".
 
-    A failing example is shown as it was drawn: making it smaller takes hundreds of runs, and pytest's timeout would hide it.
-    In the profile "thorough", which wants a longer timeout anyway, it is made smaller.
+    A failing example is neither made smaller (that takes hundreds of runs, and pytest's timeout would hide the failure) nor shown
+    (it is hundreds of kilobytes long): the report has the decorator that reproduces it. In the profile "thorough", which wants a
+    longer timeout anyway, it is made smaller and shown.
     """
-    effort = max(1, settings.default.max_examples // USUAL)
-    phases = [phase for phase in settings.default.phases if effort > 1 or phase not in {Phase.shrink, Phase.explain}]
-    return settings(max_examples=examples * effort, phases=phases)
+    effort = settings.default.max_examples // USUAL
+    if effort > 1:
+        return settings(max_examples=examples * effort)
+    phases = [phase for phase in settings.default.phases if phase not in {Phase.shrink, Phase.explain}]
+    return settings(max_examples=examples, phases=phases, verbosity=Verbosity.quiet)
