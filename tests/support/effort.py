@@ -20,8 +20,9 @@ def costly(examples: int) -> settings:
     (it is hundreds of kilobytes long): the report has the decorator that reproduces it. In the profile "thorough", which wants a
     longer timeout anyway, it is made smaller and shown.
     """
-    effort = settings.default.max_examples // USUAL
+    profile = settings.get_profile(settings.get_current_profile_name())
+    effort = profile.max_examples // USUAL
     if effort > 1:
         return settings(max_examples=examples * effort)
-    phases = [phase for phase in settings.default.phases if phase not in {Phase.shrink, Phase.explain}]
+    phases = [phase for phase in profile.phases if phase not in {Phase.shrink, Phase.explain}]
     return settings(max_examples=examples, phases=phases, verbosity=Verbosity.quiet)
