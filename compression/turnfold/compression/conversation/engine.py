@@ -156,11 +156,11 @@ def _size(request: Request, changes: Sequence[Edit], options: FoldOptions, memo:
 
 def _caching(request: Request, plan: Plan, cut: Sequence[Unit], options: FoldOptions) -> Caching:
     """How text of ours keeps out of the cache's way: apart where it hits at marks only, the client's or ours."""
-    if any(m.marked for m in request.messages):
-        return Caching(apart=True)
-    if not options.cache_breakpoints:
+    theirs = any(m.marked for m in request.messages)
+    if not (theirs or options.cache_breakpoints):
         return Caching(apart=False)
-    return Caching(apart=True, marked=cut[plan.asked[-1].unit].start if plan.asked else None)
+    marked = None if theirs or not plan.asked else cut[plan.asked[-1].unit].start
+    return Caching(apart=True, marked=marked, since=cut[plan.since].start)
 
 
 def _recalls(

@@ -157,7 +157,7 @@ class _Writer:
             return ""
         self.dropped.extend(_runs(indices))
         section = self._section(level, indices)
-        line = f"[turnfold {section.id}: {len(indices)} messages, {section.tokens} tokens folded]"
+        line = f"[turnfold {section.id}: {len(indices)} messages folded]"
         if level is Level.LINE:
             return line
         sources = [source(self.messages[i]) for i in indices]
@@ -253,10 +253,13 @@ class Caching:
         apart: whether it is a part of its own even beside a text that was a string. A mark ends where a part ends, and clients
             write a message as parts while they mark it and as a string when the mark has moved on: the parts must be the same.
         marked: index of the user message whose own text gets a breakpoint when recall stands behind it.
+        since: index of the first message behind the first fold event: from there on every user message is written as parts, so
+            that one looks the same with its recall and without.
     """
 
     apart: bool
     marked: int | None = None
+    since: int = 0
 
 
 def edits(request: Request, draft: Draft, recalls: Mapping[int, str], caching: Caching) -> list[Edit]:
@@ -268,7 +271,12 @@ def edits(request: Request, draft: Draft, recalls: Mapping[int, str], caching: C
     """
     out = [Edit(request.spans[a][0], request.spans[b][0], "") for a, b in draft.dropped]
     gone = {i for a, b in draft.dropped for i in range(a, b)}
-    for index in sorted({*draft.shortened, *draft.beside, *recalls} - gone):
+    loose = (
+        {i for i, m in enumerate(request.messages) if m.role == "user" and m.holds and i >= caching.since}
+        if caching.apart
+        else ()
+    )
+    for index in sorted({*draft.shortened, *draft.beside, *recalls, *loose} - gone):
         beside = draft.beside.get(index, Beside())
         behind = [t for t in (recalls.get(index, ""), *beside.behind) if t]
         new = draft.shortened.get(index, {})
@@ -281,7 +289,7 @@ def edits(request: Request, draft: Draft, recalls: Mapping[int, str], caching: C
 def _dress(message: Message, new: _Texts, front: Sequence[str], behind: Sequence[str], apart: str) -> list[Edit]:
     """Edits of one message: its shortened texts, and text around its content; its own text keeps its bytes."""
     out = [_replaced(message.raw, path, text) for path, text in new.items()]
-    if not (front or behind):
+    if not (front or behind) and (message.is_list or not apart or message.role != "user"):
         return out
     start, end = value_span(message.raw, ("content",))
     if message.is_list:
