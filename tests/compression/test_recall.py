@@ -7,7 +7,6 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import ModuleType
 
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.growth import assert_linear, repeated
 from turnfold.compression import tokens
 from turnfold.compression.conversation import fence
 from turnfold.compression.conversation.recall import Question, recall
@@ -65,7 +65,7 @@ vocabulary = st.lists(
 # ---------------------------------------------------------------- laws
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.one_of(vocabulary, st.text(max_size=40)), max_size=6),
     st.one_of(vocabulary, st.text(max_size=20)),
@@ -83,7 +83,7 @@ def test_quotes_are_real_ranges_in_order_and_fit_the_budget(texts: list[str], te
     assert again == [quotes, quotes]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(
         st.sampled_from(["word", "Longer sentence here. ", "\n", "\n\n", " ", "漢字。", "x" * 300, "{'a': 1},"]), max_size=120
@@ -122,16 +122,18 @@ def test_the_same_in_another_process() -> None:
     assert run("1") == run("2")
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["x" * 1_000_000, "QUJD/+" * 160_000, "漢字" * 300_000, "user:\n" * 160_000, ". " * 400_000, " " * 1_000_000, "A-" * 400_000],
-)
-def test_hostile_text_is_linear(text: str) -> None:
-    start = time.process_time()
-    quotes = recall([source(text)], Question("what is x, QUJD, 漢字 or user A?"), 500, (), tokens.count, Memo(), fill=True)
-    recall([source("some boat")], Question(text), 500, (), tokens.count, Memo(), fill=True)
-    assert tokens.count(fence.render([source(text)], quotes)) <= 500
-    assert time.process_time() - start < 10
+@pytest.mark.parametrize("unit", ["x", "QUJD/+", "漢字", "user:\n", ". ", " ", "A-"])
+def test_hostile_text_takes_linear_time(unit: str) -> None:
+    def as_source(text: str) -> tuple[Quote, ...]:
+        return recall([source(text)], Question("what is x, QUJD, 漢字 or user A?"), 500, (), tokens.count, Memo(), fill=True)
+
+    def as_question(text: str) -> tuple[Quote, ...]:
+        return recall([source("some boat")], Question(text), 500, (), tokens.count, Memo(), fill=True)
+
+    text = repeated(unit)(100_000)
+    assert tokens.count(fence.render([source(text)], as_source(text))) <= 500
+    assert_linear(as_source, repeated(unit), 25_000)
+    assert_linear(as_question, repeated(unit), 25_000)
 
 
 # ---------------------------------------------------------------- what is found

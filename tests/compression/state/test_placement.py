@@ -5,12 +5,11 @@ Lives here: conversations as a client and this proxy would make them, simulated 
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.growth import assert_linear
 from turnfold.compression.state import (
     Anchor,
     Machine,
@@ -334,10 +333,12 @@ def test_a_block_cannot_be_ended_from_within() -> None:
     assert "use: \\[ Conversation  state" in block
 
 
-def test_long_conversations_take_little_time() -> None:
-    turns = [Turn("user", f"use item{n}") if n % 2 else Turn("assistant", "noted") for n in range(8_000)]
-    began = time.perf_counter()
-    placed = place([*turns, Turn("user", "hello")], FORWARDING)
+def test_long_conversations_take_linear_time() -> None:
+    def talk(size: int) -> list[Turn]:
+        turns = [Turn("user", f"use item{n}") if n % 2 else Turn("assistant", "noted") for n in range(size)]
+        return [*turns, Turn("user", "hello")]
+
+    placed = place(talk(8_000), FORWARDING)
     assert len(placed.state.policies) == 4_000
     assert len(placed.pins) <= MAX_STALE + 2
-    assert time.perf_counter() - began < 3
+    assert_linear(lambda turns: place(turns, FORWARDING), talk, 1_000)
