@@ -32,7 +32,7 @@ WINGS: Final = (
     ("text",),
     ("scorers",),
     ("shorten",),
-    ("layers",),
+    ("layers", "history"),
     ("conversation",),
     ("state",),
     ("calibration",),
