@@ -98,7 +98,9 @@ def measure(kit: ModuleType, case: Message, memo: Memo, ratio: float, fixed: int
     }
     if case.get("evidence"):
         out["evidence"] = sum(map(held.soft, case["evidence"])) / len(case["evidence"])
-    full = memo.get(("held", digest(*map(kit.text_of, raw[:-1]))), lambda: kit.Held(raw[:-1])) if case.get("answers") else None
+    full: Any = (
+        memo.get(("held", digest(*map(kit.text_of, raw[:-1]))), lambda: kit.Held(raw[:-1])) if case.get("answers") else None
+    )
     answers = [str(a) for a in case.get("answers") or [] if full.answer(str(a))]
     if answers:
         out["answer"] = float(any(map(held.answer, answers)))

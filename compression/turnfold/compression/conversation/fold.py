@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,13 +23,18 @@ from turnfold.compression.conversation.messages import Message, Request, Text, v
 from turnfold.compression.conversation.plan import Level, Piece, Plan
 from turnfold.compression.conversation.units import Unit
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.shorten.facts import facts
+from turnfold.compression.shorten.facts import arguments, facts
+from turnfold.compression.shorten.lines import names, shown
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.quotes import Source
 
 # How a text part ends: with a breakpoint (OpenAI, "Prompt caching": explicit breakpoints, 5.6 and later) or without.
 _BREAKPOINT: Final = ',"prompt_cache_breakpoint":{"mode":"explicit"}}'
 _NO_BREAKPOINT: Final = "}"
+
+
+#: New texts of one message by their paths.
+_Texts = Mapping[tuple[str | int, ...], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ class Draft:
     """
 
     dropped: tuple[tuple[int, int], ...]
-    shortened: Mapping[int, Mapping[tuple[str | int, ...], str]]
+    shortened: Mapping[int, _Texts]
     beside: Mapping[int, Beside]
     sections: tuple[Section, ...]
 
@@ -97,7 +102,7 @@ class _Writer:
     def __init__(self, messages: Sequence[Message], units: Sequence[Unit], memo: Memo) -> None:
         self.messages, self.units, self.memo = messages, units, memo
         self.dropped: list[tuple[int, int]] = []
-        self.shortened: dict[int, Mapping[tuple[str | int, ...], str]] = {}
+        self.shortened: dict[int, _Texts] = {}
         self.beside: dict[int, Beside] = defaultdict(Beside)
         self.sections: list[Section] = []
         self.carried: list[str] = []  # texts that wait for the next kept user message
@@ -163,12 +168,15 @@ class _Writer:
 
     def _facts(self, piece: Piece) -> None:
         indices = self._folded(piece.start, piece.end)
-        words = frozenset(self._words(piece))
         for unit in range(piece.start, piece.end):
             if self.units[unit].is_user:
                 self._keep(unit)
         anchor = None if piece.anchor is None else self.units[piece.anchor].start
-        changed = {i: new for i in indices if i != anchor and (new := self._shortened(self.messages[i], words))}
+        messages = [self.messages[i] for i in indices if i != anchor]
+        words = frozenset(self._words(piece))
+        key = ("facts", digest(*(m.key.hex() for m in messages), "", *sorted(words)))
+        texts = self.memo.get(key, lambda: _shortened(messages, words), _weight)
+        changed = {i: new for i, new in zip((i for i in indices if i != anchor), texts, strict=True) if new}
         if not changed:
             return
         self.shortened.update(changed)
@@ -179,25 +187,44 @@ class _Writer:
             self.beside[first_user].front.append(marker)
 
     def _words(self, piece: Piece) -> Iterator[str]:
-        """Words of the task as far as the piece's end: what its user messages, or the last one before it, ask for."""
-        users = [u for u in self.units[: piece.end] if u.is_user][-3:]
-        for unit in users:
+        """Words of the task as far as the piece's end: of its first and latest user messages, and of the calls inside the piece."""
+        users = [u for u in self.units[: piece.end] if u.is_user]
+        for unit in {u.start: u for u in (*users[:1], *users[-3:])}.values():
             yield from _WORD.findall(self.messages[unit.start].own[:4000].lower())
+        for unit in self.units[piece.start : piece.end]:
+            if self.messages[unit.start].role == "assistant":
+                yield from (n.lower() for n in names(self.messages[unit.start].text[:2000]))
 
-    def _shortened(self, message: Message, words: frozenset[str]) -> Mapping[tuple[str | int, ...], str]:
-        """New texts by path for a message at FACTS; empty when it stays as it is."""
-        if message.sealed:
-            return {}
-        key = ("facts", message.key, digest(*sorted(words)))
-        return self.memo.get(key, lambda: dict(_shorten(message, words)), lambda d: 200 + sum(len(t) for t in d.values()))
+
+def _weight(texts: Sequence[_Texts]) -> int:
+    return 200 + sum(len(text) for one in texts for text in one.values())
+
+
+def _shortened(messages: Sequence[Message], words: frozenset[str]) -> list[_Texts]:
+    """New texts by path for each message at FACTS, empty for one that stays as it is.
+
+    From the newest back, so that what two of them say stands where it was said last.
+    """
+    known: set[str] = set()
+    out: list[_Texts] = []
+    for message in reversed(messages):
+        new = {} if message.sealed else dict(_shorten(message, words, known))
+        for text in message.texts:
+            known |= shown(new.get(text.path, text.text))
+        out.append(new)
+    return out[::-1]
 
 
 _WORD = re.compile(r"\w{3,}")
 
 
-def _shorten(message: Message, words: frozenset[str]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    for text in (*message.texts, *message.arguments):
-        new = facts(text.text, role=message.role, is_argument=text in message.arguments, words=words, count=tokens.count)
+def _shorten(message: Message, words: frozenset[str], known: Container[str]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    for text in message.texts:
+        new = facts(text.text, role=message.role, words=words, known=known, count=tokens.count)
+        if new != text.text and new.strip():
+            yield text.path, new
+    for text in message.arguments:
+        new = arguments(text.text, count=tokens.count)
         if new != text.text and new.strip():
             yield text.path, new
 
@@ -249,7 +276,7 @@ def edits(request: Request, draft: Draft, recalls: Mapping[int, str], caching: C
 
 
 def _dress(
-    message: Message, new: Mapping[tuple[str | int, ...], str], front: Sequence[str], behind: Sequence[str], apart: str
+    message: Message, new: _Texts, front: Sequence[str], behind: Sequence[str], apart: str
 ) -> list[Edit]:
     """Edits of one message: its shortened texts, and text around its content; its own text keeps its bytes."""
     out = [_replaced(message.raw, path, text) for path, text in new.items()]

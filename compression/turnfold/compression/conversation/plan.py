@@ -16,7 +16,7 @@ from enum import Enum
 from itertools import accumulate
 
 from turnfold.compression.conversation import policy
-from turnfold.compression.conversation.policy import Thresholds
+from turnfold.compression.conversation.policy import Shape, Thresholds
 from turnfold.compression.conversation.units import Unit
 from turnfold.compression.options import FoldOptions
 
@@ -114,8 +114,7 @@ class _Replay:
     def ask(self, index: int) -> None:
         """A request ends here: fold if it is time, then settle who keeps recall."""
         self.turns += 1
-        shrinks = self.facts[index + 1] / max(1, self.sums[index + 1])
-        limits = policy.thresholds(self.options, self.total, self.total / self.turns, shrinks, self.squeeze)
+        limits = policy.thresholds(self.options, self.total, self._shape(index), self.squeeze)
         if self._over(limits):
             self._fold(index, limits)
         elif self.total > limits.start and self._raw(self.tail, index + 1) > limits.fold_at:
@@ -126,6 +125,13 @@ class _Replay:
         if self.units[index].is_user:
             self._settle(index, limits)
         self.sent = index + 1
+
+    def _shape(self, index: int) -> Shape:
+        return Shape(
+            pace=self.total / self.turns,
+            loops=1 - min(1.0, self.users[index + 1] / self.turns),
+            facts_ratio=self.facts[index + 1] / max(1, self.sums[index + 1]),
+        )
 
     def _raw(self, start: int, end: int) -> int:
         return self.sums[end] - self.sums[start]

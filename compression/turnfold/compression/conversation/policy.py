@@ -23,8 +23,8 @@ from turnfold.compression.options import FoldOptions
 _PROFILES: Final = (
     (0.10, 24_000, 6_000),
     (0.40, 6_000, 2_000),
-    (0.65, 6_000, 2_000),
-    (1.00, 5_000, 1_500),
+    (0.65, 6_000, 2_500),
+    (1.00, 5_000, 2_000),
 )
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
 _EPOCH_MOST: Final = 16_000
@@ -56,18 +56,32 @@ class Thresholds:
     limit: int | None = None
 
 
-def thresholds(options: FoldOptions, total: int, pace: float, facts_ratio: float, squeeze: float = 1.0) -> Thresholds:
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is known of a conversation's kind from its prefix.
+
+    Attributes:
+        pace: tokens that a request has added on average.
+        loops: share of requests that end with a tool's result, 0..1.
+        facts_ratio: what FACTS leaves of its messages, 0..1.
+    """
+
+    pace: float
+    loops: float
+    facts_ratio: float
+
+
+def thresholds(options: FoldOptions, total: int, shape: Shape, squeeze: float = 1.0) -> Thresholds:
     """The thresholds for a conversation of `total` tokens so far.
 
     Args:
-        pace: tokens that a turn has added on average.
-        facts_ratio: what FACTS leaves of this conversation's messages.
+        shape: what kind of conversation it is.
         squeeze: 0..1, a share of the budget's limit, for a plan that came out too large.
     """
     price = options.prices.reread(options.cache_hit_share)
     start, keep = _interpolated(price)
-    fold_at = keep + _epoch(options.prices.write - price, price, keep, pace)
-    free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(facts_ratio)), summaries_at=keep // 2)
+    fold_at = keep + _epoch(options.prices.write - price, price, keep, shape.pace)
+    free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape)), summaries_at=keep // 2)
     if options.budget is None:
         return free
     budget = _snapped(options.budget)
@@ -83,10 +97,14 @@ def thresholds(options: FoldOptions, total: int, pace: float, facts_ratio: float
     )
 
 
-def _facts_worth(ratio: float) -> float:
-    """How much may stand at FACTS, in tails. Long tool results and answers shrink to a quarter there and keep what the next step
-    may need; a chat of short turns hardly shrinks, and recall finds what a question needs in it anyway."""
-    return min(10.0, max(0.5, (0.5 / max(ratio, 0.01)) ** 4.5))
+def _facts_worth(shape: Shape) -> float:
+    """How much may stand at FACTS, in tails.
+
+    A user message gets recall, so a chat needs little there, and one of short turns hardly shrinks. A tool loop gets none: what its
+    next step needs must stand in the blocks, and long results shrink to a third with what they are about.
+    """
+    chat = min(4.0, max(0.2, (0.5 / max(shape.facts_ratio, 0.01)) ** 4.5))
+    return chat if shape.facts_ratio > 0.7 else chat + (10.0 - chat) * min(1.0, 2 * shape.loops)
 
 
 def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:
@@ -158,8 +176,8 @@ def recall_tokens(options: FoldOptions, saved: int, folded: int) -> int:
 
 
 _RECALL_LEAST: Final = 160  # one passage and its frame
-_RECALL_BASE: Final = 400
-_RECALL_SHARE: Final = 0.1
+_RECALL_BASE: Final = 600
+_RECALL_SHARE: Final = 0.18
 
 
 def keeps_recall(options: FoldOptions, recall: int, since: int, turns_left: float) -> bool:

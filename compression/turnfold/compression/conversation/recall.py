@@ -52,6 +52,7 @@ class Tuning:
         chat, block, across: what neighbours at distance 1, 2, ... lend: messages, chunks of one paragraph, of two paragraphs.
         label: weight of a word that labels the question ("Question: ...").
         asking: factor for passages that ask: the answer stands elsewhere.
+        answered: how many times as much a message that asks lends to the one after it.
         identifier: factor for words with digits and for compound identifiers.
         feedback, feedback_passages, feedback_terms: share and sizes of the relevance feedback.
         hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
@@ -61,6 +62,7 @@ class Tuning:
         covered_borrowed: the same for a question whose words are those of the exchange before.
         topical: share that a passage must hold for a request to summarise to have a topic.
         bearing: without fill, share of the best score below which a passage no longer bears on the question.
+        bearing_borrowed: the same for a question whose words are those of the exchange before.
     """
 
     k1: float = 0.9
@@ -68,11 +70,12 @@ class Tuning:
     grams: float = 0.4
     paragraph: float = 0.15
     head: float = 1.1
-    chat: tuple[float, ...] = (0.65, 0.5, 0.35, 0.25, 0.2, 0.1, 0.1)
+    chat: tuple[float, ...] = (0.36, 0.24, 0.12, 0.12)
     block: tuple[float, ...] = (0.2, 0.1)
     across: tuple[float, ...] = (0.1,)
     label: float = 0.3
-    asking: float = 0.7
+    asking: float = 0.85
+    answered: float = 1.6
     identifier: float = 1.5
     feedback: float = 0.3
     feedback_passages: int = 5
@@ -85,7 +88,8 @@ class Tuning:
     covered: float = 0.18
     covered_borrowed: float = 0.1
     topical: float = 0.4
-    bearing: float = 0.2
+    bearing: float = 0.1
+    bearing_borrowed: float = 0.25
 
 
 TUNING: Final = Tuning()
@@ -237,7 +241,8 @@ def _lent(index: Index, values: Floats, tuning: Tuning) -> Floats:
         other = index.source_of[distance:] != index.source_of[:-distance]
         same = index.blocks[distance:] == index.blocks[:-distance]
         share = np.where(other, chat, np.where(same, block, across))
-        total[distance:] += share * values[:-distance]
+        asks = index.asking[:-distance] & other & (distance == 1)
+        total[distance:] += share * np.where(asks, tuning.answered, 1.0) * values[:-distance]
         total[:-distance] += share * values[distance:]
     return total
 
@@ -319,12 +324,18 @@ def recall(
     if requests.asks_for_cover(_folded(question)) and _matched(index, asked) < TUNING.topical:
         quotes = _spread(index, sources, room)
     else:
-        if not fill and _matched(index, asked) < (TUNING.covered_borrowed if asked.borrowed else TUNING.covered):
-            return ()
-        worth = score(index, sources, asked)
-        floor = 0.0 if fill else TUNING.bearing * float(worth.max())
-        quotes = (index.quotes[i] for i in _best(worth, len(worth)) if worth[i] > floor)
+        quotes = _bearing(index, sources, asked, fill=fill)
     return tuple(sorted(_fitted(sources, quotes, budget, "\0".join(present), count)))
+
+
+def _bearing(index: Index, sources: Sequence[Source], asked: Asked, *, fill: bool) -> list[Quote]:
+    """The passages that bear on the question, best first."""
+    covered, bearing = (TUNING.covered_borrowed, TUNING.bearing_borrowed) if asked.borrowed else (TUNING.covered, TUNING.bearing)
+    if not fill and _matched(index, asked) < covered:
+        return []
+    worth = score(index, sources, asked)
+    floor = 0.0 if fill else bearing * float(worth.max())
+    return [index.quotes[i] for i in _best(worth, len(worth)) if worth[i] > floor]
 
 
 def _matched(index: Index, asked: Asked) -> float:
@@ -335,7 +346,9 @@ def _matched(index: Index, asked: Asked) -> float:
     return float(both.max(initial=0.0)) / max(float(value.sum()), 1e-9)
 
 
-def _fitted(sources: Sequence[Source], quotes: Iterable[Quote], budget: int, held: str, count: Callable[[str], int]) -> list[Quote]:
+def _fitted(
+    sources: Sequence[Source], quotes: Iterable[Quote], budget: int, held: str, count: Callable[[str], int]
+) -> list[Quote]:
     """As many of the quotes, in the given order, as the rendered fence has room for.
 
     A label costs two or three tokens, so what three for each leave over is given out once more.
@@ -345,6 +358,7 @@ def _fitted(sources: Sequence[Source], quotes: Iterable[Quote], budget: int, hel
     left = budget - count(fence.render(sources, chosen))
     if left > 2 * _FRAME:
         known = set(chosen)
+        held = "\0".join([held, *(sources[q.source].text[q.start : q.end] for q in chosen)])
         chosen += _taken(sources, [q for q in ranked if q not in known], left, held, count)
     while chosen and count(fence.render(sources, chosen)) > budget:
         chosen.pop()

@@ -5,7 +5,7 @@ Lives here: how much of a message stays. Must not: how a kind of text gets short
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,29 +27,34 @@ class _Share:
 
 
 # A user's message is an instruction; a tool's result is evidence that only some lines of are ever needed again.
-_SHARES: Final = {"user": _Share(60, 0.5), "tool": _Share(64, 0.25), "function": _Share(64, 0.25)}
+_SHARES: Final = {"user": _Share(60, 0.5), "tool": _Share(64, .35), "function": _Share(64, .35)}
 _OTHER: Final = _Share(24, 0.35)
 _ARGUMENTS: Final = _Share(120, 0.3)
 _SPOKEN: Final = frozenset({"prose", "markdown"})
 
 
-def facts(text: str, *, role: str, is_argument: bool, words: frozenset[str], count: Callable[[str], int]) -> str:
-    """The text at FACTS; the text itself where it is short or nothing shorter came out.
+def facts(text: str, *, role: str, words: frozenset[str], known: Container[str], count: Callable[[str], int]) -> str:
+    """A message's text at FACTS; the text itself where it is short or nothing shorter came out.
 
     Args:
         role: the role of the message that it stands in.
-        is_argument: whether it is the arguments of a tool call; what comes out is JSON then, if it was.
         words: lower-case words of the task: what a selection should look at.
+        known: lines and names that a later message shows anyway.
     """
     size = count(text)
-    keep = (_ARGUMENTS if is_argument else _SHARES.get(role, _OTHER)).of(size)
+    keep = _SHARES.get(role, _OTHER).of(size)
     if keep >= size:
         return text
-    if is_argument:
-        return facts_arguments(text, keep, count)
     if role in ("user", "assistant") and _is_spoken(text):
         return shorten(text, keep, role=role, words=words, count=count)
-    return registry.facts(text, keep, words, count, role=role)
+    return registry.facts(text, keep, words, count, role=role, known=known)
+
+
+def arguments(text: str, *, count: Callable[[str], int]) -> str:
+    """A tool call's arguments at FACTS: JSON stays JSON."""
+    size = count(text)
+    keep = _ARGUMENTS.of(size)
+    return text if keep >= size else facts_arguments(text, keep, count)
 
 
 def _is_spoken(text: str) -> bool:

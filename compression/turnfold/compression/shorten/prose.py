@@ -21,7 +21,7 @@ from turnfold.compression.text.orders import is_standing_order
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.words import lowered, words
+from turnfold.compression.text.lower import lowered, words
 
 Count = Callable[[str], int]
 
