@@ -4,8 +4,8 @@ Lives here: which results of a tenant are kept, least recently used first to go,
 what a result is (bytes here), how it is made.
 
 Entries are items of the store with a time to live, so they outlast the process and serve every replica. Beside them lies one
-index for each tenant, changed by compare-and-set: the order of use, sizes, counts. Should the index be lost, entries are still found
-and still expire; only the bounds forget them.
+index for each tenant, changed by compare-and-set: the order of use, sizes, counts. Should the index be lost, entries are still
+found and still expire; only the bounds forget them.
 """
 
 from __future__ import annotations

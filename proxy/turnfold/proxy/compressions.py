@@ -16,7 +16,7 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
-from turnfold.compression.layers import CompressedResult, CompressRequest, Compressor
+from turnfold.compression.layers import CompressedResult, Compressor, CompressRequest
 from turnfold.compression.memo import digest
 from turnfold.compression.options import ENGINE_VERSION
 from turnfold.config.settings import StoreSettings
@@ -57,7 +57,12 @@ class Compressions:
     """Compresses texts; CPU work leaves the event loop."""
 
     def __init__(
-        self, store: Store, settings: StoreSettings, cache: CompressionCache, workshop: Workshop, compressor: Compressor | None = None
+        self,
+        store: Store,
+        settings: StoreSettings,
+        cache: CompressionCache,
+        workshop: Workshop,
+        compressor: Compressor | None = None,
     ) -> None:
         self._store = store
         self._settings = settings

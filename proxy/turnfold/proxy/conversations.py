@@ -8,8 +8,8 @@ Blocks are written before the head that names them, and the head is swapped: of 
 again. An add brings a token; the head remembers the last ones, so an add that is sent again (the store or the network gave no
 answer) is not done twice.
 
-A copy of each block lies where ``/v1/drill-down`` finds it by its id. Ids are content hashes, so two conversations may share one; their
-own blocks they do not share, and deleting one conversation leaves the other whole.
+A copy of each block lies where ``/v1/drill-down`` finds it by its id. Ids are content hashes, so two conversations may share
+one; their own blocks they do not share, and deleting one conversation leaves the other whole.
 """
 
 from __future__ import annotations
@@ -227,11 +227,11 @@ class Conversations:
         async def change(held: bytes | None) -> tuple[Item | None, Added]:
             head = _EMPTY if held is None else _unpacked(held)
             whole = await self._whole(key, head)
-            if action := head.done(token):
-                return None, Added(await self._kept(whole, settings), action)
+            if done := head.done(token):
+                return None, Added(await self._kept(whole, settings), done)
             after, action = await self._workshop.run(history.add, whole, message, settings)
             ids = await self._written(key, after.blocks, dict(head.ids))
-            tokens = ((*head.tokens, (token, action)))[-_MOST_TOKENS:]
+            tokens = (*head.tokens, (token, action))[-_MOST_TOKENS:]
             fresh = _Head(after, settings, ids, tokens)
             return Item(key, _packed(fresh), self._ttl, conversation_id), Added(await self._kept(after, settings), action)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnfold.compression.conversation import Section
-from turnfold.compression.layers import CompressRequest, Compressor, Drilled
+from turnfold.compression.layers import Compressor, CompressRequest, Drilled
 from turnfold.compression.scorers.conversation import ConversationScorer
 from turnfold.proxy.originals import Layered
 

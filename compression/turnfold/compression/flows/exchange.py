@@ -2,8 +2,9 @@
 
 Lives here: the choice, and the result as an A2A message part and an MCP resource. Must not: headers, HTTP, making the layers.
 
-An encoding is a layer by another name: raw, facts, summary. The receiver names those that it takes, in its order, and how many tokens it
-has room for; it gets the first that fits, else the summary, and may have sections drilled into as far as the rest of its room goes.
+An encoding is a layer by another name: raw, facts, summary. The receiver names those that it takes, in its order, and how many
+tokens it has room for; it gets the first that fits, else the summary, and may have sections drilled into as far as the rest of
+its room goes.
 
 Formats: A2A protocol 0.3, ``TextPart``; Model Context Protocol 2025-06-18, ``TextResourceContents``.
 """
