@@ -5,6 +5,7 @@ Lives here: bodies to messages, histories to answers. Must not: concurrency (``c
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from turnfold.compression.errors import InvalidInput
@@ -28,6 +29,7 @@ from turnfold.proxy.workshop import Workshop
 
 _PATH: Final = "/v1/conversation/{conversation_id}"
 _LONGEST: Final = 512
+_KEY: Final = re.compile("[!-~]{1,200}")
 _ID: Final = Parameter("conversation_id", "path", "The conversation.", {"type": "string", "minLength": 1, "maxLength": _LONGEST})
 _EXPORT: Final = Parameter("export", "query", "Whether to give all of it.", {"type": "string", "enum": ["true", "false"]})
 _TOKEN: Final = Parameter(
@@ -72,8 +74,8 @@ def _view(conversation_id: str, kept: Kept, export: str | None) -> ConversationV
 
 def _token(call: Call) -> str | None:
     token = call.headers.get("idempotency-key")
-    if token is not None and not 0 < len(token) <= 200:
-        raise InvalidInput("idempotency-key", "must have 1 to 200 characters")
+    if token is not None and not _KEY.fullmatch(token):
+        raise InvalidInput("idempotency-key", "must be 1 to 200 visible ASCII characters")
     return token
 
 
