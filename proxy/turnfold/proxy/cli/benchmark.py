@@ -1,7 +1,7 @@
 """``turnfold benchmark``.
 
-Lives here: how fast and how small this machine makes a text. Must not: quality on labelled cases (the benchmarks beside the source
-do that).
+Lives here: how fast and how small this machine makes a text. Must not: quality on labelled cases (the benchmarks
+beside the source do that).
 """
 
 from __future__ import annotations
@@ -87,4 +87,5 @@ def benchmark(
     if as_json:
         typer.echo(orjson.dumps([asdict(row) for row in rows], option=orjson.OPT_INDENT_2))
     else:
-        Console().print(_table(rows))
+        console = Console()
+        (console if console.is_terminal else Console(width=160)).print(_table(rows))

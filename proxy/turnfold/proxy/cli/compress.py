@@ -108,7 +108,8 @@ def compress(
         result = Compressor().compress(request)
     seconds = time.perf_counter() - started
     if not as_json:
-        Console(stderr=True).print(_table(result, seconds))
+        console = Console(stderr=True)
+        (console if console.is_terminal else Console(stderr=True, width=160)).print(_table(result, seconds))
     shown = _as_json(result, seconds).decode() if as_json else result.text
     if output is None:
         typer.echo(shown)
