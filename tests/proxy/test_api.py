@@ -16,7 +16,8 @@ from tests.proxy.harness import UpstreamServer
 TEXT = (
     "Anna Berg leads the Turnfold project at Nordlicht GmbH. The budget is $4.2 million. "
     + "".join(f"Week {n} went by without any news worth telling to anybody. " for n in range(30))
-    + "\n\n## Decision\n\nWe decided to ship version 2.1.0 on 2025-10-09. Bert Holm will sign it.\n\n```python\nprint('kept whole')\n```\n"
+    + "\n\n## Decision\n\nWe decided to ship version 2.1.0 on 2025-10-09. Bert Holm will sign it.\n"
+    + "\n```python\nprint('kept whole')\n```\n"
 )
 ANNA = {"authorization": "Bearer anna"}
 
@@ -113,6 +114,8 @@ def test_our_paths_never_go_upstream(upstream: UpstreamServer) -> None:
             refused = http.request(method, path)
             assert error_of(refused)[0] == 405
             assert refused.headers["allow"]
+        for path in ("/v1/conversation/a%0Ab", "/v1/conversation/%0A", "/admin/%0A"):
+            assert error_of(http.get(path))[0] == 404
         assert http.get("/openapi.json").json()["openapi"] == "3.1.0"
         assert not upstream.seen
         assert http.get("/v1/models").status_code == 200

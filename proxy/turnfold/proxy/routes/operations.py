@@ -27,6 +27,7 @@ from turnfold.proxy.inbound import ClientGone, Inbound
 from turnfold.proxy.limits import plain_body
 from turnfold.proxy.refusals import Refused
 from turnfold.proxy.routes.answers import Gatekeeper, answered, error
+from turnfold.proxy.routes.anything import ANYTHING
 
 B = TypeVar("B", bound=Body)
 
@@ -96,7 +97,7 @@ def mounted(operations: Iterable[Operation[Any]], gate: Gatekeeper, limits: Limi
     by_path: dict[str, list[Operation[Any]]] = {}
     for operation in operations:
         by_path.setdefault(operation.path, []).append(operation)
-    return [Route(path.replace("}", ":path}"), _Path(table, gate, limits)) for path, table in by_path.items()]
+    return [Route(path.replace("}", f":{ANYTHING}}}"), _Path(table, gate, limits)) for path, table in by_path.items()]
 
 
 class _Path:
