@@ -40,7 +40,7 @@ def error_of(response: httpx.Response) -> tuple[int, str | None, str]:
     return response.status_code, error["param"], error["code"]
 
 
-def drill(http: httpx.Client, section: str, layer: int = 0, **headers: str) -> httpx.Response:
+def drill(http: httpx.Client, section: str, layer: int = 0, headers: dict[str, str] | None = None) -> httpx.Response:
     return http.post("/v1/drill-down", json={"section_id": section, "target_layer": layer}, headers=headers)
 
 
@@ -126,7 +126,7 @@ def test_tenants_do_not_meet(http: httpx.Client) -> None:
     section = http.post("/v1/compress", json={"text": TEXT}).json()["sections"][0]["id"]
     add(http, "ours", "The word is heliotrope.")
     bert = {"authorization": "Bearer bert"}
-    assert error_of(drill(http, section, **bert)) == (404, "section_id", "section_unknown")
+    assert error_of(drill(http, section, headers=bert)) == (404, "section_id", "section_unknown")
     assert error_of(http.get("/v1/conversation/ours", headers=bert))[0] == 404
     assert error_of(http.delete("/v1/conversation/ours", headers=bert))[0] == 404
     assert http.get("/v1/cache/stats", headers=bert).json()["entries"] == 0
@@ -220,7 +220,7 @@ def test_the_cache(http: httpx.Client) -> None:
     assert http.post("/v1/cache/clear", headers=carl).json() == {"cleared": 2}
     assert http.get("/v1/cache/stats", headers=carl).json()["entries"] == 0
     assert http.post("/v1/compress", json={"text": TEXT}, headers=carl).json()["metadata"]["cached"] is False
-    assert drill(http, first["sections"][0]["id"], **carl).status_code == 200
+    assert drill(http, first["sections"][0]["id"], headers=carl).status_code == 200
 
 
 def test_exchange(http: httpx.Client) -> None:

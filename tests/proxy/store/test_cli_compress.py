@@ -53,7 +53,7 @@ def test_compress_as_json_from_standard_input_into_a_file(run: Run, tmp_path: Pa
     assert (code, out) == (0, "")
     body = json.loads((tmp_path / "out.json").read_text("utf-8"))
     assert set(body) == {"layers", "entities", "sections", "metadata"}
-    assert body["metadata"]["scorer"] == "query-tfidf"
+    assert body["metadata"]["scorer"] == "tfidf"
     assert body["layers"]["0"]["text"] == TEXT
 
 

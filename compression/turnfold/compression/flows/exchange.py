@@ -82,7 +82,7 @@ def negotiate(result: CompressedResult, demand: Demand, wanted: Sequence[Drilled
     """Choose the encoding, then take of the wanted sections, in their order, what the rest of the budget has room for."""
     sizes = dict(zip(ENCODINGS, result.layers, strict=True))
     room = demand.budget if demand.budget is not None else float("inf")
-    chosen = next((name for name in demand.accepted if sizes[name].tokens <= room), "summary")
+    chosen: Encoding = next((name for name in demand.accepted if sizes[name].tokens <= room), "summary")
     layer = sizes[chosen]
     left = room - layer.tokens
     drilled: list[Drilled] = []
