@@ -35,7 +35,6 @@ WINGS: Final = (
     ("layers", "history"),
     ("conversation",),
     ("state",),
-    ("calibration",),
     ("flows",),
     ("savings",),
 )

@@ -99,7 +99,8 @@ def create_app(
     check_exposure(settings)
     upstream = Upstream(settings.upstream)
     gate = Gate(settings.upstream.api_key, settings.auth)
-    service = Service(upstream, recorder, fold, options_for or options_from(settings), settings.limits, windows)
+    options_for = options_for or options_from(settings)
+    service = Service(upstream, recorder, fold, options_for, settings.limits, windows, settings.folding.holdout_share)
     passthrough = Passthrough(upstream, gate)
     folding = settings.folding
     chat = ChatCompletions(service, upstream, gate, settings.limits, folding.mode, folding.budget)

@@ -37,6 +37,8 @@ class FoldedRequest:
         restore: edits that turn `body`, as text, back into what was received.
         events: fold events that the conversation has seen so far.
         fitting: how often the plan had to be made smaller to fit a budget or a window; 0 as a rule.
+        conversation: digest of its messages through the first of the user's: which conversation this is, where nobody said; ""
+            when unparsable.
     """
 
     body: bytes
@@ -48,6 +50,7 @@ class FoldedRequest:
     restore: tuple[Edit, ...] = ()
     events: int = 0
     fitting: int = 0
+    conversation: str = ""
 
 
 def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
@@ -62,17 +65,20 @@ def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest
         return FoldedRequest(body, folded=False, reason=exc.reason, tokens_before=0, tokens_after=0)
     options = replace(options, model=options.model or request.model)
     before = request_tokens(request, options.model, memo)
+    name = _name(request.messages)
     best = _fitted(request, options, memo)
     if options.window is not None and (before if best is None else _size(request, best.edits, options, memo)) > options.window:
         options = replace(options, budget=options.window)
         best = _fitted(request, options, memo)
     if best is None:
-        return FoldedRequest(body, folded=False, reason="short", tokens_before=before, tokens_after=before)
+        return FoldedRequest(body, folded=False, reason="short", tokens_before=before, tokens_after=before, conversation=name)
     text = apply(request.text, best.edits)
     forwarded = parse_request(text.encode("utf-8"), memo)
     after = request_tokens(forwarded, options.model, memo)
     if after >= before:
-        return FoldedRequest(body, folded=False, reason="not-smaller", tokens_before=before, tokens_after=before)
+        return FoldedRequest(
+            body, folded=False, reason="not-smaller", tokens_before=before, tokens_after=before, conversation=name
+        )
     check(request, forwarded)
     over = options.budget is not None and after > options.budget
     return FoldedRequest(
@@ -85,7 +91,13 @@ def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest
         restore=invert(request.text, best.edits),
         events=best.plan.events,
         fitting=best.fitting,
+        conversation=name,
     )
+
+
+def _name(messages: Sequence[Message]) -> str:
+    end = next((i for i, m in enumerate(messages) if m.role == "user"), len(messages) - 1) + 1
+    return digest(*(m.key.hex() for m in messages[:end])).hex()
 
 
 def unfold(folded: FoldedRequest) -> bytes:
@@ -143,8 +155,10 @@ def _size(request: Request, changes: Sequence[Edit], options: FoldOptions, memo:
 
 
 def _caching(request: Request, plan: Plan, cut: Sequence[Unit], options: FoldOptions) -> Caching:
-    """Breakpoints, where the upstream takes them and the client set no mark: one on the last user message's own text."""
-    if not options.cache_breakpoints or any(m.marked for m in request.messages):
+    """How text of ours keeps out of the cache's way: apart where it hits at marks only, the client's or ours."""
+    if any(m.marked for m in request.messages):
+        return Caching(apart=True)
+    if not options.cache_breakpoints:
         return Caching(apart=False)
     return Caching(apart=True, marked=cut[plan.asked[-1].unit].start if plan.asked else None)
 

@@ -19,7 +19,7 @@ from turnfold.compression import tokens
 from turnfold.compression.conversation import policy
 from turnfold.compression.conversation.edits import Edit, json_string, shifted
 from turnfold.compression.conversation.fence import render
-from turnfold.compression.conversation.messages import Message, Request, Text, value_span
+from turnfold.compression.conversation.messages import Message, Request, value_span
 from turnfold.compression.conversation.plan import Level, Piece, Plan
 from turnfold.compression.conversation.units import Unit
 from turnfold.compression.memo import Memo, digest
@@ -163,7 +163,9 @@ class _Writer:
         sources = [source(self.messages[i]) for i in indices]
         room = policy.summary_tokens(section.tokens) - policy.line_tokens()
         key = ("summary", section.id, room)
-        text = self.memo.get(key, lambda: render(sources, summarise(sources, room, tokens.count, self.memo)), lambda t: 200 + len(t))
+        text = self.memo.get(
+            key, lambda: render(sources, summarise(sources, room, tokens.count, self.memo)), lambda t: 200 + len(t)
+        )
         return f"{line}\n{text}" if text else line
 
     def _facts(self, piece: Piece) -> None:
@@ -187,7 +189,7 @@ class _Writer:
             self.beside[first_user].front.append(marker)
 
     def _words(self, piece: Piece) -> Iterator[str]:
-        """Words of the task as far as the piece's end: of its first and latest user messages, and of the calls inside the piece."""
+        """Words of the task as far as the piece's end: of the first and latest user messages, and of the calls in the piece."""
         users = [u for u in self.units[: piece.end] if u.is_user]
         for unit in {u.start: u for u in (*users[:1], *users[-3:])}.values():
             yield from _WORD.findall(self.messages[unit.start].own[:4000].lower())
@@ -248,7 +250,8 @@ class Caching:
     """How text of ours keeps out of the way of a cache that hits at marks only.
 
     Attributes:
-        apart: whether recall is a part of its own even behind a text that was a string: its tokens must not depend on what follows.
+        apart: whether it is a part of its own even beside a text that was a string. A mark ends where a part ends, and clients
+            write a message as parts while they mark it and as a string when the mark has moved on: the parts must be the same.
         marked: index of the user message whose own text gets a breakpoint when recall stands behind it.
     """
 
@@ -269,15 +272,13 @@ def edits(request: Request, draft: Draft, recalls: Mapping[int, str], caching: C
         beside = draft.beside.get(index, Beside())
         behind = [t for t in (recalls.get(index, ""), *beside.behind) if t]
         new = draft.shortened.get(index, {})
-        apart = "" if not (caching.apart and recalls.get(index)) else _BREAKPOINT if index == caching.marked else _NO_BREAKPOINT
+        apart = "" if not caching.apart else _BREAKPOINT if index == caching.marked and recalls.get(index) else _NO_BREAKPOINT
         changes = _dress(request.messages[index], new, beside.front, behind, apart)
         out += shifted(changes, request.spans[index][0])
     return out
 
 
-def _dress(
-    message: Message, new: _Texts, front: Sequence[str], behind: Sequence[str], apart: str
-) -> list[Edit]:
+def _dress(message: Message, new: _Texts, front: Sequence[str], behind: Sequence[str], apart: str) -> list[Edit]:
     """Edits of one message: its shortened texts, and text around its content; its own text keeps its bytes."""
     out = [_replaced(message.raw, path, text) for path, text in new.items()]
     if not (front or behind):

@@ -58,10 +58,12 @@ class Tuning:
         hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
         hop_passages, hop_names: where its names are taken from, and how many.
         before: weight of words taken from the exchange before.
-        covered: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
+        hinted: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
+        covered: the share from which all that bears on it is quoted; in between only what comes close to the best.
         covered_borrowed: the same for a question whose words are those of the exchange before.
         topical: share that a passage must hold for a request to summarise to have a topic.
         bearing: without fill, share of the best score below which a passage no longer bears on the question.
+        bearing_hinted: the same where the question is hardly covered.
         bearing_borrowed: the same for a question whose words are those of the exchange before.
     """
 
@@ -85,10 +87,12 @@ class Tuning:
     hop_passages: int = 3
     hop_names: int = 8
     before: float = 0.5
-    covered: float = 0.18
+    hinted: float = 0.1
+    covered: float = 0.25
     covered_borrowed: float = 0.1
     topical: float = 0.4
     bearing: float = 0.1
+    bearing_hinted: float = 0.5
     bearing_borrowed: float = 0.25
 
 
@@ -330,12 +334,21 @@ def recall(
 
 def _bearing(index: Index, sources: Sequence[Source], asked: Asked, *, fill: bool) -> list[Quote]:
     """The passages that bear on the question, best first."""
-    covered, bearing = (TUNING.covered_borrowed, TUNING.bearing_borrowed) if asked.borrowed else (TUNING.covered, TUNING.bearing)
-    if not fill and _matched(index, asked) < covered:
+    floor = 0.0 if fill else _floor(_matched(index, asked), borrowed=asked.borrowed)
+    if floor is None:
         return []
     worth = score(index, sources, asked)
-    floor = 0.0 if fill else bearing * float(worth.max())
-    return [index.quotes[i] for i in _best(worth, len(worth)) if worth[i] > floor]
+    least = floor * float(worth.max())
+    return [index.quotes[i] for i in _best(worth, len(worth)) if worth[i] > least]
+
+
+def _floor(matched: float, *, borrowed: bool) -> float | None:
+    """Share of the best score that a passage must reach; None where nothing bears on the question."""
+    if borrowed:
+        return TUNING.bearing_borrowed if matched >= TUNING.covered_borrowed else None
+    if matched >= TUNING.covered:
+        return TUNING.bearing
+    return TUNING.bearing_hinted if matched >= TUNING.hinted else None
 
 
 def _matched(index: Index, asked: Asked) -> float:
