@@ -23,6 +23,7 @@ from turnfold.proxy.headers import first
 from turnfold.proxy.limits import check_head
 from turnfold.proxy.receipts import Recorder
 from turnfold.proxy.refusals import Refused
+from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.chat import ChatCompletions
 from turnfold.proxy.routes.ops import Check, Readiness, healthz, not_here
 from turnfold.proxy.routes.passthrough import Passthrough
@@ -109,7 +110,7 @@ def create_app(
         Route("/readyz", Readiness(checks), methods=["GET"]),
         *routes,
         Route("/admin", _Endpoint(not_here)),
-        Route("/admin/{rest:path}", _Endpoint(not_here)),
+        Route(f"/admin/{{rest:{ANYTHING}}}", _Endpoint(not_here)),
         Route("/chat/completions", chat, methods=["POST"]),
         Route("/{base:path}/chat/completions", chat, methods=["POST"]),
         Route("/{rest:path}", passthrough),
