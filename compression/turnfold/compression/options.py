@@ -33,6 +33,19 @@ class CachePrices:
 
 
 @dataclass(frozen=True, slots=True)
+class StateBlocks:
+    """A conversation's state as texts that stand in front of user messages (``turnfold.compression.state`` makes them).
+
+    Attributes:
+        pins: message index and block, in order; the last one is in force.
+        laid: message index and the block that says what was laid down through it, in order; -1: before the first message.
+    """
+
+    pins: tuple[tuple[int, str], ...] = ()
+    laid: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class FoldOptions:
     """Everything that a fold depends on beside the messages.
 
@@ -45,6 +58,7 @@ class FoldOptions:
         recall: whether passages of folded turns are quoted behind the user's message.
         recall_tool_text: whether tool results may be quoted there (they are quoted as data either way).
         cache_breakpoints: whether the upstream takes ``prompt_cache_breakpoint`` on a text part (OpenAI 5.6 and later).
+        state: the conversation's state; it is no part of what is folded, quoted or kept as an original.
     """
 
     model: str = ""
@@ -55,3 +69,4 @@ class FoldOptions:
     recall: bool = True
     recall_tool_text: bool = True
     cache_breakpoints: bool = False
+    state: StateBlocks = StateBlocks()
