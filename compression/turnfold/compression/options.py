@@ -8,6 +8,7 @@ Same messages and same options give the same bytes (law 5), so whatever can chan
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,17 +33,23 @@ class CachePrices:
         return hit_share * self.read + (1 - hit_share) * self.write
 
 
+def _nothing(border: int) -> str:
+    """No state."""
+    del border
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class StateBlocks:
     """A conversation's state as texts that stand in front of user messages (``turnfold.compression.state`` makes them).
 
     Attributes:
         pins: message index and block, in order; the last one is in force.
-        laid: message index and the block that says what was laid down through it, in order; -1: before the first message.
+        carried: the block that says what was laid down before a message; "" where nothing ever was.
     """
 
     pins: tuple[tuple[int, str], ...] = ()
-    laid: tuple[tuple[int, str], ...] = ()
+    carried: Callable[[int], str] = _nothing
 
 
 @dataclass(frozen=True, slots=True)

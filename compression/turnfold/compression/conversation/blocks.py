@@ -24,7 +24,7 @@ from turnfold.compression.options import StateBlocks
 def placed(units: Sequence[Unit], plan: Plan, state: StateBlocks) -> Mapping[int, str]:
     """Blocks by the index of the user message that they stand in front of."""
     out: dict[int, str] = {}
-    if not (state.pins or state.laid):
+    if not state.pins:
         return out
     users = [u.start for u in units if u.is_user]
     pins = _pinned(users, state)
@@ -32,7 +32,7 @@ def placed(units: Sequence[Unit], plan: Plan, state: StateBlocks) -> Mapping[int
         first = _first_message(units, start)
         if behind_fold and (at := bisect_right(users, first)):  # the message there, or the kept one that it answers
             first = users[at - 1]
-            if carried := _laid_before(state, first):
+            if carried := state.carried(first):
                 out[first] = carried
         last = _first_message(units, end)
         out |= {index: block for index, block in pins.items() if first <= index < last}
@@ -73,8 +73,3 @@ def _raw_runs(plan: Plan, count: int) -> Iterator[tuple[int, int, bool]]:
 
 def _first_message(units: Sequence[Unit], unit: int) -> int:
     return units[unit].start if unit < len(units) else units[-1].end if units else 0
-
-
-def _laid_before(state: StateBlocks, index: int) -> str:
-    at = bisect_left(state.laid, index, key=lambda laid: laid[0])
-    return state.laid[at - 1][1] if at else ""

@@ -20,7 +20,7 @@ from turnfold.compression.conversation import policy
 from turnfold.compression.conversation.blocks import placed
 from turnfold.compression.conversation.edits import Edit, json_string, shifted
 from turnfold.compression.conversation.fence import render
-from turnfold.compression.conversation.messages import Message, Request, Text, value_span
+from turnfold.compression.conversation.messages import Message, Request, value_span
 from turnfold.compression.conversation.plan import Level, Piece, Plan
 from turnfold.compression.conversation.units import Unit
 from turnfold.compression.memo import Memo, digest
@@ -169,7 +169,9 @@ class _Writer:
         sources = [source(self.messages[i]) for i in indices]
         room = policy.summary_tokens(section.tokens) - policy.line_tokens()
         key = ("summary", section.id, room)
-        text = self.memo.get(key, lambda: render(sources, summarise(sources, room, tokens.count, self.memo)), lambda t: 200 + len(t))
+        text = self.memo.get(
+            key, lambda: render(sources, summarise(sources, room, tokens.count, self.memo)), lambda t: 200 + len(t)
+        )
         return f"{line}\n{text}" if text else line
 
     def _facts(self, piece: Piece) -> None:
@@ -283,9 +285,7 @@ def edits(request: Request, draft: Draft, recalls: Mapping[int, str], caching: C
     return out
 
 
-def _dress(
-    message: Message, new: _Texts, front: Sequence[str], behind: Sequence[str], apart: str
-) -> list[Edit]:
+def _dress(message: Message, new: _Texts, front: Sequence[str], behind: Sequence[str], apart: str) -> list[Edit]:
     """Edits of one message: its shortened texts, and text around its content; its own text keeps its bytes."""
     out = [_replaced(message.raw, path, text) for path, text in new.items()]
     if not (front or behind):
