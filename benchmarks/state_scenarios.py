@@ -8,8 +8,8 @@ Every scenario is a conversation with small talk between its lines. Three ways o
 
 * tail: the newest fifth of the messages; what a reader finds is what the directives still in it add up to.
 * whole: every message, nothing folded; what a reader finds is what all user messages add up to by the grammar, unguarded.
-* fold: the request as the engine folds it to a fifth of its tokens, with the state; what the block in force says. Its messages are
-  made long enough by the assistant's answers that there is something to fold.
+* fold: the request as the engine folds it to a fifth of its tokens, with the state; what the block in force says. Its messages
+  are made long enough by the assistant's answers that there is something to fold.
 
 The first two are kind to their reader: no model adds up directives without fault.
 
