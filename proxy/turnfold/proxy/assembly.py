@@ -32,6 +32,7 @@ def build(settings: Settings) -> ASGIApp:
     """The app of one process."""
     books = Books(settings)
     gate = Gate(settings.upstream.api_key, settings.auth)
+
     def whose(request: Request) -> str:
         return gate.tenant(request.headers.raw)
 

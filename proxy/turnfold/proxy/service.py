@@ -179,7 +179,7 @@ class Service:
         self._options_for = options_for
         self._limits = limits
         self._windows = windows or Windows()
-        self._stating = stating or Stating("local", options_for)
+        self._stating = stating or Stating("local", options_for, limits)
         self._memo = Memo()
         self._light = ThreadPoolExecutor(1, "turnfold-light")
         self._heavy = ThreadPoolExecutor(limits.max_fold_workers, "turnfold-fold")
@@ -227,7 +227,10 @@ class Service:
     async def _prepare(self, request: ChatRequest) -> tuple[ChatRequest, Outgoing]:
         """The request as its state makes it, and what goes out."""
         if request.state != "off":
-            decided = await self._guarded(request, self._decided(request))
+            enforce = request.state == "enforce"
+            asked = Asked(request.body, request.coding, request.tenant, request.conversation, request.at, enforce)
+            in_lane = functools.partial(self._in_lane, request)
+            decided = await self._guarded(request, self._stating.decide(asked, self._memo, in_lane))
             if isinstance(decided, Outgoing):
                 return request, decided
             request = request.with_state(decided)
@@ -239,14 +242,6 @@ class Service:
         if request.mode == "observe":
             return request, Outgoing(request.body, "observed")
         return request, await self._folded(request)
-
-    async def _decided(self, request: ChatRequest) -> Decided:
-        """The state station."""
-        plain = await self._in_lane(request, lambda: plain_body(request.body, request.coding, self._limits))
-        if plain is None:
-            return Decided("")
-        asked = Asked(plain, request.tenant, request.conversation, request.at, enforce=request.state == "enforce")
-        return await self._stating.decide(asked, self._memo, functools.partial(self._in_lane, request))
 
     async def _folded(self, request: ChatRequest) -> Outgoing:
         """The fold station."""
@@ -272,7 +267,8 @@ class Service:
     async def _guarded(self, request: ChatRequest, work: Awaitable[T]) -> T | Outgoing:
         """Whatever goes wrong in a station, the request goes out as it is."""
         try:
-            return await asyncio.wait_for(work, self._limits.fold_timeout)
+            async with asyncio.timeout(self._limits.fold_timeout):  # no task of its own: most requests are small
+                return await work
         except Refused:
             raise
         except TimeoutError:
@@ -287,7 +283,8 @@ class Service:
     def _failed_open(self, request: ChatRequest, reason: str) -> Outgoing:
         self.failures[reason] += 1
         _log.warning("%s: sent unfolded (%s)", request.id, reason)
-        return Outgoing(request.body, "failed-open", reason, received=None if request.coding else request.body)
+        received = request.stated.lean if request.stated else None if request.coding else request.body
+        return Outgoing(request.body, "failed-open", reason, received=received)
 
     def _fold_body(self, request: ChatRequest, known_of: Callable[[str], Learned]) -> Outgoing:
         """Runs in a lane's thread, unless it is done before a thread would have begun."""

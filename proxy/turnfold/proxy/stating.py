@@ -33,6 +33,8 @@ from turnfold.compression.state import (
     turn_of,
 )
 from turnfold.compression.state.reply import JSON_TYPE, STREAM_TYPE
+from turnfold.config.settings import LimitSettings
+from turnfold.proxy.limits import plain_body
 from turnfold.proxy.state_records import StateRecords
 from turnfold.proxy.store import StoreError
 
@@ -45,14 +47,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the station needs to know of a request; `plain` is its body without a content coding.
+    """What the station needs to know of a request.
 
     Attributes:
+        body: as received, in its content coding.
         at: Unix time, the `created` of an answer of ours.
         enforce: whether to act; else only to say what would be done.
     """
 
-    plain: bytes
+    body: bytes
+    coding: str
     tenant: str
     conversation: str | None
     at: float
@@ -65,7 +69,10 @@ class Local:
     status = 200
 
     def __init__(self, kind: str, pieces: Sequence[bytes]) -> None:
-        self.headers: Sequence[tuple[bytes, bytes]] = ((b"content-type", kind.encode("ascii")),)
+        head = [(b"content-type", kind.encode("ascii"))]
+        if len(pieces) == 1:
+            head.append((b"content-length", b"%d" % len(pieces[0])))
+        self.headers: Sequence[tuple[bytes, bytes]] = head
         self._pieces = pieces
 
     async def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
@@ -144,6 +151,7 @@ class Stating:
     Args:
         acknowledge: who answers a message that is a directive and nothing else.
         options_for: fold options of a model's name and a budget.
+        limits: bounds on what a body may unpack to.
         records: what is kept of named conversations; None: nothing.
     """
 
@@ -151,10 +159,12 @@ class Stating:
         self,
         acknowledge: Literal["local", "forward"],
         options_for: Callable[[str, int | None], FoldOptions],
+        limits: LimitSettings,
         records: StateRecords | None = None,
     ) -> None:
         self._options = StateOptions(acknowledge=acknowledge)
         self._options_for = options_for
+        self._limits = limits
         self._records = records
 
     async def decide(self, asked: Asked, memo: Memo, run: Run) -> Decided:
@@ -162,6 +172,7 @@ class Stating:
 
         Raises:
             FoldRejected: our own output failed a check.
+            Refused: the body unpacks to more than the limit.
         """
         decision = Decision(Decided(""), Record())
         for _ in range(_TRIES):
@@ -197,9 +208,12 @@ class Stating:
 
     def _decide(self, asked: Asked, record: Record, memo: Memo) -> Decision:
         """Runs in a lane's thread, unless the body is small."""
+        plain = plain_body(asked.body, asked.coding, self._limits)
         try:
-            request = parse_request(asked.plain, memo)
+            request = None if plain is None else parse_request(plain, memo)
         except FoldRejected:
+            request = None
+        if plain is None or request is None:
             return Decision(Decided(""), record)
         placed = place([_turn(message) for message in request.messages], self._options, record.anchor())
         kept = record.observed(placed.machine, len(request.messages))
@@ -207,8 +221,8 @@ class Stating:
         if not asked.enforce:
             return Decision(Decided(f"would-{verdict.kind}", request.model), kept)
         if verdict.kind != "forward":
-            return Decision(Decided(verdict.kind, request.model, _local(asked, verdict.text)), kept)
-        stated = self._stated(asked.plain, request.model, placed, _last_user(request.messages), memo)
+            return Decision(Decided(verdict.kind, request.model, _local(plain, asked.at, verdict.text)), kept)
+        stated = self._stated(plain, request.model, placed, _last_user(request.messages), memo)
         return Decision(Decided(verdict.kind, request.model, stated=stated), kept)
 
     def _stated(self, plain: bytes, model: str, placed: Placement, last: int | None, memo: Memo) -> Stated | None:
@@ -241,10 +255,10 @@ def _last_user(messages: Sequence[Message]) -> int | None:
     return next((i for i in range(len(messages) - 1, -1, -1) if messages[i].role == "user" and messages[i].holds), None)
 
 
-def _local(asked: Asked, text: str) -> Local:
-    request: dict[str, Any] = json.loads(asked.plain)
-    seed = digest(asked.plain.decode("utf-8")).hex()
-    reply = reply_to(request, text, created=int(asked.at), seed=seed)
+def _local(plain: bytes, at: float, text: str) -> Local:
+    request: dict[str, Any] = json.loads(plain)
+    seed = digest(plain.decode("utf-8")).hex()
+    reply = reply_to(request, text, created=int(at), seed=seed)
     if request.get("stream") is True:
         return Local(STREAM_TYPE, stream(reply))
     return Local(JSON_TYPE, [completion(reply)])
