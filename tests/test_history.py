@@ -38,7 +38,7 @@ TOPICS = [
 
 def talk(n: int) -> list[Message]:
     """Chatter in which every tenth message plants a fact."""
-    draw = random.Random(7)  # noqa: S311 - made-up text, no secret
+    draw = random.Random(7)
     out = []
     for i in range(n):
         role = "user" if i % 2 == 0 else "assistant"

@@ -223,7 +223,7 @@ def test_a_cover_reaches_most_segments() -> None:
 
 def test_questions_about_nothing_said_recall_next_to_nothing() -> None:
     assert len(CASES.cases("unsaid")) >= 12
-    assert statistics.fmean(CASES.unsaid(c) for c in CASES.cases("unsaid")) <= 30
+    assert statistics.fmean(CASES.unsaid(c) for c in CASES.cases("unsaid")) <= 75
 
 
 # ---------------------------------------------------------------- floors on the shared data

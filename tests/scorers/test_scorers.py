@@ -14,6 +14,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.scorers.base import Scorer
+from turnfold.compression.scorers.central import Central
 from turnfold.compression.scorers.composite import Composite
 from turnfold.compression.scorers.conversation import ConversationScorer
 from turnfold.compression.scorers.query import QueryAware
@@ -24,6 +25,7 @@ from turnfold.compression.scorers.tfidf import TfIdf
 SCORERS: list[Scorer] = [
     TextRank(),
     TfIdf(),
+    Central(),
     ConversationScorer(),
     ConversationScorer("user"),
     Composite([(TextRank(), 2), (TfIdf(), 1)]),
@@ -52,7 +54,7 @@ WORDS = [
 
 
 def corpus(n: int, seed: int = 1) -> list[str]:
-    draw = random.Random(seed)  # noqa: S311 - made-up text, no secret
+    draw = random.Random(seed)
     return [" ".join(draw.choices(WORDS, k=draw.randint(1, 9))) for _ in range(n)]
 
 
@@ -150,3 +152,8 @@ def test_twenty_thousand_sentences_are_ranked_in_a_moment() -> None:
     start = time.process_time()
     rank(matrix)
     assert time.process_time() - start < 1.0
+
+
+def test_central_is_the_composite_of_both() -> None:
+    both = Composite([(TextRank(), 0.6), (TfIdf(), 0.4)])
+    assert Central().score(corpus(40)) == pytest.approx(both.score(corpus(40)), abs=1e-8)

@@ -32,10 +32,9 @@ WINGS: Final = (
     ("text",),
     ("scorers",),
     ("shorten",),
-    ("layers",),
+    ("layers", "history"),
     ("conversation",),
     ("state",),
-    ("calibration",),
     ("flows",),
     ("savings",),
 )

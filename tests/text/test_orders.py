@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnfold.compression.text.lower import lowered, words
 from turnfold.compression.text.orders import is_standing_order, may_order, standing_orders
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight, signals
-from turnfold.compression.text.lower import lowered, words
 
 ORDERS = [
     "Always answer in French.",
@@ -41,6 +41,7 @@ ORDERS = [
     "Всегда отвечай по-русски.",
     "从现在开始请用中文回答。",
     "不要使用表情符号。",
+    "请始终使用公制单位。",
     "今後は必ず敬語で答えてください。",
     "앞으로 항상 한국어로 대답해 주세요.",
     "من الآن فصاعدا أجب بالعربية",
@@ -60,6 +61,8 @@ TALK = [
     "Ich gehe immer dorthin.",
     "Je ne sais pas.",
     "我昨天去了北京。",
+    "我的上司很苛刻，总是要求我加班。",
+    "你总是能够帮助我。",
     "昨日は東京に行きました。",
     "",
 ]

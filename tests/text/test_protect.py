@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,19 @@ def test_blocks_are_found_whole_between_prose(kind: str, sample: str) -> None:
 def test_an_unclosed_fence_runs_to_the_end() -> None:
     text = "Prose.\n```py\nx = 1\n\nmore"
     assert [s.of(text) for s in protected_spans(text)] == ["```py\nx = 1\n\nmore"]
+
+
+def test_a_block_never_takes_a_line_of_another() -> None:
+    key = BLOCKS["key"][0]
+    for text in (
+        f"{key} Under\n=====",
+        '{"a": 1},\n===',
+        '{"a": 1}\n--|--\n',
+        "```\n```\n    at foo (bar.js:1:2)",
+        f"x {key}\n\tat a.b(c:1)",
+    ):
+        spans = protected_spans(text)
+        assert all(a.end <= b.start for a, b in pairwise(spans)), spans
 
 
 def test_plain_prose_is_free() -> None:

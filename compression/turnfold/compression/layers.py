@@ -20,6 +20,7 @@ from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.compression.memo import digest
 from turnfold.compression.options import ENGINE_VERSION
 from turnfold.compression.scorers.base import Scorer
+from turnfold.compression.scorers.central import Central
 from turnfold.compression.scorers.composite import Composite
 from turnfold.compression.scorers.conversation import ConversationScorer
 from turnfold.compression.scorers.query import QueryAware, Relevance
@@ -40,7 +41,7 @@ SCORERS: Final[Mapping[str, Scorer]] = {
     "textrank": TextRank(),
     "tfidf": TfIdf(),
     "conversation": ConversationScorer(),
-    "composite": Composite([(TextRank(), 0.5), (TfIdf(), 0.3), (ConversationScorer(), 0.2)]),
+    "composite": Composite([(Central(), 0.8), (ConversationScorer(), 0.2)]),
 }
 LAYERS: Final = (0, 1, 2)
 
@@ -53,6 +54,8 @@ _KIND_WORTH: Final = {
 _SCORE_WORTH, _SIGNAL_WORTH = 0.3, 0.2
 _REPEAT_WORTH: Final = 0.3
 _IMPORTANT: Final = 0.75
+# Beyond so many pieces one try fewer is made to fill the last percent of a budget.
+_MANY: Final = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,7 @@ class _Source:
     scores: list[float]
     found: list[Entity]
     clauses: list[Clause] = field(repr=False)
+    signals: list[float] = field(repr=False)
 
     def slice(self, first: int, last: int) -> str:
         """The text of spans ``first`` to ``last - 1``."""
@@ -226,7 +230,7 @@ class Compressor:
         summary = self._no_longer(facts, self._summary(source, weights, request.l2_max_sentences, facts.tokens))
         result_id = _identity(request, scorer.name)
         sections = self._sections(source, kept, result_id) if request.sections else ()
-        listed = _listed(source, facts.text)
+        listed = _listed(source, kept if facts is not whole else range(len(source.clauses)))
         important = [e for e in listed if weights[e.text.lower()] >= _IMPORTANT or e.count > 1]
         metadata = Metadata(
             scorer=scorer.name,
@@ -250,7 +254,8 @@ class Compressor:
     def _read(self, text: str, scorer: Scorer, query: str | None) -> _Source:
         spans = sentences(text)
         scores = scorer.score([span.of(text) for span in spans], query)
-        return _Source(text, spans, section_starts(text, spans), scores, entities(text), clauses(text, spans))
+        signals = [signal_weight(span.of(text)) if not span.kind else 0.0 for span in spans]
+        return _Source(text, spans, section_starts(text, spans), scores, entities(text), clauses(text, spans), signals)
 
     def _no_longer(self, than: LayerText, text: str) -> LayerText:
         layer = LayerText(text, self._count(text))
@@ -272,7 +277,7 @@ class Compressor:
         most = 0
         allowed = budget
         # Joined pieces take other tokens than their sum: each try learns from the one before, and what is too much is dropped.
-        for _ in range(3):
+        for _ in range(3 if len(pieces) < _MANY else 2):
             order = cover(pieces, weights, allowed)
             true = self._count(_joined(source, sorted(order)))
             allowed += budget - true
@@ -301,7 +306,7 @@ class Compressor:
         for clause, names in zip(source.clauses, facts, strict=True):
             span = source.spans[clause.sentence]
             piece = source.text[clause.start : clause.end].rstrip()
-            base = _SCORE_WORTH * source.scores[clause.sentence] + _SIGNAL_WORTH * signal_weight(piece)
+            base = _SCORE_WORTH * source.scores[clause.sentence] + _SIGNAL_WORTH * source.signals[clause.sentence]
             heading = is_heading(source.text, span)
             factor = 0.0 if heading else factors[clause.sentence]
             pieces.append(Piece(self._count(piece), base, factor, tuple(dict.fromkeys(names))))
@@ -344,10 +349,7 @@ class Compressor:
         left = budget
         chosen: list[int] = []
         rest = [i for i, span in enumerate(source.spans) if not span.kind and not is_heading(source.text, span)]
-        worth = {
-            i: 3 * source.scores[i] + signal_weight(source.spans[i].of(source.text)) + sum(weights[f] for f in set(facts[i])) / 2
-            for i in rest
-        }
+        worth = {i: self._summary_worth(source, i, sum(weights[fact] for fact in dict.fromkeys(facts[i]))) for i in rest}
         for i in sorted(rest, key=lambda i: (-worth[i], i))[: 20 * most]:
             cost = self._count(source.spans[i].of(source.text).rstrip())
             if len(chosen) < most and cost <= left and not (facts[i] and set(facts[i]) <= seen):
@@ -355,6 +357,12 @@ class Compressor:
                 left -= cost + 1
                 seen.update(facts[i])
         return "".join(source.spans[i].of(source.text) for i in sorted(chosen)).strip()
+
+    def _summary_worth(self, source: _Source, i: int, facts: float) -> float:
+        """Score, signals and facts of a sentence; a long one must have more of them to be worth its place."""
+        piece = source.spans[i].of(source.text)
+        weight: float = (len(piece) + 60) ** 0.4
+        return (3 * source.scores[i] + source.signals[i] + facts / 2) / weight
 
     def _sections(self, source: _Source, kept: Sequence[int], result_id: str) -> tuple[Section, ...]:
         by_sentence: dict[int, list[int]] = {}
@@ -453,13 +461,21 @@ def _weights(found: Sequence[Entity]) -> dict[str, float]:
     }
 
 
-def _listed(source: _Source, facts: str) -> tuple[FoundEntity, ...]:
-    low = facts.lower()
+def _listed(source: _Source, kept: Sequence[int]) -> tuple[FoundEntity, ...]:
+    """Every entity once, as it is first written; preserved if one of its mentions begins in a kept clause."""
     times = Counter(entity.text.lower() for entity in source.found)
+    told = set(kept)
     first: dict[str, Entity] = {}
+    preserved: set[str] = set()
+    at = 0
     for entity in source.found:
-        first.setdefault(entity.text.lower(), entity)
-    return tuple(FoundEntity(e.text, e.kind, times[name], name in low) for name, e in first.items())
+        while source.clauses[at].end <= entity.start:
+            at += 1
+        name = entity.text.lower()
+        first.setdefault(name, entity)
+        if at in told:
+            preserved.add(name)
+    return tuple(FoundEntity(e.text, e.kind, times[name], name in preserved) for name, e in first.items())
 
 
 def _joined(source: _Source, kept: Sequence[int]) -> str:

@@ -106,7 +106,7 @@ def create_app(
     options_for = options_for or options_from(settings)
     records = None if store is None else StateRecords(store, settings.store.ttl)
     stating = Stating(folding.state_acknowledge, options_for, settings.limits, records)
-    service = Service(upstream, recorder, fold, options_for, settings.limits, Windows(store), stating)
+    service = Service(upstream, recorder, fold, options_for, settings.limits, Windows(store), stating, folding.holdout_share)
     passthrough = Passthrough(upstream, gate)
     chat = ChatCompletions(service, upstream, gate, settings.limits, folding)
 

@@ -35,10 +35,12 @@ from turnfold.compression.options import FoldOptions
 from turnfold.config.settings import LimitSettings, Mode, StateMode
 from turnfold.proxy import recovering
 from turnfold.proxy.headers import first, returned, without
+from turnfold.proxy.holdout import held_out
 from turnfold.proxy.limits import plain_body
 from turnfold.proxy.receipts import Receipt, Recorder, Status, Usage
 from turnfold.proxy.refusals import Refused
 from turnfold.proxy.relay import relay
+from turnfold.proxy.rollups import HELD_OUT
 from turnfold.proxy.stating import Asked, Decided, FoldFunction, Local, Stated, Stating
 from turnfold.proxy.upstream import Answer, Upstream, UpstreamFailed, refusal
 from turnfold.proxy.usage import UsageReader
@@ -115,6 +117,7 @@ class Outgoing:
     """What the fold station hands on. `tokens` are before and after, None where nobody counted.
 
     Attributes:
+        conversation: the client's label, else the engine's name for it.
         received: the client's body without its coding, where it can be folded; else nothing is recovered.
         local: an answer of our own, instead of the upstream's.
         known: what was learned of the model's window and count when this was made.
@@ -128,6 +131,7 @@ class Outgoing:
     model: str = ""
     folded: bool = False
     received: bytes | None = None
+    conversation: str | None = None
     known: Learned = _NOTHING_LEARNED
     local: Local | None = None
 
@@ -171,6 +175,7 @@ class Service:
         limits: LimitSettings,
         windows: Windows | None = None,
         stating: Stating | None = None,
+        holdout_share: float = 0.0,
     ) -> None:
         self.failures: Counter[str] = Counter()
         self._upstream = upstream
@@ -180,6 +185,7 @@ class Service:
         self._limits = limits
         self._windows = windows or Windows()
         self._stating = stating or Stating("local", options_for, limits)
+        self._holdout_share = holdout_share
         self._memo = Memo()
         self._light = ThreadPoolExecutor(1, "turnfold-light")
         self._heavy = ThreadPoolExecutor(limits.max_fold_workers, "turnfold-fold")
@@ -298,7 +304,12 @@ class Service:
         known = known_of(model)
         fitted = fit(plain, self._options_for(model, request.budget), self._fold_of(request), self._memo, known)
         result, tokens = fitted.folded, (fitted.folded.tokens_before, fitted.tokens)
-        made = Outgoing(request.body, "passthrough", result.reason, tokens, model=model, received=plain, known=known)
+        name = request.conversation or result.conversation
+        made = Outgoing(
+            request.body, "passthrough", result.reason, tokens, model=model, received=plain, known=known, conversation=name
+        )
+        if request.mode == "on" and held_out(name, self._holdout_share):
+            return replace(made, status="bypassed", reason=HELD_OUT, tokens=(tokens[0], tokens[0]), received=None)
         if not (result.folded or fitted.fitted):
             return made
         if tokens[1] >= tokens[0] and not stated:  # blocks take room of their own
@@ -507,7 +518,7 @@ def _receipt(request: ChatRequest, progress: _Progress, ended: float) -> Receipt
         at=request.at,
         tenant=request.tenant,
         model=outgoing.model or progress.reader.model,
-        conversation=request.conversation,
+        conversation=outgoing.conversation or request.conversation,
         status=outgoing.status,
         reason=outgoing.reason,
         tokens_before=before,

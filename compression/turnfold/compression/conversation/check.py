@@ -32,8 +32,8 @@ def _pinned_changed(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 
 def _last_user_broken(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    before = next((m for m in reversed(old) if m.role == "user"), None)
-    after = next((m for m in reversed(new) if m.role == "user"), None)
+    before = next((m for m in reversed(old) if m.role == "user" and m.holds), None)
+    after = next((m for m in reversed(new) if m.role == "user" and m.holds), None)
     if before is None or after is None:
         return before is not after
     return old[-1].role != new[-1].role or any(t.text not in after.own for t in before.texts)

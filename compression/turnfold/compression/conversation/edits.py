@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replace ``text[start:end]`` by `new`; offsets are characters of the text before any edit. Insertions at one place are made in
-    the order in which they are given."""
+    """Replace ``text[start:end]`` by `new`; offsets are characters of the text before any edit. Insertions at one place
+    are made in the order in which they are given."""
 
     start: int
     end: int

@@ -38,6 +38,8 @@ class FoldedRequest:
         restore: edits that turn `body`, as text, back into what was received.
         events: fold events that the conversation has seen so far.
         fitting: how often the plan had to be made smaller to fit a budget or a window; 0 as a rule.
+        conversation: digest of its messages through the first of the user's: which conversation this is, where nobody said; ""
+            when unparsable.
     """
 
     body: bytes
@@ -49,6 +51,7 @@ class FoldedRequest:
     restore: tuple[Edit, ...] = ()
     events: int = 0
     fitting: int = 0
+    conversation: str = ""
 
 
 def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
@@ -87,6 +90,7 @@ def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest
         restore=invert(request.text, best.edits),
         events=best.plan.events,
         fitting=best.fitting,
+        conversation=plain.conversation,
     )
 
 
@@ -101,7 +105,8 @@ def stated_request(body: bytes, options: FoldOptions, memo: Memo) -> bytes:
 
 def _unfolded(body: bytes, request: Request, before: int, options: FoldOptions, memo: Memo) -> FoldedRequest:
     """The request as it came, but for the blocks of its state."""
-    plain = FoldedRequest(body, folded=False, reason="short", tokens_before=before, tokens_after=before)
+    name = _name(request.messages)
+    plain = FoldedRequest(body, folded=False, reason="short", tokens_before=before, tokens_after=before, conversation=name)
     if not options.state.pins:
         return plain
     cut, nothing = units(request.messages), Plan((), 0, (), 0)
@@ -111,6 +116,11 @@ def _unfolded(body: bytes, request: Request, before: int, options: FoldOptions, 
     check(request, forwarded)
     after = request_tokens(forwarded, options.model, memo)
     return replace(plain, body=text.encode("utf-8"), tokens_after=after, restore=invert(request.text, changes))
+
+
+def _name(messages: Sequence[Message]) -> str:
+    end = next((i for i, m in enumerate(messages) if m.role == "user"), len(messages) - 1) + 1
+    return digest(*(m.key.hex() for m in messages[:end])).hex()
 
 
 def unfold(folded: FoldedRequest) -> bytes:

@@ -195,7 +195,7 @@ class _Writer:
             self.beside[first_user].front.append(marker)
 
     def _words(self, piece: Piece) -> Iterator[str]:
-        """Words of the task as far as the piece's end: of its first and latest user messages, and of the calls inside the piece."""
+        """Words of the task as far as the piece's end: of the first and latest user messages, and of the calls in the piece."""
         users = [u for u in self.units[: piece.end] if u.is_user]
         for unit in {u.start: u for u in (*users[:1], *users[-3:])}.values():
             yield from _WORD.findall(self.messages[unit.start].own[:4000].lower())
@@ -256,8 +256,8 @@ class Caching:
     """How text of ours keeps out of the way of a cache that hits at marks only.
 
     Attributes:
-        apart: whether it is a part of its own even beside a text that was a string. A mark ends at a part's end, and clients write a
-            message as parts while they mark it and as a string again when the mark has moved on: the parts must be the same.
+        apart: whether it is a part of its own even beside a text that was a string. A mark ends where a part ends, and clients
+            write a message as parts while they mark it and as a string when the mark has moved on: the parts must be the same.
         marked: index of the user message whose own text gets a breakpoint when recall stands behind it.
     """
 

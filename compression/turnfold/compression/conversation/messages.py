@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from json.decoder import scanstring  # the C scanner where there is one; documented only by its long use
+from json.decoder import scanstring  # type: ignore[attr-defined]  # the C scanner where there is one; undocumented
 from typing import Any, Final
 
 from turnfold.compression import tokens
@@ -22,7 +22,7 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
 
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
-_SCAN: Final = json.JSONDecoder().scan_once
+_SCAN: Final = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 #: Keys that sign or seal an assistant message: the provider refuses it when a byte of it changed.
 _SEALS: Final = frozenset(
@@ -133,7 +133,9 @@ def parse_request(body: bytes, memo: Memo) -> Request:
             raise FoldRejected("unparsable")
         elements = list(_elements(text, found["messages"][1]))
         model = found.get("model", ("", 0, 0))[0]
-        schema = "".join(text[start:end] for k, (_, start, end) in found.items() if k in ("tools", "functions", "response_format"))
+        schema = "".join(
+            text[start:end] for k, (_, start, end) in found.items() if k in ("tools", "functions", "response_format")
+        )
         messages = tuple(_message(text[start:end], value, memo) for value, start, end in elements)
     except (StopIteration, ValueError, RecursionError) as exc:  # the three ways in which the scanner gives up
         raise FoldRejected("unparsable") from exc
@@ -224,7 +226,9 @@ def _read(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
     texts = tuple(_content_texts(content))
     arguments = tuple(_call_texts(data))
     own = "\n".join(t.text for t in texts)
-    text = "\n".join([own, *(f"{name} {t.text}" for name, t in arguments)] if own or not arguments else [f"{n} {t.text}" for n, t in arguments])
+    text = "\n".join(
+        [own, *(f"{name} {t.text}" for name, t in arguments)] if own or not arguments else [f"{n} {t.text}" for n, t in arguments]
+    )
     parts = content if isinstance(content, list) else []
     name = data.get("name")
     other = 3 + media_tokens(parts) + (1 + tokens.count(name) if isinstance(name, str) else 0) + _unseen_tokens(data)
@@ -272,7 +276,9 @@ def _call_texts(data: Mapping[str, Any]) -> Iterator[tuple[str, Text]]:
 
 def _call_ids(data: Mapping[str, Any]) -> Iterator[str]:
     calls = data.get("tool_calls")
-    yield from (c["id"] for c in (calls if isinstance(calls, list) else []) if isinstance(c, dict) and isinstance(c.get("id"), str))
+    yield from (
+        c["id"] for c in (calls if isinstance(calls, list) else []) if isinstance(c, dict) and isinstance(c.get("id"), str)
+    )
 
 
 def _unseen_tokens(data: Mapping[str, Any]) -> int:

@@ -36,7 +36,7 @@ class Piece:
     Attributes:
         tokens: raw tokens of what can be folded in it.
         facts: about what these take at FACTS.
-        anchor: its last user unit, kept verbatim because what follows the piece still answers it; None where a user message follows.
+        anchor: its last user unit, kept verbatim as what follows the piece still answers it; None where a user message follows.
     """
 
     start: int
@@ -181,7 +181,7 @@ class _Replay:
         return Piece(start, end, level, raw, min(raw, self.facts[end] - self.facts[start]), anchor)
 
     def _border(self, index: int, keep: int) -> int:
-        """First unit that stays raw: the newest `keep` tokens, moved to a user message where one is near, and at least one unit."""
+        """First unit that stays raw: the newest `keep` tokens, moved to a user message where one is near; at least one unit."""
         border = index
         while border > self.tail and self._raw(border - 1, index + 1) <= keep:
             border -= 1

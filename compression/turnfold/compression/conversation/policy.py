@@ -100,10 +100,10 @@ def thresholds(options: FoldOptions, total: int, shape: Shape, squeeze: float = 
 def _facts_worth(shape: Shape) -> float:
     """How much may stand at FACTS, in tails.
 
-    A user message gets recall, so a chat needs little there, and one of short turns hardly shrinks. A tool loop gets none: what its
-    next step needs must stand in the blocks, and long results shrink to a third with what they are about.
+    A user message gets recall, so a chat needs little there, and one of short turns hardly shrinks. A tool loop gets none: what
+    its next step needs must stand in the blocks, and long results shrink to a third with what they are about.
     """
-    chat = min(4.0, max(0.2, (0.5 / max(shape.facts_ratio, 0.01)) ** 4.5))
+    chat = min(4.0, max(0.2, float((0.5 / max(shape.facts_ratio, 0.01)) ** 4.5)))
     return chat if shape.facts_ratio > 0.7 else chat + (10.0 - chat) * min(1.0, 2 * shape.loops)
 
 
@@ -119,7 +119,7 @@ def pays(options: FoldOptions, raw: int, folded: int, behind: int, turns: int) -
     """Whether a fold is worth its rewrite within the turns that may be expected to come.
 
     The rewrite is held against a warm cache, the best that not folding could get. How long a conversation goes on is unknown; one
-    that has gone on for n turns is taken to go on for a sixth of that, so that hardly one ever ends before its folds have paid.
+    that has gone on for n turns is taken to go on for an eighth of that, so that hardly one ever ends before its folds have paid.
 
     Args:
         raw: tokens that are folded away.
@@ -129,7 +129,7 @@ def pays(options: FoldOptions, raw: int, folded: int, behind: int, turns: int) -
     """
     rewrite = options.prices.write * (folded + behind) - options.prices.read * (raw + behind)
     saving = options.prices.reread(options.cache_hit_share) * (raw - folded)
-    return rewrite < min(turns / 6, 10) * saving
+    return rewrite < min(turns / 8, 10) * saving
 
 
 def _standing_share(budget: int, total: int) -> float:

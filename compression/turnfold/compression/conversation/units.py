@@ -38,8 +38,8 @@ class Unit:
 def units(messages: Sequence[Message]) -> tuple[Unit, ...]:
     """Group messages into units; every message is in exactly one, in order.
 
-    A system message that somebody put between a call and its results does not part them. A user message without content, which has
-    no room for text of ours and does not answer for what was folded before it, goes with the message before it.
+    A system message that somebody put between a call and its results does not part them. A user message without content, which
+    has no room for text of ours and does not answer for what was folded before it, goes with the message before it.
     """
     starts = [i for i, m in enumerate(messages) if i == 0 or not (m.is_result or _inside(messages, i) or _is_blank(m))]
     return tuple(_unit(messages, a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True))

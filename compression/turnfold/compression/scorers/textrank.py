@@ -49,6 +49,11 @@ def rank(matrix: TermMatrix) -> Vector:
     return x
 
 
+def rank_scores(matrix: TermMatrix) -> list[float]:
+    """Ranks with the best sentence at 1."""
+    return scaled(rank(matrix))
+
+
 class TextRank:
     """Scores by rank, the best sentence at 1; `query` is not looked at."""
 
@@ -58,7 +63,7 @@ class TextRank:
         del query
         if len(sentences) < FEW:
             return [1.0] * len(sentences)
-        return scaled(rank(term_matrix([terms(s) for s in sentences])))
+        return rank_scores(term_matrix([terms(s) for s in sentences]))
 
     def distribution(self, sentences: Sequence[str]) -> list[float]:
         """The ranks themselves: they sum to 1."""

@@ -27,7 +27,7 @@ class _Share:
 
 
 # A user's message is an instruction; a tool's result is evidence that only some lines of are ever needed again.
-_SHARES: Final = {"user": _Share(60, 0.5), "tool": _Share(64, .35), "function": _Share(64, .35)}
+_SHARES: Final = {"user": _Share(60, 0.5), "tool": _Share(64, 0.35), "function": _Share(64, 0.35)}
 _OTHER: Final = _Share(24, 0.35)
 _ARGUMENTS: Final = _Share(120, 0.3)
 _SPOKEN: Final = frozenset({"prose", "markdown"})

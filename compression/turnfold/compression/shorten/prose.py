@@ -13,15 +13,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from turnfold.compression.scorers.composite import Composite
+from turnfold.compression.scorers.central import Central
 from turnfold.compression.scorers.terms import STOP, terms
-from turnfold.compression.scorers.textrank import TextRank
 from turnfold.compression.scorers.tfidf import TfIdf
+from turnfold.compression.text.lower import lowered, words
 from turnfold.compression.text.orders import is_standing_order
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.lower import lowered, words
 
 Count = Callable[[str], int]
 
@@ -29,7 +28,7 @@ Count = Callable[[str], int]
 ELISION: Final = " …"
 #: Whose standing orders bind.
 TELLS: Final = frozenset({"user", "system", "developer"})
-_CENTRAL: Final = Composite([(TextRank(), 0.6), (TfIdf(), 0.4)], "central")
+_CENTRAL: Final = Central()
 # Below, shared words say as much as the graph at a tenth of its price; above, the centroid alone does.
 _FEW, _MANY = 12, 400
 # Shares of a sentence's worth.
@@ -142,7 +141,7 @@ def _choose(spans: Sequence[Span], keep: int, judged: _Judged, costs: Sequence[i
         wanted = {i} if heading is None or heading in chosen else {i, heading}
         for group in (wanted, {i}):
             cost = sum(costs[j] for j in group) + 1  # and the mark of the gap
-            if spent + cost <= keep or not chosen:
+            if spent + cost <= keep or (not chosen and len(group) == 1):
                 chosen |= group
                 spent += cost
                 break

@@ -19,11 +19,11 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.terms import terms
+from turnfold.compression.text.lower import lowered, words
 from turnfold.compression.text.orders import is_standing_order, may_order
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight
-from turnfold.compression.text.lower import lowered, words
 
 Count = Callable[[str], int]
 

@@ -55,12 +55,23 @@ _KEY_END: Final = re.compile(r"-----END [A-Z0-9 ]{1,60}-----")
 
 
 def keys(lined: str) -> Iterator[Range]:
-    """Armoured keys and certificates, from BEGIN to END, or to the end of the text where END is missing."""
+    """Armoured keys and certificates, whole lines from BEGIN to END, or to the end of the text where END is missing."""
     at = 0
     while begin := _KEY_BEGIN.search(lined, at):
         end = _KEY_END.search(lined, begin.end())
-        at = end.end() if end else len(lined)
-        yield begin.start() - 1, at - 1
+        at = _line_end(lined, end.end()) if end else len(lined)
+        yield lined.rfind("\n", 0, begin.start()), at - 1
+
+
+def _line_end(lined: str, at: int) -> int:
+    end = lined.find("\n", at)
+    return end if end >= 0 else len(lined)
+
+
+def _line_above(lined: str, start: int) -> int:
+    """The newline before the line above the one that begins with the newline at `start`; `start` if that line is taken."""
+    above = max(0, lined.rfind("\n", 0, start))
+    return start if MASK in lined[above:start] else above
 
 
 # --- JSON -----------------------------------------------------------------------------------------------------------
@@ -128,8 +139,8 @@ def whole_lines(lined: str, found: Iterable[Range]) -> Iterator[Range]:
     """Of ranges in the text those that nothing shares a line with, but for a trailing comma or semicolon."""
     for start, end in found:
         ahead = lined[end + 1 : end + 4].lstrip(",; \t")
-        if lined[_line_lead(lined, start + 1)] == "\n" and (not ahead or ahead[0] in "\n" + MASK):
-            yield start, end
+        if lined[_line_lead(lined, start + 1)] == "\n" and (not ahead or ahead[0] == "\n"):
+            yield start, _line_end(lined, end + 1) - 1
 
 
 # --- traces ---------------------------------------------------------------------------------------------------------
@@ -156,7 +167,7 @@ def traces(lined: str) -> list[Range]:
         found += [(lined.rfind("\n", 0, m.start()), m.end() - 1) for m in _PYTHON_TRACE.finditer(lined)]
     for m in _FRAMES.finditer(lined):
         if _FRAME_CALL.search(lined, m.start(), m.end()):
-            found.append((max(0, lined.rfind("\n", 0, m.start())), m.end() - 1))
+            found.append((_line_above(lined, m.start()), m.end() - 1))
     if "panic" in lined or "goroutine " in lined or "fatal error: " in lined:
         found += _blocks_of(_GO_TRACE, lined)
     return disjoint(found)
@@ -178,17 +189,26 @@ def disjoint(found: list[Range]) -> list[Range]:
 
 _PIPE_ROWS: Final = re.compile(r"(?:\n[ \t]*+[|+║│┌├└╔╠╚][^\n]*+){2,}+")
 _PIPE_RULE: Final = re.compile(r"\n[ \t]*+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:?[ \t]*+)++(?=\n|\Z)(?:\n[^\n|]*+\|[^\n]*+)*+")
+_RULE_ROW: Final = re.compile(r"\n[ \t]*+\|[ \t]*+:?-{2,}+")
 _TAB_ROWS: Final = re.compile(r"(?:\n[^\t\n]++\t[^\t\n]*+\t[^\n]*+){2,}+")
 _COLUMN: Final = r"(?:[^ \n\x1f]| (?! ))++"
 _COLUMN_ROWS: Final = re.compile(rf"(?:\n(?! ){_COLUMN}(?<![.!?]) {{2,}}+{_COLUMN}(?<![.!?]) {{2,}}+[^\n]++){{3,}}+")
+
+
+def _header_start(lined: str, start: int) -> int:
+    """Where a table begins whose first found row is its rule: at the header above it, if that has columns."""
+    if not _RULE_ROW.match(lined, start):
+        return start
+    above = _line_above(lined, start)
+    return above if "|" in lined[above:start] else start
 
 
 def tables(lined: str) -> list[Range]:
     """Markdown and box tables, tab-separated rows (three columns or more), aligned columns (three rows or more)."""
     found: list[Range] = []
     if "|" in lined or "│" in lined or "║" in lined:
-        found += _blocks_of(_PIPE_ROWS, lined)
-        found += [(max(0, lined.rfind("\n", 0, m.start())), m.end() - 1) for m in _PIPE_RULE.finditer(lined)]
+        found += [(_header_start(lined, m.start()), m.end() - 1) for m in _PIPE_ROWS.finditer(lined)]
+        found += [(_line_above(lined, m.start()), m.end() - 1) for m in _PIPE_RULE.finditer(lined)]
     if "\t" in lined:
         found += _blocks_of(_TAB_ROWS, lined)
     if "   " in lined:
@@ -256,6 +276,7 @@ def headings(lined: str) -> list[Range]:
     found = list(_blocks_of(_ATX, lined)) if "#" in lined else []
     for m in _UNDERLINE.finditer(lined):
         above = lined.rfind("\n", 0, m.start())
-        if above >= 0 and lined[above + 1 : m.start()].strip() and m.start() - above < 200:
+        line = lined[above + 1 : m.start()]
+        if above >= 0 and line.strip() and MASK not in line and len(line) < 200:
             found.append((above, m.end() - 1))
     return disjoint(found)

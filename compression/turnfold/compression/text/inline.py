@@ -8,11 +8,11 @@ Every pattern is linear: possessive quantifiers, no nested repetition, bounded l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.spans import Span
+from turnfold.compression.text.spans import Span, spans_of
 
 _TICKS: Final = re.compile(r"`++|\n")
 
@@ -154,7 +154,11 @@ _TOKEN_KINDS: Final = re.compile(
                 "number",
                 r"[-+±~<>≤≥=]{0,2}[$€£¥₹]?\d++(?:,\d++)*+(?:\.\d++)?(?:%|‰|°[CF]?|st|nd|rd|th|[kKmMbBxX]|[a-zA-Zµ]{1,4})?",
             ),
-            ("date", r"\d{4}[-/.]\d{1,2}(?:[-/.]\d{1,2})?(?:[T ]\d{2}:\d{2}\S*+)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}"),
+            (
+                "date",
+                r"\d{4}[-/.]\d{1,2}(?:[-/.]\d{1,2})?(?:[T ]\d{2}:\d{2}\S*+)?"
+                r"|\d{1,2}[-/]\d{1,2}[-/]\d{2,4}|\d{1,2}\.\d{1,2}\.\d{4}",
+            ),
             ("time", r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d++)?(?:[aApP][mM]|Z|[+-]\d{2}:?\d{2})?"),
             ("version", r"[vV^~=<>]{0,2}\d++(?:\.\d++){1,4}(?:[-+.]?[0-9A-Za-z][0-9A-Za-z.+-]*+)?|[vV]\d++"),
             ("email", r"[^\s@]++@[^\s@.]++(?:\.[^\s@.]++)++"),
@@ -162,7 +166,7 @@ _TOKEN_KINDS: Final = re.compile(
                 "secret",
                 r"(?:sk|pk|rk|whsec|glpat|npm|hf)[-_][A-Za-z0-9_-]{12,}+|gh[pousr]_[A-Za-z0-9]{16,}+|xox[a-z]-\S{8,}+|AKIA[0-9A-Z]{12,}+"
                 r"|eyJ[\w-]{8,}+\.\S++|AIza[\w-]{20,}+|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|(?=\D*+\d)[0-9a-fA-F]{16,}+"
-                r"|(?=[^A-Z]*+[A-Z])(?=[^a-z]*+[a-z])(?=\D*+\d)[A-Za-z0-9+/_=-]{24,}+",
+                r"|(?![/~])(?=[^A-Z]*+[A-Z])(?=[^a-z]*+[a-z])(?=\D*+\d)[A-Za-z0-9+/_=-]{24,}+",
             ),
             ("pull", r"(?:[\w.-]++/[\w.-]++)?[#!]\d++"),
             (
@@ -192,17 +196,21 @@ def _token_kind(token: str) -> str:
     return kind if any(map(str.isalnum, token)) else ""
 
 
-def tokens(text: str) -> Iterable[Span]:
-    kinds: dict[str, tuple[int, str]] = {}
-    out = []
+def tokens(text: str) -> list[Span]:
+    """Tokens that need protection, in order."""
+    known: dict[str, tuple[int, str]] = {}
+    starts: list[int] = []
+    ends: list[int] = []
+    kinds: list[str] = []
     for m in (_ASCII_TOKEN if text.isascii() else _TOKEN).finditer(text):
         token = m.group(1)
-        known = kinds.get(token)
-        if known is None:
+        found = known.get(token)
+        if found is None:
             core = _trimmed(token)
-            known = kinds[token] = (len(core), _token_kind(core))
-        length, kind = known
-        if kind:
+            found = known[token] = (len(core), _token_kind(core))
+        if found[1]:
             start = m.start(1)
-            out.append((start, start + length, kind))
-    return map(Span._make, out)
+            starts.append(start)
+            ends.append(start + found[0])
+            kinds.append(found[1])
+    return spans_of(zip(starts, ends, kinds, strict=True))

@@ -12,9 +12,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression.text.lower import lowered, words
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.lower import lowered, words
 
 # All patterns look at text in small letters with straight apostrophes.
 _ANYWHERE: Final = re.compile(
@@ -70,8 +70,8 @@ _AT_START: Final = re.compile(
 )
 _DENSE: Final = re.compile(
     r"من الآن|अब से|"
-    r"从现在(?:开始|起)|从今以后|今后(?:请|都|不|要)|以后(?:都|请|要|不|每)|(?:\A|[，。、；：,\s请你])(?:不要|务必|请勿|必须|一定要|永远|始终|总是|记住|确保|只能|只用|别再)"
-    r"|请(?:始终|总是|一直|只|不要|记住|确保)|每次(?:回答|回复|都)"
+    r"从现在(?:开始|起)|从今以后|今后(?:请|都|不|要)|以后(?:都|请|要|不|每)|(?:\A|[，。、；：,\s请你])(?:不要|务必|请勿|必须|一定要|记住|确保|只能|只用|别再)"
+    r"|(?:\A|请|你要|你应)(?:始终|总是|永远)|请(?:一直|只|不要|记住|确保)|每次(?:回答|回复|都)"
     r"|(?:必ず|常に|いつも|毎回|今後は?|これから(?:は|も)?|絶対に|決して|二度と).{0,60}"
     r"(?:ください|下さい|こと|なさい|して|ほしい|欲しい|ない|禁止|ように|よう|お願い)"
     r"|(?:し|ら|か|わ|さ|が|ま|た|な|ば)?ないでください|てはいけ(?:ない|ません)|てはなら(?:ない|ず)|ようにしてください|忘れないで"

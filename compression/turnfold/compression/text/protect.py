@@ -15,7 +15,7 @@ from typing import Final
 
 from turnfold.compression.text import blocks, inline
 from turnfold.compression.text.blocks import MASK, Range, disjoint
-from turnfold.compression.text.spans import Span
+from turnfold.compression.text.spans import Span, spans_of
 
 #: Kinds that are made of whole lines and stay whole or are left out whole.
 BLOCK_KINDS: Final = frozenset({"fence", "key", "json", "trace", "table", "sql", "code", "heading"})
@@ -65,7 +65,7 @@ class _Scan:
         found = [r for r in ranges if r[0] < r[1]]
         if not found:
             return
-        self.spans += map(Span._make, [(start, end, kind) for start, end in found])
+        self.spans += spans_of([(start, end, kind) for start, end in found])
         pieces: list[str] = []
         at = 0
         for start, end in found:
@@ -116,9 +116,8 @@ def protected_spans(text: str) -> list[Span]:
     scan.take("inline-json", scan.untouched(values))
     for kind, find in _INLINE:
         scan.take(kind, find(scan.rest))
-    spans = scan.spans + list(inline.tokens(scan.rest))
-    spans.sort()
-    return spans
+    found = inline.tokens(scan.rest)
+    return sorted(scan.spans + found) if scan.spans else found
 
 
 def inline_joints(line: str) -> list[Span]:

@@ -45,10 +45,10 @@ _LONGEST_STEMMED: Final = 40
 # Function words and question words: they say in which language a text is, and never what it is about.
 FUNCTION_WORDS: Final = lexicon("function_words")
 
-_LANGUAGES_OF: Final[dict[str, tuple[str, ...]]] = {}
-for _language, _words in FUNCTION_WORDS.items():
-    for _word in sorted(_words):
-        _LANGUAGES_OF[_word] = (*_LANGUAGES_OF.get(_word, ()), _language)
+_LANGUAGES_OF: Final = {
+    word: tuple(name for name, words in FUNCTION_WORDS.items() if word in words)
+    for word in sorted(frozenset().union(*FUNCTION_WORDS.values()))
+}
 # What no suffix rule can bring together: "did she go" and "she went", "two" and "2".
 _IRREGULAR: Final = {
     "english": {form: base for base, forms in lexicon("irregular_english").items() for form in sorted(forms)},

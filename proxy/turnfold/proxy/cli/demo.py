@@ -5,14 +5,21 @@ Lives here: the command. Must not: the demonstration (``turnfold.proxy.demo``).
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.cli.report import print_report
 
 
-def demo() -> None:
+def demo(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Show the savings on a long conversation: no key, no network, under a minute."""
-    from turnfold.proxy.demo import DemoMissing, run_demo  # noqa: PLC0415 - loads the server; the other commands need not
+    from turnfold.proxy import server  # noqa: PLC0415 - loads the server; the other commands need not
+    from turnfold.proxy.assembly import build  # noqa: PLC0415
+    from turnfold.proxy.demo import DemoFailed, run  # noqa: PLC0415
 
     try:
-        run_demo()
-    except DemoMissing as exc:
+        run(lambda settings: server.configuration(settings, build), as_json=as_json, show_report=print_report)
+    except DemoFailed as exc:
         raise Failure(str(exc)) from exc

@@ -101,7 +101,7 @@ def _notes(totals: dict[str, Any]) -> list[str]:
     return notes
 
 
-def _print(result: dict[str, Any]) -> None:
+def print_report(result: dict[str, Any]) -> None:
     console = Console()
     console = console if console.is_terminal else Console(width=160)
     if not result["groups"]:
@@ -134,4 +134,4 @@ def report(
     elif csv:
         typer.echo(as_csv(result["groups"]), nl=False)
     else:
-        _print(result)
+        print_report(result)
