@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, Protocol
 
 from turnfold.compression.conversation import FoldedRequest, stated_request
-from turnfold.compression.conversation.messages import Message, parse_request
+from turnfold.compression.conversation.messages import Message, Request, parse_request
 from turnfold.compression.errors import FoldRejected, InvalidInput
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, StateBlocks
@@ -171,7 +171,6 @@ class Stating:
         """Replay the conversation and say what becomes of the request; keep its state under its name.
 
         Raises:
-            FoldRejected: our own output failed a check.
             Refused: the body unpacks to more than the limit.
         """
         decision = Decision(Decided(""), Record())
@@ -222,16 +221,17 @@ class Stating:
             return Decision(Decided(f"would-{verdict.kind}", request.model), kept)
         if verdict.kind != "forward":
             return Decision(Decided(verdict.kind, request.model, _local(plain, asked.at, verdict.text)), kept)
-        stated = self._stated(plain, request.model, placed, _last_user(request.messages), memo)
+        stated = self._stated(plain, request, placed, memo)
         return Decision(Decided(verdict.kind, request.model, stated=stated), kept)
 
-    def _stated(self, plain: bytes, model: str, placed: Placement, last: int | None, memo: Memo) -> Stated | None:
+    def _stated(self, plain: bytes, request: Request, placed: Placement, memo: Memo) -> Stated | None:
+        last = _last_user(request.messages)
         if not placed.pins or last is None:
             return None
-        options, blocks = self._options_for(model, None), placed.blocks()
-        body = stated_request(plain, replace(options, state=blocks), memo)
+        options, blocks = self._options_for(request.model, None), placed.blocks()
         in_force = StateBlocks(((last, placed.pins[-1].text),))
-        return Stated(body, stated_request(plain, replace(options, state=in_force), memo), plain, blocks)
+        body, lean = (stated_request(request, replace(options, state=state), memo) for state in (blocks, in_force))
+        return Stated(body, lean, plain, blocks)
 
 
 def _readable(held: bytes | None) -> Record:

@@ -17,6 +17,7 @@ from tests.support.bodies import Message, encode, messages_of, text_of
 from tests.support.prefix import Kind, classify
 from tests.support.replay import play, requests_of
 from turnfold.compression.conversation import FoldedRequest, fold_request, stated_request, unfold
+from turnfold.compression.conversation.messages import parse_request
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions, StateBlocks
 from turnfold.compression.state import StateOptions, place, render_block, turn_of
@@ -126,16 +127,17 @@ def test_what_is_not_folded_gets_the_same_bytes_either_way(drawn: list[tuple[str
     options = options_of(body, FoldOptions())
     folded = fold_request(body, options, Memo())
     if not folded.folded:
-        assert folded.body == stated_request(body, options, Memo())
+        assert folded.body == stated_request(parse_request(body, Memo()), options, Memo())
         assert folded.tokens_before <= folded.tokens_after
         assert (folded.body == body) == (not options.state.pins)
 
 
 def test_a_block_whose_message_has_no_room_goes_to_the_next_one() -> None:
     body = encode([{"role": "user", "content": ""}, {"role": "assistant", "content": "x"}, {"role": "user", "content": "hi"}])
-    made = stated_request(body, FoldOptions(state=StateBlocks(((0, "B"),))), Memo())
+    made = stated_request(parse_request(body, Memo()), FoldOptions(state=StateBlocks(((0, "B"),))), Memo())
     assert [m["content"] for m in json.loads(made)["messages"]] == ["", "x", "B\n\nhi"]
-    assert stated_request(encode([{"role": "user", "content": ""}]), FoldOptions(state=StateBlocks(((0, "B"),))), Memo())
+    lone = encode([{"role": "user", "content": ""}])
+    assert stated_request(parse_request(lone, Memo()), FoldOptions(state=StateBlocks(((0, "B"),))), Memo()) == lone
 
 
 def test_an_agent_with_one_user_message_keeps_its_block_in_front_of_it() -> None:

@@ -70,13 +70,12 @@ def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest
     if options.window is not None and (before if best is None else _size(request, best.edits, options, memo)) > options.window:
         options = replace(options, budget=options.window)
         best = _fitted(request, options, memo)
-    plain = _unfolded(body, request, before, options, memo)
     if best is None:
-        return plain
+        return _unfolded(body, request, before, options, memo)
     text = apply(request.text, best.edits)
     forwarded = parse_request(text.encode("utf-8"), memo)
     after = request_tokens(forwarded, options.model, memo)
-    if after >= plain.tokens_after:
+    if after >= before and after >= (plain := _unfolded(body, request, before, options, memo)).tokens_after:
         return replace(plain, reason="not-smaller")
     check(request, forwarded)
     over = options.budget is not None and after > options.budget
@@ -90,17 +89,18 @@ def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest
         restore=invert(request.text, best.edits),
         events=best.plan.events,
         fitting=best.fitting,
-        conversation=plain.conversation,
+        conversation=_name(request.messages),
     )
 
 
-def stated_request(body: bytes, options: FoldOptions, memo: Memo) -> bytes:
-    """The body with its state's blocks and nothing folded, byte for byte as `fold_request` leaves it when it folds nothing.
+def stated_request(request: Request, options: FoldOptions, memo: Memo) -> bytes:
+    """The body with its state's blocks and nothing folded, byte for byte as `fold_request` leaves it when it folds nothing."""
+    return apply(request.text, _block_edits(request, options, memo)).encode("utf-8")
 
-    Raises:
-        FoldRejected: the body cannot be parsed, or our own output failed a check.
-    """
-    return _unfolded(body, parse_request(body, memo), 0, options, memo).body
+
+def _block_edits(request: Request, options: FoldOptions, memo: Memo) -> list[Edit]:
+    cut, nothing = units(request.messages), Plan((), 0, (), 0)
+    return edits(request, fold(request, cut, nothing, options.state, memo), {}, _caching(request, nothing, cut, options))
 
 
 def _unfolded(body: bytes, request: Request, before: int, options: FoldOptions, memo: Memo) -> FoldedRequest:
@@ -109,8 +109,7 @@ def _unfolded(body: bytes, request: Request, before: int, options: FoldOptions, 
     plain = FoldedRequest(body, folded=False, reason="short", tokens_before=before, tokens_after=before, conversation=name)
     if not options.state.pins:
         return plain
-    cut, nothing = units(request.messages), Plan((), 0, (), 0)
-    changes = edits(request, fold(request, cut, nothing, options.state, memo), {}, _caching(request, nothing, cut, options))
+    changes = _block_edits(request, options, memo)
     text = apply(request.text, changes)
     forwarded = parse_request(text.encode("utf-8"), memo)
     check(request, forwarded)
