@@ -176,13 +176,13 @@ class Stating:
         decision = Decision(Decided(""), Record())
         for _ in range(_TRIES):
             held = await self._held(asked)
-            record = _readable(held)
+            record, foreign = _readable(held)
 
             def work(record: Record = record) -> Decision:
                 return self._decide(asked, record, memo)
 
             decision = await run(work)
-            if decision.record == record or await self._kept(asked, held, decision.record):
+            if foreign or decision.record == record or await self._kept(asked, held, decision.record):
                 break
         return decision.decided
 
@@ -234,15 +234,15 @@ class Stating:
         return Stated(body, lean, plain, blocks)
 
 
-def _readable(held: bytes | None) -> Record:
-    """The record; an empty one where another release wrote it otherwise."""
+def _readable(held: bytes | None) -> tuple[Record, bool]:
+    """The record; an empty one, and that it must be left alone, where another release wrote it otherwise."""
     if held is None:
-        return Record()
+        return Record(), False
     try:
-        return read_record(held)
+        return read_record(held), False
     except InvalidInput:
         _log.warning("a kept state is of another version: left out")
-        return Record()
+        return Record(), True
 
 
 def _turn(message: Message) -> Turn:

@@ -26,6 +26,7 @@ from turnfold.compression.state import State, render_block
 from turnfold.compression.state.block import OPENING
 from turnfold.proxy.assembly import build
 from turnfold.proxy.client_state import StateClient
+from turnfold.proxy.rollups import UNPRICED, measures
 from turnfold.proxy.server import configuration
 
 ENFORCE: dict[str, Any] = {"state": "enforce"}
@@ -118,6 +119,7 @@ def test_a_local_answer_counts_as_nothing_paid_and_nothing_saved(enforcing: Chat
     assert receipt.usage.prompt_tokens is None
     assert receipt.model == "gpt-4o"
     assert receipt.complete
+    assert dict(measures(receipt, UNPRICED)) == {"requests": 1, "overhead_us": 0}
 
 
 def test_a_contradiction_is_asked_about(upstream: UpstreamServer, enforcing: Chat) -> None:
