@@ -36,10 +36,15 @@ DIRECTIVES = (
     "remove policy tea",
     "reset policies",
 )
-slow = settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-turns = st.lists(
-    st.tuples(st.sampled_from(["say", "say", "say", "lay", "loop", "blank"]), st.integers(0, 9)), min_size=10, max_size=60
-)
+slow = settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+KINDS = ("say", "say", "say", "lay", "loop")
+
+
+def turns_of(*kinds: str) -> st.SearchStrategy[list[tuple[str, int]]]:
+    return st.lists(st.tuples(st.sampled_from(kinds), st.integers(0, 9)), min_size=10, max_size=50)
+
+
+turns = turns_of(*KINDS, "blank")
 PRICES = st.sampled_from([CachePrices(1.0, 1.0), CachePrices(0.5, 1.0), CachePrices(0.1, 1.25)])
 
 
@@ -75,7 +80,7 @@ def in_force(body: bytes) -> str:
 
 
 @slow
-@given(turns, PRICES, st.booleans(), st.sampled_from([None, 0.2, 0.5]))
+@given(turns_of(*KINDS), PRICES, st.booleans(), st.sampled_from([None, 0.2, 0.5]))
 def test_the_last_block_is_what_is_laid_down_and_the_prefix_stays(
     drawn: list[tuple[str, int]], prices: CachePrices, breakpoints: bool, share: float | None
 ) -> None:
