@@ -17,12 +17,14 @@ from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.conversation import policy
+from turnfold.compression.conversation.blocks import placed
 from turnfold.compression.conversation.edits import Edit, json_string, shifted
 from turnfold.compression.conversation.fence import render
 from turnfold.compression.conversation.messages import Message, Request, value_span
 from turnfold.compression.conversation.plan import Level, Piece, Plan
 from turnfold.compression.conversation.units import Unit
 from turnfold.compression.memo import Memo, digest
+from turnfold.compression.options import StateBlocks
 from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.lines import names, shown
 from turnfold.compression.shorten.summary import summarise
@@ -56,9 +58,10 @@ class Section:
 
 @dataclass(slots=True)
 class Beside:
-    """Texts that stand beside one kept user message's own: in front of it, right behind it, and behind that."""
+    """Texts that stand beside one kept user message's own: in front of it (the state last), right behind it, and behind that."""
 
     front: list[str] = field(default_factory=list)
+    state: str = ""
     recall: str = ""
     behind: list[str] = field(default_factory=list)
 
@@ -80,19 +83,22 @@ class Draft:
     sections: tuple[Section, ...]
 
     def texts(self) -> Iterator[str]:
-        """What the fold itself wrote: where recall need not quote again."""
+        """What the fold itself wrote: where recall need not quote again. The state is no part of it: a later block would change
+        what an earlier message recalls."""
         for texts in self.shortened.values():
             yield from texts.values()
         for beside in self.beside.values():
             yield from (*beside.front, *beside.behind)
 
 
-def fold(request: Request, units: Sequence[Unit], plan: Plan, memo: Memo) -> Draft:
+def fold(request: Request, units: Sequence[Unit], plan: Plan, state: StateBlocks, memo: Memo) -> Draft:
     """Write the pieces of a plan. Pure; pieces that were written before come from `memo`."""
     writer = _Writer(request.messages, units, memo)
     for piece in plan.pieces:
         writer.write(piece)
     writer.settle(plan.tail, len(units))
+    for index, block in placed(units, plan, state).items():
+        writer.beside[index].state = block
     return Draft(tuple(writer.dropped), writer.shortened, dict(writer.beside), tuple(writer.sections))
 
 
@@ -281,7 +287,8 @@ def edits(request: Request, draft: Draft, recalls: Mapping[int, str], caching: C
         behind = [t for t in (recalls.get(index, ""), *beside.behind) if t]
         new = draft.shortened.get(index, {})
         apart = "" if not caching.apart else _BREAKPOINT if index == caching.marked and recalls.get(index) else _NO_BREAKPOINT
-        changes = _dress(request.messages[index], new, beside.front, behind, apart)
+        front = [*beside.front, *([beside.state] if beside.state else [])]
+        changes = _dress(request.messages[index], new, front, behind, apart)
         out += shifted(changes, request.spans[index][0])
     return out
 
