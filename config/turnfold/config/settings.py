@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 Mode = Literal["on", "observe", "off"]
+StateMode = Literal["off", "observe", "enforce"]
 
 STORE_SCHEMES: Final = ("memory", "sqlite", "redis", "rediss")
 _DAY: Final = 86400
@@ -81,6 +82,12 @@ class FoldingSettings(_Group):
     holdout_share: Annotated[
         float, Field(ge=0, lt=1, description="Share of conversations left unfolded, to compare both groups in the report.")
     ] = 0.0
+    state: Annotated[
+        StateMode, Field(description="Directives of users: enforce; observe: say what would be done, and forward; off.")
+    ] = "off"
+    state_acknowledge: Annotated[
+        Literal["local", "forward"], Field(description="Who answers a message that is a directive and nothing else.")
+    ] = "local"
 
 
 class StoreSettings(_Group):
@@ -104,12 +111,21 @@ class StoreSettings(_Group):
     )
 
 
+class CacheSettings(_Group):
+    """Which results of /v1/compress are kept."""
+
+    ttl: Annotated[int, Field(ge=0, le=365 * _DAY, description="Seconds that a result is kept; 0: none is.")] = _DAY
+    max_entries: Annotated[int, Field(gt=0, le=100_000, description="Results of a tenant's, the least recently used go.")] = 1000
+    max_bytes: Annotated[int, Field(ge=2**16, description="Their size, likewise.")] = 64 * 2**20
+
+
 class LimitSettings(_Group):
     """Bounds on what a client may send."""
 
     max_body_bytes: Annotated[int, Field(gt=0, description="Largest request body of a chat completion, decompressed.")] = (
         64 * 2**20
     )
+    max_text_bytes: Annotated[int, Field(gt=0, description="Largest request body of /v1/compress and its siblings.")] = 8 * 2**20
     max_header_bytes: Annotated[int, Field(gt=0, description="Largest sum of header names and values.")] = 64 * 2**10
     max_fold_workers: Annotated[int, Field(gt=0, description="Threads that fold at the same time.")] = 2
     fold_timeout: Annotated[float, Field(gt=0, description="Seconds after which a request goes out unfolded.")] = 10.0
@@ -161,6 +177,7 @@ class Settings(BaseSettings):
     upstream: UpstreamSettings = UpstreamSettings()
     folding: FoldingSettings = FoldingSettings()
     store: StoreSettings = StoreSettings()
+    cache: CacheSettings = CacheSettings()
     limits: LimitSettings = LimitSettings()
     auth: AuthSettings = AuthSettings()
     server: ServerSettings = ServerSettings()

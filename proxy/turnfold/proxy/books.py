@@ -17,8 +17,9 @@ from turnfold.proxy.metrics import Health, Metrics
 from turnfold.proxy.receipts import Receipt
 from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.answers import Gatekeeper
-from turnfold.proxy.routes.drilldown import drilldown_routes
+from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.store import StoreError, open_store
+from turnfold.proxy.workshop import Workshop
 
 
 def price_from(settings: Settings) -> PriceOf:
@@ -39,7 +40,9 @@ class Books:
     """
 
     def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self.store = open_store(settings.store)
+        self._workshop = Workshop(settings.limits.max_fold_workers)
         self._metrics = Metrics(self._health)
         self.ledger = Ledger(self.store, settings.store, price_from(settings), self._metrics)
 
@@ -57,6 +60,7 @@ class Books:
     async def stop(self) -> None:
         """Write what is queued and let go of the store."""
         await self.ledger.stop()
+        self._workshop.close()
         await self.store.close()
 
     async def works(self) -> bool:
@@ -68,6 +72,7 @@ class Books:
         return True
 
     def routes(self, gate: Gatekeeper) -> list[Route]:
-        """Drill-down, the admin routes and the metrics."""
+        """The API, the admin routes and the metrics."""
         render: Callable[[], tuple[bytes, str]] = self._metrics.render
-        return [*drilldown_routes(self.store, gate), *admin_routes(self.store, self.ledger, gate, render)]
+        api = api_routes(self.store, self._settings, gate, self._workshop)
+        return [*api, *admin_routes(self.store, self.ledger, gate, render)]

@@ -1,24 +1,29 @@
-"""The originals of folded sections, as they lie in the store.
+"""The originals of sections, as they lie in the store.
 
-Lives here: their form there, and finding one by its id. Must not: the queue that they wait in (``ledger``), HTTP.
+Lives here: their forms there, and finding one by its id. Must not: the queue that they wait in (``ledger``), HTTP.
 
-Beside each original a tombstone is kept for longer, so that "no longer kept" can be told from "never seen".
+There are two forms: what the proxy folded (messages, byte for byte) and what the API cut (three layers of a text). Beside each
+a tombstone is kept for longer, so that "no longer kept" can be told from "never seen".
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from typing import Final
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
 
 from turnfold.compression.conversation import Section
 from turnfold.compression.errors import SectionUnknown
+from turnfold.compression.layers import LayerText
 from turnfold.proxy.store import Item, Key, Store
 
 _KIND: Final = "section"
 _TOMBSTONE: Final = "section-seen"
 _TOMBSTONE_LIVES: Final = 12  # times as long as the original
-_FORM: Final = 1
+_FOLDED: Final = 1
+_LAYERED: Final = 2
 
 
 class SectionExpired(SectionUnknown):
@@ -29,27 +34,57 @@ class SectionExpired(SectionUnknown):
         self.args = (f"section {section_id!r} is no longer kept",)
 
 
-def _packed(section: Section) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Layered:
+    """A section in three layers.
+
+    Attributes:
+        messages: role and content of the messages that layer 0 is made of; none where it is a part of a text.
+    """
+
+    id: str
+    layers: tuple[LayerText, LayerText, LayerText]
+    messages: tuple[tuple[str, str], ...] = ()
+
+
+def _bytes(value: list[Any]) -> bytes:
     # The standard library's JSON writes a lone surrogate as an escape, and so gets it back.
-    text = json.dumps([_FORM, section.level, section.tokens, section.messages])
-    return zlib.compress(text.encode("ascii"), 1)
+    return zlib.compress(json.dumps(value).encode("ascii"), 1)
 
 
-def _unpacked(section_id: str, value: bytes) -> Section:
-    _, level, tokens, messages = json.loads(zlib.decompress(value))
-    return Section(section_id, level, tuple(messages), tokens)
+def packed(section: Section | Layered) -> bytes:
+    """A section as bytes; its id is not among them."""
+    if isinstance(section, Section):
+        return _bytes([_FOLDED, section.level, section.tokens, section.messages])
+    return _bytes([_LAYERED, [[layer.text, layer.tokens] for layer in section.layers], section.messages])
 
 
-def section_items(tenant: str, section: Section, ttl: float, conversation: str | None) -> list[Item]:
+def unpacked(section_id: str, value: bytes) -> Section | Layered:
+    """What was `packed`."""
+    form, *rest = json.loads(zlib.decompress(value))
+    if form == _FOLDED:
+        level, tokens, messages = rest
+        return Section(section_id, level, tuple(messages), tokens)
+    layers, messages = rest
+    raw, facts, summary = (LayerText(text, tokens) for text, tokens in layers)
+    return Layered(section_id, (raw, facts, summary), tuple((role, content) for role, content in messages))
+
+
+def section_items(tenant: str, section: Section | Layered, ttl: float, conversation: str | None) -> list[Item]:
     """What is put into the store for a section: the original and its tombstone."""
     return [
-        Item(Key(tenant, _KIND, section.id), _packed(section), ttl, conversation),
+        Item(Key(tenant, _KIND, section.id), packed(section), ttl, conversation),
         Item(Key(tenant, _TOMBSTONE, section.id), b"", ttl * _TOMBSTONE_LIVES),
     ]
 
 
-async def find_section(store: Store, tenant: str, section_id: str) -> Section:
-    """The original of a section of a tenant's.
+def section_keys(tenant: str, section_ids: Iterable[str]) -> list[Key]:
+    """Where the originals lie; their tombstones stay."""
+    return [Key(tenant, _KIND, section_id) for section_id in section_ids]
+
+
+async def find_section(store: Store, tenant: str, section_id: str) -> Section | Layered:
+    """A section of a tenant's.
 
     Raises:
         SectionExpired: it was kept once.
@@ -58,5 +93,5 @@ async def find_section(store: Store, tenant: str, section_id: str) -> Section:
     """
     value, seen = await store.get([Key(tenant, _KIND, section_id), Key(tenant, _TOMBSTONE, section_id)])
     if value is not None:
-        return _unpacked(section_id, value)
+        return unpacked(section_id, value)
     raise SectionUnknown(section_id) if seen is None else SectionExpired(section_id)

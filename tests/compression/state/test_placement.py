@@ -20,7 +20,6 @@ from turnfold.compression.state import (
     place,
     render_block,
     turn_of,
-    with_block,
 )
 from turnfold.compression.state.placement import FORWARD, MAX_STALE
 
@@ -47,7 +46,7 @@ class Chat:
 
 def as_sent(turns: list[Turn], placed: Placement, border: int = 0) -> list[tuple[str, str | None]]:
     """What goes upstream: messages before `border` are one fold, which carries the state."""
-    blocks = {pin.index: pin.text for pin in placed.standing(border)}
+    blocks = {pin.index: pin.text for pin in placed.pins if pin.index >= border}
     fold = [("user", f"fold\n{placed.carried(border)}")] if border else []
     kept = [
         (turn.role, f"{blocks[index]}\n\n{turn.text}" if index in blocks else turn.text)
@@ -316,13 +315,6 @@ def test_messages_as_turns() -> None:
     for content in (None, 3, [], ["use x"], [image], [{"type": "text", "text": "use x"}, image], [{"type": "text", "text": 1}]):
         assert turn_of({"role": "user", "content": content}) == Turn("user", None)
     assert turn_of({"role": 7}) == Turn("", None)
-
-
-def test_a_block_in_front_of_content() -> None:
-    assert with_block("hi", "B") == "B\n\nhi"
-    parts = [{"type": "text", "text": "hi", "cache_control": {"type": "ephemeral"}}]
-    assert with_block(parts, "B") == [{"type": "text", "text": "B\n"}, *parts]
-    assert len(parts) == 1
 
 
 def test_a_block_cannot_be_ended_from_within() -> None:

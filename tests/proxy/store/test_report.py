@@ -16,17 +16,19 @@ from starlette.applications import Starlette
 from tests.proxy.store.receipts import NOON, SECTION, receipt
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.prices import dollars
-from turnfold.config.settings import StoreSettings
+from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.ledger import Ledger
 from turnfold.proxy.metrics import Metrics
 from turnfold.proxy.report import GROUPINGS, Query, moment, report
 from turnfold.proxy.routes.admin import admin_routes
-from turnfold.proxy.routes.drilldown import drilldown_routes
+from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.store import Key, OpenStore, Store, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.workshop import Workshop
 
 HOUR, DAY = 3600, 86400
 ADMIN = {"x-turnfold-admin-token": "letmein"}
+WORKSHOP = Workshop(1)
 
 
 @dataclass
@@ -156,7 +158,7 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
     book = await fill(store)
     metrics = Metrics()
     metrics.observe(receipt(), book._priced(receipt(), None, "")[0])
-    routes = [*admin_routes(store, book, Gate(), metrics.render), *drilldown_routes(store, Gate())]
+    routes = [*admin_routes(store, book, Gate(), metrics.render), *api_routes(store, Settings(), Gate(), WORKSHOP)]
     transport = httpx.ASGITransport(Starlette(routes=routes))
     async with httpx.AsyncClient(transport=transport, base_url="http://t") as made:
         yield made
@@ -267,7 +269,10 @@ async def test_a_store_that_is_away_is_said() -> None:
             raise StoreUnavailable("away")
 
     store = OpenStore(Away(), StoreSettings())
-    routes = [*admin_routes(store, Ledger(store, StoreSettings(), dollars), Gate()), *drilldown_routes(store, Gate())]
+    routes = [
+        *admin_routes(store, Ledger(store, StoreSettings(), dollars), Gate()),
+        *api_routes(store, Settings(), Gate(), WORKSHOP),
+    ]
     async with httpx.AsyncClient(transport=httpx.ASGITransport(Starlette(routes=routes)), base_url="http://t") as http:
         report_ = await http.get("/admin/report", headers=ADMIN)
         section = await http.post("/v1/drill-down", json={"section_id": "s"})

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from turnfold.compression.errors import TurnfoldError
 from turnfold.config.sources import SettingsError
-from turnfold.proxy.cli import config, demo, doctor, drill_down, export, report, serve, version
+from turnfold.proxy.cli import benchmark, compress, config, demo, doctor, drill_down, export, report, serve, state, version
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.store import StoreError
 
@@ -25,9 +25,12 @@ from turnfold.proxy.store import StoreError
 COMMANDS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("serve", serve.serve),
     ("demo", demo.demo),
+    ("compress", compress.compress),
+    ("benchmark", benchmark.benchmark),
     ("report", report.report),
     ("export", export.export),
     ("drill-down", drill_down.drill_down),
+    ("state", state.state),
     ("config", config.config),
     ("doctor", doctor.doctor),
     ("version", version.version),

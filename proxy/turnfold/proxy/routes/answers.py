@@ -5,8 +5,9 @@ Lives here: the error body, and the translation of a store's exceptions. Must no
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, Protocol
 
 import orjson
 from pydantic import ValidationError
@@ -14,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from turnfold.compression.errors import InvalidInput, SectionUnknown
+from turnfold.proxy.conversations import ConversationUnknown, HistoryIncomplete
 from turnfold.proxy.originals import SectionExpired
 from turnfold.proxy.store import StoreError
 
@@ -43,24 +45,35 @@ def error(status: int, code: str, message: str, param: str | None = None) -> Res
     return as_json({"error": {"message": message, "type": kind, "param": param, "code": code}}, status)
 
 
+def _invalid_body(exc: ValidationError) -> Response:
+    first = exc.errors(include_url=False)[0]
+    field = ".".join(map(str, first["loc"])) or "body"
+    problem = first["msg"].removeprefix("Value error, ")
+    return error(422, "invalid_body", f"{field}: {problem}", field)
+
+
+#: What a handler may raise on purpose, and its answer; the first row that fits counts.
+_ANSWERS: Final[Mapping[type[Exception], Callable[[Any], Response]]] = MappingProxyType(
+    {
+        InvalidInput: lambda exc: error(400, "invalid_value", str(exc), exc.field),
+        ValidationError: _invalid_body,
+        SectionExpired: lambda exc: error(410, "section_expired", f"The {exc}.", "section_id"),
+        SectionUnknown: lambda exc: error(404, "section_unknown", f"There is no section {exc.section_id!r}.", "section_id"),
+        ConversationUnknown: lambda exc: error(404, "conversation_unknown", str(exc), "conversation_id"),
+        HistoryIncomplete: lambda exc: error(410, "conversation_incomplete", str(exc), "conversation_id"),
+        StoreError: lambda _: error(503, "store_unavailable", "The store does not answer now; nothing is lost, try again."),
+    }
+)
+
+
 def answered(handler: Handler) -> Handler:
     """Turn what a handler may raise on purpose into answers."""
 
     async def answer(request: Request) -> Response:
         try:
             return await handler(request)
-        except InvalidInput as exc:
-            return error(400, "invalid_value", str(exc), exc.field)
-        except ValidationError as exc:
-            first = exc.errors(include_url=False)[0]
-            field = ".".join(map(str, first["loc"])) or "body"
-            return error(422, "invalid_body", f"{field}: {first['msg']}", field)
-        except SectionExpired as exc:
-            return error(410, "section_expired", f"The {exc}.", "section_id")
-        except SectionUnknown as exc:
-            return error(404, "section_unknown", f"There is no section {exc.section_id!r}.", "section_id")
-        except StoreError:
-            return error(503, "store_unavailable", "The store does not answer now; nothing is lost, try again.")
+        except tuple(_ANSWERS) as exc:
+            return next(render for kind, render in _ANSWERS.items() if isinstance(exc, kind))(exc)
 
     return answer
 

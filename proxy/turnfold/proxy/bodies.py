@@ -1,0 +1,288 @@
+"""Bodies of our own API: what may come in, what goes out (SYSTEMS.md, system C).
+
+Lives here: one pydantic model for each body. The routes validate with them, ``/openapi.json`` is made from them, the client
+returns them. Must not: behaviour.
+
+Requests are strict: no unknown field, no number in a string. Texts that must not be blank say so in the schema, but are checked
+by the routes, since blank is 400 and malformed 422.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from turnfold.compression.layers import SCORERS
+
+
+def _integral(value: object) -> object:
+    """2.0 is an integer to JSON schema, and to clients whose numbers are all of one kind."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+#: Stands behind the bounds, or they would not be in the schema.
+_WHOLE: Final = BeforeValidator(_integral)
+#: Not a Literal, which takes true for 1.
+Layer = Annotated[int, Field(ge=0, le=2), _WHOLE]
+LayerName = Literal["0", "1", "2"]
+Encoding = Literal["raw", "facts", "summary"]
+
+#: Said in the schema only, see above.
+_NOT_BLANK: Final[dict[str, Any]] = {"pattern": r"\S"}
+_MOST: Final = 10_000_000
+
+
+def _known_scorer(name: str) -> str:
+    if name not in SCORERS:
+        raise ValueError(f"must be one of {', '.join(SCORERS)}")
+    return name
+
+
+class Body(BaseModel):
+    """What a client sends."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Answer(BaseModel):
+    """What it gets; a client passes over fields that it does not know."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Nothing(Body):
+    """No body."""
+
+
+class CompressBody(Body):
+    """A text to make layers of."""
+
+    text: Annotated[str, Field(description="The source, not blank.", json_schema_extra=_NOT_BLANK)]
+    layer: Annotated[Layer, Field(description="The layer that you want to read; all three come back.")] = 1
+    l1_ratio: Annotated[float, Field(gt=0, le=1, description="Tokens of layer 1 by those of layer 0.")] = 0.3
+    l2_max_sentences: Annotated[int, Field(ge=1, le=1000, description="Sentences of layer 2 at most."), _WHOLE] = 3
+    sections: Annotated[bool, Field(description="Whether to cut the text into sections that can be drilled into.")] = True
+    query: Annotated[str | None, Field(description="A question that layers 1 and 2 should answer.")] = None
+    scorer: Annotated[
+        Annotated[str, AfterValidator(_known_scorer), Field(json_schema_extra={"enum": list(SCORERS)})] | None,
+        Field(description="Which sentences matter; null: the default."),
+    ] = None
+
+
+class LayerText(Answer):
+    """A layer's text and its tokens."""
+
+    text: str
+    tokens: int
+
+
+class FoundEntity(Answer):
+    """A name or figure of the source."""
+
+    text: str
+    kind: str
+    count: int
+    preserved: Annotated[bool, Field(description="Whether layer 1 still has it.")]
+
+
+class SectionSummary(Answer):
+    """A part of the source that ``/v1/drill-down`` gives back."""
+
+    id: str
+    summary: str
+    tokens: int
+    importance: Annotated[float, Field(description="0 to 1; the most important section has 1.")]
+
+
+class CompressMetadata(Answer):
+    """Figures about a result."""
+
+    compression_ms: float
+    scorer: str
+    result_id: str
+    layer: Annotated[Layer, Field(description="The layer that was asked for.")]
+    sentences: int
+    sections: int
+    ratio: Annotated[float, Field(description="Tokens of layer 0 by those of layer 1.")]
+    preservation: Annotated[float, Field(description="Share of the important entities that layer 1 still has.")]
+    important: Annotated[int, Field(description="How many entities are important: repeated ones, figures, names.")]
+    cached: Annotated[bool, Field(description="Whether the result came from the cache.")]
+    sections_stored: Annotated[bool, Field(description="Whether the sections can be drilled into.")]
+
+
+class CompressAnswer(Answer):
+    """Three layers of one text."""
+
+    layers: Mapping[LayerName, LayerText]
+    entities: list[FoundEntity]
+    sections: list[SectionSummary]
+    metadata: CompressMetadata
+
+    @property
+    def text(self) -> str:
+        """The layer that was asked for."""
+        names: tuple[LayerName, ...] = ("0", "1", "2")
+        return self.layers[names[self.metadata.layer]].text
+
+
+class DrillDownBody(Body):
+    """Which section, and how much of it."""
+
+    section_id: Annotated[str, Field(min_length=1, max_length=200)]
+    target_layer: Annotated[Layer, Field(description="0: the original; 1: its facts; 2: its summary.")] = 0
+
+
+class DrillDownAnswer(Answer):
+    """One layer of one section."""
+
+    section_id: str
+    layer: Layer
+    text: Annotated[str, Field(description="Of a section that the proxy folded, layer 0: a message's JSON text a line.")]
+    tokens: int
+
+
+class MessageBody(Body):
+    """One message."""
+
+    role: Annotated[str, Field(min_length=1, max_length=64, pattern=r"\S")]
+    content: Annotated[str, Field(description="Not blank.", json_schema_extra=_NOT_BLANK)]
+
+
+class ConversationBody(Body):
+    """A message to add."""
+
+    conversation_id: Annotated[str, Field(min_length=1, max_length=512)]
+    message: MessageBody
+    compress_threshold: Annotated[int, Field(ge=1, le=_MOST, description="Tokens that the context may take."), _WHOLE] = 1000
+    keep_recent: Annotated[int, Field(ge=0, le=100_000, description="Messages that stay raw."), _WHOLE] = 5
+
+
+class ConversationStats(Answer):
+    """What is kept of a conversation."""
+
+    messages: int
+    recent_messages: int
+    pinned_messages: int
+    sections: int
+    duplicates: int
+    version: Annotated[int, Field(description="Grows by one with each change.")]
+
+
+class ConversationAnswer(Answer):
+    """The conversation after a message was added."""
+
+    context: str
+    context_tokens: int
+    total_raw_tokens: int
+    compression_ratio: float
+    action: Literal["appended", "compressed", "duplicate"]
+    stats: ConversationStats
+
+
+class Message(Answer):
+    """One message."""
+
+    role: str
+    content: str
+
+
+class ConversationSection(Answer):
+    """Compressed history; ``/v1/drill-down`` gives its messages back."""
+
+    id: str
+    tokens: int
+    messages: int
+
+
+class ConversationView(Answer):
+    """The conversation as it is kept."""
+
+    conversation_id: str
+    context: str
+    context_tokens: int
+    total_raw_tokens: int
+    compression_ratio: float
+    stats: ConversationStats
+    recent: list[Message]
+    sections: list[ConversationSection]
+    export: Annotated[
+        str | None, Field(description="With ?export=true: all of it, for PUT to /v1/conversation/{conversation_id}.")
+    ] = None
+
+
+class ImportBody(Body):
+    """A conversation that was exported."""
+
+    export: Annotated[str, Field(min_length=1)]
+
+
+class Deleted(Answer):
+    """What was deleted."""
+
+    conversation_id: str
+    deleted: Literal[True] = True
+
+
+class ExchangeBody(Body):
+    """A text that one agent has for another."""
+
+    text: Annotated[str, Field(description="The source, not blank.", json_schema_extra=_NOT_BLANK)]
+    query: Annotated[str | None, Field(description="What the receiver wants to know.")] = None
+    l1_ratio: Annotated[float, Field(gt=0, le=1)] = 0.3
+    l2_max_sentences: Annotated[int, Field(ge=1, le=1000), _WHOLE] = 3
+    format: Annotated[Literal["plain", "a2a", "mcp"], Field(description="Also give an A2A message part or an MCP resource.")] = (
+        "plain"
+    )
+
+
+class ExchangeAnswer(Answer):
+    """What the receiver gets."""
+
+    encoding: Encoding
+    text: str
+    tokens: int
+    raw_tokens: int
+    fits: Annotated[bool, Field(description="Whether text and drilled sections keep to the budget.")]
+    result_id: str
+    sections: list[SectionSummary]
+    drilled: list[DrillDownAnswer]
+    left_out: Annotated[list[str], Field(description="Ids that were asked for and do not fit the budget.")]
+    part: Annotated[dict[str, Any] | None, Field(description="A2A message part.")] = None
+    resource: Annotated[dict[str, Any] | None, Field(description="MCP resource contents.")] = None
+
+
+class CacheStats(Answer):
+    """The compression cache of the caller's tenant."""
+
+    entries: int
+    bytes: int
+    hits: int
+    misses: int
+    hit_rate: Annotated[float | None, Field(description="null before the first look-up.")]
+    evictions: int
+    max_entries: int
+    max_bytes: int
+    ttl_seconds: int
+
+
+class CacheCleared(Answer):
+    """How many results went."""
+
+    cleared: int
+
+
+class ErrorDetail(Answer):
+    """What is wrong."""
+
+    message: str
+    type: str
+    param: Annotated[str | None, Field(description="The field, header or parameter that it is about.")]
+    code: str | None
+
+
+class ErrorAnswer(Answer):
+    """An error in OpenAI's shape."""
+
+    error: ErrorDetail

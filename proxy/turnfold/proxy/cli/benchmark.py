@@ -1,0 +1,91 @@
+"""``turnfold benchmark``.
+
+Lives here: how fast and how small this machine makes a text. Must not: quality on labelled cases (the benchmarks
+beside the source do that).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Annotated, Final
+
+import orjson
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from turnfold.compression import tokens
+from turnfold.compression.layers import SCORERS, Compressor, CompressRequest
+from turnfold.proxy.cli.compress import progress, read_text
+
+_RUNS: Final = 3
+_SIZES: Final = (1_000, 10_000, 50_000)  # tokens of the made-up text, about
+_PARAGRAPH: Final = (
+    "Ticket {n}: the import of {m} invoices failed at 0{h}:15 because the ledger service answered 503. "
+    "Mara Lind restarted it and the queue drained within {h} minutes. We agreed to raise the time-out to {m} ms. "
+    "Nobody has looked at the retry policy yet. The cost so far is ${m}. See also the notes of week {n}.\n\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measurement; `ms` is the median of three runs."""
+
+    text: str
+    scorer: str
+    raw: int
+    facts: int
+    summary: int
+    ratio: float
+    ms: float
+    tokens_per_second: int
+
+
+def _made_up(size: int) -> str:
+    count = size // 80 + 1
+    return "".join(_PARAGRAPH.format(n=n, m=100 + 7 * n, h=1 + n % 9) for n in range(count))
+
+
+def _measured(name: str, text: str, scorer: str) -> Row:
+    request = CompressRequest(text, scorer=scorer)
+    times = []
+    for _ in range(_RUNS):
+        started = time.perf_counter()
+        result = Compressor().compress(request)
+        times.append(time.perf_counter() - started)
+    raw, facts, summary = (layer.tokens for layer in result.layers)
+    seconds = median(times)
+    return Row(name, scorer, raw, facts, summary, round(raw / max(1, facts), 2), round(1000 * seconds, 1), round(raw / seconds))
+
+
+def _table(rows: list[Row]) -> Table:
+    table = Table("text", "scorer", header_style="bold")
+    for heading in ("tokens", "facts", "summary", "ratio", "ms", "tokens/s"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        figures = (f"{row.raw:,}", f"{row.facts:,}", f"{row.summary:,}", f"{row.ratio:.2f}x", f"{row.ms:,.1f}")
+        table.add_row(row.text, row.scorer, *figures, f"{row.tokens_per_second:,}")
+    return table
+
+
+def benchmark(
+    file: Annotated[str, typer.Argument(help="A text of yours; - for standard input, nothing for made-up ones.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure compression on this machine: every scorer on a text, or made-up texts of growing size."""
+    tokens.count("loads the vocabulary")
+    rows = []
+    if file:
+        text = read_text(file)
+        jobs = [(file if file != "-" else "(stdin)", text, scorer) for scorer in SCORERS]
+    else:
+        jobs = [(f"made up, {size // 1000}k", _made_up(size), "composite") for size in _SIZES]
+    with progress(sum(len(text) for _, text, _ in jobs), "measuring"):
+        rows = [_measured(*job) for job in jobs]
+    if as_json:
+        typer.echo(orjson.dumps([asdict(row) for row in rows], option=orjson.OPT_INDENT_2))
+    else:
+        console = Console()
+        (console if console.is_terminal else Console(width=160)).print(_table(rows))

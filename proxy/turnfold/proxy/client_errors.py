@@ -1,0 +1,98 @@
+"""What the Python client raises.
+
+Lives here: the tree, and which answer is which exception. Must not: HTTP calls.
+
+    ClientError
+    ├── ConnectionFailed        no answer: refused, broken off, not a URL
+    │   └── TimedOut            none in time
+    ├── UnexpectedAnswer        an answer that is not Turnfold's
+    └── ApiError                an error answer: status, code, param
+        ├── BadRequest          400, 405, 413, 415, 422 and others: the call is wrong
+        ├── NotAllowed          401, 403
+        ├── NotFound            404
+        ├── NoLongerKept        410
+        ├── RateLimited         429
+        └── ServerFailed        5xx
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+
+class ClientError(Exception):
+    """Base of everything that the client raises on purpose."""
+
+
+class ConnectionFailed(ClientError):
+    """No answer came."""
+
+
+class TimedOut(ConnectionFailed):
+    """No answer came in time."""
+
+
+class UnexpectedAnswer(ClientError):
+    """An answer came, and it is not what this route gives."""
+
+
+class ApiError(ClientError):
+    """An error answer.
+
+    Attributes:
+        status: HTTP status.
+        code: slug for programs, None where the answer has none.
+        param: the field or header that it is about, or None.
+    """
+
+    def __init__(self, status: int, message: str, code: str | None = None, param: str | None = None) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
+        self.code = code
+        self.param = param
+
+
+class BadRequest(ApiError):
+    """The call is wrong."""
+
+
+class NotAllowed(ApiError):
+    """The credential is missing or not taken."""
+
+
+class NotFound(ApiError):
+    """There is no such section or conversation."""
+
+
+class NoLongerKept(ApiError):
+    """There was one once."""
+
+
+class RateLimited(ApiError):
+    """Too many calls."""
+
+
+class ServerFailed(ApiError):
+    """The server could not do it."""
+
+
+_KINDS: Final[dict[int, type[ApiError]]] = {
+    401: NotAllowed,
+    403: NotAllowed,
+    404: NotFound,
+    410: NoLongerKept,
+    429: RateLimited,
+}
+
+
+def error_of(status: int, body: Any) -> ApiError:
+    """The exception for an error answer.
+
+    Args:
+        body: decoded JSON, or a text where it is none.
+    """
+    kind = _KINDS.get(status, ServerFailed if status >= 500 else BadRequest)
+    detail = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(detail, dict):
+        return kind(status, str(body)[:200])
+    return kind(status, str(detail.get("message")), detail.get("code"), detail.get("param"))

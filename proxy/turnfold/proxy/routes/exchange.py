@@ -1,0 +1,138 @@
+"""``POST /v1/exchange``: what one agent hands another, in the form that the other asks for (row C13).
+
+Lives here: headers to a demand, the result to an answer. Must not: the choice (``turnfold.compression.flows.exchange``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from turnfold.compression.errors import InvalidInput
+from turnfold.compression.flows.exchange import Demand, Exchanged, encodings, negotiate, to_a2a_part, to_mcp_resource
+from turnfold.compression.layers import CompressRequest
+from turnfold.proxy.bodies import DrillDownAnswer, ExchangeAnswer, ExchangeBody, SectionSummary
+from turnfold.proxy.compressions import Compressions
+from turnfold.proxy.drilling import drilled
+from turnfold.proxy.originals import find_section
+from turnfold.proxy.routes.compress import require_text, section_summaries
+from turnfold.proxy.routes.operations import Call, Operation, Parameter, Reply
+from turnfold.proxy.store import Store
+
+ACCEPT: Final = "x-turnfold-accept"
+BUDGET: Final = "x-turnfold-budget"
+DRILL_DOWN: Final = "x-turnfold-drill-down"
+_MOST_SECTIONS: Final = 100
+_WHOLE: Final = re.compile(r"[1-9][0-9]{0,11}")
+_NAMES: Final = "(raw|facts|summary)"
+
+_PARAMETERS: Final = (
+    Parameter(
+        ACCEPT,
+        "header",
+        "Encodings that the receiver takes, in its order; default: raw, facts, summary.",
+        {"type": "string", "pattern": f"^({_NAMES}(, ?{_NAMES})*)?$"},
+    ),
+    Parameter(
+        BUDGET,
+        "header",
+        "Tokens that the receiver has room for: the first accepted encoding that fits is answered, else the summary.",
+        {"type": "integer", "minimum": 1, "maximum": 999_999_999_999},
+    ),
+    Parameter(
+        DRILL_DOWN,
+        "header",
+        "Ids of sections whose originals are added, as far as the budget goes.",
+        {"type": "string", "pattern": "^([!-+.-~]+(, ?[!-+.-~]+)*)?$", "maxLength": 4000},
+    ),
+)
+_REPLY: Final = {
+    "x-turnfold-encoding": "The encoding that was chosen.",
+    "x-turnfold-tokens": "Tokens of the text.",
+    "x-turnfold-fits": "Whether it keeps to the budget.",
+    "x-turnfold-drill-down": "Ids of the sections that can be drilled into, the first hundred of them.",
+}
+
+
+def _listed(call: Call, header: str) -> list[str]:
+    return [name.strip() for name in call.headers.get(header, "").split(",") if name.strip()]
+
+
+def _demand(call: Call) -> Demand:
+    """What the headers ask for.
+
+    Raises:
+        InvalidInput: names the header.
+    """
+    budget = call.headers.get(BUDGET)
+    if budget is not None and not _WHOLE.fullmatch(budget.strip()):
+        raise InvalidInput(BUDGET, "must be a positive whole number of tokens")
+    try:
+        accepted = encodings([name.lower() for name in _listed(call, ACCEPT)])
+    except InvalidInput as exc:
+        raise InvalidInput(ACCEPT, exc.problem) from exc
+    limit = None if budget is None else int(budget)
+    return Demand(accepted, limit) if accepted else Demand(budget=limit)
+
+
+def _wanted(call: Call) -> list[str]:
+    names = list(dict.fromkeys(_listed(call, DRILL_DOWN)))
+    if len(names) > _MOST_SECTIONS:
+        raise InvalidInput(DRILL_DOWN, f"may name at most {_MOST_SECTIONS} sections")
+    return names
+
+
+def _answer(exchanged: Exchanged, sections: list[SectionSummary], form: str) -> ExchangeAnswer:
+    return ExchangeAnswer(
+        encoding=exchanged.encoding,
+        text=exchanged.text,
+        tokens=exchanged.tokens,
+        raw_tokens=exchanged.raw_tokens,
+        fits=exchanged.fits,
+        result_id=exchanged.result_id,
+        sections=sections,
+        drilled=[
+            DrillDownAnswer.model_construct(section_id=one.section_id, layer=0, text=one.text, tokens=one.tokens)
+            for one in exchanged.drilled
+        ],
+        left_out=list(exchanged.left_out),
+        part=to_a2a_part(exchanged) if form == "a2a" else None,
+        resource=to_mcp_resource(exchanged) if form == "mcp" else None,
+    )
+
+
+def _headers(exchanged: Exchanged) -> dict[str, str]:
+    values = (
+        exchanged.encoding,
+        str(exchanged.tokens),
+        "true" if exchanged.fits else "false",
+        ", ".join(exchanged.sections[:_MOST_SECTIONS]),
+    )
+    return dict(zip(_REPLY, values, strict=True))
+
+
+def exchange_operations(compressions: Compressions, store: Store) -> list[Operation[ExchangeBody]]:
+    """The operation."""
+
+    async def exchange(call: Call, body: ExchangeBody) -> Reply:
+        require_text("text", body.text)
+        demand, names = _demand(call), _wanted(call)
+        options = body.model_dump(exclude={"format"})
+        result = (await compressions.compress(call.tenant, CompressRequest(**options))).result
+        wanted = [drilled(await find_section(store, call.tenant, name), 0) for name in names]  # layer 0 is made of nothing
+        exchanged = negotiate(result, demand, wanted)
+        return Reply(_answer(exchanged, section_summaries(result), body.format), _headers(exchanged))
+
+    return [
+        Operation(
+            method="POST",
+            path="/v1/exchange",
+            summary="Hand a text to another agent in the form that it asks for",
+            answer=ExchangeAnswer,
+            body=ExchangeBody,
+            work=exchange,
+            errors=(400, 404, 410),
+            parameters=_PARAMETERS,
+            reply_headers=_REPLY,
+        )
+    ]

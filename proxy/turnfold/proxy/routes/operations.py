@@ -1,0 +1,162 @@
+"""Our own API as a table of operations: each is validated, served and documented from the same entry.
+
+Lives here: what an operation is, reading its body, dispatch by method. Must not: what any operation does, the document
+(``openapi``).
+
+A path of ours is ours with every method: one that we don't serve is 405 and never goes upstream.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from turnfold.config.settings import LimitSettings
+from turnfold.proxy.bodies import Body, Nothing
+from turnfold.proxy.headers import first
+from turnfold.proxy.inbound import ClientGone, Inbound
+from turnfold.proxy.limits import plain_body
+from turnfold.proxy.refusals import Refused
+from turnfold.proxy.routes.answers import Gatekeeper, answered, error
+from turnfold.proxy.routes.anything import ANYTHING
+
+B = TypeVar("B", bound=Body)
+
+_JSON: Final = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of an operation: whose it is, and what stands around its body. Headers have lower-case names."""
+
+    tenant: str
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer with headers of its own."""
+
+    answer: BaseModel
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter outside of the body, for the document.
+
+    Attributes:
+        place: "path", "query" or "header".
+        schema: JSON schema of its text.
+    """
+
+    name: str
+    place: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[B]):
+    """One method of one path.
+
+    Attributes:
+        path: OpenAPI's template; a ``{parameter}`` at the end may hold slashes.
+        answer: model of a 200.
+        body: model of the request's body; `Nothing` where there is none.
+        errors: statuses of its own, beside those that every operation can give.
+        most_bytes: of the body; None: the settings' limit.
+        reply_headers: of a 200, name -> description.
+    """
+
+    method: str
+    path: str
+    summary: str
+    answer: type[BaseModel]
+    body: type[B]
+    work: Callable[[Call, B], Awaitable[BaseModel | Reply]]
+    errors: Sequence[int] = ()
+    parameters: Sequence[Parameter] = ()
+    reply_headers: Mapping[str, str] | None = None
+    most_bytes: int | None = None
+
+
+def mounted(operations: Iterable[Operation[Any]], gate: Gatekeeper, limits: LimitSettings) -> list[Route]:
+    """A route for each path, in the order of the table."""
+    by_path: dict[str, list[Operation[Any]]] = {}
+    for operation in operations:
+        by_path.setdefault(operation.path, []).append(operation)
+    return [Route(path.replace("}", f":{ANYTHING}}}"), _Path(table, gate, limits)) for path, table in by_path.items()]
+
+
+class _Path:
+    """The ASGI endpoint of one path."""
+
+    def __init__(self, operations: Sequence[Operation[Any]], gate: Gatekeeper, limits: LimitSettings) -> None:
+        self._by_method = {operation.method: operation for operation in operations}
+        self._allow = ", ".join(self._by_method)
+        self._gate = gate
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        method = "GET" if request.method == "HEAD" and "GET" in self._by_method else request.method
+        operation = self._by_method.get(method)
+        if operation is None:
+            response = error(405, "method_not_allowed", f"{scope['path']} takes {self._allow}.")
+            response.headers["allow"] = self._allow
+        else:
+            try:
+                response = await answered(lambda request: self._serve(operation, request, receive))(request)
+            except ClientGone:
+                return
+            except Refused as refused:
+                await refused.send(send)
+                return
+        await response(scope, receive, send)
+
+    async def _serve(self, operation: Operation[Any], request: Request, receive: Receive) -> Response:
+        tenant = self._gate.tenant(request.headers.raw)
+        call = Call(tenant, request.path_params, request.query_params, request.headers)
+        body = Nothing() if operation.body is Nothing else await self._read(operation, request, receive)
+        made = await operation.work(call, body)
+        reply = made if isinstance(made, Reply) else Reply(made, {})
+        return Response(_rendered(reply.answer), media_type=_JSON, headers=dict(reply.headers))
+
+    async def _read(self, operation: Operation[B], request: Request, receive: Receive) -> B:
+        limit = operation.most_bytes or self._limits.max_text_bytes
+        data = bytearray()
+        async for chunk in Inbound(request.scope, receive).chunks():
+            data += chunk
+            if len(data) > limit:
+                raise _too_large(limit)
+        coding = (first(request.headers.raw, b"content-encoding") or b"").strip().lower().decode("latin-1")
+        plain = plain_body(bytes(data), coding, self._limits)
+        if plain is None:
+            raise Refused(415, "unsupported_encoding", "The body's content-encoding cannot be undone.", "content-encoding")
+        if len(plain) > limit:
+            raise _too_large(limit)
+        return operation.body.model_validate_json(plain)
+
+
+def _too_large(limit: int) -> Refused:
+    return Refused(413, "body_too_large", f"The body is larger than {limit} bytes.")
+
+
+def _rendered(answer: BaseModel) -> bytes:
+    try:
+        return answer.model_dump_json(by_alias=True).encode()
+    except PydanticSerializationError:
+        # A lone surrogate, which a client's JSON may bring: the standard library escapes it, as the client did.
+        return json.dumps(answer.model_dump(by_alias=True)).encode()

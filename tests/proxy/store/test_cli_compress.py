@@ -1,0 +1,97 @@
+"""``turnfold compress``, ``benchmark`` and ``drill-down --layer``, in this process."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.proxy.api import api_server
+from turnfold.proxy import cli
+
+Run = Callable[..., tuple[int, str, str]]
+TEXT = "Anna Berg signed for $4.2 million. " + "".join(f"Day {n} passed by without any news at all. " for n in range(40))
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    for name in [name for name in os.environ if name.startswith("TURNFOLD_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.md").write_text(TEXT, "utf-8")
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["turnfold", *arguments])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0
+        return code, *capsys.readouterr()
+
+    return command
+
+
+def test_compress_prints_figures_and_the_layer(run: Run) -> None:
+    code, out, err = run("compress", "text.md", "--ratio", "0.2")
+    assert code == 0
+    assert "Anna Berg" in out
+    assert len(out) < 0.5 * len(TEXT)
+    assert all(name in err for name in ("0 raw", "1 facts", "2 summary"))
+    assert run("compress", "text.md", "--layer", "0")[1] == TEXT + "\n"
+
+
+def test_compress_as_json_from_standard_input_into_a_file(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+    code, out, _ = run("compress", "-", "--json", "--query", "Who signed?", "--scorer", "tfidf", "--output", "out.json")
+    assert (code, out) == (0, "")
+    body = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    assert set(body) == {"layers", "entities", "sections", "metadata"}
+    assert body["metadata"]["scorer"] == "tfidf"
+    assert body["layers"]["0"]["text"] == TEXT
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "word"),
+    [
+        (("compress", "absent.md"), 1, "absent.md"),
+        (("compress", "blank.md"), 1, "blank"),
+        (("compress", "broken.md"), 1, "UTF-8"),
+        (("compress", "text.md", "--ratio", "0"), 1, "l1_ratio"),
+        (("compress", "text.md", "--scorer", "best"), 1, "scorer"),
+        (("compress", "text.md", "--layer", "3"), 2, "layer"),
+        (("compress", "text.md", "--output", "no/such/dir"), 1, "no/such/dir"),
+        (("benchmark", "absent.md"), 1, "absent.md"),
+    ],
+)
+def test_failures_are_one_line(run: Run, tmp_path: Path, arguments: tuple[str, ...], code: int, word: str) -> None:
+    (tmp_path / "blank.md").write_text(" \n", "utf-8")
+    (tmp_path / "broken.md").write_bytes(b"a\xff")
+    ended, out, err = run(*arguments)
+    assert (ended, out) == (code, "")
+    assert word in err
+    assert "Traceback" not in err
+
+
+def test_benchmark(run: Run) -> None:
+    rows = json.loads(run("benchmark", "text.md", "--json")[1])
+    assert [row["scorer"] for row in rows] == ["textrank", "tfidf", "conversation", "composite"]
+    assert all(row["raw"] > row["facts"] >= row["summary"] > 0 and row["ms"] > 0 for row in rows)
+    assert "composite" in run("benchmark", "text.md")[1]
+
+
+def test_drill_down_serves_layers(run: Run) -> None:
+    with api_server("memory://") as origin:
+        headers = {"authorization": "Bearer anna"}
+        section = httpx.post(f"{origin}/v1/compress", json={"text": TEXT}, headers=headers).json()["sections"][0]
+        texts = [run("drill-down", section["id"], "--layer", str(n), "--url", origin, "--key", "anna")[1] for n in (0, 1, 2)]
+        assert run("drill-down", section["id"], "--url", origin, "--key", "bert")[0] == 1
+    assert texts[0].startswith("Anna Berg signed")
+    assert len(texts[0]) > len(texts[1]) >= len(texts[2])
+    assert texts[2] == section["summary"] + "\n"
