@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,9 @@ def test_any_bytes_are_read_without_an_error(body: bytes, status: int, in_stream
     assert detect(429, body, in_stream=in_stream) is None
 
 
-def _detect_behind(prefix: bytes, text: str) -> object:
-    return detect(400, prefix + text.encode())
+def _behind(opening: bytes, piece: str) -> Callable[[int], bytes]:
+    made = repeated(piece)
+    return lambda size: opening + made(size).encode()
 
 
 @pytest.mark.parametrize(
@@ -96,4 +98,4 @@ def _detect_behind(prefix: bytes, text: str) -> object:
 )
 def test_reading_takes_linear_time(piece: str) -> None:
     for opening in (b"", b'{"error": {"message": "'):
-        assert_linear(partial(detect, 400), lambda size: opening + repeated(piece)(size).encode(), SCANNED // FACTOR)
+        assert_linear(partial(detect, 400), _behind(opening, piece), SCANNED // FACTOR)
