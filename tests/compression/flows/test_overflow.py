@@ -91,5 +91,6 @@ def test_any_bytes_are_read_without_an_error(body: bytes, status: int, in_stream
     ],
 )
 def test_reading_takes_linear_time(piece: str) -> None:
-    for opening in (b"", b'{"error": {"message": "'):
-        assert_linear(partial(detect, 400), lambda size: opening + repeated(piece)(size).encode(), SCANNED // FACTOR)
+    assert_linear(partial(detect, 400), lambda size: repeated(piece)(size).encode(), SCANNED // FACTOR)
+    in_json = b'{"error": {"message": "'
+    assert_linear(partial(detect, 400), lambda size: in_json + repeated(piece)(size).encode(), SCANNED // FACTOR)
