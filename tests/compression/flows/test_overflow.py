@@ -71,6 +71,10 @@ def test_any_bytes_are_read_without_an_error(body: bytes, status: int, in_stream
     assert detect(429, body, in_stream=in_stream) is None
 
 
+def _detect_behind(prefix: bytes, text: str) -> object:
+    return detect(400, prefix + text.encode())
+
+
 @pytest.mark.parametrize(
     "piece",
     [

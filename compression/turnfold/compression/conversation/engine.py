@@ -99,7 +99,8 @@ def stated_request(request: Request, options: FoldOptions, memo: Memo) -> bytes:
 
 
 def _block_edits(request: Request, options: FoldOptions, memo: Memo) -> list[Edit]:
-    cut, nothing = units(request.messages), Plan((), 0, (), 0)
+    cut = units(request.messages)
+    nothing = Plan((), 0, (), 0, len(cut))
     return edits(request, fold(request, cut, nothing, options.state, memo), {}, _caching(request, nothing, cut, options))
 
 
@@ -182,7 +183,8 @@ def _caching(request: Request, plan: Plan, cut: Sequence[Unit], options: FoldOpt
     if not (theirs or options.cache_breakpoints):
         return Caching(apart=False)
     marked = None if theirs or not plan.asked else cut[plan.asked[-1].unit].start
-    return Caching(apart=True, marked=marked, since=cut[plan.since].start)
+    since = cut[plan.since].start if plan.since < len(cut) else len(request.messages)
+    return Caching(apart=True, marked=marked, since=since)
 
 
 def _recalls(
