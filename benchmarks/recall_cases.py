@@ -1,6 +1,6 @@
 """Recall on the cases of our own under ``benchmarks/cases``: offline, in seconds.
 
-    python benchmarks/recall_cases.py
+    python -m benchmarks.recall_cases
 
 Lives here: the three measures (tests hold floors on them). Must not: anything that needs the shared data.
 """

@@ -1,6 +1,6 @@
 """Evidence that recall alone keeps, offline: no proxy, no network.
 
-    TURNFOLD_SHARED=../shared python benchmarks/recall_offline.py [--sets NC_locomo ...] [--limit N] [--ratio 0.10]
+    TURNFOLD_SHARED=../shared python -m benchmarks.recall_offline [--sets NC_locomo ...] [--limit N] [--ratio 0.10]
 
 For each case all messages before the last user message are the sources. The budget is ``ratio`` times the case's tokens, less
 those of the system messages and of the question, less 12: what is left to recall when a request is folded to that ratio.
@@ -12,23 +12,20 @@ Lives here: the measurement. Must not: anything that the engine needs.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
-import os
 import random
 import statistics
 import time
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from benchmarks.support.data import evalkit, shared
 from turnfold.compression import tokens
 from turnfold.compression.conversation import fence
 from turnfold.compression.conversation.recall import Question, recall
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.quotes import Source
 
-SHARED = Path(os.environ.get("TURNFOLD_SHARED", Path(__file__).parents[2] / "shared"))
 SETS = [
     "NC_locomo",
     "longmemeval",
@@ -44,16 +41,6 @@ SETS = [
     "tool_output",
 ]
 Message = dict[str, Any]
-
-
-def evalkit() -> ModuleType:
-    """The evaluation kit of the shared folder as a module."""
-    spec = importlib.util.spec_from_file_location("evalkit", SHARED / "tools" / "evalkit.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def source(kit: ModuleType, message: Message) -> Source:
@@ -109,7 +96,7 @@ def measure(kit: ModuleType, case: Message, memo: Memo, ratio: float, fixed: int
 
 def cases_of(kit: ModuleType, name: str, limit: int, seed: int = 7) -> list[Message]:
     """The set's cases with something to find, in the evaluation kit's own order."""
-    cases = [c for c in kit.load(str(SHARED / "data" / "eval"), name) if c.get("evidence") or c.get("answers")]
+    cases = [c for c in kit.load(str(shared()), name) if c.get("evidence") or c.get("answers")]
     random.Random(seed).shuffle(cases)
     return cases[:limit] if limit else cases
 

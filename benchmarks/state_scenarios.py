@@ -1,6 +1,6 @@
 """Scenarios of conversation state: does what is forwarded hold exactly the active state?
 
-Run: ``python benchmarks/state_scenarios.py`` (no model, no network, seconds). After the manner of context-compiler's published
+Run: ``python -m benchmarks.state_scenarios`` (no model, no network, seconds). After the manner of context-compiler's published
 scenarios (persistence, contradiction, replacement, guard, drift), but what is judged is the forwarded text itself, so the result
 does not depend on a model's mood. The expected states are written by hand, not computed.
 
@@ -8,7 +8,8 @@ Every scenario is a conversation with small talk between its lines. Three ways o
 
 * tail: the newest fifth of the messages; what a reader finds is what the directives still in it add up to.
 * whole: every message, nothing folded; what a reader finds is what all user messages add up to by the grammar, unguarded.
-* state: the newest fifth behind a fold that carries the state (``turnfold.compression.state``); what the block in force says.
+* fold: the request as the engine folds it to a fifth of its tokens, with the state; what the block in force says. Its messages
+  are made long enough by the assistant's answers that there is something to fold.
 
 The first two are kind to their reader: no model adds up directives without fault.
 
@@ -17,15 +18,24 @@ A check is one premise, one policy, or the absence of any other policy, at one p
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from turnfold.compression.conversation import FoldedRequest, fold_request
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
 from turnfold.compression.state import Placement, Turn, create_engine, place
 from turnfold.compression.state.block import CLOSING, OPENING
 
 KEPT: Final = 0.2
+MEMO: Final = Memo()
+ANSWER: Final = (
+    "Certainly. A list is laid out in the order of its fields, with padding where the next one asks for it, and the two releases "
+    "differ in how they round: the older one cut off, the newer one rounds half to even, which the summary of the quarter shows."
+)
 SMALL_TALK: Final = (
     "how does a compiler lay out structs",
     "write a short function that reverses a list",
@@ -133,7 +143,7 @@ def talk(scenario: Scenario) -> Iterator[tuple[int, list[Turn], Placement]]:
         for text in (line, *(SMALL_TALK[(said + n) % len(SMALL_TALK)] for n in range(scenario.gap))):
             turns.append(Turn("user", text))
             placed = place(turns)
-            turns.append(Turn("assistant", placed.verdict.text or "Certainly. use emojis"))
+            turns.append(Turn("assistant", placed.verdict.text or f"{ANSWER} use emojis"))
         said += scenario.gap
         asked = [*turns, Turn("user", "and what now")]
         if placed.machine.pending is None:
@@ -158,13 +168,17 @@ def added_up(turns: list[Turn]) -> Check:
     )
 
 
-def forwarded(turns: list[Turn], placed: Placement) -> str:
-    """The text that goes upstream: the fold with the carried block, then the messages with their pins."""
-    border = folded(turns)
-    pins = {pin.index: pin.text for pin in placed.standing(border)}
-    return "\n".join(
-        [placed.carried(border), *(f"{pins.get(n, '')}\n{turn.text}" for n, turn in enumerate(turns) if n >= border)]
-    )
+def forwarded(turns: list[Turn], placed: Placement) -> FoldedRequest:
+    """The request that goes upstream, folded to a fifth by the engine."""
+    messages = [{"role": turn.role, "content": turn.text} for turn in turns]
+    body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+    before = fold_request(body, FoldOptions(), MEMO).tokens_before
+    return fold_request(body, FoldOptions(budget=int(KEPT * before), state=placed.blocks()), MEMO)
+
+
+def text_of(folded: FoldedRequest) -> str:
+    """All that its messages say, in order."""
+    return "\n".join(message["content"] for message in json.loads(folded.body)["messages"])
 
 
 def found_in_block(text: str) -> Check:
@@ -186,26 +200,47 @@ def score(expected: Check, found: Check) -> tuple[int, int]:
     return sum(results), len(results)
 
 
-def measure(scenario: Scenario) -> tuple[int, int, int, int]:
-    """Checks passed by the tail, by the whole conversation, with state; checks made."""
-    tail = whole = kept = made = 0
+@dataclass
+class Measured:
+    """Checks passed by the tail, by the whole conversation, by the fold; checks made; tokens before and after of the folds."""
+
+    tail: int = 0
+    whole: int = 0
+    kept: int = 0
+    made: int = 0
+    before: int = 0
+    after: int = 0
+
+    def add(self, other: Measured) -> None:
+        """Sum up."""
+        for name, figure in vars(other).items():
+            setattr(self, name, getattr(self, name) + figure)
+
+
+def measure(scenario: Scenario) -> Measured:
+    """One scenario's figures."""
+    sums = Measured()
     for index, turns, placed in talk(scenario):
         if index in scenario.checks:
             expected = scenario.checks[index]
-            tail += score(expected, added_up(turns[folded(turns) :]))[0]
-            whole += score(expected, added_up(turns))[0]
-            passed, count = score(expected, found_in_block(forwarded(turns, placed)))
-            kept, made = kept + passed, made + count
-    return tail, whole, kept, made
+            fold = forwarded(turns, placed)
+            passed, count = score(expected, found_in_block(text_of(fold)))
+            tail = score(expected, added_up(turns[folded(turns) :]))[0]
+            whole = score(expected, added_up(turns))[0]
+            sums.add(Measured(tail, whole, passed, count, fold.tokens_before, fold.tokens_after))
+    return sums
 
 
 def main() -> int:
     """Print a table; fails when a check fails with state."""
-    rows = [(scenario.name, *measure(scenario)) for scenario in SCENARIOS]
-    total = (f"all {len(rows)} scenarios", *(sum(figures) for figures in zip(*(row[1:] for row in rows), strict=True)))
-    for name, tail, whole, kept, made in (*rows, total):
-        print(f"{name:42} tail {tail:2}  whole {whole:2}  state {kept:2}  of {made}")
-    return 0 if total[3] == total[4] else 1
+    total = Measured()
+    rows = [(scenario.name, measure(scenario)) for scenario in SCENARIOS]
+    for _, row in rows:
+        total.add(row)
+    for name, row in (*rows, (f"all {len(rows)} scenarios", total)):
+        checks = f"tail {row.tail:2}  whole {row.whole:2}  fold {row.kept:2}  of {row.made}"
+        print(f"{name:42} {checks:38} {row.before:7} tokens to {row.after} ({row.after / row.before:.0%})")
+    return 0 if total.kept == total.made else 1
 
 
 if __name__ == "__main__":

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import random
-import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.compression.errors import InvalidInput, SectionUnknown
@@ -71,11 +70,9 @@ def test_the_budget_holds_after_every_message(n: int, threshold: int) -> None:
     assert told.raw_tokens > 2 * told.tokens
 
 
-def test_five_thousand_messages_stay_within_the_budget_and_take_a_moment() -> None:
+def test_five_thousand_messages_stay_within_the_budget() -> None:
     chosen = HistorySettings(compress_threshold=1500, keep_recent=5)
-    start = time.process_time()
     state = played(talk(5000), chosen)
-    assert time.process_time() - start < 25
     assert context(state, chosen).tokens <= 1500
     for i in range(0, 5000, 500):
         assert any(f"zebra-{i * 37}" in f.message.content for f in search(state, f"What is the access code of locker K{i}?")), i
@@ -149,7 +146,6 @@ contents = st.one_of(
 conversations = st.lists(st.builds(Message, st.sampled_from(["user", "assistant", "system", "tool"]), contents), max_size=25)
 
 
-@settings(deadline=None)  # the first count loads a vocabulary
 @given(conversations, st.integers(1, 200), st.integers(0, 4))
 def test_laws(messages: list[Message], threshold: int, keep: int) -> None:
     chosen = HistorySettings(compress_threshold=threshold, keep_recent=keep)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.growth import assert_linear
 from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.compression.layers import SCORERS, CompressedResult, Compressor, CompressRequest, drill_down, truncate_to_tokens
 from turnfold.compression.tokens import count
@@ -162,7 +162,6 @@ texts = st.lists(st.tuples(pieces, st.sampled_from([". ", "\n", "\n\n", ""])), m
 )
 
 
-@settings(deadline=None)  # the first count loads a vocabulary
 @given(
     texts.filter(lambda t: bool(t.strip())),
     st.floats(0.05, 1),
@@ -182,7 +181,6 @@ def test_laws(text: str, ratio: float, most: int, query: str | None) -> None:
     assert result == compress(text, l1_ratio=ratio, l2_max_sentences=most, query=query)
 
 
-@settings(deadline=None)  # the first count loads a vocabulary
 @given(texts, st.integers(0, 60))
 def test_truncation_is_a_beginning_that_fits(text: str, limit: int) -> None:
     short = truncate_to_tokens(text, limit)
@@ -198,11 +196,7 @@ def test_truncation_prefers_the_end_of_a_sentence() -> None:
 
 
 def test_cost_is_linear() -> None:
-    def seconds(times: int) -> float:
-        text = "\n\n".join(f"# Part {i}\n\n" + DOCUMENT.replace("Kim", f"Kim{i}") for i in range(times))
-        start = time.process_time()
-        compress(text)
-        return time.process_time() - start
+    def document(parts: int) -> str:
+        return "\n\n".join(f"# Part {i}\n\n" + DOCUMENT.replace("Kim", f"Kim{i}") for i in range(parts))
 
-    seconds(2)
-    assert seconds(80) < 12 * max(seconds(10), 0.02)
+    assert_linear(compress, document, 10)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.support import words
@@ -18,7 +18,7 @@ from tests.support.bodies import Message, encode, messages_of, raw_messages, tex
 from tests.support.conversations import bodies, conversations, huge_conversations, long_conversations, odd_conversations
 from tests.support.structure import is_signed, own_faults
 
-FEW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=40)
 T = TypeVar("T")
 
 

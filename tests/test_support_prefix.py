@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from tests.support.bodies import Message, cuts, encode, last_user, messages_of
 from tests.support.prefix import Kind, classify
@@ -147,7 +147,7 @@ def test_moves(move: Move, kinds: list[Kind], parents: list[int]) -> None:
     assert not rewrites(exchanges)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40)
 @given(replays())
 def test_what_is_passed_on_unchanged_never_breaks_the_prefix(requests: list[list[Message]]) -> None:
     exchanges = play(requests, lambda body: body)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode
@@ -149,7 +149,7 @@ def test_faults_of_the_client_are_not_ours() -> None:
     assert not structure_faults(broken, broken)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60)
 @given(bodies(st.one_of(conversations(1, 4), odd_conversations(1, 4))))
 def test_no_request_has_a_fault_against_itself(body: bytes) -> None:
     assert not structure_faults(body, body)

@@ -5,20 +5,44 @@ Lives here: reading cases of our own, and evaluation data where it is present. M
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
+
+from turnfold.compression.tokens import encoding
 
 Message = dict[str, Any]
 
 CASES: Final = Path(__file__).resolve().parent.parent / "cases"
 
 
+def _outside() -> Path:
+    return Path(os.environ.get("TURNFOLD_SHARED") or CASES.parent.parent.parent / "shared")
+
+
 def shared() -> Path:
-    """The directory of evaluation data: ``TURNFOLD_SHARED``, by default beside the repository."""
-    return Path(os.environ.get("TURNFOLD_SHARED") or CASES.parent.parent.parent / "shared") / "data" / "eval"
+    """The directory of evaluation data: in ``TURNFOLD_SHARED``, by default beside the repository."""
+    return _outside() / "data" / "eval"
+
+
+def evalkit(outside: Path | None = None) -> ModuleType:
+    """The evaluation kit that comes with the data, as a module; it counts with our vocabulary, as its own would be downloaded.
+
+    Raises:
+        FileNotFoundError: it is not here.
+    """
+    path = (outside or _outside()) / "tools" / "evalkit.py"
+    spec = importlib.util.spec_from_file_location("evalkit", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    vars(module)["_enc"] = encoding("o200k_base")
+    return module
 
 
 def own_cases(kind: str) -> list[dict[str, Any]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.growth import assert_linear, repeated
 from turnfold.compression import tokens
 from turnfold.compression.conversation import fence
 from turnfold.compression.text.quotes import Quote, Source
@@ -89,6 +89,4 @@ def test_the_frame_is_cheap() -> None:
 
 @pytest.mark.parametrize("unit", ["\\", "<", "\n", "\n ", "\v", "user:\n", "< /", " ", "</quotes>"])
 def test_escaping_is_linear(unit: str) -> None:
-    start = time.process_time()
-    fence.escape(unit * (1_000_000 // len(unit)))
-    assert time.process_time() - start < 5
+    assert_linear(fence.escape, repeated(unit), 12_000)

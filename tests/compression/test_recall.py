@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import statistics
 import subprocess
 import sys
-import time
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks import recall_cases, recall_offline
+from benchmarks.support.data import evalkit, shared
+from tests.support.growth import assert_linear, repeated
 from turnfold.compression import tokens
 from turnfold.compression.conversation import fence
 from turnfold.compression.conversation.recall import Question, recall
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.quotes import Quote, Source
-
-ROOT = Path(__file__).parents[2]
-SHARED = Path(os.environ.get("TURNFOLD_SHARED", ROOT.parent / "shared"))
-
-
-def script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-CASES = script("recall_cases")
 
 
 def source(text: str, role: str = "user") -> Source:
@@ -65,7 +48,7 @@ vocabulary = st.lists(
 # ---------------------------------------------------------------- laws
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.one_of(vocabulary, st.text(max_size=40)), max_size=6),
     st.one_of(vocabulary, st.text(max_size=20)),
@@ -83,7 +66,7 @@ def test_quotes_are_real_ranges_in_order_and_fit_the_budget(texts: list[str], te
     assert again == [quotes, quotes]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(
         st.sampled_from(["word", "Longer sentence here. ", "\n", "\n\n", " ", "漢字。", "x" * 300, "{'a': 1},"]), max_size=120
@@ -122,16 +105,18 @@ def test_the_same_in_another_process() -> None:
     assert run("1") == run("2")
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["x" * 1_000_000, "QUJD/+" * 160_000, "漢字" * 300_000, "user:\n" * 160_000, ". " * 400_000, " " * 1_000_000, "A-" * 400_000],
-)
-def test_hostile_text_is_linear(text: str) -> None:
-    start = time.process_time()
-    quotes = recall([source(text)], Question("what is x, QUJD, 漢字 or user A?"), 500, (), tokens.count, Memo(), fill=True)
-    recall([source("some boat")], Question(text), 500, (), tokens.count, Memo(), fill=True)
-    assert tokens.count(fence.render([source(text)], quotes)) <= 500
-    assert time.process_time() - start < 10
+@pytest.mark.parametrize("unit", ["x", "QUJD/+", "漢字", "user:\n", ". ", " ", "A-"])
+def test_hostile_text_takes_linear_time(unit: str) -> None:
+    def as_source(text: str) -> tuple[Quote, ...]:
+        return recall([source(text)], Question("what is x, QUJD, 漢字 or user A?"), 500, (), tokens.count, Memo(), fill=True)
+
+    def as_question(text: str) -> tuple[Quote, ...]:
+        return recall([source("some boat")], Question(text), 500, (), tokens.count, Memo(), fill=True)
+
+    text = repeated(unit)(100_000)
+    assert tokens.count(fence.render([source(text)], as_source(text))) <= 500
+    assert_linear(as_source, repeated(unit), 25_000)
+    assert_linear(as_question, repeated(unit), 25_000)
 
 
 # ---------------------------------------------------------------- what is found
@@ -212,29 +197,28 @@ def test_planted_instructions_stay_inside_the_fence() -> None:
 
 @pytest.mark.parametrize("fill", [False, True])
 def test_messages_without_content_find_what_they_hang_on(fill: bool) -> None:
-    assert len(CASES.cases("leaning")) >= 12
-    assert statistics.fmean(CASES.leaning(c, fill=fill) for c in CASES.cases("leaning")) >= 0.9
+    assert len(recall_cases.cases("leaning")) >= 12
+    assert statistics.fmean(recall_cases.leaning(c, fill=fill) for c in recall_cases.cases("leaning")) >= 0.9
 
 
 def test_a_cover_reaches_most_segments() -> None:
-    assert len(CASES.cases("cover")) >= 12
-    assert statistics.fmean(CASES.cover(c) for c in CASES.cases("cover")) >= 0.85
+    assert len(recall_cases.cases("cover")) >= 12
+    assert statistics.fmean(recall_cases.cover(c) for c in recall_cases.cases("cover")) >= 0.85
 
 
 def test_questions_about_nothing_said_recall_next_to_nothing() -> None:
-    assert len(CASES.cases("unsaid")) >= 12
-    assert statistics.fmean(CASES.unsaid(c) for c in CASES.cases("unsaid")) <= 75
+    assert len(recall_cases.cases("unsaid")) >= 12
+    assert statistics.fmean(recall_cases.unsaid(c) for c in recall_cases.cases("unsaid")) <= 75
 
 
 # ---------------------------------------------------------------- floors on the shared data
 
 
-@pytest.mark.skipif(not (SHARED / "data" / "eval").is_dir(), reason="the shared evaluation data is not here (TURNFOLD_SHARED)")
+@pytest.mark.skipif(not shared().is_dir(), reason="the shared evaluation data is not here (TURNFOLD_SHARED)")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # the evaluation kit leaves its files to the collector
 @pytest.mark.parametrize(
     ("name", "limit", "floor"),
     [("rag_nq", 0, 0.9), ("rag_hotpotqa", 0, 0.8), ("multilingual_jsquad", 20, 0.93), ("tool_output_kv", 4, 1.0)],
 )
 def test_evidence_at_a_tenth(name: str, limit: int, floor: float) -> None:
-    offline = script("recall_offline")
-    assert offline.run(offline.evalkit(), name, limit, 0.10)["evidence"] >= floor
+    assert recall_offline.run(evalkit(), name, limit, 0.10)["evidence"] >= floor

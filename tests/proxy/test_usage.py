@@ -147,7 +147,7 @@ def test_inflating_is_bounded() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\x1f", b"\x1f\x8b\x08", gzip.compress(b"abc")[:-5], b"plain text", b"\x1f\x8b" + b"\xff" * 50]
+    "data", [b"", b"\x1f", b"\x1f\x8b\x08", gzip.compress(b"abc", mtime=0)[:-5], b"plain text", b"\x1f\x8b" + b"\xff" * 50]
 )
 def test_broken_codings_are_told(data: bytes) -> None:
     with pytest.raises(CodedBodyBroken):

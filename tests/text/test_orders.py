@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.growth import assert_linear, repeated
 from turnfold.compression.text.lower import lowered, words
 from turnfold.compression.text.orders import is_standing_order, may_order, standing_orders
 from turnfold.compression.text.sentences import sentences
@@ -93,9 +92,7 @@ def test_orders_are_sentences_of_the_text(parts: list[str]) -> None:
     "unit", ["always ", "use ", "必ず", "please ", "and ", "ne a ", "use always ", "- ", "a: ", "以后", "你"]
 )
 def test_hostile_text_takes_linear_time(unit: str) -> None:
-    start = time.process_time()
-    standing_orders(unit * (100_000 // len(unit)))
-    assert time.process_time() - start < 1.0
+    assert_linear(standing_orders, repeated(unit), 12_000)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.growth import assert_linear, repeated
 from turnfold.compression.text.protect import BLOCK_KINDS, protected_spans
 
 SHARED = Path(os.environ.get("TURNFOLD_SHARED", Path(__file__).parents[2].parent / "shared")) / "data"
@@ -184,14 +184,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_hostile_text_takes_linear_time(unit: str) -> None:
-    def seconds(size: int) -> float:
-        text = unit * (size // len(unit))
-        start = time.process_time()
-        protected_spans(text)
-        return time.process_time() - start
-
-    # A megabyte in half a second is 0.1 s here; the bound leaves room for a busy machine, none for a quadratic pattern.
-    assert seconds(200_000) < 0.5
+    assert_linear(protected_spans, repeated(unit), 12_000)
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared evaluation data is not here")

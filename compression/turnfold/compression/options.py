@@ -8,6 +8,7 @@ Same messages and same options give the same bytes (law 5), so whatever can chan
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,6 +33,25 @@ class CachePrices:
         return hit_share * self.read + (1 - hit_share) * self.write
 
 
+def _nothing(border: int) -> str:
+    """No state."""
+    del border
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class StateBlocks:
+    """A conversation's state as texts that stand in front of user messages (``turnfold.compression.state`` makes them).
+
+    Attributes:
+        pins: message index and block, in order; the last one is in force.
+        carried: the block that says what was laid down before a message; "" where nothing ever was.
+    """
+
+    pins: tuple[tuple[int, str], ...] = ()
+    carried: Callable[[int], str] = _nothing
+
+
 @dataclass(frozen=True, slots=True)
 class FoldOptions:
     """Everything that a fold depends on beside the messages.
@@ -45,6 +65,7 @@ class FoldOptions:
         recall: whether passages of folded turns are quoted behind the user's message.
         recall_tool_text: whether tool results may be quoted there (they are quoted as data either way).
         cache_breakpoints: whether the upstream takes ``prompt_cache_breakpoint`` on a text part (OpenAI 5.6 and later).
+        state: the conversation's state; it is no part of what is folded, quoted or kept as an original.
     """
 
     model: str = ""
@@ -55,3 +76,4 @@ class FoldOptions:
     recall: bool = True
     recall_tool_text: bool = True
     cache_breakpoints: bool = False
+    state: StateBlocks = StateBlocks()

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 Mode = Literal["on", "observe", "off"]
+StateMode = Literal["off", "observe", "enforce"]
 
 STORE_SCHEMES: Final = ("memory", "sqlite", "redis", "rediss")
 _DAY: Final = 86400
@@ -81,6 +82,12 @@ class FoldingSettings(_Group):
     holdout_share: Annotated[
         float, Field(ge=0, lt=1, description="Share of conversations left unfolded, to compare both groups in the report.")
     ] = 0.0
+    state: Annotated[
+        StateMode, Field(description="Directives of users: enforce; observe: say what would be done, and forward; off.")
+    ] = "off"
+    state_acknowledge: Annotated[
+        Literal["local", "forward"], Field(description="Who answers a message that is a directive and nothing else.")
+    ] = "local"
 
 
 class StoreSettings(_Group):

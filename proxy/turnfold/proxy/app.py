@@ -27,7 +27,10 @@ from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.chat import ChatCompletions
 from turnfold.proxy.routes.ops import Check, Readiness, healthz, not_here
 from turnfold.proxy.routes.passthrough import Passthrough
-from turnfold.proxy.service import FoldFunction, OptionsFor, Service
+from turnfold.proxy.service import OptionsFor, Service
+from turnfold.proxy.state_records import StateRecords
+from turnfold.proxy.stating import FoldFunction, Stating
+from turnfold.proxy.store import Store
 from turnfold.proxy.tenancy import Gate, check_exposure
 from turnfold.proxy.upstream import Upstream
 from turnfold.proxy.windows import Windows
@@ -80,7 +83,7 @@ def create_app(
     routes: Sequence[BaseRoute] = (),
     checks: Sequence[Check] = (),
     warm: Callable[[], Any] = warm_vocabulary,
-    windows: Windows | None = None,
+    store: Store | None = None,
 ) -> ASGIApp:
     """Put the proxy together.
 
@@ -91,7 +94,8 @@ def create_app(
         routes: further routes of ours; they come before everything that goes upstream.
         checks: further parts that readiness looks at.
         warm: what is loaded before the first request, in a thread.
-        windows: what was learned of upstreams' models; None: learned anew by this process, for itself.
+        store: keeps what was learned of upstreams' models, and conversations' states. None: the one is learned anew by this
+            process, for itself, and the others follow from the messages alone.
 
     Raises:
         InvalidInput: settings that would make an open relay, or an upstream URL that is none.
@@ -99,11 +103,13 @@ def create_app(
     check_exposure(settings)
     upstream = Upstream(settings.upstream)
     gate = Gate(settings.upstream.api_key, settings.auth)
-    options_for = options_for or options_from(settings)
-    service = Service(upstream, recorder, fold, options_for, settings.limits, windows, settings.folding.holdout_share)
-    passthrough = Passthrough(upstream, gate)
     folding = settings.folding
-    chat = ChatCompletions(service, upstream, gate, settings.limits, folding.mode, folding.budget)
+    options_for = options_for or options_from(settings)
+    records = None if store is None else StateRecords(store, settings.store.ttl)
+    stating = Stating(folding.state_acknowledge, options_for, settings.limits, records)
+    service = Service(upstream, recorder, fold, options_for, settings.limits, Windows(store), stating, folding.holdout_share)
+    passthrough = Passthrough(upstream, gate)
+    chat = ChatCompletions(service, upstream, gate, settings.limits, folding)
 
     table = [
         Route("/healthz", _Endpoint(healthz), methods=["GET"]),

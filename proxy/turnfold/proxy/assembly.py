@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from turnfold.config.fold import fold_options
@@ -16,8 +17,9 @@ from turnfold.proxy.app import create_app, warm_vocabulary
 from turnfold.proxy.books import Books
 from turnfold.proxy.metrics import shared_by_workers
 from turnfold.proxy.routes.ops import Check
+from turnfold.proxy.routes.state import state_routes
+from turnfold.proxy.state_records import StateRecords
 from turnfold.proxy.tenancy import Gate
-from turnfold.proxy.windows import Windows
 
 
 def warm(settings: Settings) -> None:
@@ -29,14 +31,19 @@ def warm(settings: Settings) -> None:
 def build(settings: Settings) -> ASGIApp:
     """The app of one process."""
     books = Books(settings)
+    gate = Gate(settings.upstream.api_key, settings.auth)
+
+    def whose(request: Request) -> str:
+        return gate.tenant(request.headers.raw)
+
     return create_app(
         settings,
         books,
         options_for=partial(fold_options, settings),
-        routes=books.routes(Gate(settings.upstream.api_key, settings.auth)),
+        routes=[*books.routes(gate), *state_routes(StateRecords(books.store, settings.store.ttl), whose)],
         checks=[Check("store", books.works)],
         warm=partial(warm, settings),
-        windows=Windows(books.store),
+        store=books.store,
     )
 
 

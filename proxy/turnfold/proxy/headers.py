@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, cast, get_args
 
-from turnfold.config.settings import Mode
+from turnfold.config.settings import Mode, StateMode
 from turnfold.proxy.refusals import RawHeaders, Refused
 
 OURS: Final = b"x-turnfold-"
@@ -24,6 +24,7 @@ _HOP_BY_HOP: Final = frozenset(
 _NOT_FORWARDED: Final = _HOP_BY_HOP | {b"host", b"expect"}
 _UNSENDABLE: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _MODES: Final = get_args(Mode)
+_STATES: Final = get_args(StateMode)
 _BUDGET: Final = re.compile(rb"[1-9][0-9]{0,11}")
 _LONGEST_LABEL: Final = 256
 
@@ -95,6 +96,7 @@ class Wishes:
     mode: Mode | None
     budget: int | None
     conversation: str | None
+    state: StateMode | None = None
 
 
 def wishes(headers: RawHeaders) -> Wishes:
@@ -104,19 +106,21 @@ def wishes(headers: RawHeaders) -> Wishes:
         Refused: 400 that names the header whose value makes no sense.
     """
     return Wishes(
-        _mode(first(headers, b"x-turnfold-mode")),
+        cast(Mode | None, _one_of(_MODES, headers, "x-turnfold-mode")),
         _budget(first(headers, b"x-turnfold-budget")),
         _label(first(headers, b"x-turnfold-conversation")),
+        cast(StateMode | None, _one_of(_STATES, headers, "x-turnfold-state")),
     )
 
 
-def _mode(value: bytes | None) -> Mode | None:
+def _one_of(known: tuple[str, ...], headers: RawHeaders, name: str) -> str | None:
+    value = first(headers, name.encode())
     if value is None:
         return None
     text = value.strip().lower().decode("latin-1")
-    if text not in _MODES:
-        raise _senseless("x-turnfold-mode", f"must be one of {', '.join(_MODES)}")
-    return cast(Mode, text)
+    if text not in known:
+        raise _senseless(name, f"must be one of {', '.join(known)}")
+    return text
 
 
 def _budget(value: bytes | None) -> int | None:

@@ -98,6 +98,8 @@ class Metrics:
             self._failed_open.labels(receipt.reason).inc()
         if receipt.status == "recovered":
             self._recoveries.labels(model).inc()
+        if receipt.status == "answered":
+            return
         if not accepted(receipt):
             self._upstream_errors.labels(str(receipt.upstream_status or "none")).inc()
             return

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from turnfold.compression.conversation import Section
 
-Status = Literal["folded", "passthrough", "observed", "bypassed", "failed-open", "recovered"]
+Status = Literal["folded", "passthrough", "observed", "bypassed", "failed-open", "recovered", "answered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class Receipt:
         first_byte_ms: from arrival to the first byte of the response body; None when there was none.
         complete: whether the response came to its end (False: the client left or the upstream broke off).
         reason: slug why nothing was folded, or why the fold was dropped.
+        state: slug of what became of it under the conversation's state; "" where state is off.
     """
 
     request_id: str
@@ -54,6 +55,7 @@ class Receipt:
     total_ms: float
     streamed: bool
     complete: bool
+    state: str = ""
 
 
 class Recorder(Protocol):

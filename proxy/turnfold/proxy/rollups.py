@@ -102,6 +102,8 @@ def measures(receipt: Receipt, priced: Priced) -> Iterator[tuple[str, int]]:
     """What one receipt adds, measure by measure."""
     yield "requests", 1
     yield "overhead_us", round(receipt.overhead_ms * 1000)
+    if receipt.status == "answered":  # by ourselves: nothing was paid, and nothing saved
+        return
     if not accepted(receipt):
         yield "failed", 1
         return

@@ -16,10 +16,10 @@ import re
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 import orjson
 from starlette.types import Send
@@ -27,12 +27,12 @@ from yarl import URL
 
 from turnfold.compression import tokens
 from turnfold.compression.calibration import Learned, truncated
-from turnfold.compression.conversation import FoldedRequest, Section
+from turnfold.compression.conversation import Section
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.flows.recovery import Call, Outcome, fit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.config.settings import LimitSettings, Mode
+from turnfold.config.settings import LimitSettings, Mode, StateMode
 from turnfold.proxy import recovering
 from turnfold.proxy.headers import first, returned, without
 from turnfold.proxy.holdout import held_out
@@ -41,11 +41,13 @@ from turnfold.proxy.receipts import Receipt, Recorder, Status, Usage
 from turnfold.proxy.refusals import Refused
 from turnfold.proxy.relay import relay
 from turnfold.proxy.rollups import HELD_OUT
+from turnfold.proxy.stating import Asked, Decided, FoldFunction, Local, Stated, Stating
 from turnfold.proxy.upstream import Answer, Upstream, UpstreamFailed, refusal
 from turnfold.proxy.usage import UsageReader
 from turnfold.proxy.windows import Spot, Windows
 
-FoldFunction = Callable[[bytes, FoldOptions, Memo], FoldedRequest]
+T = TypeVar("T")
+
 OptionsFor = Callable[[str, int | None], FoldOptions]
 
 _INSTANT_BODY: Final = 4096  # about 1,000 tokens, far from the 6,000 at which folding begins
@@ -60,6 +62,7 @@ _OUR_REPLY_HEADERS: Final = (
     b"x-turnfold-tokens-before",
     b"x-turnfold-tokens-after",
     b"x-turnfold-overhead-ms",
+    b"x-turnfold-state",
     b"x-turnfold-request-id",
 )
 
@@ -79,7 +82,9 @@ class ChatRequest:
         read: the monotonic clock when the body was whole; our own time counts from here.
         headers: what the upstream gets, names in lower case, without a length.
         coding: the body's content coding, lower case; "" for none.
-        body: as received.
+        body: as received; once the state was looked up, with its blocks.
+        verdict: what became of it under the state; "" where state is off.
+        stated: the request with its blocks, where there are any.
     """
 
     id: str
@@ -94,6 +99,17 @@ class ChatRequest:
     budget: int | None
     conversation: str | None
     tenant: str
+    state: StateMode = "off"
+    verdict: str = ""
+    stated: Stated | None = None
+
+    def with_state(self, decided: Decided) -> ChatRequest:
+        """The request as the state makes it."""
+        if decided.stated is None:
+            return replace(self, verdict=decided.verdict)
+        headers = [pair for pair in self.headers if pair[0] != "content-encoding"]
+        made = replace(self, body=decided.stated.body, headers=headers, coding="")
+        return replace(made, verdict=decided.verdict, stated=decided.stated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +119,7 @@ class Outgoing:
     Attributes:
         conversation: the client's label, else the engine's name for it.
         received: the client's body without its coding, where it can be folded; else nothing is recovered.
+        local: an answer of our own, instead of the upstream's.
         known: what was learned of the model's window and count when this was made.
     """
 
@@ -116,6 +133,7 @@ class Outgoing:
     received: bytes | None = None
     conversation: str | None = None
     known: Learned = _NOTHING_LEARNED
+    local: Local | None = None
 
     def without_bodies(self) -> Outgoing:
         """The same once it was sent and answered; whether there was something to recover stays known."""
@@ -156,6 +174,7 @@ class Service:
         options_for: OptionsFor,
         limits: LimitSettings,
         windows: Windows | None = None,
+        stating: Stating | None = None,
         holdout_share: float = 0.0,
     ) -> None:
         self.failures: Counter[str] = Counter()
@@ -165,6 +184,7 @@ class Service:
         self._options_for = options_for
         self._limits = limits
         self._windows = windows or Windows()
+        self._stating = stating or Stating("local", options_for, limits)
         self._holdout_share = holdout_share
         self._memo = Memo()
         self._light = ThreadPoolExecutor(1, "turnfold-light")
@@ -193,10 +213,10 @@ class Service:
         progress = _Progress(Outgoing(request.body, "passthrough", "client-left"), UsageReader())
         self._serving += 1
         try:
-            progress.outgoing = await self._prepare(request)
-            answer = await self._forward(request, progress)
+            request, progress.outgoing = await self._prepare(request)
+            answer = progress.outgoing.local or await self._forward(request, progress)
             if request.mode != "observe":  # streams last minutes: let go of what they need no more
-                request, progress.outgoing = replace(request, body=b""), progress.outgoing.without_bodies()
+                request, progress.outgoing = replace(request, body=b"", stated=None), progress.outgoing.without_bodies()
             try:
                 await self._relay(request, answer, progress, send)
             finally:
@@ -210,23 +230,51 @@ class Service:
             self._serving -= 1
             self._record(request, progress)
 
-    async def _prepare(self, request: ChatRequest) -> Outgoing:
+    async def _prepare(self, request: ChatRequest) -> tuple[ChatRequest, Outgoing]:
+        """The request as its state makes it, and what goes out."""
+        if request.state != "off":
+            enforce = request.state == "enforce"
+            asked = Asked(request.body, request.coding, request.tenant, request.conversation, request.at, enforce)
+            in_lane = functools.partial(self._in_lane, request)
+            decided = await self._guarded(request, self._stating.decide(asked, self._memo, in_lane))
+            if isinstance(decided, Outgoing):
+                return request, decided
+            request = request.with_state(decided)
+            if decided.local is not None:
+                reason = f"state-{decided.verdict}"
+                return request, Outgoing(b"", "answered", reason, model=decided.model, local=decided.local)
         if request.mode == "off":
-            return Outgoing(request.body, "bypassed")
+            return request, Outgoing(request.body, "bypassed")
         if request.mode == "observe":
-            return Outgoing(request.body, "observed")
-        return await self._folded(request)
+            return request, Outgoing(request.body, "observed")
+        return request, await self._folded(request)
 
     async def _folded(self, request: ChatRequest) -> Outgoing:
-        """The fold station; whatever goes wrong in it, the original goes out."""
+        """The fold station."""
+        return await self._guarded(request, self._fold_in_lane(request))
+
+    async def _fold_in_lane(self, request: ChatRequest) -> Outgoing:
         loop = asyncio.get_running_loop()
+        if (model := _instant(request)) is not None:
+            known = await self._windows.known(self._spot(request, model))
+            return self._fold_body(request, lambda _: known)
+        work = functools.partial(self._fold_body, request, functools.partial(self._known, request, loop))
+        return await loop.run_in_executor(self._lane(request), work)
+
+    def _lane(self, request: ChatRequest) -> ThreadPoolExecutor:
+        return self._light if len(request.body) <= _LIGHT_BODY and not request.coding else self._heavy
+
+    async def _in_lane(self, request: ChatRequest, work: Callable[[], T]) -> T:
+        """Do work on a request's body; for the smallest it takes less than going to a thread."""
+        if len(request.body) <= _INSTANT_BODY and not request.coding:
+            return work()
+        return await asyncio.get_running_loop().run_in_executor(self._lane(request), work)
+
+    async def _guarded(self, request: ChatRequest, work: Awaitable[T]) -> T | Outgoing:
+        """Whatever goes wrong in a station, the request goes out as it is."""
         try:
-            if (model := _instant(request)) is not None:
-                known = await self._windows.known(self._spot(request, model))
-                return self._fold_body(request, lambda _: known)
-            lane = self._light if len(request.body) <= _LIGHT_BODY and not request.coding else self._heavy
-            work = functools.partial(self._fold_body, request, functools.partial(self._known, request, loop))
-            return await asyncio.wait_for(loop.run_in_executor(lane, work), self._limits.fold_timeout)
+            async with asyncio.timeout(self._limits.fold_timeout):  # no task of its own: most requests are small
+                return await work
         except Refused:
             raise
         except TimeoutError:
@@ -241,18 +289,20 @@ class Service:
     def _failed_open(self, request: ChatRequest, reason: str) -> Outgoing:
         self.failures[reason] += 1
         _log.warning("%s: sent unfolded (%s)", request.id, reason)
-        return Outgoing(request.body, "failed-open", reason, received=None if request.coding else request.body)
+        received = request.stated.lean if request.stated else None if request.coding else request.body
+        return Outgoing(request.body, "failed-open", reason, received=received)
 
     def _fold_body(self, request: ChatRequest, known_of: Callable[[str], Learned]) -> Outgoing:
         """Runs in a lane's thread, unless it is done before a thread would have begun."""
-        plain = plain_body(request.body, request.coding, self._limits)
+        stated = request.stated
+        plain = stated.lean if stated else plain_body(request.body, request.coding, self._limits)
         if plain is None:
             return Outgoing(request.body, "passthrough", "content-encoding")
         model = _model(plain)
         if model is None:
             return Outgoing(request.body, "passthrough", "unparsable")
         known = known_of(model)
-        fitted = fit(plain, self._options_for(model, request.budget), self._fold, self._memo, known)
+        fitted = fit(plain, self._options_for(model, request.budget), self._fold_of(request), self._memo, known)
         result, tokens = fitted.folded, (fitted.folded.tokens_before, fitted.tokens)
         name = request.conversation or result.conversation
         made = Outgoing(
@@ -262,10 +312,13 @@ class Service:
             return replace(made, status="bypassed", reason=HELD_OUT, tokens=(tokens[0], tokens[0]), received=None)
         if not (result.folded or fitted.fitted):
             return made
-        if tokens[1] >= tokens[0]:
+        if tokens[1] >= tokens[0] and not stated:  # blocks take room of their own
             raise FoldRejected("not-smaller")
         reason = "window" if fitted.fitted else result.reason
         return replace(made, body=fitted.body, status="folded", reason=reason, sections=result.sections, folded=True)
+
+    def _fold_of(self, request: ChatRequest) -> FoldFunction:
+        return request.stated.fold(self._fold) if request.stated else self._fold
 
     def _known(self, request: ChatRequest, loop: asyncio.AbstractEventLoop, model: str) -> Learned:
         """What was learned of a model's window, asked from a lane's thread, where the model's name is first known."""
@@ -285,7 +338,6 @@ class Service:
             await self._after_overflow(request, progress, served)
         answer = served.answer
         progress.upstream_status = answer.status
-        progress.streamed = _is_event_stream(answer)
         progress.reader = UsageReader((first(_lowered(answer), b"content-encoding") or b"").strip().lower().decode("latin-1"))
         return answer
 
@@ -302,7 +354,7 @@ class Service:
         known = outgoing.known
         suspect = outgoing.tokens is not None and known.may_overflow(known.theirs(outgoing.tokens[1]))
         wanted = recovering.Request(outgoing.received, outgoing.body, outgoing.folded, options, known, suspect)
-        return await recovering.serve(wanted, send, self._fold, self._memo, self._step, (UpstreamFailed,))
+        return await recovering.serve(wanted, send, self._fold_of(request), self._memo, self._step, (UpstreamFailed,))
 
     async def _step(self, work: Callable[[], Call | Outcome]) -> Call | Outcome:
         """A step of a recovery; whatever goes wrong in it, the upstream's own error stands."""
@@ -354,7 +406,8 @@ class Service:
     async def _remember(self, spot: Spot, ours: int, reported: int) -> None:
         await self._windows.taken(spot, ours, reported)
 
-    async def _relay(self, request: ChatRequest, answer: recovering.Peeked, progress: _Progress, send: Send) -> None:
+    async def _relay(self, request: ChatRequest, answer: recovering.Answer, progress: _Progress, send: Send) -> None:
+        progress.streamed = _is_event_stream(answer)
         headers = without(returned(answer.headers, answer.status), *_OUR_REPLY_HEADERS)
         headers += _reply_headers(request, progress)
         if progress.streamed and first(_lowered(answer), b"x-accel-buffering") is None:
@@ -449,6 +502,8 @@ def _reply_headers(request: ChatRequest, progress: _Progress) -> list[tuple[byte
     if outgoing.tokens is not None:
         headers.append((b"x-turnfold-tokens-before", b"%d" % outgoing.tokens[0]))
         headers.append((b"x-turnfold-tokens-after", b"%d" % outgoing.tokens[1]))
+    if request.verdict:
+        headers.append((b"x-turnfold-state", request.verdict.encode()))
     headers.append((b"x-turnfold-overhead-ms", b"%.2f" % _overhead(request, progress)))
     headers.append((b"x-turnfold-request-id", request.id.encode()))
     return headers
@@ -475,4 +530,5 @@ def _receipt(request: ChatRequest, progress: _Progress, ended: float) -> Receipt
         total_ms=(ended - request.started) * 1000,
         streamed=progress.streamed,
         complete=progress.complete,
+        state=request.verdict,
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.bodies import Message
 from tests.support.conversations import bodies, conversations, huge_conversations, long_conversations, odd_conversations
+from tests.support.effort import costly
 from tests.support.prefix import Kind, classify
 from tests.support.replay import moves, play, requests_of
 from tests.support.structure import structure_faults
@@ -21,8 +22,8 @@ FREE = CachePrices(1.0, 1.0)
 HALF = CachePrices(0.5, 1.0)
 CLAUDE = CachePrices(0.1, 1.25)
 
-slow = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-few = settings(slow, max_examples=6)
+slow = costly(25)
+few = costly(6)
 
 options = st.builds(
     FoldOptions,

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.compression.shorten.birth import as_shown, counted, shape, shape_json, unshape_json
@@ -35,7 +35,6 @@ def _same(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-@settings(deadline=None)  # the first count loads a vocabulary
 @given(VALUES | RECORDS | st.fixed_dictionaries({"data": RECORDS, "more": VALUES, "other": RECORDS}))
 def test_a_table_holds_the_same_values(value: Any) -> None:
     text = json.dumps(value)
@@ -44,7 +43,6 @@ def test_a_table_holds_the_same_values(value: Any) -> None:
         assert _same(unshape_json(shaped), json.loads(text))
 
 
-@settings(deadline=None)  # the first count loads a vocabulary
 @given(RECORDS)
 def test_an_array_of_records_is_a_table(records: list[dict[str, Any]]) -> None:
     keys = {key for record in records for key in record}
@@ -78,7 +76,6 @@ def test_a_foreign_text_is_refused() -> None:
         unshape_json('{"a": 1}\nnot a head')
 
 
-@settings(deadline=None)  # the first count loads a vocabulary
 @given(st.lists(st.sampled_from(["waiting", "done", "", "a [×3]", "b"]), max_size=30))
 def test_every_line_can_still_be_quoted(lines: list[str]) -> None:
     text = "\n".join(lines)
@@ -90,7 +87,6 @@ def test_a_terminal_shows_the_last_state() -> None:
     assert as_shown("\x1b[1;31mred\x1b[0m\n 10%\r 99%\r100%\nab\bc\n") == "red\n100%\nac\n"
 
 
-@settings(deadline=None)  # the first count loads a vocabulary
 @given(st.text(alphabet='ab \n\r\x1b[0m×{}",:|@1', max_size=80))
 def test_never_longer(text: str) -> None:
     shaped = shape(text, count)

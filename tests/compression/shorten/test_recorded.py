@@ -1,22 +1,18 @@
 """Recorded tool results (not part of this repository): what must survive a tenth of the tokens."""
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.support.data import shared
 from turnfold.compression.shorten.birth import shape, shape_json, unshape_json
 from turnfold.compression.shorten.registry import facts
 from turnfold.compression.tokens import count
 
-SHARED = Path(os.environ.get("TURNFOLD_SHARED", Path(__file__).resolve().parents[3].parent / "shared"))
-DATA = SHARED / "data" / "eval"
-
 
 def _cases(name: str) -> list[dict[str, Any]]:
-    path = DATA / f"{name}.jsonl"
+    path = shared() / f"{name}.jsonl"
     if not path.exists():
         pytest.skip(f"{path} is not here (set TURNFOLD_SHARED)")
     return [json.loads(line) for line in path.read_text().splitlines()]

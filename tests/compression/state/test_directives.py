@@ -5,10 +5,9 @@ Lives here: the grammar's table as cases. Must not: the proxy's side (guards, pl
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
+from tests.support.growth import assert_linear, repeated
 from turnfold.compression.state import create_engine
 from turnfold.compression.state.engine import Engine
 from turnfold.compression.state.wording import item_key, premise_value
@@ -236,18 +235,19 @@ def test_lower_case_and_composition_do_not_undo_each_other() -> None:
     assert key == "\u01f0" == item_key(key)
 
 
-def test_hostile_text_takes_no_time() -> None:
+@pytest.mark.parametrize(
+    ("front", "unit", "end"),
+    [("use a", "\u0301\u0327", ""), ("use ", "x", ""), ("set premise ", "to ", ""), ("use ", " instead of ", "")],
+)
+def test_a_hostile_directive_takes_linear_time(front: str, unit: str, end: str) -> None:
     engine = create_engine()
-    marks = "\u0301\u0327" * 200_000
-    began = time.perf_counter()
-    for text in (
-        f"use a{marks}",
-        "use " + "x" * 5_000_000,
-        "set premise " + "to " * 1_000_000,
-        "use " + " instead of " * 300_000,
-    ):
-        assert engine.step(text)["kind"] == "passthrough"
+    assert engine.step(front + repeated(unit)(1_000_000) + end)["kind"] == "passthrough"
+    assert_linear(engine.step, lambda size: front + repeated(unit)(size) + end, 50_000)
+
+
+@pytest.mark.parametrize(("front", "unit", "end"), [("yes", "\u0301\u0327", ""), ("yes", "!", "x"), ("", " ", "")])
+def test_a_hostile_answer_takes_linear_time(front: str, unit: str, end: str) -> None:
+    engine = create_engine()
     engine.step("use b instead of c")
-    for text in (f"yes{marks}", "yes" + "!" * 5_000_000 + "x", " " * 5_000_000):
-        assert engine.step(text)["kind"] == "clarify"
-    assert time.perf_counter() - began < 2
+    assert engine.step(front + repeated(unit)(1_000_000) + end)["kind"] == "clarify"
+    assert_linear(engine.step, lambda size: front + repeated(unit)(size) + end, 50_000)

@@ -1,7 +1,7 @@
 """What a text is, by its structure."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.compression.text.kinds import kind_of, parts
@@ -40,7 +40,6 @@ def test_a_mixed_text_is_split() -> None:
     assert [part.kind for part in parts(text)] == ["prose", "diff", "trace"]
 
 
-@settings(deadline=None)
 @given(st.text() | st.lists(st.sampled_from([line for text in SAMPLES.values() for line in text.split("\n")])).map("\n".join))
 def test_parts_cover_the_text(text: str) -> None:
     assert "".join(part.of(text) for part in parts(text)) == text

@@ -1,6 +1,6 @@
 """``turnfold state``: lines in, lines or JSON objects out.
 
-Lives here: the sub-app as a user calls it. Must not: rules of the engine.
+Lives here: the command as a user calls it. Must not: rules of the engine.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from turnfold.compression.state import create_engine
-from turnfold.proxy.cli_state import Session, app, run
+from turnfold.proxy.cli import build
+from turnfold.proxy.cli.state import Session, run
 
 
 def lines(text: str, *args: str) -> list[str]:
-    result = CliRunner().invoke(app, list(args), input=text)
+    result = CliRunner().invoke(build(), ["state", *args], input=text)
     assert result.exit_code == 0, result.output
     return result.output.splitlines()
 
@@ -29,7 +29,7 @@ def objects(text: str, *args: str) -> list[dict[str, Any]]:
 
 
 def refused(*args: str) -> str:
-    result = CliRunner().invoke(app, list(args), input="state\n", env={"COLUMNS": "200", "NO_COLOR": "1"})
+    result = CliRunner().invoke(build(), ["state", *args], input="state\n", env={"COLUMNS": "200", "NO_COLOR": "1"})
     assert result.exit_code == 2
     return result.output
 
@@ -120,10 +120,3 @@ def test_help_is_offered_to_people_only(word: str) -> None:
     run(iter([f"{word}\n", "\n"]), out, Session(create_engine()), talk=True)
     assert "use <new> instead of <old>" in out.getvalue()
     assert lines(f"{word}\n") == ["passthrough"]
-
-
-def test_it_fits_under_a_parent() -> None:
-    parent = typer.Typer()
-    parent.add_typer(app, name="state")
-    parent.command("other")(lambda: None)
-    assert CliRunner().invoke(parent, ["state", "--json"], input="state\n").exit_code == 0

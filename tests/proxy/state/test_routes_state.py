@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from turnfold.compression.state import Record, create_engine
+from turnfold.compression.state import Record, create_engine, read_record
 from turnfold.proxy.client_state import StateClient
 from turnfold.proxy.routes.state import MAX_BODY, state_routes
 
@@ -34,8 +34,11 @@ class Records:
     async def get(self, tenant: str, conversation: str) -> bytes | None:
         return self.kept.get((tenant, conversation))
 
-    async def put(self, tenant: str, conversation: str, record: bytes) -> None:
-        self.kept[tenant, conversation] = record
+    async def update(self, tenant: str, conversation: str, change: Callable[[Record], Record]) -> Record:
+        held = self.kept.get((tenant, conversation))
+        record = change(Record() if held is None else read_record(held))
+        self.kept[tenant, conversation] = record.to_bytes()
+        return record
 
     async def delete(self, tenant: str, conversation: str) -> bool:
         return self.kept.pop((tenant, conversation), None) is not None

@@ -11,6 +11,7 @@ from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.conversation.asking import recalled
+from turnfold.compression.conversation.blocks import with_blocks
 from turnfold.compression.conversation.check import check
 from turnfold.compression.conversation.edits import Edit, apply, invert
 from turnfold.compression.conversation.fold import Caching, Draft, Section, edits, fold
@@ -27,8 +28,8 @@ class FoldedRequest:
     """A request as it is to be forwarded.
 
     Attributes:
-        body: the bytes to send; the received bytes themselves when nothing was folded.
-        folded: whether `body` differs from what was received.
+        body: the bytes to send; the received bytes themselves when nothing was folded and there is no state.
+        folded: whether something is folded in `body`.
         reason: a slug: why nothing was folded ("short", "unparsable", "not-smaller"), "over-budget" when the parts that stay
             verbatim exceed the budget, else "".
         tokens_before: tokens of the request as received, by the model's own count, tool schemas included; 0 when unparsable.
@@ -65,20 +66,17 @@ def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest
         return FoldedRequest(body, folded=False, reason=exc.reason, tokens_before=0, tokens_after=0)
     options = replace(options, model=options.model or request.model)
     before = request_tokens(request, options.model, memo)
-    name = _name(request.messages)
     best = _fitted(request, options, memo)
     if options.window is not None and (before if best is None else _size(request, best.edits, options, memo)) > options.window:
         options = replace(options, budget=options.window)
         best = _fitted(request, options, memo)
     if best is None:
-        return FoldedRequest(body, folded=False, reason="short", tokens_before=before, tokens_after=before, conversation=name)
+        return _unfolded(body, request, before, options, memo)
     text = apply(request.text, best.edits)
     forwarded = parse_request(text.encode("utf-8"), memo)
     after = request_tokens(forwarded, options.model, memo)
-    if after >= before:
-        return FoldedRequest(
-            body, folded=False, reason="not-smaller", tokens_before=before, tokens_after=before, conversation=name
-        )
+    if after >= before and after >= (plain := _unfolded(body, request, before, options, memo)).tokens_after:
+        return replace(plain, reason="not-smaller")
     check(request, forwarded)
     over = options.budget is not None and after > options.budget
     return FoldedRequest(
@@ -91,8 +89,33 @@ def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest
         restore=invert(request.text, best.edits),
         events=best.plan.events,
         fitting=best.fitting,
-        conversation=name,
+        conversation=_name(request.messages),
     )
+
+
+def stated_request(request: Request, options: FoldOptions, memo: Memo) -> bytes:
+    """The body with its state's blocks and nothing folded, byte for byte as `fold_request` leaves it when it folds nothing."""
+    return apply(request.text, _block_edits(request, options, memo)).encode("utf-8")
+
+
+def _block_edits(request: Request, options: FoldOptions, memo: Memo) -> list[Edit]:
+    cut = units(request.messages)
+    nothing = Plan((), 0, (), 0, len(cut))
+    return edits(request, fold(request, cut, nothing, options.state, memo), {}, _caching(request, nothing, cut, options))
+
+
+def _unfolded(body: bytes, request: Request, before: int, options: FoldOptions, memo: Memo) -> FoldedRequest:
+    """The request as it came, but for the blocks of its state."""
+    name = _name(request.messages)
+    plain = FoldedRequest(body, folded=False, reason="short", tokens_before=before, tokens_after=before, conversation=name)
+    if not options.state.pins:
+        return plain
+    changes = _block_edits(request, options, memo)
+    text = apply(request.text, changes)
+    forwarded = parse_request(text.encode("utf-8"), memo)
+    check(request, forwarded)
+    after = request_tokens(forwarded, options.model, memo)
+    return replace(plain, body=text.encode("utf-8"), tokens_after=after, restore=invert(request.text, changes))
 
 
 def _name(messages: Sequence[Message]) -> str:
@@ -102,7 +125,7 @@ def _name(messages: Sequence[Message]) -> str:
 
 def unfold(folded: FoldedRequest) -> bytes:
     """The body as it was received, byte for byte (law 3)."""
-    if not folded.folded:
+    if not folded.restore:
         return folded.body
     return apply(folded.body.decode("utf-8"), folded.restore).encode("utf-8")
 
@@ -135,13 +158,13 @@ _FITTING: Final = ((1.0, 1.0), (0.6, 1.0), (0.6, 0.5), (0.3, 0.5), (0.3, 0.25), 
 
 def _fitted(request: Request, options: FoldOptions, memo: Memo) -> _Candidate | None:
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
-    cut = units(request.messages)
+    cut = with_blocks(units(request.messages), options.state, memo)
     candidate = None
     for fitting, (squeeze, room) in enumerate(_FITTING):
         drawn = plan(cut, options, squeeze)
         if not drawn.pieces:
             return candidate
-        draft = fold(request, cut, drawn, memo)
+        draft = fold(request, cut, drawn, options.state, memo)
         recalls = dict(_recalls(request, cut, drawn, draft, options, room, memo))
         changes = edits(request, draft, recalls, _caching(request, drawn, cut, options))
         candidate = _Candidate(drawn, draft, changes, fitting)
@@ -156,11 +179,12 @@ def _size(request: Request, changes: Sequence[Edit], options: FoldOptions, memo:
 
 def _caching(request: Request, plan: Plan, cut: Sequence[Unit], options: FoldOptions) -> Caching:
     """How text of ours keeps out of the cache's way: apart where it hits at marks only, the client's or ours."""
-    if any(m.marked for m in request.messages):
-        return Caching(apart=True)
-    if not options.cache_breakpoints:
+    theirs = any(m.marked for m in request.messages)
+    if not (theirs or options.cache_breakpoints):
         return Caching(apart=False)
-    return Caching(apart=True, marked=cut[plan.asked[-1].unit].start if plan.asked else None)
+    marked = None if theirs or not plan.asked else cut[plan.asked[-1].unit].start
+    since = cut[plan.since].start if plan.since < len(cut) else len(request.messages)
+    return Caching(apart=True, marked=marked, since=since)
 
 
 def _recalls(

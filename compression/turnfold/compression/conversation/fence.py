@@ -32,13 +32,15 @@ _ROLE: Final = r"(?:user|assistant|system|developer|tool|function|human|ai)"
 _BREAK: Final = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _LINE_START: Final = rf"((?:^|[{_BREAK}])[^\S{_BREAK}]*)"
 _LABEL_TAIL: Final = rf"(\\*{_ROLE}[^\S{_BREAK}]*[:：])"
-_BRACKET_TAIL: Final = r"(\\*[<＜‹〈][\s/／]*quotes)"
+# The borders of a state block too: old text must not put a state in force.
+_LOOK_ALIKE: Final = r"(?:[<＜‹〈][\s/／]*quotes|\[\s*(?:end\s+of\s+)?conversation\s+state)"
+_BRACKET_TAIL: Final = rf"(\\*{_LOOK_ALIKE})"
 _LABEL: Final = re.compile(_LINE_START + _LABEL_TAIL, re.IGNORECASE)
 _ESCAPED_LABEL: Final = re.compile(_LINE_START + r"\\" + _LABEL_TAIL, re.IGNORECASE)
 # The look-behind keeps a long run of backslashes linear.
 _BRACKET: Final = re.compile(r"(?<!\\)" + _BRACKET_TAIL, re.IGNORECASE)
 _ESCAPED_BRACKET: Final = re.compile(r"(?<!\\)\\" + _BRACKET_TAIL, re.IGNORECASE)
-_ANY_BRACKET: Final = re.compile(r"[<＜‹〈][\s/／]*quotes", re.IGNORECASE)
+_ANY_BRACKET: Final = re.compile(_LOOK_ALIKE, re.IGNORECASE)
 _NO_ROLE: Final = re.compile(r"\W+")
 
 

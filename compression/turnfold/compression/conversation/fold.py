@@ -17,12 +17,14 @@ from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.conversation import policy
+from turnfold.compression.conversation.blocks import placed
 from turnfold.compression.conversation.edits import Edit, json_string, shifted
 from turnfold.compression.conversation.fence import render
 from turnfold.compression.conversation.messages import Message, Request, value_span
 from turnfold.compression.conversation.plan import Level, Piece, Plan
 from turnfold.compression.conversation.units import Unit
 from turnfold.compression.memo import Memo, digest
+from turnfold.compression.options import StateBlocks
 from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.lines import names, shown
 from turnfold.compression.shorten.summary import summarise
@@ -56,9 +58,10 @@ class Section:
 
 @dataclass(slots=True)
 class Beside:
-    """Texts that stand beside one kept user message's own: in front of it, right behind it, and behind that."""
+    """Texts that stand beside one kept user message's own: in front of it (the state last), right behind it, and behind that."""
 
     front: list[str] = field(default_factory=list)
+    state: str = ""
     recall: str = ""
     behind: list[str] = field(default_factory=list)
 
@@ -80,19 +83,22 @@ class Draft:
     sections: tuple[Section, ...]
 
     def texts(self) -> Iterator[str]:
-        """What the fold itself wrote: where recall need not quote again."""
+        """What the fold itself wrote: where recall need not quote again. The state is no part of it: a later block would change
+        what an earlier message recalls."""
         for texts in self.shortened.values():
             yield from texts.values()
         for beside in self.beside.values():
             yield from (*beside.front, *beside.behind)
 
 
-def fold(request: Request, units: Sequence[Unit], plan: Plan, memo: Memo) -> Draft:
+def fold(request: Request, units: Sequence[Unit], plan: Plan, state: StateBlocks, memo: Memo) -> Draft:
     """Write the pieces of a plan. Pure; pieces that were written before come from `memo`."""
     writer = _Writer(request.messages, units, memo)
     for piece in plan.pieces:
         writer.write(piece)
     writer.settle(plan.tail, len(units))
+    for index, block in placed(units, plan, state).items():
+        writer.beside[index].state = block
     return Draft(tuple(writer.dropped), writer.shortened, dict(writer.beside), tuple(writer.sections))
 
 
@@ -157,7 +163,7 @@ class _Writer:
             return ""
         self.dropped.extend(_runs(indices))
         section = self._section(level, indices)
-        line = f"[turnfold {section.id}: {len(indices)} messages, {section.tokens} tokens folded]"
+        line = f"[turnfold {section.id}: {len(indices)} messages folded]"
         if level is Level.LINE:
             return line
         sources = [source(self.messages[i]) for i in indices]
@@ -253,10 +259,13 @@ class Caching:
         apart: whether it is a part of its own even beside a text that was a string. A mark ends where a part ends, and clients
             write a message as parts while they mark it and as a string when the mark has moved on: the parts must be the same.
         marked: index of the user message whose own text gets a breakpoint when recall stands behind it.
+        since: index of the first message behind the first fold event: from there on every user message is written as parts, so
+            that one looks the same with its recall and without.
     """
 
     apart: bool
     marked: int | None = None
+    since: int = 0
 
 
 def edits(request: Request, draft: Draft, recalls: Mapping[int, str], caching: Caching) -> list[Edit]:
@@ -268,12 +277,18 @@ def edits(request: Request, draft: Draft, recalls: Mapping[int, str], caching: C
     """
     out = [Edit(request.spans[a][0], request.spans[b][0], "") for a, b in draft.dropped]
     gone = {i for a, b in draft.dropped for i in range(a, b)}
-    for index in sorted({*draft.shortened, *draft.beside, *recalls} - gone):
+    loose = (
+        {i for i, m in enumerate(request.messages) if m.role == "user" and m.holds and i >= caching.since}
+        if caching.apart
+        else ()
+    )
+    for index in sorted({*draft.shortened, *draft.beside, *recalls, *loose} - gone):
         beside = draft.beside.get(index, Beside())
         behind = [t for t in (recalls.get(index, ""), *beside.behind) if t]
         new = draft.shortened.get(index, {})
         apart = "" if not caching.apart else _BREAKPOINT if index == caching.marked and recalls.get(index) else _NO_BREAKPOINT
-        changes = _dress(request.messages[index], new, beside.front, behind, apart)
+        front = [*beside.front, *([beside.state] if beside.state else [])]
+        changes = _dress(request.messages[index], new, front, behind, apart)
         out += shifted(changes, request.spans[index][0])
     return out
 
@@ -281,7 +296,7 @@ def edits(request: Request, draft: Draft, recalls: Mapping[int, str], caching: C
 def _dress(message: Message, new: _Texts, front: Sequence[str], behind: Sequence[str], apart: str) -> list[Edit]:
     """Edits of one message: its shortened texts, and text around its content; its own text keeps its bytes."""
     out = [_replaced(message.raw, path, text) for path, text in new.items()]
-    if not (front or behind):
+    if not (front or behind) and (message.is_list or not apart or message.role != "user"):
         return out
     start, end = value_span(message.raw, ("content",))
     if message.is_list:

@@ -77,12 +77,14 @@ class Plan:
         tail: index of the first raw unit.
         asked: user units that get recall, in order.
         events: fold events so far.
+        since: index of the unit at which the first of them happened.
     """
 
     pieces: tuple[Piece, ...]
     tail: int
     asked: tuple[Asked, ...]
     events: int
+    since: int
 
 
 def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0) -> Plan:
@@ -93,7 +95,7 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0) -> P
         if unit.asks and replay.first <= index:
             replay.ask(index)
     asked = tuple(a for a in replay.asked if (a.last or a.unit >= replay.tail) and a.pieces)
-    return Plan(tuple(replay.pieces), replay.tail, asked, replay.events)
+    return Plan(tuple(replay.pieces), replay.tail, asked, replay.events, replay.since)
 
 
 class _Replay:
@@ -106,6 +108,7 @@ class _Replay:
         self.asked: list[Asked] = []
         self.tail = self.first
         self.sent = 0  # units that the request before this one had
+        self.since = 0
         self.total = self.events = self.turns = 0
         self.sums = list(accumulate((0 if u.pinned else u.tokens for u in units), initial=0))  # pinned units are never folded
         self.users = list(accumulate((u.is_user for u in units), initial=0))
@@ -114,6 +117,8 @@ class _Replay:
     def ask(self, index: int) -> None:
         """A request ends here: fold if it is time, then settle who keeps recall."""
         self.turns += 1
+        if self.events == 0:
+            self.since = index
         limits = policy.thresholds(self.options, self.total, self._shape(index), self.squeeze)
         if self._over(limits):
             self._fold(index, limits)

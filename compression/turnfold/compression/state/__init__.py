@@ -35,7 +35,6 @@ from turnfold.compression.state.placement import (
     Verdict,
     place,
     turn_of,
-    with_block,
 )
 from turnfold.compression.state.preprocessor import (
     PREPROCESS_OUTCOME_DIRECTIVE,
@@ -52,7 +51,6 @@ from turnfold.compression.state.preprocessor import (
 from turnfold.compression.state.record import Record, read_record
 from turnfold.compression.state.reply import Reply, completion, reply_to, stream
 from turnfold.compression.state.serial import CheckpointDict, StateDict
-from turnfold.compression.state.splice import splice_block
 from turnfold.compression.state.transcript import ApplyResult, Transcript, TranscriptMessage, compile_transcript
 
 __all__ = [
@@ -108,12 +106,10 @@ __all__ = [
     "render_block",
     "render_prompt",
     "reply_to",
-    "splice_block",
     "state_diff",
     "step",
     "stream",
     "turn_of",
     "validate_preprocessor_output",
     "why_ordinary",
-    "with_block",
 ]

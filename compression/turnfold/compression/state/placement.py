@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from turnfold.compression.options import StateBlocks
 from turnfold.compression.state.block import acknowledgement, render_block
 from turnfold.compression.state.guard import why_ordinary
 from turnfold.compression.state.machine import FRESH, PASSTHROUGH, Decision, Machine, Pending, State, decide
@@ -138,9 +139,9 @@ class Placement:
         touched = self.base != State() or (bool(self.changes) and self.changes[0][0] < border)
         return render_block(state) if touched else ""
 
-    def standing(self, border: int = 0) -> tuple[Pin, ...]:
-        """The pins that stay beside a fold of all messages before `border`."""
-        return tuple(pin for pin in self.pins if pin.index >= border)
+    def blocks(self) -> StateBlocks:
+        """What a fold needs of it."""
+        return StateBlocks(tuple((pin.index, pin.text) for pin in self.pins), self.carried)
 
 
 def turn_of(message: Mapping[str, Any]) -> Turn:
@@ -150,13 +151,6 @@ def turn_of(message: Mapping[str, Any]) -> Turn:
         content = content[0].get("text")
     role = message.get("role")
     return Turn(role if isinstance(role, str) else "", content if isinstance(content, str) else None)
-
-
-def with_block(content: str | list[Any], block: str) -> str | list[Any]:
-    """A user message's content with a block in front: of a string a longer string, of parts one part more."""
-    if isinstance(content, str):
-        return f"{block}\n\n{content}"
-    return [{"type": "text", "text": f"{block}\n"}, *content]
 
 
 def place(turns: Sequence[Turn], options: StateOptions = _DEFAULTS, anchor: Anchor = _EMPTY) -> Placement:

@@ -142,9 +142,12 @@ def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: l
     """Puts a capitalised run where it belongs, without the common word that opens its sentence."""
     opens = bool(_BORDER.search(text, max(0, start - 8), start))
     words = text[start:end].split(" ")
-    while words and words[0] in _OPENERS and (opens or words[0] in _WHOLE):
-        start += len(words.pop(0)) + 1
+    first = 0
+    while first < len(words) and words[first] in _OPENERS and (opens or words[first] in _WHOLE):
+        start += len(words[first]) + 1
+        first += 1
         opens = False
+    del words[:first]
     if not words or words[0][:1].isdigit() or (len(words) == 1 and (words[0] in _OPENERS or len(words[0]) < 2)):
         return
     name = text[start:end]

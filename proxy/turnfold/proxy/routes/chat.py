@@ -10,7 +10,7 @@ import time
 
 from starlette.types import Receive, Scope, Send
 
-from turnfold.config.settings import LimitSettings, Mode
+from turnfold.config.settings import FoldingSettings, LimitSettings
 from turnfold.proxy.headers import as_text, first, forwarded, wishes, without
 from turnfold.proxy.inbound import ClientGone, Inbound, while_present
 from turnfold.proxy.limits import read_body
@@ -24,15 +24,12 @@ from turnfold.proxy.upstream import Upstream
 class ChatCompletions:
     """The ASGI endpoint."""
 
-    def __init__(
-        self, service: Service, upstream: Upstream, gate: Gate, limits: LimitSettings, mode: Mode, budget: int | None
-    ) -> None:
+    def __init__(self, service: Service, upstream: Upstream, gate: Gate, limits: LimitSettings, folding: FoldingSettings) -> None:
         self._service = service
         self._upstream = upstream
         self._gate = gate
         self._limits = limits
-        self._mode = mode
-        self._budget = budget
+        self._folding = folding
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request.
@@ -66,8 +63,9 @@ class ChatCompletions:
             headers=as_text(without(forwarded(admission.headers), b"content-length")),
             coding=(first(inbound.headers, b"content-encoding") or b"").strip().lower().decode("latin-1"),
             body=body,
-            mode=asked.mode or self._mode,
-            budget=asked.budget or self._budget,
+            mode=asked.mode or self._folding.mode,
+            budget=asked.budget or self._folding.budget,
             conversation=asked.conversation,
             tenant=admission.tenant,
+            state=asked.state or self._folding.state,
         )

@@ -18,6 +18,8 @@ from turnfold.compression.state import Engine, Record, preprocess, preview, read
 from turnfold.compression.state.machine import FRESH, Machine
 from turnfold.compression.state.placement import place
 from turnfold.compression.state.serial import checkpoint_value, parse_json, read_checkpoint, read_state, state_value
+from turnfold.proxy.routes.answers import error
+from turnfold.proxy.store import StoreError
 
 #: A state is small; a preview may bring a conversation.
 MAX_BODY: Final = 8 * 2**20
@@ -34,8 +36,8 @@ class RecordStore(Protocol):
         """The record, None where there is none."""
         ...
 
-    async def put(self, tenant: str, conversation: str, record: bytes) -> None:
-        """Keep a record."""
+    async def update(self, tenant: str, conversation: str, change: Callable[[Record], Record]) -> Record:
+        """Change a record (an empty one where there is none), losing no other change; what came of it."""
         ...
 
     async def delete(self, tenant: str, conversation: str) -> bool:
@@ -50,9 +52,8 @@ class _Refusal(Exception):
         super().__init__(message)
         self.status, self.code, self.message, self.param = status, code, message, param
 
-    def response(self) -> JSONResponse:
-        error = {"message": self.message, "type": "invalid_request_error", "param": self.param, "code": self.code}
-        return JSONResponse({"error": error}, self.status)
+    def response(self) -> Response:
+        return error(self.status, self.code, self.message, self.param)
 
 
 def state_routes(store: RecordStore, authorise: Authorise) -> list[Route]:
@@ -69,7 +70,9 @@ def state_routes(store: RecordStore, authorise: Authorise) -> list[Route]:
             except _Refusal as refusal:
                 return refusal.response()
             except InvalidInput as wrong:
-                return _Refusal(422, "invalid_value", str(wrong), wrong.field).response()
+                return error(422, "invalid_value", str(wrong), wrong.field)
+            except StoreError:
+                return error(503, "store_unavailable", "The store does not answer now; nothing is lost, try again.")
 
         return Route(path, endpoint, methods=[method])
 
@@ -95,8 +98,7 @@ class _Calls:
     async def write(self, request: Request, tenant: str) -> Response:
         name = _name(request)
         machine = _machine_in(await _body(request))
-        record = (await self._record(tenant, name) or Record()).put(machine)
-        await self._store.put(tenant, name, record.to_bytes())
+        record = await self._store.update(tenant, name, lambda kept: kept.put(machine))
         return JSONResponse(_rendered(name, record))
 
     async def forget(self, request: Request, tenant: str) -> Response:

@@ -1,6 +1,6 @@
 """``turnfold state``: the directive engine on the command line.
 
-Lives here: the typer sub-app, reading lines, printing results. Must not: rules; the commands are the controller's.
+Lives here: the command, reading lines, printing results. Must not: rules; the commands are the controller's.
 
 Every line is one message to the engine. Three words are commands instead: ``state``, ``preview <input>``, ``step <input>``.
 With ``--json`` each line gives one JSON object on one line: a step, a preview, a state or an error, each with `output_version`,
@@ -21,8 +21,6 @@ from turnfold.compression.errors import InvalidInput
 from turnfold.compression.state import Decision, Engine, StateDict, get_policy_items, preprocess, preview, step
 from turnfold.compression.state.controller import OUTPUT_VERSION, PreviewResult, StepResult
 from turnfold.compression.state.serial import canonical
-
-app = typer.Typer(help="Try and drive conversation state.", invoke_without_command=True)
 
 _EXITS: Final = frozenset({"exit", "quit"})
 _HELP: Final = """\
@@ -152,7 +150,6 @@ def _engine_from(options: dict[str, Callable[[Engine], None]]) -> Engine:
     return engine
 
 
-@app.callback(invoke_without_command=True)
 def state(
     with_preprocessor: Annotated[bool, typer.Option(help="Put near forms (Use Docker.) into the exact form first.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for every line.")] = False,

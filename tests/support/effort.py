@@ -1,0 +1,28 @@
+"""How many examples a costly test draws, and whether a failing one is made smaller.
+
+Lives here: settings in proportion to the profile's (see ``tests/conftest.py``). Must not: settings of single tests.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hypothesis import Phase, Verbosity, settings
+
+#: Examples of a test that says nothing, in the profiles "quick" and "ci".
+USUAL: Final = 100
+
+
+def costly(examples: int) -> settings:
+    """Settings for a test of which an example takes long: so many examples, more in the profile "thorough".
+
+    A failing example is neither made smaller (that takes hundreds of runs, and pytest's timeout would hide the failure) nor shown
+    (it is hundreds of kilobytes long): the report has the decorator that reproduces it. In the profile "thorough", which wants a
+    longer timeout anyway, it is made smaller and shown.
+    """
+    profile = settings.get_profile(settings.get_current_profile_name())
+    effort = profile.max_examples // USUAL
+    if effort > 1:
+        return settings(max_examples=examples * effort)
+    phases = [phase for phase in profile.phases if phase not in {Phase.shrink, Phase.explain}]
+    return settings(max_examples=examples, phases=phases, verbosity=Verbosity.quiet)

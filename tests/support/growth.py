@@ -1,0 +1,66 @@
+"""Whether a function's time grows no faster than its input.
+
+Lives here: one measurement, in which a run is compared with a smaller run of the same process. Must not: bounds in seconds:
+these say more about the machine, and about who else is on it, than about the code. What hangs is ended by pytest's timeout.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+#: How much larger the large input is.
+FACTOR: Final = 8
+# Linear growth gives 8, n log n about 10, n to 1.5 gives 23, quadratic 64.
+_MOST: Final = 22
+# The large run is repeated when it was too slow, for the best of so many.
+_TRIES: Final = 4
+# Seconds. A smaller run is mostly what a call costs whatever its input.
+_LEAST: Final = 0.0005
+
+
+def assert_linear(function: Callable[[T], object], make: Callable[[int], T], size: int) -> None:
+    """Assert that the function, given `make(8 * size)`, takes at most 22 times as long as given `make(size)`.
+
+    Measured is this thread's time on a processor: the best of several runs, without the garbage collector and without the
+    making of the input. Each run gets an input made anew, so that one that a run uses up or changes does no harm.
+
+    Raises:
+        AssertionError: it grows faster; the message has both times.
+    """
+    small = min(_seconds(function, make(size)) for _ in range(4))
+    bound = _MOST * max(small, _LEAST)
+    large = _seconds(function, make(FACTOR * size))
+    for _ in range(_TRIES - 1):
+        if large <= bound:
+            break
+        large = min(large, _seconds(function, make(FACTOR * size)))
+    assert large <= bound, f"{FACTOR} times the input takes {large / small:.0f} times as long: {small:.4f} s, then {large:.4f} s"
+
+
+def _seconds(function: Callable[[T], object], given: T) -> float:
+    with _no_collection():
+        start = time.thread_time()
+        function(given)
+        return time.thread_time() - start
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def repeated(unit: str) -> Callable[[int], str]:
+    """Makes texts of about the asked number of characters out of one piece."""
+    return lambda size: unit * (size // len(unit))
