@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -297,3 +298,13 @@ def test_the_document_names_every_body(http: httpx.Client) -> None:
     names = {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}
     assert names <= set(document["components"]["schemas"])
     assert document["components"]["schemas"]["CompressBody"]["properties"]["l1_ratio"]["default"] == 0.3
+
+
+async def test_many_at_once_are_all_answered_and_counted(tmp_path: Path) -> None:
+    with api_server(f"sqlite:///{tmp_path}/t.db") as origin:
+        async with httpx.AsyncClient(base_url=origin, timeout=60) as http:
+            calls = (http.post("/v1/compress", json={"text": f"{TEXT} {n % 8}"}) for n in range(40))
+            assert {answer.status_code for answer in await asyncio.gather(*calls)} == {200}
+            stats = (await http.get("/v1/cache/stats")).json()
+    assert stats["entries"] == 8
+    assert stats["hits"] + stats["misses"] == 40

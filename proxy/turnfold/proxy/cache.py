@@ -18,7 +18,7 @@ from typing import Final
 import orjson
 
 from turnfold.config.settings import CacheSettings
-from turnfold.proxy.compare_and_set import compare_and_set
+from turnfold.proxy.compare_and_set import Turns, compare_and_set
 from turnfold.proxy.store import Item, Key, Scope, Store
 
 _KIND: Final = "compression"
@@ -68,6 +68,7 @@ class CompressionCache:
     def __init__(self, store: Store, settings: CacheSettings) -> None:
         self._store = store
         self._settings = settings
+        self._turns = Turns()
 
     @property
     def ttl(self) -> float:
@@ -126,7 +127,8 @@ class CompressionCache:
             index, gone = change(_read(held))
             return Item(key, _written(index), max(_INDEX_TTL, self.ttl)), gone
 
-        return await compare_and_set(self._store, key, changed, patience=_PATIENCE)
+        async with self._turns.of(key):
+            return await compare_and_set(self._store, key, changed, patience=_PATIENCE)
 
 
 def _used(index: Index, key: str) -> Index:

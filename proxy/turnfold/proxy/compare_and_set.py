@@ -1,6 +1,6 @@
 """Changing one item of a store that others change too.
 
-Lives here: the loop of read, change, swap, and how long it waits. Must not: what is changed.
+Lives here: the loop of read, change, swap, how long it waits, and taking turns inside a process. Must not: what is changed.
 
 Every round somebody's swap succeeds, so a loser only has to come back; it waits a little longer each time, the same on every
 replica (no randomness: rounds are short, and whoever waits longest is at most one step behind).
@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from itertools import chain, repeat
 from typing import Final, TypeVar
 
@@ -27,6 +28,28 @@ _LONGEST_WAIT: Final = 0.064
 
 class Contended(StoreUnavailable):
     """Others were faster for as long as was allowed."""
+
+
+class Turns:
+    """One at a time for each key, in the order in which they came; so only other processes are met in the store."""
+
+    def __init__(self) -> None:
+        self._locks: dict[Key, tuple[asyncio.Lock, int]] = {}
+
+    @asynccontextmanager
+    async def of(self, key: Key) -> AsyncIterator[None]:
+        """Wait for one's turn, and have it."""
+        lock, waiting = self._locks.get(key, (asyncio.Lock(), 0))
+        self._locks[key] = (lock, waiting + 1)
+        try:
+            async with lock:
+                yield
+        finally:
+            waiting = self._locks[key][1] - 1
+            if waiting:
+                self._locks[key] = (lock, waiting)
+            else:
+                del self._locks[key]
 
 
 def _waits() -> Iterator[float]:

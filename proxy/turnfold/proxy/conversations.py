@@ -16,10 +16,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from asyncio import Lock
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -30,7 +28,7 @@ from turnfold.compression.errors import TurnfoldError
 from turnfold.compression.history import Action, Block, Context, History, HistorySettings, Message
 from turnfold.compression.layers import LayerText
 from turnfold.config.settings import StoreSettings
-from turnfold.proxy.compare_and_set import compare_and_set
+from turnfold.proxy.compare_and_set import Turns, compare_and_set
 from turnfold.proxy.originals import Layered, packed, section_items, section_keys, unpacked
 from turnfold.proxy.store import Batch, Item, Key, Store
 from turnfold.proxy.workshop import Workshop
@@ -207,7 +205,7 @@ class Conversations:
         self._ttl = float(settings.ttl)
         self._workshop = workshop
         self._blocks = _Blocks()
-        self._locks: dict[Key, tuple[Lock, int]] = {}
+        self._turns = Turns()
 
     async def add(
         self, tenant: str, conversation_id: str, message: Message, settings: HistorySettings, token: str | None = None
@@ -235,7 +233,7 @@ class Conversations:
             fresh = _Head(after, settings, ids, tokens)
             return Item(key, _packed(fresh), self._ttl, conversation_id), Added(await self._kept(after, settings), action)
 
-        async with self._alone(key):
+        async with self._turns.of(key):
             return await compare_and_set(self._store, key, change, patience=_PATIENCE, outlast=_OUTLAST)
 
     async def read(self, tenant: str, conversation_id: str) -> Kept:
@@ -267,7 +265,7 @@ class Conversations:
             head = _Head(state, settings, ids)
             return Item(key, _packed(head), self._ttl, conversation_id), await self._kept(state, settings)
 
-        async with self._alone(key):
+        async with self._turns.of(key):
             return await compare_and_set(self._store, key, change, patience=_PATIENCE)
 
     async def forget(self, tenant: str, conversation_id: str) -> None:
@@ -278,7 +276,7 @@ class Conversations:
             StoreError: the store cannot be reached.
         """
         key = Key(tenant, _KIND, conversation_id)
-        async with self._alone(key):
+        async with self._turns.of(key):
             (held,) = await self._store.get([key])
             if held is None or not await self._store.discard([key]):
                 raise ConversationUnknown(conversation_id)
@@ -312,18 +310,3 @@ class Conversations:
                 self._blocks.keep(key.tenant, block)
         fresh = {block.id for block in due}
         return tuple((block.id, now if block.id in fresh else known[block.id]) for block in blocks)
-
-    @asynccontextmanager
-    async def _alone(self, key: Key) -> AsyncIterator[None]:
-        """One add of this process at a time, in the order in which they came; only other processes are met in the store."""
-        lock, waiting = self._locks.get(key, (Lock(), 0))
-        self._locks[key] = (lock, waiting + 1)
-        try:
-            async with lock:
-                yield
-        finally:
-            waiting = self._locks[key][1] - 1
-            if waiting:
-                self._locks[key] = (lock, waiting)
-            else:
-                del self._locks[key]
