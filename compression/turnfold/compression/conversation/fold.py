@@ -164,10 +164,9 @@ class _Writer:
         self.dropped.extend(_runs(indices))
         section = self._section(level, indices)
         line = f"[turnfold {section.id}: {len(indices)} messages folded]"
-        if level is Level.LINE:
-            return line
         sources = [source(self.messages[i]) for i in indices]
-        room = policy.summary_tokens(section.tokens) - policy.line_tokens()
+        # Without room the users' standing orders are all that is quoted: those stay in force however old they are.
+        room = 0 if level is Level.LINE else policy.summary_tokens(section.tokens) - policy.line_tokens()
         key = ("summary", section.id, room)
         text = self.memo.get(
             key, lambda: render(sources, summarise(sources, room, tokens.count, self.memo)), lambda t: 200 + len(t)

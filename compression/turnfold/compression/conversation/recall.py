@@ -67,8 +67,8 @@ class Tuning:
         bearing_borrowed: the same for a question whose words are those of the exchange before.
     """
 
-    k1: float = 1.1
-    b: float = 0.5
+    k1: float = 0.9
+    b: float = 0.4
     grams: float = 0.4
     paragraph: float = 0.15
     head: float = 1.1
