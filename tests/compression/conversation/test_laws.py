@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.support.bodies import Message
+from tests.support.bodies import Message, text_of
 from tests.support.conversations import bodies, conversations, huge_conversations, long_conversations, odd_conversations
 from tests.support.effort import costly
 from tests.support.prefix import Kind, classify
@@ -117,6 +117,8 @@ def prefix_holds(requests: list[list[Message]], chosen: FoldOptions) -> int:
 )
 def test_the_prefix_is_stable_between_fold_events(messages: list[Message], played: list[Any], prices: CachePrices) -> None:
     requests = requests_of(messages, played)
+    # A blank user message, which upstreams refuse, goes with the message before it and may move a border when the next one comes.
+    assume(not any(m["role"] == "user" and not text_of(m).strip() for one in requests for m in one))
     prefix_holds(requests, FoldOptions(prices=prices))
 
 

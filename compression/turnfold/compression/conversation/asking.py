@@ -54,7 +54,7 @@ def _folded(messages: Sequence[Message], cut: Sequence[Unit], asked: Asked, opti
     for piece in asked.pieces:
         for index in range(piece.start, piece.end):
             unit = cut[index]
-            if not unit.pinned and index != piece.anchor:
+            if index != piece.anchor:
                 yield from (i for i in range(unit.start, unit.end) if _quotable(messages[i], options))
 
 

@@ -147,7 +147,7 @@ class _Writer:
 
     def _folded(self, start: int, end: int) -> list[int]:
         """Message indices of the units ``start..end`` that may be left out."""
-        return [i for u in self.units[start:end] for i in range(u.start, u.end) if not (u.pinned or self.messages[i].pinned)]
+        return [i for u in self.units[start:end] for i in range(u.start, u.end) if not self.messages[i].pinned]
 
     def _section(self, level: Level, indices: Sequence[int]) -> Section:
         messages = [self.messages[i] for i in indices]
