@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 #: How much larger the large input is.
 FACTOR: Final = 8
-# Linear growth gives 8, n log n about 10, either up to 25 where the large run outgrows the processor's caches; quadratic gives 64.
+# Linear growth gives 8, n log n about 10, either up to 25 where the large run outgrows the caches; quadratic gives 64.
 _MOST: Final = 32
 # The large run is repeated when it was too slow, for the best of so many.
 _TRIES: Final = 4
