@@ -64,6 +64,7 @@ class FoldOptions:
         window: input tokens that the model takes, where known; acts in the last fitting step only.
         recall: whether passages of folded turns are quoted behind the user's message.
         recall_tool_text: whether tool results may be quoted there (they are quoted as data either way).
+        shape_results: whether tool results take a smaller form with the same values when they first appear.
         cache_breakpoints: whether the upstream takes ``prompt_cache_breakpoint`` on a text part (OpenAI 5.6 and later).
         state: the conversation's state; it is no part of what is folded, quoted or kept as an original.
     """
@@ -75,5 +76,6 @@ class FoldOptions:
     window: int | None = None
     recall: bool = True
     recall_tool_text: bool = True
+    shape_results: bool = True
     cache_breakpoints: bool = False
     state: StateBlocks = StateBlocks()

@@ -29,5 +29,6 @@ def fold_options(settings: Settings, model: str, budget: int | None = None) -> F
         window=window_of(model, settings.upstream.url, own),
         recall=folding.recall,
         recall_tool_text=folding.recall_tool_text,
+        shape_results=folding.shape_results,
         cache_breakpoints=breakpoints,
     )

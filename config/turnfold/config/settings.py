@@ -76,6 +76,9 @@ class FoldingSettings(_Group):
     cache_hit_share: Annotated[float, Field(ge=0, le=1, description="Share of requests that find the prompt cache warm.")] = 0.7
     recall: Annotated[bool, Field(description="Whether passages of folded turns are quoted where they bear on a message.")] = True
     recall_tool_text: Annotated[bool, Field(description="Whether old tool results may be quoted.")] = True
+    shape_results: Annotated[
+        bool, Field(description="Whether a new tool result may take a smaller form with the same values and lines.")
+    ] = True
     cache_breakpoints: Annotated[Literal["auto", "on", "off"], Field(description="Set prompt_cache_breakpoint on user text.")] = (
         "auto"
     )

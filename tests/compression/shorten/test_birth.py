@@ -25,8 +25,8 @@ RECORDS = st.lists(
         {"id": SCALARS | AWKWARD, "a b": VALUES},
         optional={"": VALUES, "{x|": VALUES, "in": st.fixed_dictionaries({"net": SCALARS})},
     ),
-    min_size=3,
-    max_size=6,
+    min_size=5,
+    max_size=8,
 )
 
 
@@ -51,8 +51,9 @@ def test_an_array_of_records_is_a_table(records: list[dict[str, Any]]) -> None:
 
 
 def test_numbers_stay_as_they_are_written() -> None:
-    shaped = shape_json('[{"p": 1.10, "n": 12345678901234567890123}, {"p": 2e3, "n": -0}, {"p": 0.1, "n": 7}]')
-    assert shaped == "@1: 3 rows of p|n\n1.10|12345678901234567890123\n2e3|-0\n0.1|7"
+    rows = ["1.10|12345678901234567890123", "2e3|-0", "0.1|7", "1E-2|1", "0|-1.50"]
+    text = json.dumps([dict(zip("pn", row.split("|"), strict=True)) for row in rows]).replace(': "', ": ").replace('", "', ', "')
+    assert shape_json(text.replace('"}', "}")) == "\n".join(["@1: 5 rows of p|n", *rows])
 
 
 @pytest.mark.parametrize(
@@ -85,6 +86,12 @@ def test_every_line_can_still_be_quoted(lines: list[str]) -> None:
 
 def test_a_terminal_shows_the_last_state() -> None:
     assert as_shown("\x1b[1;31mred\x1b[0m\n 10%\r 99%\r100%\nab\bc\n") == "red\n100%\nac\n"
+
+
+def test_small_json_keeps_its_keys_beside_its_values() -> None:
+    text = json.dumps({"id": "W1", "lines": [{"sku": "a", "n": 1.50}, {"sku": "b", "n": 2}]}, indent=2)
+    assert shape(text, count) == '{"id":"W1","lines":[{"sku":"a","n":1.5},{"sku":"b","n":2}]}'
+    assert shape("\n".join(['{"a": 1,  "b": [ 1, 2 ]}'] * 3), count) == "\n".join(['{"a":1,"b":[1,2]}'] * 3)
 
 
 @given(st.text(alphabet='ab \n\r\x1b[0m×{}",:|@1', max_size=80))

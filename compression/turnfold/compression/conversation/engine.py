@@ -17,6 +17,7 @@ from turnfold.compression.conversation.edits import Edit, apply, invert
 from turnfold.compression.conversation.fold import Caching, Draft, Section, edits, fold
 from turnfold.compression.conversation.messages import Message, Request, parse_request
 from turnfold.compression.conversation.plan import Plan, plan, recall_tokens
+from turnfold.compression.conversation.results import shaped
 from turnfold.compression.conversation.units import Unit, units
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
@@ -100,8 +101,8 @@ def stated_request(request: Request, options: FoldOptions, memo: Memo) -> bytes:
 
 def _block_edits(request: Request, options: FoldOptions, memo: Memo) -> list[Edit]:
     cut = units(request.messages)
-    nothing = Plan((), 0, (), 0, len(cut))
-    return edits(request, fold(request, cut, nothing, options.state, memo), {}, _caching(request, nothing, cut, options))
+    nothing = Plan((), len(cut), (), 0, len(cut), 0)
+    return edits(request, fold(request, cut, nothing, options, {}, memo), {}, _caching(request, nothing, cut, options))
 
 
 def _unfolded(body: bytes, request: Request, before: int, options: FoldOptions, memo: Memo) -> FoldedRequest:
@@ -158,13 +159,14 @@ _FITTING: Final = ((1.0, 1.0), (0.6, 1.0), (0.6, 0.5), (0.3, 0.5), (0.3, 0.25), 
 
 def _fitted(request: Request, options: FoldOptions, memo: Memo) -> _Candidate | None:
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
-    cut = with_blocks(units(request.messages), options.state, memo)
+    results = shaped(request.messages, memo) if options.shape_results else {}
+    cut = with_blocks(units(request.messages, results), options.state, memo)
     candidate = None
     for fitting, (squeeze, room) in enumerate(_FITTING):
         drawn = plan(cut, options, squeeze)
-        if not drawn.pieces:
+        draft = fold(request, cut, drawn, options, results, memo)
+        if not (drawn.pieces or draft.shaped):
             return candidate
-        draft = fold(request, cut, drawn, options.state, memo)
         recalls = dict(_recalls(request, cut, drawn, draft, options, room, memo))
         changes = edits(request, draft, recalls, _caching(request, drawn, cut, options))
         candidate = _Candidate(drawn, draft, changes, fitting)
@@ -183,7 +185,7 @@ def _caching(request: Request, plan: Plan, cut: Sequence[Unit], options: FoldOpt
     if not (theirs or options.cache_breakpoints):
         return Caching(apart=False)
     marked = None if theirs or not plan.asked else cut[plan.asked[-1].unit].start
-    since = cut[plan.since].start if plan.since < len(cut) else len(request.messages)
+    since = cut[plan.since].start if plan.events else len(request.messages)
     return Caching(apart=True, marked=marked, since=since)
 
 

@@ -20,11 +20,12 @@ from turnfold.compression.conversation import policy
 from turnfold.compression.conversation.blocks import placed
 from turnfold.compression.conversation.edits import Edit, json_string, shifted
 from turnfold.compression.conversation.fence import render
-from turnfold.compression.conversation.messages import Message, Request, value_span
+from turnfold.compression.conversation.messages import Message, Request, Texts, value_span
 from turnfold.compression.conversation.plan import Level, Piece, Plan
+from turnfold.compression.conversation.results import Shaped, references
 from turnfold.compression.conversation.units import Unit
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.options import StateBlocks
+from turnfold.compression.options import FoldOptions
 from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.lines import names, shown
 from turnfold.compression.shorten.summary import summarise
@@ -33,10 +34,6 @@ from turnfold.compression.text.quotes import Source
 # How a text part ends: with a breakpoint (OpenAI, "Prompt caching": explicit breakpoints, 5.6 and later) or without.
 _BREAKPOINT: Final = ',"prompt_cache_breakpoint":{"mode":"explicit"}}'
 _NO_BREAKPOINT: Final = "}"
-
-
-#: New texts of one message by their paths.
-_Texts = Mapping[tuple[str | int, ...], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +70,14 @@ class Draft:
     Attributes:
         dropped: runs of message indices that are left out.
         shortened: per message index, new texts by path.
+        shaped: the same for tool results that are not folded (see ``results``).
         beside: per message index of a kept user message, what stands beside its text.
         sections: originals of what is folded.
     """
 
     dropped: tuple[tuple[int, int], ...]
-    shortened: Mapping[int, _Texts]
+    shortened: Mapping[int, Texts]
+    shaped: Mapping[int, Texts]
     beside: Mapping[int, Beside]
     sections: tuple[Section, ...]
 
@@ -91,24 +90,35 @@ class Draft:
             yield from (*beside.front, *beside.behind)
 
 
-def fold(request: Request, units: Sequence[Unit], plan: Plan, state: StateBlocks, memo: Memo) -> Draft:
-    """Write the pieces of a plan. Pure; pieces that were written before come from `memo`."""
-    writer = _Writer(request.messages, units, memo)
+def fold(
+    request: Request, units: Sequence[Unit], plan: Plan, options: FoldOptions, results: Mapping[int, Shaped], memo: Memo
+) -> Draft:
+    """Write the pieces of a plan. Pure; pieces that were written before come from `memo`.
+
+    Args:
+        results: forms of tool results, for those that are not folded.
+    """
+    messages = request.messages
+    writer = _Writer(messages, units, results, memo)
     for piece in plan.pieces:
         writer.write(piece)
     writer.settle(plan.tail, len(units))
-    for index, block in placed(units, plan, state).items():
+    for index, block in placed(units, plan, options.state).items():
         writer.beside[index].state = block
-    return Draft(tuple(writer.dropped), writer.shortened, dict(writer.beside), tuple(writer.sections))
+    if options.shape_results and plan.tail < len(units):
+        seen = units[plan.moved].end if plan.events else 0
+        writer.shaped |= references(messages, units[plan.tail].start, seen)
+    return Draft(tuple(writer.dropped), writer.shortened, writer.shaped, dict(writer.beside), tuple(writer.sections))
 
 
 class _Writer:
     """Walks over the pieces in order; lives for one call of `fold`."""
 
-    def __init__(self, messages: Sequence[Message], units: Sequence[Unit], memo: Memo) -> None:
-        self.messages, self.units, self.memo = messages, units, memo
+    def __init__(self, messages: Sequence[Message], units: Sequence[Unit], results: Mapping[int, Shaped], memo: Memo) -> None:
+        self.messages, self.units, self.results, self.memo = messages, units, results, memo
         self.dropped: list[tuple[int, int]] = []
-        self.shortened: dict[int, _Texts] = {}
+        self.shortened: dict[int, Texts] = {}
+        self.shaped: dict[int, Texts] = {}
         self.beside: dict[int, Beside] = defaultdict(Beside)
         self.sections: list[Section] = []
         self.carried: list[str] = []  # texts that wait for the next kept user message
@@ -133,10 +143,13 @@ class _Writer:
             self.beside[anchor].behind.append(self._summary(piece.level, piece.anchor + 1, piece.end))
 
     def settle(self, start: int, end: int) -> None:
-        """Texts that still wait go in front of the first user message of raw units."""
+        """Raw units: texts that still wait go in front of their first user message, results take their form."""
         for unit in range(start, end):
             if self.units[unit].is_user:
                 self._keep(unit)
+            for index in range(self.units[unit].start, self.units[unit].end):
+                if index in self.results:
+                    self.shaped[index] = self.results[index].texts
 
     def _keep(self, unit: int) -> int:
         self.kept_user = self.units[unit].start
@@ -179,11 +192,13 @@ class _Writer:
             if self.units[unit].is_user:
                 self._keep(unit)
         anchor = None if piece.anchor is None else self.units[piece.anchor].start
-        messages = [self.messages[i] for i in indices if i != anchor]
+        going = [i for i in indices if i != anchor]
+        messages = [self.messages[i] for i in going]
+        forms = [self.results[i].texts if i in self.results else {} for i in going]
         words = frozenset(self._words(piece))
-        key = ("facts", digest(*(m.key.hex() for m in messages), "", *sorted(words)))
-        texts = self.memo.get(key, lambda: _shortened(messages, words), _weight)
-        changed = {i: new for i, new in zip((i for i in indices if i != anchor), texts, strict=True) if new}
+        key = ("facts", digest(*(m.key.hex() for m in messages), "", *sorted(words)), tuple(map(bool, forms)))
+        texts = self.memo.get(key, lambda: _shortened(messages, forms, words), _weight)
+        changed = {i: new for i, new in zip(going, texts, strict=True) if new}
         if not changed:
             return
         self.shortened.update(changed)
@@ -203,19 +218,21 @@ class _Writer:
                 yield from (n.lower() for n in names(self.messages[unit.start].text[:2000]))
 
 
-def _weight(texts: Sequence[_Texts]) -> int:
+def _weight(texts: Sequence[Texts]) -> int:
     return 200 + sum(len(text) for one in texts for text in one.values())
 
 
-def _shortened(messages: Sequence[Message], words: frozenset[str]) -> list[_Texts]:
+def _shortened(messages: Sequence[Message], forms: Sequence[Texts], words: frozenset[str]) -> list[Texts]:
     """New texts by path for each message at FACTS, empty for one that stays as it is.
 
     From the newest back, so that what two of them say stands where it was said last.
     """
+    repeated = references(messages, 0, len(messages))
     known: set[str] = set()
-    out: list[_Texts] = []
-    for message in reversed(messages):
-        new = {} if message.sealed else dict(_shorten(message, words, known))
+    out: list[Texts] = []
+    for index in reversed(range(len(messages))):
+        message = messages[index]
+        new = repeated.get(index) or ({} if message.sealed else dict(_shorten(message, forms[index], words, known)))
         for text in message.texts:
             known |= shown(new.get(text.path, text.text))
         out.append(new)
@@ -225,9 +242,14 @@ def _shortened(messages: Sequence[Message], words: frozenset[str]) -> list[_Text
 _WORD = re.compile(r"\w{3,}")
 
 
-def _shorten(message: Message, words: frozenset[str], known: Container[str]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _shorten(
+    message: Message, form: Texts, words: frozenset[str], known: Container[str]
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
     for text in message.texts:
         new = facts(text.text, role=message.role, words=words, known=known, count=tokens.count)
+        whole = form.get(text.path, text.text)
+        if whole != text.text and (new == text.text or tokens.count(whole) <= tokens.count(new)):
+            new = whole
         if new != text.text and new.strip():
             yield text.path, new
     for text in message.arguments:
@@ -281,10 +303,10 @@ def edits(request: Request, draft: Draft, recalls: Mapping[int, str], caching: C
         if caching.apart
         else ()
     )
-    for index in sorted({*draft.shortened, *draft.beside, *recalls, *loose} - gone):
+    for index in sorted({*draft.shortened, *draft.shaped, *draft.beside, *recalls, *loose} - gone):
         beside = draft.beside.get(index, Beside())
         behind = [t for t in (recalls.get(index, ""), *beside.behind) if t]
-        new = draft.shortened.get(index, {})
+        new = draft.shortened.get(index) or draft.shaped.get(index, {})
         apart = "" if not caching.apart else _BREAKPOINT if index == caching.marked and recalls.get(index) else _NO_BREAKPOINT
         front = [*beside.front, *([beside.state] if beside.state else [])]
         changes = _dress(request.messages[index], new, front, behind, apart)
@@ -292,7 +314,7 @@ def edits(request: Request, draft: Draft, recalls: Mapping[int, str], caching: C
     return out
 
 
-def _dress(message: Message, new: _Texts, front: Sequence[str], behind: Sequence[str], apart: str) -> list[Edit]:
+def _dress(message: Message, new: Texts, front: Sequence[str], behind: Sequence[str], apart: str) -> list[Edit]:
     """Edits of one message: its shortened texts, and text around its content; its own text keeps its bytes."""
     out = [_replaced(message.raw, path, text) for path, text in new.items()]
     if not (front or behind) and (message.is_list or not apart or message.role != "user"):

@@ -47,6 +47,19 @@ class Text:
     text: str
 
 
+#: New texts of one message by their paths.
+Texts = Mapping[tuple[str | int, ...], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call: its id ("" where it has none), the tool's name, its arguments as written."""
+
+    id: str
+    name: str
+    arguments: str
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message; two messages of equal `raw` are equal in everything.
@@ -64,6 +77,7 @@ class Message:
         holds: whether text can be put beside its content: a text that is not blank, or a list with a part in it.
         keys: its keys.
         calls: ids of the tool calls that it makes.
+        called: the calls themselves.
         answers: the id of the tool call that it answers, if it does.
         is_list: whether its content is a list of parts.
         sealed: whether it is signed or carries encrypted reasoning: whole or gone, never edited.
@@ -83,6 +97,7 @@ class Message:
     holds: bool
     keys: frozenset[str]
     calls: tuple[str, ...]
+    called: tuple[Call, ...]
     answers: str | None
     is_list: bool
     sealed: bool
@@ -224,11 +239,10 @@ def _message(raw: str, data: Any, memo: Memo) -> Message:
 def _read(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
     content = data.get("content")
     texts = tuple(_content_texts(content))
-    arguments = tuple(_call_texts(data))
+    called = tuple(_called(data))
     own = "\n".join(t.text for t in texts)
-    text = "\n".join(
-        [own, *(f"{name} {t.text}" for name, t in arguments)] if own or not arguments else [f"{n} {t.text}" for n, t in arguments]
-    )
+    spoken = [f"{call.name} {call.arguments}" for call, _ in called]
+    text = "\n".join([own, *spoken] if own or not spoken else spoken)
     parts = content if isinstance(content, list) else []
     name = data.get("name")
     other = 3 + media_tokens(parts) + (1 + tokens.count(name) if isinstance(name, str) else 0) + _unseen_tokens(data)
@@ -237,7 +251,7 @@ def _read(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         key=key,
         role=data["role"],
         texts=texts,
-        arguments=tuple(t for _, t in arguments),
+        arguments=tuple(t for _, t in called),
         own=own,
         text=text,
         tokens=tokens.count(text) + other,
@@ -245,6 +259,7 @@ def _read(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         holds=bool(own.strip()) or bool(parts),
         keys=frozenset(data),
         calls=tuple(_call_ids(data)),
+        called=tuple(call for call, _ in called),
         answers=data["tool_call_id"] if isinstance(data.get("tool_call_id"), str) else None,
         is_list=isinstance(content, list),
         sealed=_is_sealed(data, parts),
@@ -262,16 +277,18 @@ def _content_texts(content: Any) -> Iterator[Text]:
                 yield Text(("content", i, "text"), part["text"])
 
 
-def _call_texts(data: Mapping[str, Any]) -> Iterator[tuple[str, Text]]:
+def _called(data: Mapping[str, Any]) -> Iterator[tuple[Call, Text]]:
+    """Calls that have arguments, with the place of these."""
     calls = data.get("tool_calls")
     for i, call in enumerate(calls if isinstance(calls, list) else []):
         for kind, field in (("function", "arguments"), ("custom", "input")):
             body = call.get(kind) if isinstance(call, dict) else None
             if isinstance(body, dict) and isinstance(body.get(field), str):
-                yield str(body.get("name", "")), Text(("tool_calls", i, kind, field), body[field])
+                named = call["id"] if isinstance(call.get("id"), str) else ""
+                yield Call(named, str(body.get("name", "")), body[field]), Text(("tool_calls", i, kind, field), body[field])
     old = data.get("function_call")
     if isinstance(old, dict) and isinstance(old.get("arguments"), str):
-        yield str(old.get("name", "")), Text(("function_call", "arguments"), old["arguments"])
+        yield Call("", str(old.get("name", "")), old["arguments"]), Text(("function_call", "arguments"), old["arguments"])
 
 
 def _call_ids(data: Mapping[str, Any]) -> Iterator[str]:

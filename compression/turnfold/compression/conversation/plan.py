@@ -78,6 +78,7 @@ class Plan:
         asked: user units that get recall, in order.
         events: fold events so far.
         since: index of the unit at which the first of them happened.
+        moved: index of the unit at which the newest of them happened.
     """
 
     pieces: tuple[Piece, ...]
@@ -85,6 +86,7 @@ class Plan:
     asked: tuple[Asked, ...]
     events: int
     since: int
+    moved: int
 
 
 def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0) -> Plan:
@@ -95,7 +97,7 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0) -> P
         if unit.asks and replay.first <= index:
             replay.ask(index)
     asked = tuple(a for a in replay.asked if (a.last or a.unit >= replay.tail) and a.pieces)
-    return Plan(tuple(replay.pieces), replay.tail, asked, replay.events, replay.since)
+    return Plan(tuple(replay.pieces), replay.tail, asked, replay.events, replay.since, replay.moved)
 
 
 class _Replay:
@@ -108,7 +110,7 @@ class _Replay:
         self.asked: list[Asked] = []
         self.tail = self.first
         self.sent = 0  # units that the request before this one had
-        self.since = 0
+        self.since = self.moved = 0
         self.total = self.events = self.turns = 0
         self.sums = list(accumulate((0 if u.pinned else u.tokens for u in units), initial=0))  # pinned units are never folded
         self.users = list(accumulate((u.is_user for u in units), initial=0))
@@ -123,10 +125,10 @@ class _Replay:
         if self._over(limits):
             self._fold(index, limits)
         elif self.total > limits.start and self._raw(self.tail, index + 1) > limits.fold_at:
-            before = (self.pieces, self.tail, self.events)
+            before = (self.pieces, self.tail, self.events, self.moved)
             self._fold(index, limits)
             if not self._pays(before[0], index):
-                self.pieces, self.tail, self.events = before
+                self.pieces, self.tail, self.events, self.moved = before
         if self.units[index].is_user:
             self._settle(index, limits)
         self.sent = index + 1
@@ -167,7 +169,8 @@ class _Replay:
             self.tail = border
         self._promote(Level.FACTS, Level.SUMMARY, limits.facts_at)
         self._promote(Level.SUMMARY, Level.LINE, limits.summaries_at)
-        self.events += before != self.pieces
+        if before != self.pieces:
+            self.events, self.moved = self.events + 1, index
 
     def _behind_marks(self, border: int, index: int) -> int:
         """Where folding may begin: behind every cache mark that the client keeps in an old place, for up to there caches hit."""

@@ -104,7 +104,7 @@ def _facts_worth(shape: Shape) -> float:
     its next step needs must stand in the blocks, and long results shrink to a third with what they are about.
     """
     chat = min(4.0, max(0.2, float((0.5 / max(shape.facts_ratio, 0.01)) ** 4.5)))
-    return chat if shape.facts_ratio > 0.7 else chat + (10.0 - chat) * min(1.0, 2 * shape.loops)
+    return chat if shape.facts_ratio > 0.7 else chat + (16.0 - chat) * min(1.0, 2 * shape.loops)
 
 
 def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:

@@ -5,10 +5,12 @@ Lives here: grouping messages so that a tool call and its results stay together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from turnfold.compression.conversation.messages import Message
+from turnfold.compression.conversation.results import Shaped
 from turnfold.compression.shorten.facts import facts_tokens
 
 
@@ -35,14 +37,14 @@ class Unit:
     marked: bool
 
 
-def units(messages: Sequence[Message]) -> tuple[Unit, ...]:
-    """Group messages into units; every message is in exactly one, in order.
+def units(messages: Sequence[Message], results: Mapping[int, Shaped] = MappingProxyType({})) -> tuple[Unit, ...]:
+    """Group messages into units; every message is in exactly one, in order. Results count in the form that they take.
 
     A system message that somebody put between a call and its results does not part them. A user message without content, which
     has no room for text of ours and does not answer for what was folded before it, goes with the message before it.
     """
     starts = [i for i, m in enumerate(messages) if i == 0 or not (m.is_result or _inside(messages, i) or _is_blank(m))]
-    return tuple(_unit(messages, a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True))
+    return tuple(_unit(messages, results, a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True))
 
 
 def _is_blank(message: Message) -> bool:
@@ -53,13 +55,15 @@ def _inside(messages: Sequence[Message], index: int) -> bool:
     return messages[index].pinned and index + 1 < len(messages) and messages[index + 1].is_result
 
 
-def _unit(messages: Sequence[Message], start: int, end: int) -> Unit:
+def _unit(messages: Sequence[Message], results: Mapping[int, Shaped], start: int, end: int) -> Unit:
     first = messages[start]
+    sizes = [results[i].tokens if i in results else messages[i].tokens for i in range(start, end)]
+    facts = [facts_tokens(m.role, m.tokens, calls=m.has_calls) for m in messages[start:end]]
     return Unit(
         start,
         end,
-        tokens=sum(m.tokens for m in messages[start:end]),
-        facts=sum(facts_tokens(m.role, m.tokens, calls=m.has_calls) for m in messages[start:end]),
+        tokens=sum(sizes),
+        facts=sum(map(min, sizes, facts)),
         is_user=first.role == "user" and first.holds,
         pinned=first.pinned,
         marked=any(m.marked for m in messages[start:end]),

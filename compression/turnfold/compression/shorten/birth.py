@@ -1,7 +1,8 @@
 """Forms of a fresh tool result from which every value and every line can still be copied exactly.
 
-Lives here: JSON records as a columnar table and back, repeated lines counted, terminal output as a terminal shows it. Must
-not: dropping anything, or touching a text that a model may have to quote with its white space (files, diffs, code).
+Lives here: JSON without its white space or as a columnar table and back, repeated lines counted, terminal output as a terminal
+shows it. Must not: dropping anything, or knowing which results a model may have to quote with their white space: such a text
+must not come here.
 
 The table: a skeleton of JSON in which each array of records is the string "@n", then per array a head line
 `@n: 3 rows of id|name|price{net|gross}` and a line per record. A cell is bare text, or JSON where bare text would read as
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -20,8 +21,10 @@ from turnfold.compression.shorten.exact_json import Inexact, Number, encodable, 
 from turnfold.compression.shorten.lines import Count
 from turnfold.compression.text.kinds import parts
 
-_FEWEST: Final = 3  # records that make a table
-_FEWEST_OF_FILE: Final = 8  # and in JSON over many lines, which may be a file that a model edits
+#: Records that make a table: in a short one a key beside each value tells at once what the head of a table tells from afar.
+_FEWEST: Final = 5
+_WORTH: Final = 0.8  # of the tokens of plain JSON that a table may have
+_GAIN: Final = 0.9  # of a text's tokens that its form may have
 _REFERENCE: Final = re.compile(r"@\d+")
 _HEAD: Final = re.compile(r"@(\d+): (\d+) rows of (.*)")
 _BARE_NAME: Final = re.compile(r"[A-Za-z_$][\w$ -]*(?<! )")
@@ -80,22 +83,22 @@ def _named(columns: Sequence[Column]) -> str:
     )
 
 
-def _is_table(value: Any, fewest: int) -> bool:
-    if not isinstance(value, list) or len(value) < fewest or not all(isinstance(record, dict) and record for record in value):
+def _is_table(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) < _FEWEST or not all(isinstance(record, dict) and record for record in value):
         return False
     keys = {key for record in value for key in record}
     return sum(len(record) for record in value) * 3 >= 2 * len(keys) * len(value)
 
 
-def _lifted(value: Any, fewest: int, tables: list[list[dict[str, Any]]]) -> Any:
+def _lifted(value: Any, tables: list[list[dict[str, Any]]]) -> Any:
     """The value with its arrays of records replaced by references; the arrays are put behind `tables`."""
-    if _is_table(value, fewest):
+    if _is_table(value):
         tables.append(value)
         return f"@{len(tables)}"
     if isinstance(value, dict):
-        return {key: _lifted(inner, fewest, tables) for key, inner in value.items()}
+        return {key: _lifted(inner, tables) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_lifted(inner, fewest, tables) for inner in value]
+        return [_lifted(inner, tables) for inner in value]
     if isinstance(value, str) and _REFERENCE.fullmatch(value):
         raise Inexact("a string that reads as a reference")
     return value
@@ -109,10 +112,9 @@ def _table(number: int, records: Sequence[Mapping[str, Any]]) -> str:
 
 def shape_json(text: str) -> str | None:
     """The columnar form of a JSON text, or None where it holds no table or would not come back the same."""
-    fewest = _FEWEST_OF_FILE if "\n" in text.strip() else _FEWEST
     tables: list[list[dict[str, Any]]] = []
     try:
-        skeleton = _lifted(read(text), fewest, tables)
+        skeleton = _lifted(read(text), tables)
         if not tables:
             return None
         lines = [_table(i, records) for i, records in enumerate(tables, 1)]
@@ -230,14 +232,26 @@ def _as_output(text: str) -> str:
     return counted(shown)
 
 
-#: Forms in the order in which they are tried; the first that changes the text and is smaller is taken.
-_FORMS: Final[tuple[Callable[[str], str | None], ...]] = (shape_json, _as_output)
+def _as_json(text: str, count: Count) -> str | None:
+    """JSON (or lines of it) without white space, or as a table where that is clearly smaller; None where it is no JSON."""
+    plain = _plain(text)
+    if plain is None:
+        lines = [_plain(line) if line.strip() else line for line in text.split("\n")]
+        return None if None in lines else "\n".join(line for line in lines if line is not None)
+    table = shape_json(text)
+    return table if table is not None and count(table) <= _WORTH * count(plain) else plain
+
+
+def _plain(text: str) -> str | None:
+    try:
+        return write(read(text))
+    except (Inexact, RecursionError):
+        return None
 
 
 def shape(text: str, count: Count) -> str:
-    """A fresh tool result in its smallest faithful form, or `text` itself where none is smaller in tokens."""
-    for form in _FORMS:
-        shaped = form(text)
-        if shaped is not None and shaped != text:
-            return shaped if count(shaped) < count(text) else text
-    return text
+    """A fresh tool result in a smaller faithful form, or `text` itself where none is clearly smaller in tokens."""
+    size = count(text)
+    json_form = _as_json(text, count) if text.lstrip()[:1] in ("{", "[") else None
+    shaped = _as_output(text) if json_form is None else json_form
+    return shaped if shaped != text and count(shaped) <= _GAIN * size else text

@@ -17,19 +17,24 @@ from turnfold.compression.text.kinds import parts
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """Up to `whole` tokens a text stays as it is; of a longer one about `share` is kept, but never less than `whole`."""
+    """Up to `whole` tokens a text stays as it is; of a longer one about `share` is kept, but never less than `whole`; and of what
+    it has beyond `long` tokens only `rest`: a long listing or log is long by repeating itself."""
 
     whole: int
     share: float
+    long: int = 1_000
+    rest: float = 0.05
 
     def of(self, size: int) -> int:
-        return size if size <= self.whole else max(self.whole, int(self.share * size))
+        if size <= self.whole:
+            return size
+        return max(self.whole, int(self.share * min(size, self.long) + self.rest * max(0, size - self.long)))
 
 
 # A user's message is an instruction; a tool's result is evidence that only some lines of are ever needed again.
-_SHARES: Final = {"user": _Share(60, 0.5), "tool": _Share(64, 0.35), "function": _Share(64, 0.35)}
-_OTHER: Final = _Share(24, 0.35)
-_ARGUMENTS: Final = _Share(120, 0.3)
+_SHARES: Final = {"user": _Share(60, 0.5, rest=0.5), "tool": _Share(128, 0.35), "function": _Share(128, 0.35)}
+_OTHER: Final = _Share(24, 0.35, rest=0.35)
+_ARGUMENTS: Final = _Share(120, 0.3, rest=0.3)
 _SPOKEN: Final = frozenset({"prose", "markdown"})
 
 
@@ -63,7 +68,7 @@ def _is_spoken(text: str) -> bool:
     return sum(s.end - s.start for s in spans if s.kind in _SPOKEN) >= len(text) / 2
 
 
-_CALLS: Final = _Share(100, 0.45)  # an assistant's calls: names, ids and short arguments stay
+_CALLS: Final = _Share(100, 0.45, rest=0.45)  # an assistant's calls: names, ids and short arguments stay
 
 
 def facts_tokens(role: str, size: int, *, calls: bool) -> int:
