@@ -129,7 +129,7 @@ def pays(options: FoldOptions, raw: int, folded: int, behind: int, turns: int) -
     """
     rewrite = options.prices.write * (folded + behind) - options.prices.read * (raw + behind)
     saving = options.prices.reread(options.cache_hit_share) * (raw - folded)
-    return rewrite < min(turns / 8, 10) * saving
+    return rewrite < min(turns / 8, 20) * saving
 
 
 def _standing_share(budget: int, total: int) -> float:
