@@ -8,6 +8,7 @@ Code, JSON, SQL, tables, traces and keys stay byte for byte; so do sentences and
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ class Level:
     """How much stays.
 
     Attributes:
-        prose: share of the characters of what people and models say.
+        prose: share of the characters of what people and models say, where it is long (`share_of`).
         data: share of what programs print.
         messages: messages of a run at most.
         characters: characters of a run at most.
@@ -35,12 +36,18 @@ class Level:
     messages: int
     characters: int
 
+    def share_of(self, size: int) -> float:
+        """The share of so many characters of prose: the longer, the more of it says again what stands there already."""
+        return self.prose * min(_MOST_MORE, max(1.0, math.sqrt(_LONG / max(1, size))))
 
+
+_LONG: Final = 12000  # characters
+_MOST_MORE: Final = 2.0
 _ANY: Final = 1 << 60
 #: From the mildest on. Nothing but a budget makes it go beyond the first.
 LEVELS: Final = (
-    Level(0.2, 0.3, 48, 24_000),
-    Level(0.08, 0.12, 128, 80_000),
+    Level(0.11, 0.25, 48, 24_000),
+    Level(0.05, 0.1, 128, 80_000),
     Level(0.02, 0.04, _ANY, _ANY),
     Level(0.0, 0.0, _ANY, _ANY),
 )
@@ -83,7 +90,7 @@ def condensed(text: str, known: Read | None, level: Level) -> str:
     """
     if len(text) < SHORTEST:
         return text
-    new = _data(text, level.data) if known is None else sift([known], level.prose, at_least_one=True)[0]
+    new = _data(text, level.data) if known is None else sift([known], level.share_of(len(text)), at_least_one=True)[0]
     return new if new.strip() and len(new) < len(text) else text
 
 
@@ -137,7 +144,7 @@ def _between(text: str, share: float) -> str:
 
 def merged(reads: Sequence[Read], names: Sequence[str], level: Level) -> str:
     """What stands for a run of messages: of each the sentences that are kept, behind the name of who says them."""
-    kept = sift(reads, level.prose)
+    kept = sift(reads, level.share_of(sum(len(one.text) for one in reads)))
     return "\n".join(f"{name}: {text.strip()}" for name, text in zip(names, kept, strict=True) if text)
 
 
