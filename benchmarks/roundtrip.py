@@ -16,7 +16,6 @@ import argparse
 import json
 import random
 import statistics
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from itertools import permutations
@@ -209,4 +208,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -183,6 +183,6 @@ def _centres(distinct: Sequence[_Sentence], noted: Sequence[_Sentence]) -> list[
 
 
 def _fact_weights(reads: Sequence[Read]) -> dict[str, float]:
-    """What a name or figure is worth: more where several messages have it."""
+    """What a name or figure is worth: more where several messages have it, less again where most do (the speakers' own names)."""
     times = Counter(fact for one in reads for fact in {f: 0 for s in one.sentences if s is not None for f in s.facts})
-    return {fact: _BY_FACT * (1 + min(1.0, 0.3 * (n - 1))) for fact, n in times.items()}
+    return {fact: _BY_FACT * (1 + min(1.0, 0.3 * (n - 1))) / (1 + 8 * max(0, n - 2) / len(reads)) for fact, n in times.items()}
