@@ -264,7 +264,8 @@ class Sketch:
     def with_musts(self, start: int, end: int, text: str) -> str:
         """A text with the standing orders and secrets of these messages that it has lost."""
         reads = [self.read(i, path, told) for i in range(start, end) for path, told in texts_of(self.messages[i])]
-        lost = [f"{one.role}: {must}" for one in reads if one for must in one.musts if must not in text]
+        said = ((one.role, must) for one in reads if one for must in one.musts if must not in text)
+        lost = [f"{role}: {must}" if end - start > 1 else must for role, must in said]
         return "\n".join([text, *lost])
 
     def may_change(self, i: int) -> bool:
