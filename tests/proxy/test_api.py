@@ -290,6 +290,8 @@ def test_the_document_names_every_body(http: httpx.Client) -> None:
         "/v1/conversation",
         "/v1/conversation/{conversation_id}",
         "/v1/drill-down",
+        "/v1/messages/compress",
+        "/v1/messages/uncompress",
         "/v1/exchange",
         "/v1/cache/stats",
         "/v1/cache/clear",

@@ -27,8 +27,14 @@ def run(name: str, capsys: pytest.CaptureFixture[str], origin: str = ADDRESS) ->
     return capsys.readouterr().out
 
 
-def test_there_are_three() -> None:
-    assert list(EXAMPLES) == ["basic", "conversation", "drop-in"]
+def test_all_of_them_are_run() -> None:
+    assert list(EXAMPLES) == ["basic", "conversation", "drop-in", "round-trip"]
+
+
+def test_round_trip(capsys: pytest.CaptureFixture[str]) -> None:
+    fits, tokens, *_ = run("round-trip", capsys).split()
+    assert fits == "True"
+    assert int(tokens) <= 900
 
 
 def test_basic(capsys: pytest.CaptureFixture[str]) -> None:

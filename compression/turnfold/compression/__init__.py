@@ -1,0 +1,36 @@
+"""The engine's public face.
+
+Lives here: the names that a program outside is meant to use. Must not: anything else; inside the engine nobody imports from here.
+"""
+
+from turnfold.compression.conversation import FoldedRequest, fold_request, unfold
+from turnfold.compression.conversation.compressed import Compressed, CompressOptions, Uncompressed, default_token_counter
+from turnfold.compression.conversation.provenance import wire
+from turnfold.compression.conversation.roundtrip import uncompress
+from turnfold.compression.errors import InvalidInput, TurnfoldError
+from turnfold.compression.flows.compressing import compress
+from turnfold.compression.flows.summarizers import create_escalating_summarizer, create_summarizer
+from turnfold.compression.layers import Compressor, CompressRequest
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+
+__all__ = [
+    "CompressOptions",
+    "CompressRequest",
+    "Compressed",
+    "Compressor",
+    "FoldOptions",
+    "FoldedRequest",
+    "InvalidInput",
+    "Memo",
+    "TurnfoldError",
+    "Uncompressed",
+    "compress",
+    "create_escalating_summarizer",
+    "create_summarizer",
+    "default_token_counter",
+    "fold_request",
+    "uncompress",
+    "unfold",
+    "wire",
+]

@@ -23,9 +23,9 @@ def _integral(value: object) -> object:
 
 
 #: Stands behind the bounds, or they would not be in the schema.
-_WHOLE: Final = BeforeValidator(_integral)
+WHOLE: Final = BeforeValidator(_integral)
 #: Not a Literal, which takes true for 1.
-Layer = Annotated[int, Field(ge=0, le=2), _WHOLE]
+Layer = Annotated[int, Field(ge=0, le=2), WHOLE]
 LayerName = Literal["0", "1", "2"]
 Encoding = Literal["raw", "facts", "summary"]
 
@@ -62,7 +62,7 @@ class CompressBody(Body):
     text: Annotated[str, Field(description="The source, not blank.", json_schema_extra=_NOT_BLANK)]
     layer: Annotated[Layer, Field(description="The layer that you want to read; all three come back.")] = 1
     l1_ratio: Annotated[float, Field(gt=0, le=1, description="Tokens of layer 1 by those of layer 0.")] = 0.3
-    l2_max_sentences: Annotated[int, Field(ge=1, le=1000, description="Sentences of layer 2 at most."), _WHOLE] = 3
+    l2_max_sentences: Annotated[int, Field(ge=1, le=1000, description="Sentences of layer 2 at most."), WHOLE] = 3
     sections: Annotated[bool, Field(description="Whether to cut the text into sections that can be drilled into.")] = True
     query: Annotated[str | None, Field(description="A question that layers 1 and 2 should answer.")] = None
     scorer: Annotated[
@@ -155,8 +155,8 @@ class ConversationBody(Body):
 
     conversation_id: Annotated[str, Field(min_length=1, max_length=512)]
     message: MessageBody
-    compress_threshold: Annotated[int, Field(ge=1, le=_MOST, description="Tokens that the context may take."), _WHOLE] = 1000
-    keep_recent: Annotated[int, Field(ge=0, le=100_000, description="Messages that stay raw."), _WHOLE] = 5
+    compress_threshold: Annotated[int, Field(ge=1, le=_MOST, description="Tokens that the context may take."), WHOLE] = 1000
+    keep_recent: Annotated[int, Field(ge=0, le=100_000, description="Messages that stay raw."), WHOLE] = 5
 
 
 class ConversationStats(Answer):
@@ -231,7 +231,7 @@ class ExchangeBody(Body):
     text: Annotated[str, Field(description="The source, not blank.", json_schema_extra=_NOT_BLANK)]
     query: Annotated[str | None, Field(description="What the receiver wants to know.")] = None
     l1_ratio: Annotated[float, Field(gt=0, le=1)] = 0.3
-    l2_max_sentences: Annotated[int, Field(ge=1, le=1000), _WHOLE] = 3
+    l2_max_sentences: Annotated[int, Field(ge=1, le=1000), WHOLE] = 3
     format: Annotated[Literal["plain", "a2a", "mcp"], Field(description="Also give an A2A message part or an MCP resource.")] = (
         "plain"
     )

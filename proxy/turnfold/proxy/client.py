@@ -32,6 +32,7 @@ from turnfold.proxy.bodies import (
     ExchangeAnswer,
 )
 from turnfold.proxy.client_errors import ConnectionFailed, TimedOut, UnexpectedAnswer, error_of
+from turnfold.proxy.message_bodies import CompressMessagesAnswer, UncompressMessagesAnswer
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -87,6 +88,17 @@ def _delete(conversation_id: str) -> Call[Deleted]:
 
 def _drill_down(section_id: str, layer: int) -> Call[DrillDownAnswer]:
     return Call("POST", "/v1/drill-down", DrillDownAnswer, {"section_id": section_id, "target_layer": layer})
+
+
+def _compress_messages(messages: Sequence[Any], options: Mapping[str, Any]) -> Call[CompressMessagesAnswer]:
+    return Call("POST", "/v1/messages/compress", CompressMessagesAnswer, {"messages": list(messages), **options})
+
+
+def _uncompress_messages(
+    messages: Sequence[Any], verbatim: Mapping[str, Any] | None, recursive: bool
+) -> Call[UncompressMessagesAnswer]:
+    body = {"messages": list(messages), "recursive": recursive, **_given(verbatim=verbatim)}
+    return Call("POST", "/v1/messages/uncompress", UncompressMessagesAnswer, body)
 
 
 def _exchange(
@@ -239,6 +251,16 @@ class Client:
         """A layer of a section."""
         return self._do(_drill_down(section_id, layer))
 
+    def compress_messages(self, messages: Sequence[Any], **options: Any) -> CompressMessagesAnswer:
+        """Old messages made shorter, and the originals: ``token_budget=2000`` and the other fields of the body."""
+        return self._do(_compress_messages(messages, options))
+
+    def uncompress_messages(
+        self, messages: Sequence[Any], verbatim: Mapping[str, Any] | None = None, *, recursive: bool = False
+    ) -> UncompressMessagesAnswer:
+        """Messages as they were, from these originals or from those that the server keeps."""
+        return self._do(_uncompress_messages(messages, verbatim, recursive))
+
     def exchange(
         self,
         text: str,
@@ -359,6 +381,16 @@ class AsyncClient:
     async def drill_down(self, section_id: str, layer: int = 0) -> DrillDownAnswer:
         """A layer of a section."""
         return await self._do(_drill_down(section_id, layer))
+
+    async def compress_messages(self, messages: Sequence[Any], **options: Any) -> CompressMessagesAnswer:
+        """Old messages made shorter, and the originals: ``token_budget=2000`` and the other fields of the body."""
+        return await self._do(_compress_messages(messages, options))
+
+    async def uncompress_messages(
+        self, messages: Sequence[Any], verbatim: Mapping[str, Any] | None = None, *, recursive: bool = False
+    ) -> UncompressMessagesAnswer:
+        """Messages as they were, from these originals or from those that the server keeps."""
+        return await self._do(_uncompress_messages(messages, verbatim, recursive))
 
     async def exchange(
         self,

@@ -262,7 +262,7 @@ def _read(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         called=tuple(call for call, _ in called),
         answers=data["tool_call_id"] if isinstance(data.get("tool_call_id"), str) else None,
         is_list=isinstance(content, list),
-        sealed=_is_sealed(data, parts),
+        sealed=is_sealed(data),
         marked=any(isinstance(p, dict) and any(m in p for m in _MARKS) for p in [data, *parts]),
         has_calls=bool(data.get("tool_calls") or data.get("function_call")),
     )
@@ -303,9 +303,12 @@ def _unseen_tokens(data: Mapping[str, Any]) -> int:
     return sum(tokens.count(data[k]) for k in ("reasoning_content", "reasoning", "refusal") if isinstance(data.get(k), str))
 
 
-def _is_sealed(data: Mapping[str, Any], parts: list[Any]) -> bool:
+def is_sealed(data: Mapping[str, Any]) -> bool:
+    """Whether a message is signed or carries encrypted reasoning: whole or gone, never edited."""
     if data["role"] != "assistant":
         return False
+    content = data.get("content")
+    parts = content if isinstance(content, list) else []
     calls = data.get("tool_calls")
     inside = [p for p in [*parts, *(calls if isinstance(calls, list) else [])] if isinstance(p, dict)]
     return (

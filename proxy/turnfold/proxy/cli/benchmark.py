@@ -18,7 +18,7 @@ from rich.table import Table
 
 from turnfold.compression import tokens
 from turnfold.compression.layers import SCORERS, Compressor, CompressRequest
-from turnfold.proxy.cli.compress import progress, read_text
+from turnfold.proxy.cli.reading import progress, read_text
 
 _RUNS: Final = 3
 _SIZES: Final = (1_000, 10_000, 50_000)  # tokens of the made-up text, about

@@ -1,14 +1,12 @@
 """``turnfold compress``.
 
-Lives here: a file in, figures and a layer out. Must not: compression.
+Lives here: the command's arguments; a text in, figures and a layer out. Must not: compression, messages (``messages``).
 """
 
 from __future__ import annotations
 
-import contextlib
-import sys
+import enum
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -18,38 +16,19 @@ from rich.console import Console
 from rich.table import Table
 
 from turnfold.compression.layers import SCORERS, CompressedResult, Compressor, CompressRequest
-from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.cli.messages import compress_messages
+from turnfold.proxy.cli.reading import progress, read_text, write
+
+
+class Counter(enum.StrEnum):
+    """What tokens are counted by."""
+
+    characters = "characters"
+    o200k_base = "o200k_base"
+    cl100k_base = "cl100k_base"
+
 
 _NAMES = ("0 raw", "1 facts", "2 summary")
-_LONG = 200_000  # characters; below, it is done before a sign of life could be read
-
-
-def read_text(file: str) -> str:
-    """The text of a file, of standard input for ``-``.
-
-    Raises:
-        Failure: it cannot be read, or is blank.
-    """
-    try:
-        text = sys.stdin.buffer.read().decode("utf-8") if file == "-" else Path(file).read_text("utf-8")
-    except OSError as exc:
-        raise Failure(f"{file}: {exc.strerror or exc}") from exc
-    except UnicodeDecodeError as exc:
-        raise Failure(f"{file}: is not UTF-8 (byte {exc.start})") from exc
-    if not text.strip():
-        raise Failure(f"{file}: is blank")
-    return text
-
-
-@contextlib.contextmanager
-def progress(size: int, label: str) -> Iterator[None]:
-    """A sign of life on standard error while something long is done; nothing where nobody looks."""
-    console = Console(stderr=True)
-    if size < _LONG or not console.is_terminal:
-        yield
-        return
-    with console.status(f"{label} ({size:,} characters)"):
-        yield
 
 
 def _table(result: CompressedResult, seconds: float) -> Table:
@@ -84,27 +63,59 @@ def _as_json(result: CompressedResult, seconds: float) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2)
 
 
-def _write(output: Path, data: str) -> None:
-    try:
-        output.write_text(data, "utf-8")
-    except OSError as exc:
-        raise Failure(f"{output}: {exc.strerror or exc}") from exc
+_MESSAGES = "Of messages"
 
 
-def compress(
-    file: Annotated[str, typer.Argument(help="The text; - for standard input.")],
+def compress(  # noqa: PLR0913, PLR0917 - a parameter for each option of the command line
+    file: Annotated[str, typer.Argument(help="The text; - for standard input.")] = "",
     layer: Annotated[int, typer.Option(min=0, max=2, help="The layer to print: 0 raw, 1 facts, 2 summary.")] = 1,
     ratio: Annotated[float, typer.Option(help="Tokens of layer 1 by those of layer 0.")] = 0.3,
     query: Annotated[str, typer.Option(help="A question that layers 1 and 2 should answer.")] = "",
     scorer: Annotated[str, typer.Option(help=f"Which sentences matter: {', '.join(SCORERS)}.")] = "",
     output: Annotated[Path | None, typer.Option(help="Write the layer (or the JSON) into this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All layers, entities and sections as JSON.")] = False,
+    messages: Annotated[str, typer.Option(help="Compress the messages of this JSON file in place of a text.")] = "",
+    recency_window: Annotated[int, typer.Option(help="Newest messages that stay.", rich_help_panel=_MESSAGES)] = 4,
+    preserve: Annotated[list[str] | None, typer.Option(help="A role that stays.", rich_help_panel=_MESSAGES)] = None,
+    token_budget: Annotated[int | None, typer.Option(help="Tokens of all messages.", rich_help_panel=_MESSAGES)] = None,
+    min_recency_window: Annotated[int, typer.Option(help="Least window under it.", rich_help_panel=_MESSAGES)] = 0,
+    source_version: Annotated[int, typer.Option(help="For the provenance.", rich_help_panel=_MESSAGES)] = 0,
+    dedup: Annotated[bool, typer.Option(help="References for equal texts.", rich_help_panel=_MESSAGES)] = True,
+    fuzzy_dedup: Annotated[bool, typer.Option(help="And for nearly equal ones.", rich_help_panel=_MESSAGES)] = False,
+    fuzzy_threshold: Annotated[float, typer.Option(help="How like: 0 to 1.", rich_help_panel=_MESSAGES)] = 0.85,
+    embed_summary_id: Annotated[bool, typer.Option(help="Ids in the texts.", rich_help_panel=_MESSAGES)] = False,
+    force_converge: Annotated[bool, typer.Option(help="Cut off what does not fit.", rich_help_panel=_MESSAGES)] = False,
+    token_counter: Annotated[Counter, typer.Option(help="What counts.", rich_help_panel=_MESSAGES)] = Counter.characters,
+    trace: Annotated[bool, typer.Option(help="What was done, and why.", rich_help_panel=_MESSAGES)] = False,
 ) -> None:
-    """Make three layers of a text: figures on standard error, the chosen layer on standard output."""
-    text = read_text(file)
-    request = CompressRequest(text, layer, ratio, query=query or None, scorer=scorer or None)
+    """Make three layers of a text, or old messages shorter: figures on standard error, the rest on standard output."""
+    if bool(file) == bool(messages):
+        raise typer.BadParameter("give a FILE or --messages FILE", param_hint="FILE")
+    if not messages:
+        _compress_text(
+            CompressRequest(read_text(file), layer, ratio, query=query or None, scorer=scorer or None), output, as_json
+        )
+        return
+    fields = {
+        "preserve": ("system",) if preserve is None else tuple(preserve),
+        "recency_window": recency_window,
+        "source_version": source_version,
+        "token_budget": token_budget,
+        "min_recency_window": min_recency_window,
+        "dedup": dedup,
+        "fuzzy_dedup": fuzzy_dedup,
+        "fuzzy_threshold": fuzzy_threshold,
+        "embed_summary_id": embed_summary_id,
+        "force_converge": force_converge,
+        "token_counter": token_counter.value,
+        "trace": trace,
+    }
+    compress_messages(messages, fields, output)
+
+
+def _compress_text(request: CompressRequest, output: Path | None, as_json: bool) -> None:
     started = time.perf_counter()
-    with progress(len(text), "compressing"):
+    with progress(len(request.text), "compressing"):
         result = Compressor().compress(request)
     seconds = time.perf_counter() - started
     if not as_json:
@@ -114,4 +125,4 @@ def compress(
     if output is None:
         typer.echo(shown)
     else:
-        _write(output, shown + "\n")
+        write(output, shown + "\n")

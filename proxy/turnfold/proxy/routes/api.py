@@ -13,12 +13,14 @@ from turnfold.config.settings import Settings
 from turnfold.proxy.cache import CompressionCache
 from turnfold.proxy.compressions import Compressions
 from turnfold.proxy.conversations import Conversations
+from turnfold.proxy.roundtrips import Roundtrips
 from turnfold.proxy.routes.answers import Gatekeeper
 from turnfold.proxy.routes.cache import cache_operations
 from turnfold.proxy.routes.compress import compress_operations
 from turnfold.proxy.routes.conversation import conversation_operations
 from turnfold.proxy.routes.drilldown import drilldown_operations
 from turnfold.proxy.routes.exchange import exchange_operations
+from turnfold.proxy.routes.messages import message_operations
 from turnfold.proxy.routes.openapi import openapi_route
 from turnfold.proxy.routes.operations import Operation, mounted
 from turnfold.proxy.store import Store
@@ -33,6 +35,7 @@ def api_routes(store: Store, settings: Settings, gate: Gatekeeper, workshop: Wor
         *compress_operations(compressions),
         *conversation_operations(Conversations(store, settings.store, workshop), workshop),
         *drilldown_operations(store, workshop),
+        *message_operations(Roundtrips(store, settings.store, workshop)),
         *exchange_operations(compressions, store),
         *cache_operations(cache, settings.cache),
     ]

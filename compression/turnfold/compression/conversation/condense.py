@@ -1,0 +1,156 @@
+"""Shorter texts for old messages: one message by itself, or a run of them as one summary.
+
+Lives here: how much stays at each level, and what a shortened text looks like. Must not: which messages are old
+(``roundtrip``), budgets (``budget``), sentences (``shorten.sift``) or kinds (``shorten.registry``).
+
+Code, JSON, SQL, tables, traces and keys stay byte for byte; so do sentences and lines that hold something like a secret.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turnfold.compression.shorten import registry
+from turnfold.compression.shorten.sift import EXACT, Read, holds_exact, read, sift
+from turnfold.compression.text.kinds import parts
+from turnfold.compression.text.protect import block_spans
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How much stays.
+
+    Attributes:
+        prose: share of the characters of what people and models say, where it is long (`share_of`).
+        data: share of what programs print.
+        messages: messages of a run at most.
+        characters: characters of a run at most.
+    """
+
+    prose: float
+    data: float
+    messages: int
+    characters: int
+
+    def share_of(self, size: int) -> float:
+        """The share of so many characters of prose: the longer, the more of it says again what stands there already."""
+        return self.prose * min(_MOST_MORE, max(1.0, math.sqrt(_LONG / max(1, size))))
+
+
+_LONG: Final = 12000  # characters
+_MOST_MORE: Final = 2.0
+_ANY: Final = 1 << 60
+#: From the mildest on. Nothing but a budget makes it go beyond the first.
+LEVELS: Final = (
+    Level(0.11, 0.25, 48, 24_000),
+    Level(0.05, 0.1, 128, 80_000),
+    Level(0.02, 0.04, _ANY, _ANY),
+    Level(0.0, 0.0, _ANY, _ANY),
+)
+#: Messages of a run that are looked at together: what stands for them is there for every longer run that begins where it does.
+TOGETHER: Final = 128
+#: Shorter texts are left alone: what would be saved is little more than the mark of the gap.
+SHORTEST: Final = 120
+_DATA_SHORTEST: Final = 200
+_FEW_LINES: Final = 4
+_SPOKEN: Final = frozenset({"prose", "markdown", "fence"})
+_MOSTLY: Final = 0.85  # letters and blanks among the characters of language without marks of it
+_NOT_SAID: Final = re.compile(r"[\d_]|[^\w\s]")
+_NO_WORDS: Final[frozenset[str]] = frozenset()
+_SECRET: Final = re.compile(r"\S{16}|(?i:pass|secret|token|key|bearer|authorization)")
+
+
+def is_spoken(text: str) -> bool:
+    """Whether a text is language, with code in it perhaps, rather than output of a program."""
+    if text.count("\n") < _FEW_LINES:
+        return True
+    return sum(s.end - s.start for s in parts(text) if s.kind in _SPOKEN or _reads(s.kind, s.of(text))) * 2 >= len(text)
+
+
+def _reads(kind: str, text: str) -> bool:
+    """Whether lines without marks of any kind are language: letters, mostly."""
+    sample = text[:2000]
+    return kind == "plain" and len(_NOT_SAID.findall(sample)) <= (1 - _MOSTLY) * len(sample)
+
+
+def _count(text: str) -> int:
+    """About the tokens of a text: shares need no better."""
+    return (len(text) + 3) // 4
+
+
+def condensed(text: str, known: Read | None, level: Level) -> str:
+    """The text of one message at a level, never empty; the text itself where nothing shorter came out.
+
+    Args:
+        known: the text as it was read, where it is spoken; None for output of a program.
+    """
+    if len(text) < SHORTEST:
+        return text
+    new = _data(text, level.data) if known is None else sift([known], level.share_of(len(text)), at_least_one=True)[0]
+    return new if new.strip() and len(new) < len(text) else text
+
+
+def _data(text: str, share: float) -> str:
+    """Output of a program: blocks and lines with secrets stay, what lies between is shortened by its kind."""
+    return "".join(piece if stays else _between(piece, share) for piece, stays in pieces(text))
+
+
+def pieces(text: str) -> Iterator[tuple[str, bool]]:
+    """A text in pieces, and whether each must stay byte for byte."""
+    at = 0
+    for start, end in _kept(text):
+        if at < start:
+            yield text[at:start], False
+        yield text[start:end], True
+        at = end
+    if at < len(text):
+        yield text[at:], False
+
+
+def _kept(text: str) -> Iterator[tuple[int, int]]:
+    """Ranges that stay: blocks, and lines with something like a secret outside of them."""
+    at = 0
+    for start, end in [*((s.start, s.end) for s in block_spans(text) if s.kind in EXACT), (len(text), len(text))]:
+        yield from _secret_lines(text, at, start)
+        if start < end:
+            yield start, end
+        at = end
+
+
+def _secret_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    if not _SECRET.search(text, start, end):
+        return
+    at = start
+    for line in text[start:end].splitlines(keepends=True):
+        if _SECRET.search(line) and holds_exact(line):
+            yield at, at + len(line)
+        at += len(line)
+
+
+def _between(text: str, share: float) -> str:
+    if len(text) < _DATA_SHORTEST:
+        return text
+    body = text.strip("\n")
+    short = registry.facts(body, int(share * _count(body)), _NO_WORDS, _count)
+    if len(short) >= len(body):
+        return text
+    start = text.index(body)
+    return text[:start] + short + text[start + len(body) :]
+
+
+def merged(reads: Sequence[Read], names: Sequence[str], level: Level) -> str:
+    """What stands for a run of messages: of each the sentences that are kept, behind the name of who says them."""
+    kept = sift(reads, level.share_of(sum(len(one.text) for one in reads)))
+    return "\n".join(f"{name}: {text.strip()}" for name, text in zip(names, kept, strict=True) if text)
+
+
+def headline(messages: int, summary_id: str = "") -> str:
+    """The line over a summary."""
+    return f"[turnfold{' ' * bool(summary_id)}{summary_id}: {messages} messages, shortened]"
+
+
+__all__ = ["LEVELS", "SHORTEST", "TOGETHER", "Level", "Read", "condensed", "headline", "is_spoken", "merged", "pieces", "read"]

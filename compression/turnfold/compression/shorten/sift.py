@@ -1,0 +1,188 @@
+"""Which sentences of one message, or of a run of them, are worth keeping.
+
+Lives here: reading a text into sentences with their worth, and the choice under a share. Must not: other kinds of content
+(``registry``), writing messages, rewording (every sentence is the text's own).
+
+What a run says is chosen for the run as a whole: names and figures count once, so a second sentence that says the same has
+little to add (``coverage``). A choice depends on the run alone, so it is the same whatever comes before or after.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from turnfold.compression.scorers.terms import STOP, terms
+from turnfold.compression.shorten.coverage import Piece, cover
+from turnfold.compression.shorten.prose import TELLS, join
+from turnfold.compression.text import inline
+from turnfold.compression.text.lower import lowered, words
+from turnfold.compression.text.orders import is_standing_order
+from turnfold.compression.text.protect import protected_spans
+from turnfold.compression.text.sentences import sentences
+from turnfold.compression.text.signals import signal_weight
+from turnfold.compression.text.spans import Span
+
+#: Blocks that stay byte for byte.
+EXACT: Final = frozenset({"fence", "code", "json", "sql", "table", "trace", "key"})
+#: Of what stands inside a line, what no shortening may lose.
+_EXACT_INLINE: Final = frozenset({"secret", "inline-json", "inline-sql"})
+
+# Each alternative begins with a class of its own, which the regex engine finds fast; what stands before comes after it.
+_FACT: Final = re.compile(r"https?://[^\s)>\]]+|[^\W\d_a-z](?<=\w .)[^\W_]+|\d(?:[\w.,:/%-]*\w)?|`[^`\n]+`|[\u30a1-\u30f6]{3,}")
+# Every secret, inline JSON or SQL has a long token, a bracket, or one of these words; most sentences need no closer look.
+_TELLING_WORDS: Final = "password passwd passphrase secret token apikey api accesskey access key bearer authorization"
+_TELLING: Final = frozenset(_TELLING_WORDS.split())
+_SQL_WORDS: Final = ("SELECT", "INSERT", "DELETE", "UPDATE", "CREATE", "ALTER", "DROP")
+_LONG_TOKEN: Final = 12  # characters: the shortest that is taken for a secret by its looks
+_MARKS: Final = ".,;:!?\"'()*"
+_SHORT: Final = 3  # words: a sentence of so few says nothing by itself, unless it names something
+_LEAST_GAP: Final = 80  # characters: prose beside a block that is shorter stays
+_ROLE_WORTH: Final = {"user": 1.2}
+_BY_PLACE, _BY_SIGNAL, _BY_CENTRE, _BY_FACT = 0.1, 1.1, 0.3, 0.4
+
+
+class _Sentence(NamedTuple):
+    """A sentence (or a heading) that may be left out, or must not be."""
+
+    must: bool
+    signal: float
+    words: tuple[str, ...]
+    facts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A text cut up and judged; `sentences` has None where a block stays as it is."""
+
+    text: str
+    role: str
+    spans: Sequence[Span]
+    sentences: Sequence[_Sentence | None]
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether part of it stays byte for byte whatever happens."""
+        return None in self.sentences
+
+    @property
+    def musts(self) -> list[str]:
+        """Sentences that no rewording may lose: standing orders, secrets."""
+        return [span.of(self.text).strip() for span, s in zip(self.spans, self.sentences, strict=True) if s and s.must]
+
+
+def read(text: str, role: str) -> Read:
+    """Cut a text up and judge its sentences; linear."""
+    spans = sentences(text)
+    return Read(text, role, spans, [None if span.kind in EXACT else _sentence(span.of(text), role) for span in spans])
+
+
+def _sentence(piece: str, role: str) -> _Sentence:
+    said = words(lowered(piece))
+    dense = not piece.isascii() and len(said) < len(piece) // 12  # a script without blanks
+    must = (role in TELLS and is_standing_order(piece, said)) or holds_exact(piece, said)
+    bag = terms(piece) if dense else [word for word in said if word not in STOP]
+    return _Sentence(must, signal_weight(piece, said), tuple(dict.fromkeys(bag)), tuple(dict.fromkeys(_FACT.findall(piece))))
+
+
+def holds_exact(piece: str, said: Sequence[str] | None = None) -> bool:
+    """Whether a piece of a line holds something that looks like a secret, JSON or SQL; `said` are its words, if known."""
+    found = words(lowered(piece)) if said is None else said
+    if (
+        _TELLING.isdisjoint(found)
+        and "{" not in piece
+        and "[" not in piece
+        and max(map(len, piece.split()), default=0) < _LONG_TOKEN
+        and not any(word in piece for word in _SQL_WORDS)
+    ):
+        return False
+    return _looks_exact(piece)
+
+
+def _looks_exact(piece: str) -> bool:
+    """The costly look, behind a cheaper one: long words of plain letters are no secrets."""
+    if "{" in piece or "[" in piece or any(word in piece for word in _SQL_WORDS) or inline.SECRET_WORDS.search(piece):
+        return any(span.kind in _EXACT_INLINE for span in protected_spans(piece))
+    return any(len(word) >= _LONG_TOKEN and not word.strip(_MARKS).isalpha() for word in piece.split()) and any(
+        span.kind in _EXACT_INLINE for span in inline.tokens(piece)
+    )
+
+
+def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False) -> list[str]:
+    """What is kept of each text, in whole sentences: about `share` of the characters of all of them, blocks not counted.
+
+    Blocks, standing orders and what looks like a secret stay whatever they take.
+
+    Args:
+        share: 0 to 1.
+        at_least_one: keep a sentence even where the share has no room for one.
+    """
+    places = [(i, j) for i, one in enumerate(reads) for j, s in enumerate(one.sentences) if s is not None]
+    noted = [s for one in reads for s in one.sentences if s is not None]
+    said = [reads[i].spans[j].of(reads[i].text).strip() for i, j in places]
+    again = _repeated(said)
+    centre = _centres([note for k, note in enumerate(noted) if k not in again], noted)
+    weights = _fact_weights(reads)
+    pieces = [_piece(reads[i], j, note, centre[k]) for k, ((i, j), note) in enumerate(zip(places, noted, strict=True))]
+    kept: list[set[int]] = [_fixed(one) for one in reads]
+    size = sum(piece.cost for piece in pieces)
+    left = int(share * size) - sum(piece.cost for piece, (i, j) in zip(pieces, places, strict=True) if j in kept[i])
+    free = [k for k, (i, j) in enumerate(places) if j not in kept[i] and k not in again]
+    chosen = cover([pieces[k] for k in free], weights, left)
+    if at_least_one and not chosen and not any(kept) and free:
+        chosen = [max(range(len(free)), key=lambda n: (pieces[free[n]].base + _BY_FACT * len(pieces[free[n]].facts), -n))]
+    for n in chosen:
+        i, j = places[free[n]]
+        kept[i].add(j)
+    return [join(one.text, one.spans, chosen) if chosen else "" for one, chosen in zip(reads, kept, strict=True)]
+
+
+def _fixed(one: Read) -> set[int]:
+    """What stays in any case: blocks, musts, and prose beside a block that is too short to be cut."""
+    fixed = {j for j, s in enumerate(one.sentences) if s is None or s.must}
+    if one.has_blocks:
+        run: list[int] = []
+        for j, s in enumerate([*one.sentences, None]):
+            if s is not None:
+                run.append(j)
+                continue
+            if run and one.spans[run[-1]].end - one.spans[run[0]].start < _LEAST_GAP:
+                fixed.update(run)
+            run = []
+    return fixed
+
+
+def _piece(one: Read, j: int, note: _Sentence, centre: float) -> Piece:
+    span = one.spans[j]
+    says = len(note.words) >= _SHORT or bool(note.facts) or note.signal > 0 or span.kind == "heading"
+    base = 0.03 + _BY_PLACE * (j == 0) + _BY_SIGNAL * note.signal + _BY_CENTRE * centre
+    cost = 1 + (span.end - span.start) // 4
+    # By the root of its length: per token the shortest sentences would win, and each of them needs a mark and a name beside it.
+    factor = _ROLE_WORTH.get(one.role, 1.0) * math.sqrt(cost + 3) if says else 0.0
+    return Piece(cost, base, factor, note.facts)
+
+
+def _repeated(said: Sequence[str]) -> set[int]:
+    """Sentences that stand word for word before."""
+    first: dict[str, int] = {}
+    return {k for k, text in enumerate(said) if first.setdefault(text, k) != k}
+
+
+def _centres(distinct: Sequence[_Sentence], noted: Sequence[_Sentence]) -> list[float]:
+    """How much each sentence speaks of what the run speaks of, 0 to 1."""
+    times = Counter(word for note in distinct for word in note.words)
+    # What a tenth of all sentences have is grammar: weight falls again above that.
+    weight = {word: math.log(n) / (1 + 10 * n / len(distinct)) for word, n in times.items() if n > 1}
+    sums = [sum([weight.get(word, 0.0) for word in note.words]) / (len(note.words) + 4) for note in noted]
+    top = max(sums, default=0.0)
+    return [round(value / top, 6) for value in sums] if top else [0.0] * len(sums)
+
+
+def _fact_weights(reads: Sequence[Read]) -> dict[str, float]:
+    """What a name or figure is worth: more where several messages have it, less again where most do (the speakers' own names)."""
+    times = Counter(fact for one in reads for fact in {f: 0 for s in one.sentences if s is not None for f in s.facts})
+    return {fact: _BY_FACT * (1 + min(1.0, 0.3 * (n - 1))) / (1 + 8 * max(0, n - 2) / len(reads)) for fact, n in times.items()}

@@ -1,0 +1,91 @@
+"""``turnfold compress --messages`` and ``turnfold uncompress``.
+
+Lives here: a file of messages in, a result or messages out. Must not: compression.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from turnfold.compression import Compressed, compress, uncompress
+from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.cli.reading import progress, read_text, write
+from turnfold.proxy.roundtrips import options_of
+
+
+def _read(file: str) -> tuple[Any, int]:
+    text = read_text(file)
+    try:
+        return json.loads(text), len(text)
+    except (ValueError, RecursionError) as exc:
+        raise Failure(f"{file}: is not JSON ({exc})") from exc
+
+
+def _messages(file: str, value: Any) -> list[Any]:
+    """A list, or what stands under ``messages`` in a request or a result."""
+    found = value.get("messages") if isinstance(value, dict) else value
+    if not isinstance(found, list):
+        raise Failure(f"{file}: messages: must be a list, alone or in an object under that name")
+    return found
+
+
+def _put(output: Path | None, value: Any) -> None:
+    # Escapes: a lone surrogate has no other form.
+    text = json.dumps(value, indent=2)
+    if output is None:
+        typer.echo(text)
+    else:
+        write(output, text + "\n")
+
+
+def compress_messages(file: str, fields: Mapping[str, Any], output: Path | None) -> None:
+    """Write what `compress` makes of a file's messages as JSON, figures on standard error.
+
+    Raises:
+        Failure: the file cannot be read or written, or holds no messages.
+        InvalidInput: an option is wrong.
+    """
+    value, size = _read(file)
+    messages = _messages(file, value)
+    options = options_of(fields)
+    started = time.perf_counter()
+    with progress(size, "compressing"):
+        result = compress(messages, options)
+    _say(result, time.perf_counter() - started, len(messages))
+    _put(output, result.as_dict())
+
+
+def _say(result: Compressed, seconds: float, before: int) -> None:
+    figures = result.compression
+    line = (
+        f"{before:,} messages, now {len(result.messages):,}; {figures.ratio:.2f}x by characters, {figures.token_ratio:.2f}x by "
+        f"tokens; {figures.messages_compressed:,} shortened, {figures.messages_deduped + figures.messages_fuzzy_deduped:,} "
+        f"references, {figures.messages_preserved:,} kept; {seconds:.2f} s"
+    )
+    if result.fits is not None:
+        line += f"; {result.token_count:,} tokens {'fit' if result.fits else 'do not fit'}, window {result.recency_window:,}"
+    Console(stderr=True, soft_wrap=True).print(line, highlight=False, markup=False)
+
+
+def uncompress_file(
+    file: Annotated[str, typer.Argument(help="What `turnfold compress --messages` wrote; - for standard input.")],
+    recursive: Annotated[bool, typer.Option("--recursive", help="Restore originals that were compressed before, too.")] = False,
+    output: Annotated[Path | None, typer.Option(help="Write the messages into this file.")] = None,
+) -> None:
+    """Print the original messages of a result as JSON."""
+    value, _ = _read(file)
+    messages = _messages(file, value)
+    verbatim = value.get("verbatim") if isinstance(value, dict) else None
+    if not isinstance(verbatim, dict):
+        raise Failure(f"{file}: verbatim: must be an object with the originals")
+    found = uncompress(messages, verbatim, recursive=recursive)
+    _put(output, found.messages)
+    if found.missing_ids:
+        raise Failure(f"{file}: verbatim: {len(found.missing_ids)} originals are not there, the first is {found.missing_ids[0]}")
