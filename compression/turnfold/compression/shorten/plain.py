@@ -7,20 +7,30 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from sentencex import segment
 
-from turnfold.compression.shorten.evidence import grades
-from turnfold.compression.shorten.lines import Row, short_lines
+from turnfold.compression.shorten.evidence import graded, grades
+from turnfold.compression.shorten.lines import Row, rows_of, short_lines
 
 _OFTEN: Final = 3
-_VARYING: Final = re.compile(r"0x[\da-f]+|\d+|\b[\da-f]{7,}\b")
+_VARYING: Final = re.compile(r"[0-9][0-9a-f]*")
+_BEGUN: Final = re.compile(r"[a-f]{1,7}#")  # a hexadecimal number may begin with letters
 
 
 def template(line: str) -> str:
     """The line with everything that varies from one occurrence to the next struck out."""
-    return _VARYING.sub("#", line.strip())
+    struck = _VARYING.sub("#", line.strip())
+    return _BEGUN.sub("#", struck) if "#" in struck else struck
+
+
+def templates(lines: Sequence[str]) -> list[str]:
+    """`template` of each line, in one pass."""
+    if any("\n" in line for line in lines):
+        return [template(line) for line in lines]
+    return template("\n".join([line.strip() for line in lines])).split("\n") if lines else []
 
 
 def sentence_rows(text: str) -> list[Row]:
@@ -39,18 +49,20 @@ def _sentences(line: str) -> list[str]:
     return [piece for sentence in segment("en", line) for piece in short_lines(sentence.strip())] if len(line) > 80 else [line]
 
 
-def rows(text: str) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[Row]:
     """Every line, failures and outcomes as evidence, the first and the last worth a little more.
 
     A warning or an outcome that is said again and again in other numbers is evidence three times, a failure always.
     """
     lines = short_lines(text)
+    found = grades(lines)
     last = len(lines) - 1
     seen: Counter[str] = Counter()
-    out: list[Row] = []
-    for i, (line, found) in enumerate(zip(lines, grades(lines), strict=True)):
-        key = template(line)
+
+    def row(i: int) -> Row:
+        key = template(lines[i])
         seen[key] += 1
-        evidence = found if found == 3 or seen[key] <= _OFTEN else 0
-        out.append(Row(line, weight=2.0 if i in (0, last) else 0.6, evidence=evidence, like=key))
-    return out
+        evidence = found[i] if found[i] == 3 or seen[key] <= _OFTEN else 0
+        return Row(lines[i], weight=2.0 if i in (0, last) else 0.6, evidence=evidence, like=key)
+
+    return rows_of(lines, words, graded(found), row)

@@ -40,22 +40,22 @@ def _wordless(make: Callable[[str], list[Row]]) -> RowMaker:
 #: Kinds that are chosen line by line; neighbours among them share one limit.
 ROWS: Final[dict[str, RowMaker]] = {
     "binary": _wordless(binary.rows),
-    "code": _wordless(code.rows),
+    "code": code.rows,
     "csv": _wordless(table.rows),
     "diff": _wordless(diff.rows),
-    "fence": _wordless(code.rows),
-    "html": _wordless(html.rows),
+    "fence": code.rows,
+    "html": html.rows,
     "listing": listing.rows,
     "log": _wordless(logs.rows),
     "markdown": _wordless(plain.sentence_rows),
-    "plain": _wordless(plain.rows),
+    "plain": plain.rows,
     "prose": _wordless(plain.sentence_rows),
     "search": _wordless(search.rows),
     "table": _wordless(table.markdown_rows),
     "tests": _wordless(tests.rows),
     "trace": _wordless(trace.rows),
-    "xml": _wordless(html.xml_rows),
-    "yaml": _wordless(yaml.rows),
+    "xml": html.xml_rows,
+    "yaml": yaml.rows,
 }
 
 
@@ -71,7 +71,9 @@ def _shortened(text: str, keep: int, words: frozenset[str], known: Container[str
             return json.facts(text, keep, words, count, known)
         except ValueError:  # it only looked like JSON
             spans = [Span(0, len(text), "plain")]
-    rows = [_unless_known(row, known) for span in spans for row in ROWS[span.kind](span.of(text), words)]
+    rows = [row for span in spans for row in ROWS[span.kind](span.of(text), words)]
+    if known:
+        rows = [_unless_known(row, known) for row in rows]
     return choose(rows, keep, words, count, known)
 
 

@@ -10,6 +10,7 @@ prose. `plain` is output of programs that no better mark fits.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
@@ -89,7 +90,10 @@ _MARKS: Final = re.compile(
         )
     )
 )
-_OPENING: Final = frozenset(" `~d-@TEgt")  # what a line must begin with to open a block
+#: What opens a block, at the beginning of a line.
+_OPENING: Final = re.compile(
+    r"\n(?:[ \t]{0,3}(?:```|~~~)|diff --git |--- a/|@@ -|Traceback \(most recent|Exception in thread|goroutine |thread ')"
+)
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _DIFF_BODY: Final = re.compile(
     r"[-+ \\@]|diff --git |index [\da-f]+\.\.|(?:new|deleted) file mode|old mode|new mode|rename |copy |similarity "
@@ -99,11 +103,10 @@ _TRACE_BODY: Final = re.compile(
     r"\s|[\w.]+(?:Error|Exception|Warning|Interrupt|Exit)\b|Caused by|goroutine |\S+\(.*\)$|\.\.\. \d+ more|\[Previous line"
 )
 _TEST_RUN: Final = re.compile(
-    r"^=+ (?:test session starts|FAILURES|ERRORS|short test summary)|^Ran \d+ tests? in |^(?:---|===) (?:RUN|PASS|FAIL)"
-    r"|^test result: "
-    r"|^Tests?:? [^\n]{0,200}?\b(?:passed|failed)|^(?:not )?ok \d+ - |^ {0,8}\d+ (?:passing|failing)\b|^FAIL(?:ED)?[ (]"
-    r"|^=+ [^\n]{0,200}?\d (?:passed|failed)|^\S{1,200} \([\w.]{1,300}\) \.\.\. |^ {0,4}tests? finished:|^E   |^>>>>> Run tests",
-    re.MULTILINE,
+    r"\n(?:=+ (?:test session starts|FAILURES|ERRORS|short test summary)|Ran \d+ tests? in |(?:---|===) (?:RUN|PASS|FAIL)"
+    r"|test result: "
+    r"|Tests?:? [^\n]{0,200}?\b(?:passed|failed)|(?:not )?ok \d+ - | {0,8}\d+ (?:passing|failing)\b|FAIL(?:ED)?[ (]"
+    r"|=+ [^\n]{0,200}?\d (?:passed|failed)|\S{1,200} \([\w.]{1,300}\) \.\.\. | {0,4}tests? finished:|E   |>>>>> Run tests)"
 )
 
 
@@ -176,23 +179,25 @@ def whole(text: str) -> str:
         and re.fullmatch(r"(?:data:[\w/;,+-]+)?[A-Za-z0-9+/=_\-\s]+", text)
     ):
         return "binary"
-    if len(_TEST_RUN.findall(text)) >= 2:
+    if len(_TEST_RUN.findall("\n" + text)) >= 2:
         return "tests"
     return "csv" if _delimited(text.split("\n", 41)[:40]) else ""
 
 
-def _stretches(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+def _stretches(text: str, lines: Sequence[str], offsets: Sequence[int]) -> Iterator[tuple[int, int, str]]:
     """Runs of lines: those that an opening line decides (fences, diffs, traces) with their kind, all others with ""."""
-    index, start = 0, 0
-    while index < len(lines):
+    start = 0
+    for found in _OPENING.finditer("\n" + text):
+        index = bisect_right(offsets, found.start()) - 1
+        if index < start:
+            continue
         end, kind = _opened(lines, index)
         if end == index:
-            index += 1
             continue
         if start < index:
             yield start, index, ""
         yield index, end, kind
-        index = start = end
+        start = end
     if start < len(lines):
         yield start, len(lines), ""
 
@@ -200,17 +205,13 @@ def _stretches(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 def _opened(lines: Sequence[str], index: int) -> tuple[int, str]:
     """Where the block that line `index` opens ends, and its kind; `index` itself where it opens none."""
     line = lines[index]
-    if line[:1] not in _OPENING:
-        return index, ""
     fence = _FENCE.match(line)
     if fence:
         closing = (i for i in range(index + 1, len(lines)) if lines[i].strip() == fence[1])
         return next(closing, len(lines) - 1) + 1, "fence"
     if line.startswith(("diff --git ", "--- a/", "@@ -")):
         return _while(lines, index + 1, _DIFF_BODY), "diff"
-    if line.startswith(("Traceback (most recent", "Exception in thread", "goroutine ", "thread '")):
-        return _while(lines, index + 1, _TRACE_BODY), "trace"
-    return index, ""
+    return _while(lines, index + 1, _TRACE_BODY), "trace"
 
 
 def _while(lines: Sequence[str], index: int, body: re.Pattern[str]) -> int:
@@ -249,7 +250,7 @@ def parts(text: str) -> list[Span]:
         offsets.append(offsets[-1] + len(line) + 1)
     offsets[-1] = len(text)
     pieces: list[tuple[int, int, str]] = []
-    for start, end, found in _stretches(lines):
+    for start, end, found in _stretches(text, lines, offsets):
         pieces.extend([(start, end, found)] if found else _smoothed(list(_windows(lines, start, end))))
     for at, (start, end, found) in enumerate(pieces):
         if found == _BLANK:
