@@ -16,7 +16,7 @@ from typing import Any, Final
 import orjson
 from pydantic_core import from_json
 
-from turnfold.compression.shorten.evidence import grade
+from turnfold.compression.shorten.evidence import grade, grades
 from turnfold.compression.shorten.lines import Count, Row, ranked, within
 
 _LONGEST: Final = 160  # characters of a string that are shown
@@ -145,22 +145,31 @@ def _leaf(value: Any, path: Path) -> _Leaf:
 
 def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: Path) -> Iterator[_Leaf]:
     """A leaf per record, its cells in the order of the columns; unusual values make it worth more."""
-    counts = {key: Counter(_plain(record.get(key)) for record in values) for key in columns}
-    few = {key for key in columns if 1 < len(counts[key]) <= max(2, len(values) // 10)}
-    for i, record in enumerate(values):
-        rare = sum(1.5 for key in few if counts[key][_plain(record.get(key))] <= 0.05 * len(values))
-        shown = "|".join("" if record.get(key) is None else _cell(record[key]) for key in columns)
-        edge = 1.5 if i in (0, len(values) - 1) else 0.0
-        yield _Leaf(
-            (*path, i), shown, Row(shown, weight=0.3 + rare + edge, evidence=1 if grade(shown) == 3 else 0, unmarked=True)
-        )
+    table = [[record.get(key) for record in values] for key in columns]
+    unusual = Counter(i for column in table for i in _unusual(column))
+    cells = zip(*([_cell(cell) for cell in column] for column in table), strict=True)
+    shown = ["|".join(row) for row in cells]
+    ends = (0, len(values) - 1)
+    for i, found in enumerate(grades([line.replace("\n", " ") for line in shown])):
+        worth = 0.3 + 1.5 * unusual[i] + (1.5 if i in ends else 0.0)
+        yield _Leaf((*path, i), shown[i], Row(shown[i], weight=worth, evidence=1 if found == 3 else 0, unmarked=True))
 
 
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, (str, int, float, bool)) or value is None else "[]"
+def _unusual(column: Sequence[Any]) -> list[int]:
+    """Where a column of few values has a rare one."""
+    plain = ["[]" if type(cell) is list or type(cell) is dict else cell for cell in column]
+    if not 1 < len(set(plain)) <= max(2, len(plain) // 10):
+        return []
+    counts = Counter(plain)
+    rare = {cell for cell, times in counts.items() if times <= 0.05 * len(plain)}
+    return [i for i, cell in enumerate(plain) if cell in rare] if rare else []
 
 
 def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if type(value) is str and len(value) <= _LONGEST and value.isprintable():
+        return value
     if isinstance(value, (dict, list)):
         text = loose(value)
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 20]}…[{len(text)} chars]"

@@ -52,7 +52,7 @@ ROWS: Final[dict[str, RowMaker]] = {
     "prose": _wordless(plain.sentence_rows),
     "search": _wordless(search.rows),
     "table": table.markdown_rows,
-    "tests": _wordless(tests.rows),
+    "tests": tests.rows,
     "trace": _wordless(trace.rows),
     "xml": html.xml_rows,
     "yaml": yaml.rows,

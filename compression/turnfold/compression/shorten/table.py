@@ -29,10 +29,12 @@ def _dialect(lines: Sequence[str]) -> str:
     return best
 
 
-def _records(lines: Sequence[str]) -> list[list[str]]:
+def _records(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    if not any('"' in line for line in lines):
+        return [line.split(delimiter) for line in lines]
     csv.field_size_limit(_FIELD_LIMIT)
     try:
-        return list(csv.reader((line + "\n" for line in lines), delimiter=_dialect(lines), strict=False))
+        return list(csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=False))
     except csv.Error:  # a NUL or a field beyond the limit: read it as lines of one cell
         return [[line] for line in lines]
 
@@ -48,10 +50,10 @@ def _odd(records: Sequence[Sequence[str]]) -> dict[int, frozenset[str]]:
     """Per column of few values those that are rare in it."""
     usual = Counter(map(len, records)).most_common(1)[0][0] if records else 0
     full = [record for record in records if len(record) == usual]
-    rare = len(records) * 0.05
+    rare, few = len(records) * 0.05, max(2, len(records) // 10)
     out: dict[int, frozenset[str]] = {}
     for i, column in enumerate(zip(*full, strict=True)):
-        if i < _MOST_COLUMNS and 1 < len(kinds := set(column)) <= max(2, len(records) // 10):
+        if i < _MOST_COLUMNS and 1 < len(kinds := set(column)) <= few:
             counts = Counter(column)
             out[i] = frozenset(cell for cell in kinds if counts[cell] <= rare)
     return {i: cells for i, cells in out.items() if cells}
@@ -59,9 +61,11 @@ def _odd(records: Sequence[Sequence[str]]) -> dict[int, frozenset[str]]:
 
 def rows(text: str, words: frozenset[str]) -> list[Row]:
     """CSV or TSV, a row per record; long cells cut with their length."""
-    records = [record for record in _records(text.rstrip("\n").split("\n")) if record]
+    given = text.rstrip("\n").split("\n")
+    delimiter = _dialect(given)
+    records = [record for record in _records(given, delimiter) if record]
     odd = _odd(records)
-    lines = [",".join(record) for record in records]
+    lines = [delimiter.join(record) for record in records]
     found = grades(lines)
     unusual = Counter(i for at, cells in odd.items() for i, record in enumerate(records) if at < len(record) and record[at] in cells)
     ends = (1, len(records) - 1)
@@ -70,7 +74,7 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
         worth = 0.3 + 2.0 * unusual[i] + (2.0 if i in ends else 0.0)
         long = len(lines[i]) > _LONGEST_CELL or "\n" in lines[i]
         evidence = 2 if i == 0 else (1 if found[i] == 3 else 0)
-        return Row(",".join(map(_cut, records[i])) if long else lines[i], weight=worth, evidence=evidence, unmarked=True)
+        return Row(delimiter.join(map(_cut, records[i])) if long else lines[i], weight=worth, evidence=evidence, unmarked=True)
 
     return rows_of(lines, words, {0, 1, *unusual, *graded(found)}, row)
 

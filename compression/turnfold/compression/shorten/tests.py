@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from turnfold.compression.shorten.evidence import grade
-from turnfold.compression.shorten.lines import Row, short_lines
+from turnfold.compression.shorten.lines import Row, rows_of, short_lines
 from turnfold.compression.shorten.plain import template
 
 _BY_TEMPLATE: Final = "template"  # alike are lines of one template
@@ -32,7 +32,7 @@ _TOTALS: Final = re.compile(
     r"=+ .*\d+ (?:passed|failed|error).* =+$|Ran \d+ tests?|Tests?:|test result:|Test Suites:|\s*\d+ (?:passing|failing)"
     r"|tests finished"
 )
-
+_NEEDED: Final = re.compile(f"{_TOTALS.pattern}|{_FAILED.pattern}|{_REASON.pattern}|{_HEADING.pattern}", re.IGNORECASE)
 
 #: What a line's opening makes of it, first that matches;
 _RULES: Final = (
@@ -49,10 +49,11 @@ def _row(line: str) -> Row:
     """The line as the first rule says; without one, a failure or an outcome that its words name."""
     for pattern, rule in _RULES:
         if pattern.match(line):
-            return rule._replace(text=line, like=template(line) if rule.like == _BY_TEMPLATE else rule.like)
+            return Row(line, rule.weight, rule.evidence, rule.scale, template(line) if rule.like == _BY_TEMPLATE else rule.like)
     return Row(line, 0.0, evidence=min(grade(line), 1), like=template(line))
 
 
-def rows(text: str) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[Row]:
     """Every line; failures and totals before reasons, reasons before places, passes last."""
-    return [_row(line) for line in short_lines(text)]
+    lines = short_lines(text)
+    return rows_of(lines, words, (i for i, line in enumerate(lines) if _NEEDED.match(line)), lambda i: _row(lines[i]))
