@@ -21,6 +21,7 @@ from turnfold.compression.shorten.lines import Count, Row, ranked, within
 
 _LONGEST: Final = 160  # characters of a string that are shown
 _RECORDS: Final = 6  # so many objects of one shape and they are a table
+_WHOLE: Final = 320  # tokens: a value that takes no more without its quotes is kept whole
 _SMALL: Final = 8  # entries of an object that is kept in one piece
 _DEEPEST: Final = 40
 _VITAL_KEYS: Final = frozenset(
@@ -217,6 +218,27 @@ def _pruned(value: Any, leaves: Sequence[_Leaf], taken: Sequence[int]) -> str:
     return _write(value, chosen, inside)
 
 
+def _dense(value: Any, most: int, count: Count) -> str:
+    """All of the value without quotes, records of one shape as a table; "" where that takes more than `most` tokens."""
+    try:
+        text = _full(value)
+    except RecursionError:
+        return ""
+    return text if len(text) <= 12 * most and count(text) <= most else ""
+
+
+def _full(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_full(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        columns = _columns(value)
+        if columns and all(columns == list(record) for record in value):
+            rows = "\n".join("|".join(_full(record[key]) for key in columns) for record in value)
+            return f"[{len(value)} rows: {'|'.join(columns)}\n{rows}]"
+        return "[" + ", ".join(map(_full, value)) + "]"
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
 def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> str:
     """The value's leaves that fit `keep` tokens, evidence to `CEILING` times that.
 
@@ -226,6 +248,9 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     value = parse(text)
     if '\\"' in text:
         value = _unwrapped(value)
+    dense = _dense(value, max(_WHOLE, keep), count)
+    if dense:
+        return dense
     leaves = list(_leaves(value))
     rows = [leaf.row for leaf in leaves]
     if not isinstance(value, (dict, list)) or not rows:

@@ -18,6 +18,7 @@ _LONG: Final = re.compile(
 )
 _TREE: Final = re.compile(r"\d{6} (?:blob|tree|commit) [\da-f]{7,64}\s+(\d+|-)?\s*(\S.*)$")
 _PATH: Final = re.compile(r"\S+/[^/\s]+/?$")
+_FEW: Final = 24  # lines: a shorter listing keeps whole paths
 _TOGETHER: Final = 6  # names of one folder that share a line
 
 
@@ -59,7 +60,7 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
     out: list[Row] = []
     for folder, run in groupby(lines, key=_folder):
         some = list(run)
-        if folder and len(some) > 2:
+        if folder and len(some) > 2 and len(lines) > _FEW:
             out.extend(_grouped(folder, some, words))
         else:
             out.extend(Row(line, weight=0.5, unmarked=True) for line in some)
