@@ -29,6 +29,11 @@ _MILD: Final = re.compile("|".join(_MILD_WORDS))
 _HARMLESS: Final = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed|warnings?|exceptions?)\b|without (?:errors?|failure)")
 
 
+def is_outcome(line: str) -> bool:
+    """Whether a line says how a program ended: an exit code, totals."""
+    return _OUTCOME.search(line) is not None
+
+
 def grade(line: str) -> int:
     """How sorely a line of output must be kept: 3 a failure, 2 an outcome, 1 a warning, 0 none of these."""
     lower = line.lower()

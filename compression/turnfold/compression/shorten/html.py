@@ -39,9 +39,7 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
     def row(i: int) -> Row:
         heading = lines[i].startswith("#")
         worth = 1.2 if heading else (0.8 if len(lines[i]) > 40 else 0.2)
-        return Row(
-            lines[i], weight=worth, evidence=1 if found[i] == 3 else 0, like="#" if heading else lines[i], unmarked=True
-        )
+        return Row(lines[i], weight=worth, evidence=1 if found[i] == 3 else 0, like="#" if heading else lines[i], unmarked=True)
 
     return rows_of(lines, words, graded(found), row)
 

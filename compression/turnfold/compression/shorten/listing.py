@@ -18,7 +18,6 @@ _LONG: Final = re.compile(
 )
 _TREE: Final = re.compile(r"\d{6} (?:blob|tree|commit) [\da-f]{7,64}\s+(\d+|-)?\s*(\S.*)$")
 _PATH: Final = re.compile(r"\S+/[^/\s]+/?$")
-_FEW: Final = 24  # lines: a shorter listing keeps whole paths
 _TOGETHER: Final = 6  # names of one folder that share a line
 
 
@@ -60,8 +59,21 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
     out: list[Row] = []
     for folder, run in groupby(lines, key=_folder):
         some = list(run)
-        if folder and len(some) > 2 and len(lines) > _FEW:
+        if folder and len(some) > 2:
             out.extend(_grouped(folder, some, words))
         else:
             out.extend(Row(line, weight=0.5, unmarked=True) for line in some)
     return out
+
+
+def whole_rows(text: str, words: frozenset[str]) -> list[Row]:
+    """Listing lines cut to name and size, each with its whole path: where most of them have room."""
+    lines = [_short(line) for line in short_lines(text)]
+    return [
+        Row(line, weight=2.0 if not words.isdisjoint(_parts(line)) else 0.5, evidence=1 if "/" in line else 0, unmarked=True)
+        for line in lines
+    ]
+
+
+def _parts(line: str) -> list[str]:
+    return [line, *line.rsplit("/", 1)[-1].lower().split(".")]

@@ -11,7 +11,7 @@ from typing import Final
 
 from turnfold.compression.shorten.evidence import graded, grades
 from turnfold.compression.shorten.lines import Row, rows_of, short_lines
-from turnfold.compression.shorten.plain import templates
+from turnfold.compression.shorten.plain import in_short, templates
 
 _LEVEL: Final = re.compile(
     r"\b(?:(FATAL|CRITICAL|PANIC|ERROR|SEVERE|EMERG|ALERT)|(WARN(?:ING)?)|(TRACE|DEBUG|INFO|NOTICE))\b|^([EF])\d{4} |^(W)\d{4} "
@@ -44,4 +44,4 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
         edge = 2.0 if i in ends else 0.0
         return Row(shown, weight=edge + (1.0 if new else 0.2), evidence=found[i], like=key, unmarked=True)
 
-    return rows_of(lines, words, {*graded(found), *first.values()}, row)
+    return in_short(rows_of(lines, words, {*graded(found), *first.values()}, row))

@@ -24,6 +24,7 @@ from turnfold.compression.shorten import (
     yaml,
 )
 from turnfold.compression.shorten.arguments import facts_arguments
+from turnfold.compression.shorten.evidence import is_outcome
 from turnfold.compression.shorten.lines import FLOOR, Count, Row, choose, is_longer
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.spans import Span
@@ -31,6 +32,13 @@ from turnfold.compression.text.spans import Span
 __all__ = ["facts", "facts_arguments"]
 
 RowMaker = Callable[[str, frozenset[str]], list[Row]]
+
+
+#: Rules for texts that nearly fit.
+ROOMY: Final[dict[str, RowMaker]] = {"listing": listing.whole_rows}
+_ROOMY: Final = 1.6  # times the wanted tokens up to which a text nearly fits
+_ENDS: Final = 4  # lines at either end of a result in which a tool says how it went
+_SHORT: Final = 120  # characters of such a line at most
 
 
 def _wordless(make: Callable[[str], list[Row]]) -> RowMaker:
@@ -59,6 +67,15 @@ ROWS: Final[dict[str, RowMaker]] = {
 }
 
 
+def _with_outcome(rows: list[Row]) -> list[Row]:
+    """An exit code or a total at the beginning or the end is evidence, whatever the text is otherwise."""
+    for i in {*range(min(_ENDS, len(rows))), *range(max(0, len(rows) - _ENDS), len(rows))}:
+        row = rows[i]
+        if not row.evidence and row.weight > -9 and len(row.text) < _SHORT and is_outcome(row.text):
+            rows[i] = row._replace(weight=max(row.weight, 1.0), evidence=2)
+    return rows
+
+
 def _unless_known(row: Row, known: Container[str]) -> Row:
     """A line that the reader has elsewhere is worth little here."""
     return row._replace(weight=-1.0, scale=0.1 * row.scale, evidence=0) if row.text.strip() in known else row
@@ -71,9 +88,11 @@ def _shortened(text: str, keep: int, words: frozenset[str], known: Container[str
             return json.facts(text, keep, words, count, known)
         except ValueError:  # it only looked like JSON
             spans = [Span(0, len(text), "plain")]
-    rows = [row for span in spans for row in ROWS[span.kind](span.of(text), words)]
+    table = ROWS | ROOMY if len(text) <= 12 * keep and count(text) <= _ROOMY * keep else ROWS
+    rows = [row for span in spans for row in table[span.kind](span.of(text), words)]
     if known:
         rows = [_unless_known(row, known) for row in rows]
+    rows = _with_outcome(rows)  # last: two commands that end alike are still two outcomes
     return choose(rows, keep, words, count, known)
 
 

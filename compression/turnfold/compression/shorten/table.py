@@ -67,7 +67,9 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
     odd = _odd(records)
     lines = [delimiter.join(record) for record in records]
     found = grades(lines)
-    unusual = Counter(i for at, cells in odd.items() for i, record in enumerate(records) if at < len(record) and record[at] in cells)
+    unusual = Counter(
+        i for at, cells in odd.items() for i, record in enumerate(records) if at < len(record) and record[at] in cells
+    )
     ends = (1, len(records) - 1)
 
     def row(i: int) -> Row:
