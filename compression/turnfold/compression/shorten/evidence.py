@@ -15,7 +15,7 @@ _OUTCOME: Final = re.compile(
     r"\b(?:exit(?:ed)?(?: with)?(?: status| code)?|status(?: code)?|return ?code|rc|errno)\b[^\n\w]{0,4}(\d+)"
     r"|\b\d+ (?:passed|failed|errors?|warnings?|skipped|failures?|tests?|insertions?|deletions?|files? changed|problems?)\b"
     r"|^(?:OK|FAILED|PASSED|Ran|Done|Success\w*|Finished|Command)\b"
-    r"|\bbuild (?:succeeded|failed|successful)\b",
+    r"|\bbuild (?:succeeded|failed|successful)\b|^ *--> \S+:\d+",
     re.IGNORECASE,
 )
 _GRAVE_WORDS: Final = (
@@ -47,7 +47,7 @@ def grade(line: str) -> int:
 #: Whatever `grade` can answer to; lines without any of it need no closer look. Looking for one word after the other is several
 #: times as fast as one pattern of them all, and most are not in a text at all.
 _TRIGGERS: Final = (
-    *_GRAVE_WORDS, *_MILD_WORDS, "exit", "status", "return code", "returncode", "errno", "build ",
+    *_GRAVE_WORDS, *_MILD_WORDS, "exit", "status", "return code", "returncode", "errno", "build ", "--> ",
     "\nrc", " rc", "(rc", ",rc", "[rc", "\"rc", "\nok", "\npassed", "\nran", "\ndone", "\nsuccess", "\nfinished", "\ncommand",
 )  # fmt: skip
 _COUNTED: Final = re.compile(r"[0-9] (?:passed|test|insert|delet|file|problem)")

@@ -17,7 +17,7 @@ import orjson
 from pydantic_core import from_json
 
 from turnfold.compression.shorten.evidence import grade, grades
-from turnfold.compression.shorten.lines import Count, Row, ranked, within
+from turnfold.compression.shorten.lines import Count, Row, ranked, short_lines, within
 
 _LONGEST: Final = 160  # characters of a string that are shown
 _RECORDS: Final = 6  # so many objects of one shape and they are a table
@@ -258,3 +258,18 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     order = ranked(rows, keep, words, count, known)
     taken = within(rows, order, lambda some: count(_pruned(value, leaves, some)), keep)
     return _pruned(value, leaves, taken)
+
+
+def rows(text: str, words: frozenset[str]) -> list[Row]:
+    """A value that stands among other text, a line per leaf: `items[3].id: o_3`; a record of a table is one leaf."""
+    del words
+    try:
+        value = parse(text)
+    except ValueError:
+        return [Row(line, weight=0.5) for line in short_lines(text)]
+    return [leaf.row._replace(text=_told(leaf), over=0.0) for leaf in _leaves(_unwrapped(value))]
+
+
+def _told(leaf: _Leaf) -> str:
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in leaf.path).lstrip(".")
+    return f"{path}: {leaf.shown}" if path else leaf.shown

@@ -53,6 +53,7 @@ ROWS: Final[dict[str, RowMaker]] = {
     "diff": diff.rows,
     "fence": code.rows,
     "html": html.rows,
+    "json": json.rows,
     "listing": listing.rows,
     "log": logs.rows,
     "markdown": _wordless(plain.sentence_rows),
@@ -83,7 +84,7 @@ def _unless_known(row: Row, known: Container[str]) -> Row:
 
 def _shortened(text: str, keep: int, words: frozenset[str], known: Container[str], count: Count) -> str:
     spans = parts(text)
-    if spans[0].kind in ("json", "jsonl"):
+    if len(spans) == 1 and spans[0].kind in ("json", "jsonl"):
         try:
             return json.facts(text, keep, words, count, known)
         except ValueError:  # it only looked like JSON

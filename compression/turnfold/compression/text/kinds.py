@@ -26,6 +26,9 @@ _MOST_WINDOWS: Final = 200  # in a long text windows grow, and sixteen lines of 
 _FARTHEST: Final = 5  # windows between two of code that may be its docstring
 _WEAK: Final = frozenset({"prose", "plain", "markdown", "yaml"})
 _LONGEST_LINE: Final = 300  # characters of a line that its mark is sought in
+_LEAST_JSON: Final = 80  # characters of a value on one line that is more than a line
+_LONGEST_JSON: Final = 5000  # lines of an indented one
+_BRACKETS: Final = frozenset("{}[]")
 _ENOUGH: Final = 0.3  # share of a window's lines that must carry a mark for it to decide
 
 #: What an opening line says about the lines behind it, tried in order. Every pattern is anchored and without nested repeats.
@@ -40,6 +43,11 @@ _MARKS: Final = re.compile(
                 r"|goroutine \d+ \[|thread '[^']*' (?:\(\d+\) )?panicked|Caused by: |Exception in thread"
                 r"|\s+\d+: (?:0x[\da-f]+ - )?\w+::"
                 r"|stack backtrace:",
+            ),
+            (
+                "binary",
+                r"(?=[A-Za-z0-9+/=_-]{60,}$)(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?=\D*\d)."
+                r"|(?:[0-9a-f]{2}){32,}$|[\da-f]{6,8}:? +(?:[\da-f]{2,4} ){4,}",
             ),
             (
                 "tests",
@@ -58,7 +66,7 @@ _MARKS: Final = re.compile(
             (
                 "listing",
                 r"[-dlbcps][rwxsStT-]{9}[ +@.]|\d{6} (?:blob|tree|commit) |[│|├└ ]*[├└│|`+][─-]{2}|(?:total \d+)$"
-                r"|\.{0,2}/?[\w.@+-]+(?:/[\w.@+-]+)+/?$",
+                r"|\.{0,2}/?[\w.@+-]+(?:/[\w.@+-]+)+/?$|[\d.]+[KMGT]?\t[\w./@+-]+$",
             ),
             ("search", r"(?:[\w.@+-]+:)?[\w./@+ -]{0,200}[\w]\.\w{1,8}[:-]\d+[:-]|[\w./@+-]*/[\w./@+-]+:.|\d+[:-](?:\s|\S)"),
             ("table", r"\s*\|.*\|\s*$|\s*[+|][-+=:| ]{6,}$"),
@@ -67,11 +75,7 @@ _MARKS: Final = re.compile(
                 r"\s*</?(?:div|span|p|a|ul|li|td|tr|table|head|body|html|script|style|meta|link|h[1-6]|img|input|button"
                 r"|nav)\b|\s*<!DOCTYPE html",
             ),
-            ("xml", r"\s*<\?xml |\s*</?[\w:.-]+(?: [\w:.-]+=\"[^\"]*\")*\s*/?>"),
-            (
-                "binary",
-                r"(?=[A-Za-z0-9+/=_-]{60,}$)(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?=\D*\d).|(?:[0-9a-f]{2}){32,}$|[\da-f]{6,8}:? +(?:[\da-f]{2,4} ){4,}",
-            ),
+            ("xml", r"\s*<\?xml |\s*</?[\w:.-]+(?: [\w:.-]+=\"[^\"]*\")*\s*/?>(?!:)"),
             (
                 "code",
                 r"\s*\d+(?:\t|→|\s*\| )|\s*(?:def|class|async|import|from|return|if|elif|else|for|while|try|except|finally"
@@ -84,7 +88,10 @@ _MARKS: Final = re.compile(
                 r"|\s*[)}\]]+[;,:]?\s*$"
                 r"|\s+[\w.\[\]'\"]+ [-+*/|&]?= .",
             ),
-            ("yaml", r"\s*(?:- )?[\w./\"'-]+:(?: \S.*)?$|---$|\s*- [\w\"']"),
+            (
+                "yaml",
+                r"\s*(?:- )?[\w./\"'-]+:(?: \S.*)?$|---$|\s*- [\w\"']|[\w.-]+ = \S|\[{1,2}[\w.\" -]+\]{1,2}$",
+            ),
             ("markdown", r"#{1,6} |\s*[-*+] |\s*\d+\. |> |\*\*"),
             (
                 "prose",
@@ -95,7 +102,7 @@ _MARKS: Final = re.compile(
 )
 #: What opens a block, at the beginning of a line.
 _OPENING: Final = re.compile(
-    r"\n(?:[ \t]{0,3}(?:```|~~~)|diff --git |--- a/|@@ -|Traceback \(most recent|Exception in thread|goroutine |thread ')"
+    r"\n(?:[ \t]{0,3}(?:```|~~~)|[{\[](?:[ \t]*\n|[{\"\[])|diff --git |--- a/|@@ -|Traceback \(most recent|Exception in thread|goroutine |thread ')"
 )
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _DIFF_BODY: Final = re.compile(
@@ -107,10 +114,14 @@ _TRACE_BODY: Final = re.compile(
 )
 _TEST_RUN: Final = re.compile(
     r"\n(?:=+ (?:test session starts|FAILURES|ERRORS|short test summary)|Ran \d+ tests? in |(?:---|===) (?:RUN|PASS|FAIL)"
-    r"|test result: "
+    r"|test result: |running \d+ tests?\n|test \S{1,300} \.\.\. (?:ok|FAILED|ignored)|ok  \t|FAIL\t"
     r"|Tests?:? [^\n]{0,200}?\b(?:passed|failed)|(?:not )?ok \d+ - | {0,8}\d+ (?:passing|failing)\b|FAIL(?:ED)?[ (]"
     r"|=+ [^\n]{0,200}?\d (?:passed|failed)|\S{1,200} \([\w.]{1,300}\) \.\.\. | {0,4}tests? finished:|E   |>>>>> Run tests)"
 )
+#: Where a compiler or linter saw something: the source that it quotes is no file.
+_PLACES: Final = re.compile(r"\n *--> \S{1,300}:\d+:\d+")
+_ENCODED: Final = re.compile(r"\s*(?:data:[\w/;,+-]{1,100})?(?:[A-Za-z0-9+/=_-]{200}|(?:[A-Za-z0-9+/=_-]{60,80}\r?\n){2})")
+_ALL_ENCODED: Final = re.compile(r"\s*(?:data:[\w/;,+-]{1,100})?[A-Za-z0-9+/=_\-\s]+")
 
 
 def mark(line: str) -> str:
@@ -176,14 +187,12 @@ def whole(text: str) -> str:
         return "html"
     if head.startswith("<?xml"):
         return "xml"
-    if (
-        len(text) > 200
-        and not re.search(r"\s", text[:200].strip())
-        and re.fullmatch(r"(?:data:[\w/;,+-]+)?[A-Za-z0-9+/=_\-\s]+", text)
-    ):
+    if len(text) > 200 and _ENCODED.match(text) and _ALL_ENCODED.fullmatch(text):
         return "binary"
     if len(_TEST_RUN.findall("\n" + text)) >= 2:
         return "tests"
+    if len(_PLACES.findall(text)) >= 2:
+        return "plain"
     return "csv" if _delimited(text.split("\n", 41)[:40]) else ""
 
 
@@ -212,9 +221,22 @@ def _opened(lines: Sequence[str], index: int) -> tuple[int, str]:
     if fence:
         closing = (i for i in range(index + 1, len(lines)) if lines[i].strip() == fence[1])
         return next(closing, len(lines) - 1) + 1, "fence"
+    if line[:1] in ("{", "["):
+        return _json_end(lines, index), "json"
     if line.startswith(("diff --git ", "--- a/", "@@ -")):
         return _while(lines, index + 1, _DIFF_BODY), "diff"
     return _while(lines, index + 1, _TRACE_BODY), "trace"
+
+
+def _json_end(lines: Sequence[str], index: int) -> int:
+    """The line behind a JSON value that begins here, on one line or indented; `index` where none does."""
+    line = lines[index]
+    if len(line.rstrip()) > 1:
+        return index + 1 if len(line) > _LEAST_JSON and _is_json(line) else index
+    close = "}" if line[0] == "{" else "]"
+    body = lines[index + 1 : index + _LONGEST_JSON]
+    end = next((i for i, inner in enumerate(body, index + 1) if inner[:1] in _BRACKETS), index)
+    return end + 1 if end > index and lines[end].rstrip() == close and _is_json("\n".join(lines[index : end + 1])) else index
 
 
 def _while(lines: Sequence[str], index: int, body: re.Pattern[str]) -> int:
