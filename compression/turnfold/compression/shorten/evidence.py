@@ -15,7 +15,7 @@ _OUTCOME: Final = re.compile(
     r"\b(?:exit(?:ed)?(?: with)?(?: status| code)?|status(?: code)?|return ?code|rc|errno)\b[^\n\w]{0,4}(\d+)"
     r"|\b\d+ (?:passed|failed|errors?|warnings?|skipped|failures?|tests?|insertions?|deletions?|files? changed|problems?)\b"
     r"|^(?:OK|FAILED|PASSED|Ran|Done|Success\w*|Finished|Command)\b"
-    r"|\bbuild (?:succeeded|failed|successful)\b|^ *--> \S+:\d+",
+    r"|\bbuild (?:succeeded|failed|successful)\b",
     re.IGNORECASE,
 )
 _GRAVE_WORDS: Final = (
@@ -26,6 +26,8 @@ _GRAVE_WORDS: Final = (
 _MILD_WORDS: Final = ("warn", "deprecat", "conflict", "missing", "skipp", "retry", "rollback", "corrupt", "leak")
 _GRAVE: Final = re.compile("|".join(word if word != "fail" else "failed|failure" for word in _GRAVE_WORDS))
 _MILD: Final = re.compile("|".join(_MILD_WORDS))
+#: Where a compiler or linter points to; the line before it says what it saw.
+_PLACE: Final = re.compile(r" *--> \S+:\d+")
 _HARMLESS: Final = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed|warnings?|exceptions?)\b|without (?:errors?|failure)")
 
 
@@ -37,7 +39,7 @@ def is_outcome(line: str) -> bool:
 def grade(line: str) -> int:
     """How sorely a line of output must be kept: 3 a failure, 2 an outcome, 1 a warning, 0 none of these."""
     lower = line.lower()
-    if _GRAVE.search(lower) and not _HARMLESS.search(lower):
+    if (_GRAVE.search(lower) and not _HARMLESS.search(lower)) or _PLACE.match(line):
         return 3
     if _OUTCOME.search(line):
         return 2
@@ -77,6 +79,14 @@ def grades(lines: Sequence[str]) -> list[int]:
         if index < len(out):
             out[index] = grade(lines[index])
     return out
+
+
+def with_messages(lines: Sequence[str], found: Sequence[int]) -> list[int]:
+    """Grades in which the message over a failure's place has the grade of its place."""
+    return [
+        3 if i + 1 < len(lines) and found[i + 1] == 3 and line.strip() and _PLACE.match(lines[i + 1]) else found[i]
+        for i, line in enumerate(lines)
+    ]
 
 
 def graded(found: Sequence[int]) -> Iterator[int]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from sentencex import segment
 
-from turnfold.compression.shorten.evidence import graded, grades
+from turnfold.compression.shorten.evidence import graded, grades, with_messages
 from turnfold.compression.shorten.lines import Row, rows_of, short_lines
 
 _OFTEN: Final = 3
@@ -20,6 +20,7 @@ _VARYING: Final = re.compile(r"[0-9][0-9a-f]*")
 _BEGUN: Final = re.compile(r"[a-f]{1,7}#")  # a hexadecimal number may begin with letters
 _NUMBERS: Final = re.compile(r"(?:0x)?[a-f]{0,7}[0-9][0-9a-f]*")
 _AND: Final = "… and "
+_EXCERPT: Final = re.compile(r" *\d* *\|")  # source that a compiler quotes
 _FEW: Final = 2  # numbers that say it; with more it would not be clear which is which
 _LONG: Final = 50  # characters of a line that is worth saying in short
 
@@ -80,7 +81,7 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
     A warning or an outcome that is said again and again in other numbers is evidence three times, a failure always.
     """
     lines = short_lines(text)
-    found = grades(lines)
+    found = with_messages(lines, grades(lines))
     last = len(lines) - 1
     seen: Counter[str] = Counter()
 
@@ -88,6 +89,8 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
         key = template(lines[i])
         seen[key] += 1
         evidence = found[i] if found[i] == 3 or seen[key] <= _OFTEN else 0
+        if _EXCERPT.match(lines[i]):
+            return Row(lines[i], weight=-0.2, scale=0.4)
         return Row(lines[i], weight=2.0 if i in (0, last) else 0.6, evidence=evidence, like=key)
 
     return in_short(rows_of(lines, words, graded(found), row))

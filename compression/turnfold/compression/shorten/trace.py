@@ -18,7 +18,7 @@ _FOREIGN: Final = re.compile(
     r"|org\.springframework|org\.junit)\.|runtime[./]"
 )
 _OPENS: Final = re.compile(
-    r"Traceback|goroutine |thread '|Exception in|During handling|The above exception|stack backtrace|Stack trace"
+    r"Traceback|goroutine |During handling|The above exception|stack backtrace|Stack trace"
 )
 _CARETS: Final = re.compile(r"[\s^~]*$")
 
@@ -39,7 +39,9 @@ def _paired(lines: Sequence[str]) -> list[str]:
     for line in lines:
         if _CARETS.match(line):
             continue
-        if out and out[-1].lstrip().startswith('File "') and "\n" not in out[-1] and line.startswith("    "):
+        if out and out[-1].startswith("thread '") and out[-1].endswith(":") and "\n" not in out[-1]:
+            out[-1] += "\n" + line  # what a Rust panic said
+        elif out and out[-1].lstrip().startswith('File "') and "\n" not in out[-1] and line.startswith("    "):
             out[-1] += "\n" + line
         else:
             out.append(line)

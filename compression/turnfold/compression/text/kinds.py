@@ -3,7 +3,7 @@
 Lives here: the marks that lines carry, as data, and the vote over them. Must not: shortening; file names or tool names
 (the text alone decides, so that the same bytes are always the same kind).
 
-Kinds: json, jsonl, diff, search, log, tests, trace, code, listing, table, csv, yaml, html, xml, markdown, binary, plain,
+Kinds: json, jsonl, diff, history (of commits), search, log, tests, trace, code, listing, table, csv, yaml, html, xml, markdown, binary, plain,
 prose. `plain` is output of programs that no better mark fits.
 """
 
@@ -63,12 +63,12 @@ _MARKS: Final = re.compile(
                 r"|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
                 r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|(?:time|ts|level)=|[DIWEF]\d{4} \d\d:",
             ),
+            ("search", r"(?:[\w.@+-]+:)?[\w./@+ -]{0,200}[\w]\.\w{1,8}[:-]\d+[:-]|[\w./@+-]*/[\w./@+-]+:.|\d+[:-](?:\s|\S)"),
             (
                 "listing",
                 r"[-dlbcps][rwxsStT-]{9}[ +@.]|\d{6} (?:blob|tree|commit) |[│|├└ ]*[├└│|`+][─-]{2}|(?:total \d+)$"
                 r"|\.{0,2}/?[\w.@+-]+(?:/[\w.@+-]+)+/?$|[\d.]+[KMGT]?\t[\w./@+-]+$",
             ),
-            ("search", r"(?:[\w.@+-]+:)?[\w./@+ -]{0,200}[\w]\.\w{1,8}[:-]\d+[:-]|[\w./@+-]*/[\w./@+-]+:.|\d+[:-](?:\s|\S)"),
             ("table", r"\s*\|.*\|\s*$|\s*[+|][-+=:| ]{6,}$"),
             (
                 "html",
@@ -102,18 +102,23 @@ _MARKS: Final = re.compile(
 )
 #: What opens a block, at the beginning of a line.
 _OPENING: Final = re.compile(
-    r"\n(?:[ \t]{0,3}(?:```|~~~)|[{\[](?:[ \t]*\n|[{\"\[])|diff --git |--- a/|@@ -|Traceback \(most recent|Exception in thread|goroutine |thread ')"
+    r"\n(?:[ \t]{0,3}(?:```|~~~)|[{\[](?:[ \t]*\n|[{\"\[])|diff --git |--- a/|@@ -|commit [\da-f]{7}|Traceback \(most recent|Exception in thread|goroutine |thread ')"
 )
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _DIFF_BODY: Final = re.compile(
     r"[-+ \\@]|diff --git |index [\da-f]+\.\.|(?:new|deleted) file mode|old mode|new mode|rename |copy |similarity "
     r"|Binary files |commit \w+|$"
 )
+_HISTORY_BODY: Final = re.compile(
+    r"commit [\da-f]{7}|(?:Merge|Author|AuthorDate|Commit|CommitDate|Date|Reflog[\w ]*|gpg): |    |$| \S.* \| +\S| \d+ files? changed"
+    r"|[AMDRCT]\d*\t|\d+\t\d+\t| (?:create|delete|rename|mode|copy) "
+)
 _TRACE_BODY: Final = re.compile(
     r"\s|[\w.]+(?:Error|Exception|Warning|Interrupt|Exit)\b|Caused by|goroutine |\S+\(.*\)$|\.\.\. \d+ more|\[Previous line"
 )
 _TEST_RUN: Final = re.compile(
     r"\n(?:=+ (?:test session starts|FAILURES|ERRORS|short test summary)|Ran \d+ tests? in |(?:---|===) (?:RUN|PASS|FAIL)"
+    r"|(?:ℹ|#) (?:tests|pass|fail) \d|[✔✖✓✗] [^\n]{0,200}ms\)"
     r"|test result: |running \d+ tests?\n|test \S{1,300} \.\.\. (?:ok|FAILED|ignored)|ok  \t|FAIL\t"
     r"|Tests?:? [^\n]{0,200}?\b(?:passed|failed)|(?:not )?ok \d+ - | {0,8}\d+ (?:passing|failing)\b|FAIL(?:ED)?[ (]"
     r"|=+ [^\n]{0,200}?\d (?:passed|failed)|\S{1,200} \([\w.]{1,300}\) \.\.\. | {0,4}tests? finished:|E   |>>>>> Run tests)"
@@ -221,6 +226,8 @@ def _opened(lines: Sequence[str], index: int) -> tuple[int, str]:
     if fence:
         closing = (i for i in range(index + 1, len(lines)) if lines[i].strip() == fence[1])
         return next(closing, len(lines) - 1) + 1, "fence"
+    if line.startswith("commit "):
+        return _while(lines, index + 1, _HISTORY_BODY), "history"
     if line[:1] in ("{", "["):
         return _json_end(lines, index), "json"
     if line.startswith(("diff --git ", "--- a/", "@@ -")):
