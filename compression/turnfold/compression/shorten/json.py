@@ -100,6 +100,17 @@ def _columns(records: Sequence[Any]) -> list[str]:
     return columns if columns and len(columns) <= 40 and sum(keys.values()) * 2 > len(records) * len(columns) else []
 
 
+def _varying(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> tuple[list[str], str]:
+    """Columns that say something of a record, and what is the same in all of them, once."""
+    same: dict[str, str] = {}
+    for key in columns:
+        shown = records[0].get(key)
+        if not isinstance(shown, (dict, list)) and all(key in record and record[key] == shown for record in records):
+            same[key] = _scalar(shown)
+    varying = [key for key in columns if key not in same] or list(columns[:1])
+    return varying, "".join(f", all with {key}: {same[key]}" for key in columns if key in same and key not in varying)
+
+
 def _leaves(value: Any, path: Path = ()) -> Iterator[_Leaf]:
     if len(path) > _DEEPEST:
         return
@@ -112,7 +123,7 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[_Leaf]:
     elif isinstance(value, list) and value:
         columns = _columns(value)
         if columns:
-            yield from _records(value, columns, path)
+            yield from _records(value, _varying(value, columns)[0], path)
             return
         for i, inner in enumerate(value):
             yield from _leaves(inner, (*path, i))
@@ -209,7 +220,8 @@ def _write_list(value: Sequence[Any], chosen: Mapping[Path, str], inside: frozen
 
 def _write_table(value: Sequence[Any], columns: Sequence[str], chosen: Mapping[Path, str], path: Path) -> str:
     kept = [chosen[(*path, i)] for i in range(len(value)) if (*path, i) in chosen]
-    return f"[{len(kept)} of {len(value)} rows: {'|'.join(columns)}\n" + "\n".join(kept) + "]"
+    varying, same = _varying(value, columns)
+    return f"[{len(kept)} of {len(value)} rows{same}: {'|'.join(varying)}\n" + "\n".join(kept) + "]"
 
 
 def _pruned(value: Any, leaves: Sequence[_Leaf], taken: Sequence[int]) -> str:
@@ -233,8 +245,9 @@ def _full(value: Any) -> str:
     if isinstance(value, list):
         columns = _columns(value)
         if columns and all(columns == list(record) for record in value):
-            rows = "\n".join("|".join(_full(record[key]) for key in columns) for record in value)
-            return f"[{len(value)} rows: {'|'.join(columns)}\n{rows}]"
+            varying, same = _varying(value, columns)
+            rows = "\n".join("|".join(_full(record[key]) for key in varying) for record in value)
+            return f"[{len(value)} rows{same}: {'|'.join(varying)}\n{rows}]"
         return "[" + ", ".join(map(_full, value)) + "]"
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 

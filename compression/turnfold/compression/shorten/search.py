@@ -21,6 +21,9 @@ _HIT: Final = re.compile(
 )
 _PATH: Final = re.compile(r"[\w@~+-]*[./][\w./@+-]*$")
 
+_NUMBER: Final = re.compile(r"\d+")
+_MOST_NUMBERS: Final = 8
+_FILE: Final = 1.5  # worth of a file's name, whatever was found in it
 
 
 class _Line(NamedTuple):
@@ -52,22 +55,29 @@ def _lines(lines: Sequence[str]) -> list[_Line]:
 
 
 def rows(text: str, words: frozenset[str]) -> list[Row]:
-    """Per file a heading with the number of its hits, and the hits under it without the repeated path."""
+    """Per file a heading with the places of its hits, and the hits under it without the repeated path."""
     del words
     out: list[Row] = []
     for path, run in groupby(_lines(short_lines(text)), key=itemgetter(0)):
         found = list(run)
-        if len(found) == 1 or not path:
+        if not path:
             out.extend(_alone(path, line) for line in found)
             continue
-        hits = sum(line.hit for line in found)
-        out.append(Row(f"{path} ({hits})", weight=1.0, lines=0, unmarked=True))
+        out.append(Row(_heading(path, [line for line in found if line.hit]), weight=_FILE, lines=0, unmarked=True))
         first = True
         for i, line in enumerate(found, 1):
             worth = (1.5 if first else 0.6) if line.hit else -0.5
             first = first and not line.hit
             out.append(Row(f" {line.shown}", weight=worth, scale=1.0 if line.hit else 0.3, unmarked=True, under=i))
     return out
+
+
+def _heading(path: str, hits: Sequence[_Line]) -> str:
+    """A file with the numbers of its hits, as `path:12,40`; the hits' count where they are many or have no numbers."""
+    numbers = [_NUMBER.match(hit.shown) for hit in hits]
+    if 0 < len(numbers) <= _MOST_NUMBERS and all(numbers):
+        return f"{path}:{','.join(found[0] for found in numbers if found)}"
+    return f"{path} ({len(hits)})"
 
 
 def _alone(path: str, line: _Line) -> Row:

@@ -17,9 +17,7 @@ _FOREIGN: Final = re.compile(
     r"site-packages|dist-packages|node_modules|/lib/python|<frozen |node:internal|/rustc/|/usr/|(?:java|javax|sun|jdk"
     r"|org\.springframework|org\.junit)\.|runtime[./]"
 )
-_OPENS: Final = re.compile(
-    r"Traceback|goroutine |During handling|The above exception|stack backtrace|Stack trace"
-)
+_OPENS: Final = re.compile(r"Traceback|goroutine |During handling|The above exception|stack backtrace|Stack trace")
 _CARETS: Final = re.compile(r"[\s^~]*$")
 
 

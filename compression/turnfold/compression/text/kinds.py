@@ -3,8 +3,8 @@
 Lives here: the marks that lines carry, as data, and the vote over them. Must not: shortening; file names or tool names
 (the text alone decides, so that the same bytes are always the same kind).
 
-Kinds: json, jsonl, diff, history (of commits), search, log, tests, trace, code, listing, table, csv, yaml, html, xml, markdown, binary, plain,
-prose. `plain` is output of programs that no better mark fits.
+Kinds: json, jsonl, diff, history (of commits), search, log, tests, trace, code, listing, table, csv, yaml, html, xml,
+markdown, binary, plain, prose. `plain` is output of programs that no better mark fits.
 """
 
 from __future__ import annotations
@@ -84,10 +84,12 @@ _MARKS: Final = re.compile(
                 r"|package|use|mod|pub"
                 r"|switch|case|break|continue|throw|catch|new|void|int|#include|#define|using|namespace|template|end|do|begin"
                 r"|module)\b.*[:;{}(),]\s*(?://.*|#.*)?$"
-                r"|\s*(?:from \S+ )?import \S|\s*(?:#|//|/\*|\*/|\*|\"\"\"|''')|\s*@\w+|.*[;{}(\[]\s*$|.*[)\]}],\s*$"
+                r"|\s*(?:from \S+ )?import (?:[\w.*]+(?:$|[,;]| as )|[\w{(*\"'].* from |[\"'({])"
+                r"|\s*(?:#|//|/\*|\*/|\*|\"\"\"|''')|\s*@\w+|.*[;{}(\[]\s*$|.*[)\]}],\s*$"
                 r"|\s*[)}\]]+[;,:]?\s*$"
                 r"|\s+[\w.\[\]'\"]+ [-+*/|&]?= .",
             ),
+            ("plain", r"(?:make|g?cc|c\+\+|ld|sh|bash|npm|error|warning|note|fatal)(?:\[\d+\]|\[\w+\])?: "),
             (
                 "yaml",
                 r"\s*(?:- )?[\w./\"'-]+:(?: \S.*)?$|---$|\s*- [\w\"']|[\w.-]+ = \S|\[{1,2}[\w.\" -]+\]{1,2}$",
@@ -102,7 +104,8 @@ _MARKS: Final = re.compile(
 )
 #: What opens a block, at the beginning of a line.
 _OPENING: Final = re.compile(
-    r"\n(?:[ \t]{0,3}(?:```|~~~)|[{\[](?:[ \t]*\n|[{\"\[])|diff --git |--- a/|@@ -|commit [\da-f]{7}|Traceback \(most recent|Exception in thread|goroutine |thread ')"
+    r"\n(?:[ \t]{0,3}(?:```|~~~)|[{\[](?:[ \t]*\n|[{\"\[])|diff --git |--- a/|@@ -"
+    r"|commit [\da-f]{7}|Traceback \(most recent|Exception in thread|goroutine |thread ')"
 )
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _DIFF_BODY: Final = re.compile(
@@ -110,7 +113,8 @@ _DIFF_BODY: Final = re.compile(
     r"|Binary files |commit \w+|$"
 )
 _HISTORY_BODY: Final = re.compile(
-    r"commit [\da-f]{7}|(?:Merge|Author|AuthorDate|Commit|CommitDate|Date|Reflog[\w ]*|gpg): |    |$| \S.* \| +\S| \d+ files? changed"
+    r"commit [\da-f]{7}|(?:Merge|Author|AuthorDate|Commit|CommitDate|Date|Reflog[\w ]*|gpg): "
+    r"|    |$| \S.* \| +\S| \d+ files? changed"
     r"|[AMDRCT]\d*\t|\d+\t\d+\t| (?:create|delete|rename|mode|copy) "
 )
 _TRACE_BODY: Final = re.compile(
@@ -182,23 +186,32 @@ def _delimited(lines: Sequence[str]) -> bool:
     return False
 
 
-def whole(text: str) -> str:
-    """The kind of a text that is one thing from first to last character; "" where it has to be read line by line."""
-    found = _jsonish(text)
-    if found:
-        return found
+def _markup(text: str) -> str:
+    """The slug html or xml for a page or document, else none."""
     head = text.lstrip()[:400].lower()
     if head.startswith(("<!doctype html", "<html")) or ("<body" in head and "<" in head[:1]):
         return "html"
-    if head.startswith("<?xml"):
-        return "xml"
-    if len(text) > 200 and _ENCODED.match(text) and _ALL_ENCODED.fullmatch(text):
-        return "binary"
+    return "xml" if head.startswith("<?xml") else ""
+
+
+def _encoded(text: str) -> str:
+    return "binary" if len(text) > 200 and _ENCODED.match(text) and _ALL_ENCODED.fullmatch(text) else ""
+
+
+def _reported(text: str) -> str:
+    """The slug tests for what a test runner says, plain for what a compiler or linter says, else none."""
     if len(_TEST_RUN.findall("\n" + text)) >= 2:
         return "tests"
-    if len(_PLACES.findall(text)) >= 2:
-        return "plain"
+    return "plain" if len(_PLACES.findall(text)) >= 2 else ""
+
+
+def _tabular(text: str) -> str:
     return "csv" if _delimited(text.split("\n", 41)[:40]) else ""
+
+
+def whole(text: str) -> str:
+    """The kind of a text that is one thing from first to last character; "" where it has to be read line by line."""
+    return next(filter(None, (tell(text) for tell in (_jsonish, _markup, _encoded, _reported, _tabular))), "")
 
 
 def _stretches(text: str, lines: Sequence[str], offsets: Sequence[int]) -> Iterator[tuple[int, int, str]]:
