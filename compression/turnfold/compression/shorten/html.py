@@ -5,12 +5,14 @@ Lives here: pages to lines (selectolax, a wrapper of Lexbor), XML to lines of it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser
 
 from turnfold.compression.shorten.evidence import graded, grades
 from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+from turnfold.compression.shorten.plain import template
 
 _NOISE: Final = ["script", "style", "noscript", "template", "svg", "nav", "footer", "iframe"]
 _BLOCKS: Final = (
@@ -47,9 +49,28 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
 def xml_rows(text: str, words: frozenset[str]) -> list[Row]:
     """Lines of an XML text; a text on one line is cut at its tags."""
     lines = short_lines(text.replace("><", ">\n<") if text.count("\n") < 4 else text)
-    found = grades(lines)
+    found = _with_parents(lines, grades(lines))
 
     def row(i: int) -> Row:
-        return Row(lines[i], weight=-1 if lines[i].strip().startswith("</") else 0.4, evidence=1 if found[i] == 3 else 0)
+        return Row(
+            lines[i],
+            like=template(lines[i]),
+            weight=-1 if lines[i].strip().startswith("</") else 0.4,
+            evidence=1 if found[i] == 3 else 0,
+        )
 
     return rows_of(lines, words, graded(found), row)
+
+
+def _with_parents(lines: Sequence[str], found: Sequence[int]) -> list[int]:
+    """Grades in which the element around a failure, by its indentation, has the failure's grade."""
+    out = list(found)
+    open_at: list[tuple[int, int]] = []  # indentation and index of the elements that lines stand in
+    for i, line in enumerate(lines):
+        depth = len(line) - len(line.lstrip())
+        while open_at and open_at[-1][0] >= depth:
+            open_at.pop()
+        if found[i] == 3 and open_at:
+            out[open_at[-1][1]] = 3
+        open_at.append((depth, i))
+    return out

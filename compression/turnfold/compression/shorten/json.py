@@ -8,6 +8,8 @@ chooser's measure ranks them; what is chosen is written as a pruned tree in a lo
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ import orjson
 from pydantic_core import from_json
 
 from turnfold.compression.shorten.evidence import grade, grades
+from turnfold.compression.shorten.exact_json import Number
 from turnfold.compression.shorten.lines import Count, Row, ranked, short_lines, within
 
 _LONGEST: Final = 160  # characters of a string that are shown
@@ -27,6 +30,9 @@ _DEEPEST: Final = 40
 _VITAL_KEYS: Final = frozenset(
     {"error", "errors", "status", "message", "code", "state", "exit_code", "exitcode", "returncode", "reason", "exception"}
 )
+
+#: Numbers that would not be written the same again.
+_INEXACT: Final = re.compile(r"[0-9]\.[0-9]*0(?![0-9])|[0-9]{16}|[0-9][eE]")
 
 Path = tuple[Any, ...]
 
@@ -45,12 +51,17 @@ def parse(text: str) -> Any:
         ValueError: nothing of it can be read.
     """
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
+        return _as_written(text) if _INEXACT.search(text) else orjson.loads(text)
+    except ValueError:
         lines = text.strip().split("\n")
         if len(lines) > 1 and lines[0][:1] == "{" and lines[0][-1:] == "}":
             return [_or_text(line) for line in lines if line.strip()]
         return from_json(text, allow_partial=True)
+
+
+def _as_written(text: str) -> Any:
+    """The value with its numbers as they are written: `80.50`, or an id of twenty digits."""
+    return json.loads(text, parse_float=Number, parse_int=Number)
 
 
 def _or_text(line: str) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from turnfold.compression.shorten.evidence import graded, grades
 from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+from turnfold.compression.shorten.plain import template
 
 
 def rows(text: str, words: frozenset[str]) -> list[Row]:
@@ -18,6 +19,8 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
         body = lines[i].lstrip(" ")
         depth = (len(lines[i]) - len(body)) // 2
         worth = -0.5 if body.startswith("#") else max(0.2, 1.5 - 0.4 * depth)
-        return Row(lines[i], weight=worth, evidence=1 if found[i] == 3 else 0, unmarked=True)
+        return Row(
+            lines[i], weight=worth, evidence=1 if found[i] == 3 else 0, like=template(body) if depth else "", unmarked=True
+        )
 
     return rows_of(lines, words, graded(found), row)
