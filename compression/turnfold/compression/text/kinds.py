@@ -105,7 +105,7 @@ _MARKS: Final = re.compile(
 #: What opens a block, at the beginning of a line.
 _OPENING: Final = re.compile(
     r"\n(?:[ \t]{0,3}(?:```|~~~)|[{\[](?:[ \t]*\n|[{\"\[])|diff --git |--- a/|@@ -"
-    r"|commit [\da-f]{7}|Traceback \(most recent|Exception in thread|goroutine |panic: |thread ')"
+    r"|commit [\da-f]{7}|Traceback \(most recent|Exception in thread|goroutine |panic: |thread '|stack backtrace:)"
 )
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _DIFF_BODY: Final = re.compile(
@@ -246,7 +246,8 @@ def _opened(lines: Sequence[str], index: int) -> tuple[int, str]:
         return _json_end(lines, index), "json"
     if line.startswith(("diff --git ", "--- a/", "@@ -")):
         return _while(lines, index + 1, _DIFF_BODY), "diff"
-    return _while(lines, index + 1, _TRACE_BODY), "trace"
+    said = line.startswith("thread '")  # the next line is what the panic said
+    return _while(lines, min(index + 1 + said, len(lines)), _TRACE_BODY), "trace"
 
 
 def _json_end(lines: Sequence[str], index: int) -> int:
