@@ -7,9 +7,10 @@ verbatim, indentation too, because a model quotes code when it edits.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.shorten.lines import Row, short_lines
+from turnfold.compression.shorten.lines import Row, rows_of, short_lines
 
 _NUMBER: Final = re.compile(r"\s*\d+(?:\t|→|\s*[|:] ?)")
 _DEFINES: Final = (
@@ -38,32 +39,64 @@ _SORT: Final = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern, _
 _WORTH: Final = {name: worth for name, _, worth in _SORTS} | {"": 0.2}
 
 
-def _in_remark(body: str, opened: str, before: str) -> str:
-    """What closes the docstring or block comment that is open behind this line; "" for none.
+def _remarks(lines: Sequence[str]) -> set[int]:
+    """Indices of lines inside docstrings and block comments, and of those that close one.
 
     In a fragment a bare mark may be the end of a docstring whose beginning was cut off: it opens one only behind a colon.
     """
+    out: set[int] = set()
+    opened, since = "", 0
+    for i in _marked(lines):
+        if opened:
+            if opened in lines[i]:
+                out.update(range(since, i + 1))
+                opened = ""
+            continue
+        opened = _opened(lines, i)
+        since = i + 1
     if opened:
-        return "" if opened in body else opened
+        out.update(range(since, len(lines)))
+    return out
+
+
+def _marked(lines: Sequence[str]) -> list[int]:
+    """Lines with something that may open or close a long remark."""
+    marks = [mark for mark in ('"""', "'''", "/*", "*/") if any(mark in line for line in lines)]
+    return [i for i, line in enumerate(lines) if any(mark in line for mark in marks)] if marks else []
+
+
+def _opened(lines: Sequence[str], i: int) -> str:
+    """What closes the remark that line `i` opens; "" where it opens none."""
+    body = _body(lines[i])
     for opening, closing in _LONG_REMARKS:
         at = body.find(opening)
         if at < 0 or body[:at].strip(" \trRfFbBuU") or closing in body[at + len(opening) :]:
             continue
-        bare = opening == closing and not body[at + len(opening) :].strip()
-        return "" if bare and before and not before.endswith((":", ",", "(", "=")) else closing
+        if opening == closing and not body[at + len(opening) :].strip():
+            before = next((said for j in range(i - 1, max(-1, i - 30), -1) if (said := _body(lines[j]).rstrip())), "")
+            return "" if before and not before.endswith((":", ",", "(", "=")) else closing
+        return closing
     return ""
 
 
-def rows(text: str) -> list[Row]:
+def _body(line: str) -> str:
+    number = _NUMBER.match(line)
+    return line[number.end() :] if number else line
+
+
+def rows(text: str, words: frozenset[str]) -> list[Row]:
     """Every line with its worth; lines that carry their number need no mark for a gap."""
-    out: list[Row] = []
-    opened = before = ""
-    for line in short_lines(text):
-        number = _NUMBER.match(line)
-        body = line[number.end() :] if number else line
-        inside, opened = opened, _in_remark(body, opened, before)
-        before = body.rstrip() or before
-        found = _SORT.match(body)
-        sort = "remark" if inside or opened else (found.lastgroup or "" if found else "")
-        out.append(Row(line, _WORTH[sort], scale=0.5 if sort == "remark" else 1.0, unmarked=number is not None))
-    return out
+    lines = short_lines(text)
+    remarks = _remarks(lines)
+
+    def row(i: int) -> Row:
+        number = _NUMBER.match(lines[i])
+        found = _SORT.match(lines[i], number.end() if number else 0)
+        sort = "remark" if i in remarks else (found.lastgroup or "" if found else "")
+        return Row(lines[i], _WORTH[sort], scale=0.5 if sort == "remark" else 1.0, unmarked=number is not None)
+
+    return rows_of(lines, words, (i for i, line in enumerate(lines) if _defines(line)), row)
+
+
+def _defines(line: str) -> bool:
+    return line.startswith(("def ", "class ", "func ", "fn ", "pub ", "export ", "public "))

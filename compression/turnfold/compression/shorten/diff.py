@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from turnfold.compression.shorten.lines import Row, short_lines
+from turnfold.compression.shorten.lines import Row, rows_of, short_lines
 
 #: Opening of a line, its worth and how sorely it is needed; first that fits decides.
 _OPENINGS: Final = (
@@ -25,6 +25,7 @@ _OPENINGS: Final = (
     ("-", 0.8, 0),
     (" ", -0.6, 0),
 )
+_HEADS: Final = (*(opening for opening, _, evidence in _OPENINGS if evidence), "--- ", "+++ ")
 
 
 def _row(line: str, named: bool) -> Row:
@@ -38,8 +39,8 @@ def _row(line: str, named: bool) -> Row:
     return Row(line, weight=0.8)
 
 
-def rows(text: str) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[Row]:
     """Every line; the `---` and `+++` lines matter only where no `diff --git` line names the file."""
     lines = short_lines(text)
     named = any(line.startswith("diff --git ") for line in lines)
-    return [_row(line, named) for line in lines]
+    return rows_of(lines, words, (i for i, line in enumerate(lines) if line.startswith(_HEADS)), lambda i: _row(lines[i], named))

@@ -17,25 +17,38 @@ from turnfold.compression.text.kinds import parts
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """Up to `whole` tokens a text stays as it is; of a longer one about `share` is kept, but never less than `whole`; and of what
-    it has beyond `long` tokens only `rest`: a long listing or log is long by repeating itself."""
+    """Up to `whole` tokens a text stays as it is; of a longer one `share` is kept, but never less than `whole`."""
 
     whole: int
     share: float
-    long: int = 1_000
-    rest: float = 0.05
 
     def of(self, size: int) -> int:
-        if size <= self.whole:
-            return size
-        return max(self.whole, int(self.share * min(size, self.long) + self.rest * max(0, size - self.long)))
+        return size if size <= self.whole else max(self.whole, int(self.share * size))
+
+
+@dataclass(frozen=True, slots=True)
+class _Curve:
+    """Up to `whole` tokens a text stays as it is; what a longer one keeps beyond that grows slower than the text.
+
+    What is needed again of a result is a handful of its lines, however long it is: twice the text does not have twice as many.
+    """
+
+    whole: int
+    factor: float
+    power: float
+
+    def of(self, size: int) -> int:
+        return size if size <= self.whole else min(size, self.whole + int(self.factor * (size - self.whole) ** self.power))
 
 
 # A user's message is an instruction; a tool's result is evidence that only some lines of are ever needed again.
-_SHARES: Final = {"user": _Share(60, 0.5, rest=0.5), "tool": _Share(128, 0.35), "function": _Share(128, 0.35)}
-_OTHER: Final = _Share(24, 0.35, rest=0.35)
-_ARGUMENTS: Final = _Share(120, 0.3, rest=0.3)
+_RESULT: Final = _Curve(96, 2.5, 0.6)
+_SHARES: Final[dict[str, _Share | _Curve]] = {"user": _Share(60, 0.5), "tool": _RESULT, "function": _RESULT}
+_OTHER: Final = _Share(24, 0.35)
+_ARGUMENTS: Final = _Share(120, 0.3)
 _SPOKEN: Final = frozenset({"prose", "markdown"})
+_JSON_OPENS: Final = ("{", "[")
+_DENSE: Final = 64  # tokens above which JSON is written without its quotes, whole or not
 
 
 def facts(text: str, *, role: str, words: frozenset[str], known: Container[str], count: Callable[[str], int]) -> str:
@@ -48,7 +61,7 @@ def facts(text: str, *, role: str, words: frozenset[str], known: Container[str],
     """
     size = count(text)
     keep = _SHARES.get(role, _OTHER).of(size)
-    if keep >= size:
+    if keep >= size and not (size > _DENSE and text.lstrip().startswith(_JSON_OPENS)):
         return text
     if role in ("user", "assistant") and _is_spoken(text):
         return shorten(text, keep, role=role, words=words, count=count)
@@ -68,7 +81,7 @@ def _is_spoken(text: str) -> bool:
     return sum(s.end - s.start for s in spans if s.kind in _SPOKEN) >= len(text) / 2
 
 
-_CALLS: Final = _Share(100, 0.45, rest=0.45)  # an assistant's calls: names, ids and short arguments stay
+_CALLS: Final = _Share(100, 0.45)  # an assistant's calls: names, ids and short arguments stay
 
 
 def facts_tokens(role: str, size: int, *, calls: bool) -> int:

@@ -5,20 +5,20 @@ Lives here: pages to lines (selectolax, a wrapper of Lexbor), XML to lines of it
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser
 
-from turnfold.compression.shorten.evidence import grades
-from turnfold.compression.shorten.lines import Row, short_lines
+from turnfold.compression.shorten.evidence import graded, grades
+from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+from turnfold.compression.shorten.plain import template
 
 _NOISE: Final = ["script", "style", "noscript", "template", "svg", "nav", "footer", "iframe"]
 _BLOCKS: Final = (
     "h1, h2, h3, h4, h5, h6, p, li, tr, pre, blockquote, dt, dd, div, section, article, td, th, title, br, header, main, body, "
     "details, summary"
 )
-_HEADING: Final = re.compile(r"#")
 _MARK: Final = "\x1e"
 
 
@@ -33,26 +33,44 @@ def page_lines(text: str) -> list[str]:
     return [line for line in (" ".join(piece.split()) for piece in flat.split(_MARK)) if line]
 
 
-def rows(text: str) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[Row]:
     """Lines of the page; headings are worth more, failures are evidence."""
     lines = page_lines(text)
-    return [
-        Row(
-            line,
-            weight=1.2 if _HEADING.match(line) else (0.8 if len(line) > 40 else 0.2),
-            evidence=1 if found == 3 else 0,
-            like="#" if _HEADING.match(line) else line,
-            unmarked=True,
-        )
-        for line, found in zip(lines, grades(lines), strict=True)
-    ]
+    found = grades(lines)
+
+    def row(i: int) -> Row:
+        heading = lines[i].startswith("#")
+        worth = 1.2 if heading else (0.8 if len(lines[i]) > 40 else 0.2)
+        return Row(lines[i], weight=worth, evidence=1 if found[i] == 3 else 0, like="#" if heading else lines[i], unmarked=True)
+
+    return rows_of(lines, words, graded(found), row)
 
 
-def xml_rows(text: str) -> list[Row]:
+def xml_rows(text: str, words: frozenset[str]) -> list[Row]:
     """Lines of an XML text; a text on one line is cut at its tags."""
     lines = short_lines(text.replace("><", ">\n<") if text.count("\n") < 4 else text)
-    return [
-        Row(line, weight=-1 if line.strip().startswith("</") else 0.4, evidence=1 if found == 3 else 0)
-        for line, found in zip(lines, grades(lines), strict=True)
-        if line.strip()
-    ]
+    found = _with_parents(lines, grades(lines))
+
+    def row(i: int) -> Row:
+        return Row(
+            lines[i],
+            like=template(lines[i]),
+            weight=-1 if lines[i].strip().startswith("</") else 0.4,
+            evidence=1 if found[i] == 3 else 0,
+        )
+
+    return rows_of(lines, words, graded(found), row)
+
+
+def _with_parents(lines: Sequence[str], found: Sequence[int]) -> list[int]:
+    """Grades in which the element around a failure, by its indentation, has the failure's grade."""
+    out = list(found)
+    open_at: list[tuple[int, int]] = []  # indentation and index of the elements that lines stand in
+    for i, line in enumerate(lines):
+        depth = len(line) - len(line.lstrip())
+        while open_at and open_at[-1][0] >= depth:
+            open_at.pop()
+        if found[i] == 3 and open_at:
+            out[open_at[-1][1]] = 3
+        open_at.append((depth, i))
+    return out

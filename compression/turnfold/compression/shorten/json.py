@@ -8,6 +8,8 @@ chooser's measure ranks them; what is chosen is written as a pruned tree in a lo
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,16 +18,21 @@ from typing import Any, Final
 import orjson
 from pydantic_core import from_json
 
-from turnfold.compression.shorten.evidence import grade
-from turnfold.compression.shorten.lines import Count, Row, ranked, within
+from turnfold.compression.shorten.evidence import grade, grades
+from turnfold.compression.shorten.exact_json import Number
+from turnfold.compression.shorten.lines import Count, Row, ranked, short_lines, within
 
 _LONGEST: Final = 160  # characters of a string that are shown
 _RECORDS: Final = 6  # so many objects of one shape and they are a table
+_WHOLE: Final = 200  # tokens: a value that takes no more without its quotes is kept whole
 _SMALL: Final = 8  # entries of an object that is kept in one piece
 _DEEPEST: Final = 40
 _VITAL_KEYS: Final = frozenset(
     {"error", "errors", "status", "message", "code", "state", "exit_code", "exitcode", "returncode", "reason", "exception"}
 )
+
+#: Numbers that would not be written the same again.
+_INEXACT: Final = re.compile(r"[0-9]\.[0-9]*0(?![0-9])|[0-9]{16}|[0-9][eE]")
 
 Path = tuple[Any, ...]
 
@@ -44,12 +51,17 @@ def parse(text: str) -> Any:
         ValueError: nothing of it can be read.
     """
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
+        return _as_written(text) if _INEXACT.search(text) else orjson.loads(text)
+    except ValueError:
         lines = text.strip().split("\n")
         if len(lines) > 1 and lines[0][:1] == "{" and lines[0][-1:] == "}":
             return [_or_text(line) for line in lines if line.strip()]
         return from_json(text, allow_partial=True)
+
+
+def _as_written(text: str) -> Any:
+    """The value with its numbers as they are written: `80.50`, or an id of twenty digits."""
+    return json.loads(text, parse_float=Number, parse_int=Number)
 
 
 def _or_text(line: str) -> Any:
@@ -99,6 +111,17 @@ def _columns(records: Sequence[Any]) -> list[str]:
     return columns if columns and len(columns) <= 40 and sum(keys.values()) * 2 > len(records) * len(columns) else []
 
 
+def _varying(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> tuple[list[str], str]:
+    """Columns that say something of a record, and what is the same in all of them, once."""
+    same: dict[str, str] = {}
+    for key in columns:
+        shown = records[0].get(key)
+        if not isinstance(shown, (dict, list)) and all(key in record and record[key] == shown for record in records):
+            same[key] = _scalar(shown)
+    varying = [key for key in columns if key not in same] or list(columns[:1])
+    return varying, "".join(f", all with {key}: {same[key]}" for key in columns if key in same and key not in varying)
+
+
 def _leaves(value: Any, path: Path = ()) -> Iterator[_Leaf]:
     if len(path) > _DEEPEST:
         return
@@ -111,7 +134,7 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[_Leaf]:
     elif isinstance(value, list) and value:
         columns = _columns(value)
         if columns:
-            yield from _records(value, columns, path)
+            yield from _records(value, _varying(value, columns)[0], path)
             return
         for i, inner in enumerate(value):
             yield from _leaves(inner, (*path, i))
@@ -145,22 +168,31 @@ def _leaf(value: Any, path: Path) -> _Leaf:
 
 def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: Path) -> Iterator[_Leaf]:
     """A leaf per record, its cells in the order of the columns; unusual values make it worth more."""
-    counts = {key: Counter(_plain(record.get(key)) for record in values) for key in columns}
-    few = {key for key in columns if 1 < len(counts[key]) <= max(2, len(values) // 10)}
-    for i, record in enumerate(values):
-        rare = sum(1.5 for key in few if counts[key][_plain(record.get(key))] <= 0.05 * len(values))
-        shown = "|".join("" if record.get(key) is None else _cell(record[key]) for key in columns)
-        edge = 1.5 if i in (0, len(values) - 1) else 0.0
-        yield _Leaf(
-            (*path, i), shown, Row(shown, weight=0.3 + rare + edge, evidence=1 if grade(shown) == 3 else 0, unmarked=True)
-        )
+    table = [[record.get(key) for record in values] for key in columns]
+    unusual = Counter(i for column in table for i in _unusual(column))
+    cells = zip(*([_cell(cell) for cell in column] for column in table), strict=True)
+    shown = ["|".join(row) for row in cells]
+    ends = (0, len(values) - 1)
+    for i, found in enumerate(grades([line.replace("\n", " ") for line in shown])):
+        worth = 0.3 + 1.5 * unusual[i] + (1.5 if i in ends else 0.0)
+        yield _Leaf((*path, i), shown[i], Row(shown[i], weight=worth, evidence=1 if found == 3 else 0, unmarked=True))
 
 
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, (str, int, float, bool)) or value is None else "[]"
+def _unusual(column: Sequence[Any]) -> list[int]:
+    """Where a column of few values has a rare one."""
+    plain = ["[]" if type(cell) is list or type(cell) is dict else cell for cell in column]
+    if not 1 < len(set(plain)) <= max(2, len(plain) // 10):
+        return []
+    counts = Counter(plain)
+    rare = {cell for cell, times in counts.items() if times <= 0.05 * len(plain)}
+    return [i for i, cell in enumerate(plain) if cell in rare] if rare else []
 
 
 def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if type(value) is str and len(value) <= _LONGEST and value.isprintable():
+        return value
     if isinstance(value, (dict, list)):
         text = loose(value)
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 20]}…[{len(text)} chars]"
@@ -199,13 +231,36 @@ def _write_list(value: Sequence[Any], chosen: Mapping[Path, str], inside: frozen
 
 def _write_table(value: Sequence[Any], columns: Sequence[str], chosen: Mapping[Path, str], path: Path) -> str:
     kept = [chosen[(*path, i)] for i in range(len(value)) if (*path, i) in chosen]
-    return f"[{len(kept)} of {len(value)} rows: {'|'.join(columns)}\n" + "\n".join(kept) + "]"
+    varying, same = _varying(value, columns)
+    return f"[{len(kept)} of {len(value)} rows{same}: {'|'.join(varying)}\n" + "\n".join(kept) + "]"
 
 
 def _pruned(value: Any, leaves: Sequence[_Leaf], taken: Sequence[int]) -> str:
     chosen = {leaves[i].path: leaves[i].shown for i in taken}
     inside = frozenset(path[:n] for path in chosen for n in range(1, len(path) + 1))
     return _write(value, chosen, inside)
+
+
+def _dense(value: Any, most: int, count: Count) -> str:
+    """All of the value without quotes, records of one shape as a table; "" where that takes more than `most` tokens."""
+    try:
+        text = _full(value)
+    except RecursionError:
+        return ""
+    return text if len(text) <= 12 * most and count(text) <= most else ""
+
+
+def _full(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_full(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        columns = _columns(value)
+        if columns and all(columns == list(record) for record in value):
+            varying, same = _varying(value, columns)
+            rows = "\n".join("|".join(_full(record[key]) for key in varying) for record in value)
+            return f"[{len(value)} rows{same}: {'|'.join(varying)}\n{rows}]"
+        return "[" + ", ".join(map(_full, value)) + "]"
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> str:
@@ -217,6 +272,9 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     value = parse(text)
     if '\\"' in text:
         value = _unwrapped(value)
+    dense = _dense(value, max(_WHOLE, keep), count)
+    if dense:
+        return dense
     leaves = list(_leaves(value))
     rows = [leaf.row for leaf in leaves]
     if not isinstance(value, (dict, list)) or not rows:
@@ -224,3 +282,18 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     order = ranked(rows, keep, words, count, known)
     taken = within(rows, order, lambda some: count(_pruned(value, leaves, some)), keep)
     return _pruned(value, leaves, taken)
+
+
+def rows(text: str, words: frozenset[str]) -> list[Row]:
+    """A value that stands among other text, a line per leaf: `items[3].id: o_3`; a record of a table is one leaf."""
+    del words
+    try:
+        value = parse(text)
+    except ValueError:
+        return [Row(line, weight=0.5) for line in short_lines(text)]
+    return [leaf.row._replace(text=_told(leaf), over=0.0) for leaf in _leaves(_unwrapped(value))]
+
+
+def _told(leaf: _Leaf) -> str:
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in leaf.path).lstrip(".")
+    return f"{path}: {leaf.shown}" if path else leaf.shown

@@ -15,7 +15,7 @@ import heapq
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
@@ -34,7 +34,7 @@ _GAP: Final = "…"
 _WORD: Final = re.compile(r"\w{3,}")
 _COMPOUND: Final = re.compile(r"[a-z0-9][A-Z]|[A-Za-z]\d|\d[A-Za-z]|\w_\w|^__")
 _PATH: Final = re.compile(r"[\w.@~/-]+")
-_MOST_ROWS: Final = 6000
+_MOST_ROWS: Final = 4000  # lines of a text that are weighed, evidence and the task's words apart
 _WIDTH: Final = 6  # times the room that is looked at
 _LOOKS: Final = 6  # times that the worth of a row is looked at, on average, at most
 _LARGE: Final = 2000  # tokens above which a limit need not be met to the last token
@@ -144,9 +144,42 @@ def _looked_at(rows: Sequence[Row], words: frozenset[str]) -> list[int]:
     filled = [i for i, row in enumerate(rows) if row.text and not row.text.isspace()]
     if len(filled) <= _MOST_ROWS:
         return filled
-    step = len(filled) / _MOST_ROWS
-    sample = {filled[int(k * step)] for k in range(_MOST_ROWS)} | {filled[-1]}
-    return [i for i in filled if i in sample or rows[i].evidence or not words.isdisjoint(rows[i].text.lower().split())]
+    telling = {i for i in filled if rows[i].evidence or not words.isdisjoint(rows[i].text.lower().split())}
+    return _sample(filled, telling)
+
+
+def _sample(filled: Sequence[int], telling: set[int]) -> list[int]:
+    """Evenly spread ones of what there is, and of what is telling as many again."""
+    chosen = {*_even(filled), *_even(sorted(telling)), filled[-1]}
+    return sorted(chosen)
+
+
+def _even(some: Sequence[int]) -> Sequence[int]:
+    step = len(some) / _MOST_ROWS
+    return some if step <= 1 else [some[int(k * step)] for k in range(_MOST_ROWS)]
+
+
+def rows_of(lines: Sequence[str], words: frozenset[str], telling: Iterable[int], make: Callable[[int], Row]) -> list[Row]:
+    """`make` for each line of a text, by index; of a very long one for those that `_looked_at` would name, with a row that is
+    never chosen for each run of others.
+
+    Args:
+        telling: indices of lines that have to be looked at.
+    """
+    if len(lines) <= _MOST_ROWS:
+        return [make(i) for i in range(len(lines))]
+    filled = [i for i, line in enumerate(lines) if line and not line.isspace()]
+    if not filled:
+        return []
+    named = (i for i in filled if not words.isdisjoint(lines[i].lower().split())) if words else ()
+    out: list[Row] = []
+    last = -1
+    for i in _sample(filled, {*telling, *named}):
+        if i > last + 1:
+            out.append(Row(_GAP, weight=-99.0, lines=i - last - 1))
+        out.append(make(i))
+        last = i
+    return out
 
 
 def _foremost(entries: list[tuple[bool, float, int]], cost: Mapping[int, float], room: float) -> list[tuple[bool, float, int]]:

@@ -17,6 +17,7 @@ _LONG: Final = re.compile(
     r"(?:\w{3} +\d+ +(?:\d\d:\d\d|\d{4})|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: [-+]\d{4})?) (\S.*)$"
 )
 _TREE: Final = re.compile(r"\d{6} (?:blob|tree|commit) [\da-f]{7,64}\s+(\d+|-)?\s*(\S.*)$")
+_SIZED: Final = re.compile(r"([\d.]+[KMGT]?)\t(\S+)$")
 _PATH: Final = re.compile(r"\S+/[^/\s]+/?$")
 _TOGETHER: Final = 6  # names of one folder that share a line
 
@@ -28,7 +29,10 @@ def _short(line: str) -> str:
         name = long[3] + ("/" if long[1] == "d" and not long[3].endswith("/") else "")
         return f"{name} {long[2]}" if long[1] != "d" else name
     tree = _TREE.match(line)
-    return f"{tree[2]} {tree[1] or ''}".rstrip() if tree else line
+    if tree:
+        return f"{tree[2]} {tree[1] or ''}".rstrip()
+    sized = _SIZED.match(line)
+    return f"{sized[2]} {sized[1]}" if sized else line
 
 
 def _folder(line: str) -> str:
@@ -62,5 +66,15 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
         if folder and len(some) > 2:
             out.extend(_grouped(folder, some, words))
         else:
-            out.extend(Row(line, weight=0.5, unmarked=True) for line in some)
+            out.extend(Row(line, weight=_worth(line, words), unmarked=True) for line in some)
     return out
+
+
+def whole_rows(text: str, words: frozenset[str]) -> list[Row]:
+    """Listing lines cut to name and size, each with its whole path: where most of them have room."""
+    lines = [_short(line) for line in short_lines(text)]
+    return [Row(line, weight=_worth(line, words), evidence=1 if "/" in line else 0, unmarked=True) for line in lines]
+
+
+def _worth(line: str, words: frozenset[str]) -> float:
+    return 0.5 if words.isdisjoint([line, *line.partition(" ")[0].rsplit("/", 1)[-1].lower().split(".")]) else 2.0

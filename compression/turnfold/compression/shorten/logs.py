@@ -9,9 +9,9 @@ import re
 from collections import Counter
 from typing import Final
 
-from turnfold.compression.shorten.evidence import grades
-from turnfold.compression.shorten.lines import Row, short_lines
-from turnfold.compression.shorten.plain import template
+from turnfold.compression.shorten.evidence import graded, grades
+from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+from turnfold.compression.shorten.plain import in_short, templates
 
 _LEVEL: Final = re.compile(
     r"\b(?:(FATAL|CRITICAL|PANIC|ERROR|SEVERE|EMERG|ALERT)|(WARN(?:ING)?)|(TRACE|DEBUG|INFO|NOTICE))\b|^([EF])\d{4} |^(W)\d{4} "
@@ -28,25 +28,20 @@ def _grade(line: str, words: int) -> int:
     return 1 if level[2] or level[5] else 0
 
 
-def rows(text: str) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[Row]:
     """Lines of one template count as alike; the first of more than two says how many there are."""
     lines = short_lines(text)
-    keys = [template(line) for line in lines]
+    keys = templates(lines)
     many = Counter(keys)
-    out: list[Row] = []
-    seen: set[str] = set()
-    for i, (line, key, words) in enumerate(zip(lines, keys, grades(lines), strict=True)):
-        first = key not in seen
-        seen.add(key)
-        shown = f"{line} [{many[key]} like this]" if first and many[key] > 2 and line.strip() else line
-        edge = 2.0 if i in (0, len(lines) - 1) else 0.0
-        out.append(
-            Row(
-                shown,
-                weight=edge + (1.0 if first else 0.2),
-                evidence=_grade(line, words) if line.strip() else 0,
-                like=key,
-                unmarked=True,
-            )
-        )
-    return out
+    first = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
+    found = [_grade(line, words) if line else 0 for line, words in zip(lines, grades(lines), strict=True)]
+    ends = (0, len(lines) - 1)
+
+    def row(i: int) -> Row:
+        line, key = lines[i], keys[i]
+        new = first[key] == i
+        shown = f"{line} [{many[key]} like this]" if new and many[key] > 2 and line.strip() else line
+        edge = 2.0 if i in ends else 0.0
+        return Row(shown, weight=edge + (1.0 if new else 0.2), evidence=found[i], like=key, unmarked=True)
+
+    return in_short(rows_of(lines, words, {*graded(found), *first.values()}, row))

@@ -7,20 +7,56 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from sentencex import segment
 
-from turnfold.compression.shorten.evidence import grades
-from turnfold.compression.shorten.lines import Row, short_lines
+from turnfold.compression.shorten.evidence import graded, grades, with_messages
+from turnfold.compression.shorten.lines import Row, rows_of, short_lines
 
 _OFTEN: Final = 3
-_VARYING: Final = re.compile(r"0x[\da-f]+|\d+|\b[\da-f]{7,}\b")
+_VARYING: Final = re.compile(r"[0-9][0-9a-f]*")
+_BEGUN: Final = re.compile(r"[a-f]{1,7}#")  # a hexadecimal number may begin with letters
+_NUMBERS: Final = re.compile(r"(?:0x)?[a-f]{0,7}[0-9][0-9a-f]*")
+_AND: Final = "… and "
+_EXCERPT: Final = re.compile(r" *\d* *\|")  # source that a compiler quotes
+_FEW: Final = 2  # numbers that say it; with more it would not be clear which is which
+_LONG: Final = 50  # characters of a line that is worth saying in short
 
 
 def template(line: str) -> str:
     """The line with everything that varies from one occurrence to the next struck out."""
-    return _VARYING.sub("#", line.strip())
+    return _struck(line.strip())
+
+
+def templates(lines: Sequence[str]) -> list[str]:
+    """`template` of each line, in one pass."""
+    if any("\n" in line for line in lines):
+        return [template(line) for line in lines]
+    return _struck("\n".join([line.strip() for line in lines])).split("\n") if lines else []
+
+
+def _struck(text: str) -> str:
+    struck = _VARYING.sub("#", text)
+    return _BEGUN.sub("#", struck) if "#" in struck else struck
+
+
+def in_short(rows: Sequence[Row]) -> list[Row]:
+    """Failures that repeat the one before them in other numbers, said by these numbers alone: `… and 43, 4`."""
+    out: list[Row] = []
+    first = 0
+    for i, row in enumerate(rows):
+        if i == 0 or row.like != rows[i - 1].like or row.evidence < 3 or len(row.text) < _LONG:
+            first = i
+            out.append(row)
+            continue
+        told, said = _NUMBERS.findall(rows[first].text), _NUMBERS.findall(row.text)
+        new = [now for was, now in zip(told, said, strict=False) if now != was]
+        short = f"{_AND}{', '.join(new)}"
+        fits = len(told) == len(said) and 1 <= len(new) <= _FEW and len(short) * 3 < len(row.text)
+        out.append(row._replace(text=short, under=i - first) if fits else row)
+    return out
 
 
 def sentence_rows(text: str) -> list[Row]:
@@ -39,18 +75,22 @@ def _sentences(line: str) -> list[str]:
     return [piece for sentence in segment("en", line) for piece in short_lines(sentence.strip())] if len(line) > 80 else [line]
 
 
-def rows(text: str) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[Row]:
     """Every line, failures and outcomes as evidence, the first and the last worth a little more.
 
     A warning or an outcome that is said again and again in other numbers is evidence three times, a failure always.
     """
     lines = short_lines(text)
+    found = with_messages(lines, grades(lines))
     last = len(lines) - 1
     seen: Counter[str] = Counter()
-    out: list[Row] = []
-    for i, (line, found) in enumerate(zip(lines, grades(lines), strict=True)):
-        key = template(line)
+
+    def row(i: int) -> Row:
+        key = template(lines[i])
         seen[key] += 1
-        evidence = found if found == 3 or seen[key] <= _OFTEN else 0
-        out.append(Row(line, weight=2.0 if i in (0, last) else 0.6, evidence=evidence, like=key))
-    return out
+        evidence = found[i] if found[i] == 3 or seen[key] <= _OFTEN else 0
+        if _EXCERPT.match(lines[i]):
+            return Row(lines[i], weight=-0.2, scale=0.4)
+        return Row(lines[i], weight=2.0 if i in (0, last) else 0.6, evidence=evidence, like=key)
+
+    return in_short(rows_of(lines, words, graded(found), row))

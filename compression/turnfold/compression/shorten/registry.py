@@ -12,6 +12,7 @@ from turnfold.compression.shorten import (
     binary,
     code,
     diff,
+    history,
     html,
     json,
     listing,
@@ -24,6 +25,7 @@ from turnfold.compression.shorten import (
     yaml,
 )
 from turnfold.compression.shorten.arguments import facts_arguments
+from turnfold.compression.shorten.evidence import is_outcome
 from turnfold.compression.shorten.lines import FLOOR, Count, Row, choose, is_longer
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.spans import Span
@@ -33,6 +35,13 @@ __all__ = ["facts", "facts_arguments"]
 RowMaker = Callable[[str, frozenset[str]], list[Row]]
 
 
+#: Rules for texts that nearly fit.
+ROOMY: Final[dict[str, RowMaker]] = {"listing": listing.whole_rows}
+_ROOMY: Final = 1.6  # times the wanted tokens up to which a text nearly fits
+_ENDS: Final = 4  # lines at either end of a result in which a tool says how it went
+_SHORT: Final = 120  # characters of such a line at most
+
+
 def _wordless(make: Callable[[str], list[Row]]) -> RowMaker:
     return lambda text, _words: make(text)
 
@@ -40,23 +49,34 @@ def _wordless(make: Callable[[str], list[Row]]) -> RowMaker:
 #: Kinds that are chosen line by line; neighbours among them share one limit.
 ROWS: Final[dict[str, RowMaker]] = {
     "binary": _wordless(binary.rows),
-    "code": _wordless(code.rows),
-    "csv": _wordless(table.rows),
-    "diff": _wordless(diff.rows),
-    "fence": _wordless(code.rows),
-    "html": _wordless(html.rows),
+    "code": code.rows,
+    "csv": table.rows,
+    "diff": diff.rows,
+    "fence": code.rows,
+    "history": history.rows,
+    "html": html.rows,
+    "json": json.rows,
     "listing": listing.rows,
-    "log": _wordless(logs.rows),
+    "log": logs.rows,
     "markdown": _wordless(plain.sentence_rows),
-    "plain": _wordless(plain.rows),
+    "plain": plain.rows,
     "prose": _wordless(plain.sentence_rows),
-    "search": _wordless(search.rows),
-    "table": _wordless(table.markdown_rows),
-    "tests": _wordless(tests.rows),
+    "search": search.rows,
+    "table": table.markdown_rows,
+    "tests": tests.rows,
     "trace": _wordless(trace.rows),
-    "xml": _wordless(html.xml_rows),
-    "yaml": _wordless(yaml.rows),
+    "xml": html.xml_rows,
+    "yaml": yaml.rows,
 }
+
+
+def _with_outcome(rows: list[Row]) -> list[Row]:
+    """An exit code or a total at the beginning or the end is evidence, whatever the text is otherwise."""
+    for i in {*range(min(_ENDS, len(rows))), *range(max(0, len(rows) - _ENDS), len(rows))}:
+        row = rows[i]
+        if not row.evidence and row.weight > -9 and len(row.text) < _SHORT and is_outcome(row.text):
+            rows[i] = row._replace(weight=max(row.weight, 1.0), evidence=2)
+    return rows
 
 
 def _unless_known(row: Row, known: Container[str]) -> Row:
@@ -66,12 +86,16 @@ def _unless_known(row: Row, known: Container[str]) -> Row:
 
 def _shortened(text: str, keep: int, words: frozenset[str], known: Container[str], count: Count) -> str:
     spans = parts(text)
-    if spans[0].kind in ("json", "jsonl"):
+    if len(spans) == 1 and spans[0].kind in ("json", "jsonl"):
         try:
             return json.facts(text, keep, words, count, known)
         except ValueError:  # it only looked like JSON
             spans = [Span(0, len(text), "plain")]
-    rows = [_unless_known(row, known) for span in spans for row in ROWS[span.kind](span.of(text), words)]
+    table = ROWS | ROOMY if len(text) <= 12 * keep and count(text) <= _ROOMY * keep else ROWS
+    rows = [row for span in spans for row in table[span.kind](span.of(text), words)]
+    if known:
+        rows = [_unless_known(row, known) for row in rows]
+    rows = _with_outcome(rows)  # last: two commands that end alike are still two outcomes
     return choose(rows, keep, words, count, known)
 
 

@@ -6,34 +6,80 @@ Lives here: reading `path:line:text`, `path-line-text`, `path:text` and `line:te
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Final
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 from turnfold.compression.shorten.lines import Row, short_lines
 
-_HIT: Final = re.compile(r"((?:[\w.@+-]+:)?[\w./@+-]*[\w/]):(\d+)[:-](.*)|()(\d+)[:-](.*)|([\w./@+-]*[/.][\w./@+-]+):()(.*)")
+_HIT: Final = re.compile(
+    r"(?P<path>(?:[\w.@+-]+:)?[\w./@+-]*[\w/]):(?P<at>\d+)(?P<sign>[:-])(?P<text>.*)"
+    r"|(?P<near>[\w./@+-]*?\.\w{1,8})-(?P<by>\d+)-(?P<around>.*)"
+    r"|(?P<number>\d+)(?P<mark>[:-])(?P<rest>.*)"
+    r"|(?P<file>[\w./@+-]*[/.][\w./@+-]+):(?P<line>.*)"
+)
+_PATH: Final = re.compile(r"[\w@~+-]*[./][\w./@+-]*$")
+
+_NUMBER: Final = re.compile(r"\d+")
+_MOST_NUMBERS: Final = 8
+_FILE: Final = 1.5  # worth of a file's name, whatever was found in it
 
 
-def _split(line: str) -> tuple[str, str]:
-    """A line's file and the rest of it, number included; ("", line) where there is no file."""
-    hit = _HIT.match(line)
-    if hit is None or hit[4] is not None:
-        return "", line
-    if hit[1] is not None:
-        return hit[1], f"{hit[2]}:{hit[3]}"
-    return hit[7], hit[9]
+class _Line(NamedTuple):
+    path: str
+    shown: str
+    hit: bool
 
 
-def rows(text: str) -> list[Row]:
-    """Per file a heading with the number of its hits, and the hits under it without the repeated path."""
-    split = [_split(line) for line in short_lines(text)]
-    out: list[Row] = []
-    for path, run in groupby(split, key=lambda pair: pair[0]):
-        hits = [rest for _, rest in run]
-        if len(hits) == 1 or not path:
-            numbered = bool(path) or hits[0][:1].isdigit()
-            out.extend(Row(f"{path}:{hit}" if path else hit, weight=0.8, unmarked=numbered) for hit in hits)
-            continue
-        out.append(Row(f"{path} ({len(hits)})", weight=1.0, lines=0, unmarked=True))
-        out.extend(Row(f" {hit}", weight=1.0 if i == 1 else 0.3, unmarked=True, under=i) for i, hit in enumerate(hits, 1))
+def _lines(lines: Sequence[str]) -> list[_Line]:
+    """Lines with their file: from their own beginning, or from a line of its own over them; marks of a gap left out."""
+    out: list[_Line] = []
+    heading = ""
+    for i, line in enumerate(lines):
+        found = _HIT.match(line)
+        if found is None:
+            over = i + 1 < len(lines) and lines[i + 1][:1].isdigit() and _PATH.match(line)
+            heading = line if over else heading if line == "--" else ""
+            if not over and line != "--":
+                out.append(_Line("", line, True))
+        elif found["path"] is not None:
+            out.append(_Line(found["path"], f"{found['at']}:{found['text']}", found["sign"] == ":"))
+        elif found["near"] is not None:
+            out.append(_Line(found["near"], f"{found['by']}-{found['around']}", False))
+        elif found["number"] is not None:
+            out.append(_Line(heading, line, not heading or found["mark"] == ":"))
+        else:
+            out.append(_Line(found["file"], found["line"], True))
     return out
+
+
+def rows(text: str, words: frozenset[str]) -> list[Row]:
+    """Per file a heading with the places of its hits, and the hits under it without the repeated path."""
+    del words
+    out: list[Row] = []
+    for path, run in groupby(_lines(short_lines(text)), key=itemgetter(0)):
+        found = list(run)
+        if not path:
+            out.extend(_alone(path, line) for line in found)
+            continue
+        out.append(Row(_heading(path, [line for line in found if line.hit]), weight=_FILE, lines=0, unmarked=True))
+        first = True
+        for i, line in enumerate(found, 1):
+            worth = (1.5 if first else 0.6) if line.hit else -0.5
+            first = first and not line.hit
+            out.append(Row(f" {line.shown}", weight=worth, scale=1.0 if line.hit else 0.3, unmarked=True, under=i))
+    return out
+
+
+def _heading(path: str, hits: Sequence[_Line]) -> str:
+    """A file with the numbers of its hits, as `path:12,40`; the hits' count where they are many or have no numbers."""
+    numbers = [_NUMBER.match(hit.shown) for hit in hits]
+    if 0 < len(numbers) <= _MOST_NUMBERS and all(numbers):
+        return f"{path}:{','.join(found[0] for found in numbers if found)}"
+    return f"{path} ({len(hits)})"
+
+
+def _alone(path: str, line: _Line) -> Row:
+    shown = f"{path}:{line.shown}" if path else line.shown
+    return Row(shown, weight=0.8, unmarked=bool(path) or line.shown[:1].isdigit())

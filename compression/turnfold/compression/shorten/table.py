@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.shorten.evidence import grades
-from turnfold.compression.shorten.lines import Row, short_lines
+from turnfold.compression.shorten.evidence import graded, grades
+from turnfold.compression.shorten.lines import Row, rows_of, short_lines
 
 _LONGEST_CELL: Final = 120
 _MOST_COLUMNS: Final = 60
@@ -29,10 +29,12 @@ def _dialect(lines: Sequence[str]) -> str:
     return best
 
 
-def _records(lines: Sequence[str]) -> list[list[str]]:
+def _records(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    if not any('"' in line for line in lines):
+        return [line.split(delimiter) for line in lines]
     csv.field_size_limit(_FIELD_LIMIT)
     try:
-        return list(csv.reader((line + "\n" for line in lines), delimiter=_dialect(lines), strict=False))
+        return list(csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=False))
     except csv.Error:  # a NUL or a field beyond the limit: read it as lines of one cell
         return [[line] for line in lines]
 
@@ -44,41 +46,52 @@ def _cut(cell: str) -> str:
     return flat if len(flat) <= _LONGEST_CELL else f"{flat[: _LONGEST_CELL - 20]}…[{len(flat)} chars]"
 
 
-def _unusual(records: Sequence[Sequence[str]]) -> list[float]:
-    """Extra worth per record: values that are rare in columns of few values."""
+def _odd(records: Sequence[Sequence[str]]) -> dict[int, frozenset[str]]:
+    """Per column of few values those that are rare in it."""
     usual = Counter(map(len, records)).most_common(1)[0][0] if records else 0
-    width = min(usual, _MOST_COLUMNS)
-    columns = [Counter(record[i] for record in records if i < len(record)) for i in range(width)]
-    rare = len(records) * 0.05
-    odd = [
-        frozenset(cell for cell, times in counts.items() if times <= rare)
-        if 1 < len(counts) <= max(2, len(records) // 10)
-        else ()
-        for counts in columns
-    ]
-    telling = [i for i in range(width) if odd[i]]
-    return [sum(2.0 for i in telling if i < len(record) and record[i] in odd[i]) for record in records]
+    full = [record for record in records if len(record) == usual]
+    rare, few = len(records) * 0.05, max(2, len(records) // 10)
+    out: dict[int, frozenset[str]] = {}
+    for i, column in enumerate(zip(*full, strict=True)):
+        if i < _MOST_COLUMNS and 1 < len(kinds := set(column)) <= few:
+            counts = Counter(column)
+            out[i] = frozenset(cell for cell in kinds if counts[cell] <= rare)
+    return {i: cells for i, cells in out.items() if cells}
 
 
-def rows(text: str) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[Row]:
     """CSV or TSV, a row per record; long cells cut with their length."""
-    records = [record for record in _records(text.rstrip("\n").split("\n")) if record]
-    extra = _unusual(records)
-    lines = [",".join(map(_cut, record)) for record in records]
-    out: list[Row] = []
-    for i, (line, more, found) in enumerate(zip(lines, extra, grades(lines), strict=True)):
-        edge = 2.0 if i in (1, len(records) - 1) else 0.0
-        out.append(Row(line, weight=0.3 + edge + more, evidence=2 if i == 0 else (1 if found == 3 else 0), unmarked=True))
-    return out
+    given = text.rstrip("\n").split("\n")
+    delimiter = _dialect(given)
+    records = [record for record in _records(given, delimiter) if record]
+    odd = _odd(records)
+    lines = [delimiter.join(record) for record in records]
+    found = grades(lines)
+    unusual = Counter(
+        i for at, cells in odd.items() for i, record in enumerate(records) if at < len(record) and record[at] in cells
+    )
+    ends = (1, len(records) - 1)
+
+    def row(i: int) -> Row:
+        worth = 0.3 + 2.0 * unusual[i] + (2.0 if i in ends else 0.0)
+        long = len(lines[i]) > _LONGEST_CELL or "\n" in lines[i]
+        evidence = 2 if i == 0 else (1 if found[i] == 3 else 0)
+        return Row(delimiter.join(map(_cut, records[i])) if long else lines[i], weight=worth, evidence=evidence, unmarked=True)
+
+    return rows_of(lines, words, {0, 1, *unusual, *graded(found)}, row)
 
 
-def markdown_rows(text: str) -> list[Row]:
+def markdown_rows(text: str, words: frozenset[str]) -> list[Row]:
     """A table drawn with bars: header and rule kept, padding taken out."""
     lines = short_lines(text)
+    found = grades(lines)
     header = next((i for i, line in enumerate(lines) if "|" in line), 0)
-    out: list[Row] = []
-    for i, (line, found) in enumerate(zip(lines, grades(lines), strict=True)):
-        rule = not line.strip(" |+-=:\t")
-        cells = "|".join(" ".join(cell.split()) for cell in line.strip().split("|")) if not rule else line.strip()[:12]
-        out.append(Row(cells, weight=-1 if rule else 0.5, evidence=2 if i == header else (1 if found == 3 else 0), unmarked=True))
-    return out
+
+    def row(i: int) -> Row:
+        line = lines[i].strip()
+        if not line.strip("|+-=: \t"):
+            return Row(line[:12], weight=-1, unmarked=True)
+        cells = "|".join([" ".join(cell.split()) for cell in line.split("|")])
+        return Row(cells, weight=0.5, evidence=2 if i == header else (1 if found[i] == 3 else 0), unmarked=True)
+
+    return rows_of(lines, words, {header, *graded(found)}, row)

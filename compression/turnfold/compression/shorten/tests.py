@@ -6,10 +6,11 @@ Lives here: marks of pytest, unittest, jest, mocha, go test, cargo and TAP. Must
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.shorten.evidence import grade
-from turnfold.compression.shorten.lines import Row, short_lines
+from turnfold.compression.shorten.lines import Row, rows_of, short_lines
 from turnfold.compression.shorten.plain import template
 
 _BY_TEMPLATE: Final = "template"  # alike are lines of one template
@@ -30,9 +31,11 @@ _HEADING: Final = re.compile(r"[_=]{3,} .* [_=]{3,}$|(?:FAIL|ERROR): ")
 _PLACE: Final = re.compile(r"\S+\.\w+:\d+: |  File \"")
 _TOTALS: Final = re.compile(
     r"=+ .*\d+ (?:passed|failed|error).* =+$|Ran \d+ tests?|Tests?:|test result:|Test Suites:|\s*\d+ (?:passing|failing)"
-    r"|tests finished"
+    r"|tests finished|(?:ℹ|#) (?:tests|suites|pass|fail|cancelled|skipped|todo) [1-9]"
 )
-
+_PANIC: Final = re.compile(r"^thread '[^'\n]*'.* panicked at \S+:\d+:\d+:$")
+_FRAME: Final = re.compile(r"\s+at |\s+\d+: \w|stack backtrace:|note: |---- .* stdout ----")
+_NEEDED: Final = re.compile(f"{_TOTALS.pattern}|{_FAILED.pattern}|{_REASON.pattern}|{_HEADING.pattern}", re.IGNORECASE)
 
 #: What a line's opening makes of it, first that matches;
 _RULES: Final = (
@@ -40,6 +43,7 @@ _RULES: Final = (
     (_FAILED, Row("", weight=3, evidence=3)),
     (_HEADING, Row("", weight=1.5, evidence=1)),
     (_PASSED, Row("", weight=-0.5, scale=0.1, like="passed", unmarked=True)),
+    (_FRAME, Row("", weight=-0.6, scale=0.2, like="frame", unmarked=True)),
     (_REASON, Row("", weight=2, evidence=2, like=_BY_TEMPLATE)),
     (_PLACE, Row("", weight=1.0, like=_BY_TEMPLATE)),
 )
@@ -49,10 +53,22 @@ def _row(line: str) -> Row:
     """The line as the first rule says; without one, a failure or an outcome that its words name."""
     for pattern, rule in _RULES:
         if pattern.match(line):
-            return rule._replace(text=line, like=template(line) if rule.like == _BY_TEMPLATE else rule.like)
-    return Row(line, 0.0, evidence=min(grade(line), 1), like=template(line))
+            return Row(line, rule.weight, rule.evidence, rule.scale, template(line) if rule.like == _BY_TEMPLATE else rule.like)
+    return Row(line, 0.0, evidence=min(grade(line), 1), scale=0.4, like=template(line))
 
 
-def rows(text: str) -> list[Row]:
+def _with_messages(lines: Sequence[str]) -> list[str]:
+    """Lines with what a panic said put behind the line that says where it was."""
+    out: list[str] = []
+    for line in lines:
+        if out and line.strip() and _PANIC.search(out[-1]) and "\n" not in out[-1]:
+            out[-1] += "\n" + line
+        else:
+            out.append(line)
+    return out
+
+
+def rows(text: str, words: frozenset[str]) -> list[Row]:
     """Every line; failures and totals before reasons, reasons before places, passes last."""
-    return [_row(line) for line in short_lines(text)]
+    lines = _with_messages(short_lines(text))
+    return rows_of(lines, words, (i for i, line in enumerate(lines) if _NEEDED.match(line)), lambda i: _row(lines[i]))

@@ -5,19 +5,22 @@ Lives here: worth by depth. Must not: loading YAML: tags and anchors stay as the
 
 from __future__ import annotations
 
-from turnfold.compression.shorten.evidence import grades
-from turnfold.compression.shorten.lines import Row, short_lines
+from turnfold.compression.shorten.evidence import graded, grades
+from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+from turnfold.compression.shorten.plain import template
 
 
-def rows(text: str) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[Row]:
     """Every line; each level of indentation takes off from its worth, remarks have none."""
-    out: list[Row] = []
     lines = short_lines(text)
-    for line, found in zip(lines, grades(lines), strict=True):
-        body = line.lstrip(" ")
-        depth = (len(line) - len(body)) // 2
-        remark = body.startswith("#")
-        out.append(
-            Row(line, weight=-0.5 if remark else max(0.2, 1.5 - 0.4 * depth), evidence=1 if found == 3 else 0, unmarked=True)
+    found = grades(lines)
+
+    def row(i: int) -> Row:
+        body = lines[i].lstrip(" ")
+        depth = (len(lines[i]) - len(body)) // 2
+        worth = -0.5 if body.startswith("#") else max(0.2, 1.5 - 0.4 * depth)
+        return Row(
+            lines[i], weight=worth, evidence=1 if found[i] == 3 else 0, like=template(body) if depth else "", unmarked=True
         )
-    return out
+
+    return rows_of(lines, words, graded(found), row)

@@ -3,13 +3,14 @@
 Lives here: the marks that lines carry, as data, and the vote over them. Must not: shortening; file names or tool names
 (the text alone decides, so that the same bytes are always the same kind).
 
-Kinds: json, jsonl, diff, search, log, tests, trace, code, listing, table, csv, yaml, html, xml, markdown, binary, plain,
-prose. `plain` is output of programs that no better mark fits.
+Kinds: json, jsonl, diff, history (of commits), search, log, tests, trace, code, listing, table, csv, yaml, html, xml,
+markdown, binary, plain, prose. `plain` is output of programs that no better mark fits.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
@@ -25,6 +26,9 @@ _MOST_WINDOWS: Final = 200  # in a long text windows grow, and sixteen lines of 
 _FARTHEST: Final = 5  # windows between two of code that may be its docstring
 _WEAK: Final = frozenset({"prose", "plain", "markdown", "yaml"})
 _LONGEST_LINE: Final = 300  # characters of a line that its mark is sought in
+_LEAST_JSON: Final = 80  # characters of a value on one line that is more than a line
+_LONGEST_JSON: Final = 5000  # lines of an indented one
+_BRACKETS: Final = frozenset("{}[]")
 _ENOUGH: Final = 0.3  # share of a window's lines that must carry a mark for it to decide
 
 #: What an opening line says about the lines behind it, tried in order. Every pattern is anchored and without nested repeats.
@@ -41,6 +45,11 @@ _MARKS: Final = re.compile(
                 r"|stack backtrace:",
             ),
             (
+                "binary",
+                r"(?=[A-Za-z0-9+/=_-]{60,}$)(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?=\D*\d)."
+                r"|(?:[0-9a-f]{2}){32,}$|[\da-f]{6,8}:? +(?:[\da-f]{2,4} ){4,}",
+            ),
+            (
                 "tests",
                 r"={3,} .{1,120} ={3,}$|_{3,} .{1,120} _{3,}$|(?:PASS|FAIL|FAILED|PASSED|XFAIL|SKIPPED|ERROR):? [\w./\\-]+"
                 r"|--- (?:PASS|FAIL|SKIP): |=== (?:RUN|PAUSE|CONT) |(?:not )?ok \d+ |ok  \t|test \S+ \.\.\. "
@@ -54,20 +63,19 @@ _MARKS: Final = re.compile(
                 r"|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
                 r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|(?:time|ts|level)=|[DIWEF]\d{4} \d\d:",
             ),
+            ("search", r"(?:[\w.@+-]+:)?[\w./@+ -]{0,200}[\w]\.\w{1,8}[:-]\d+[:-]|[\w./@+-]*/[\w./@+-]+:.|\d+[:-](?:\s|\S)"),
             (
                 "listing",
                 r"[-dlbcps][rwxsStT-]{9}[ +@.]|\d{6} (?:blob|tree|commit) |[│|├└ ]*[├└│|`+][─-]{2}|(?:total \d+)$"
-                r"|\.{0,2}/?[\w.@+-]+(?:/[\w.@+-]+)+/?$",
+                r"|\.{0,2}/?[\w.@+-]+(?:/[\w.@+-]+)+/?$|[\d.]+[KMGT]?\t[\w./@+-]+$",
             ),
-            ("search", r"(?:[\w.@+-]+:)?[\w./@+ -]{0,200}[\w]\.\w{1,8}[:-]\d+[:-]|[\w./@+-]*/[\w./@+-]+:.|\d+[:-](?:\s|\S)"),
             ("table", r"\s*\|.*\|\s*$|\s*[+|][-+=:| ]{6,}$"),
             (
                 "html",
                 r"\s*</?(?:div|span|p|a|ul|li|td|tr|table|head|body|html|script|style|meta|link|h[1-6]|img|input|button"
                 r"|nav)\b|\s*<!DOCTYPE html",
             ),
-            ("xml", r"\s*<\?xml |\s*</?[\w:.-]+(?: [\w:.-]+=\"[^\"]*\")*\s*/?>"),
-            ("binary", r"[A-Za-z0-9+/=_-]{60,}$|(?:[0-9a-f]{2}){32,}$|[\da-f]{6,8}:? +(?:[\da-f]{2,4} ){4,}"),
+            ("xml", r"\s*<\?xml |\s*</?[\w:.-]+(?: [\w:.-]+=\"[^\"]*\")*\s*/?>(?!:)"),
             (
                 "code",
                 r"\s*\d+(?:\t|→|\s*\| )|\s*(?:def|class|async|import|from|return|if|elif|else|for|while|try|except|finally"
@@ -76,11 +84,16 @@ _MARKS: Final = re.compile(
                 r"|package|use|mod|pub"
                 r"|switch|case|break|continue|throw|catch|new|void|int|#include|#define|using|namespace|template|end|do|begin"
                 r"|module)\b.*[:;{}(),]\s*(?://.*|#.*)?$"
-                r"|\s*(?:from \S+ )?import \S|\s*(?:#|//|/\*|\*/|\*|\"\"\"|''')|\s*@\w+|.*[;{}(\[]\s*$|.*[)\]}],\s*$"
+                r"|\s*(?:from \S+ )?import (?:[\w.*]+(?:$|[,;]| as )|[\w{(*\"'].* from |[\"'({])"
+                r"|\s*(?:#|//|/\*|\*/|\*|\"\"\"|''')|\s*@\w+|.*[;{}(\[]\s*$|.*[)\]}],\s*$"
                 r"|\s*[)}\]]+[;,:]?\s*$"
                 r"|\s+[\w.\[\]'\"]+ [-+*/|&]?= .",
             ),
-            ("yaml", r"\s*(?:- )?[\w./\"'-]+:(?: \S.*)?$|---$|\s*- [\w\"']"),
+            ("plain", r"(?:make|g?cc|c\+\+|ld|sh|bash|npm|error|warning|note|fatal)(?:\[\d+\]|\[\w+\])?: "),
+            (
+                "yaml",
+                r"\s*(?:- )?[\w./\"'-]+:(?: \S.*)?$|---$|\s*- [\w\"']|[\w.-]+ = \S|\[{1,2}[\w.\" -]+\]{1,2}$",
+            ),
             ("markdown", r"#{1,6} |\s*[-*+] |\s*\d+\. |> |\*\*"),
             (
                 "prose",
@@ -89,22 +102,36 @@ _MARKS: Final = re.compile(
         )
     )
 )
-_OPENING: Final = frozenset(" `~d-@TEgt")  # what a line must begin with to open a block
+#: What opens a block, at the beginning of a line.
+_OPENING: Final = re.compile(
+    r"\n(?:[ \t]{0,3}(?:```|~~~)|[{\[](?:[ \t]*\n|[{\"\[])|diff --git |--- a/|@@ -"
+    r"|commit [\da-f]{7}|Traceback \(most recent|Exception in thread|goroutine |panic: |thread '|stack backtrace:)"
+)
 _FENCE: Final = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _DIFF_BODY: Final = re.compile(
     r"[-+ \\@]|diff --git |index [\da-f]+\.\.|(?:new|deleted) file mode|old mode|new mode|rename |copy |similarity "
     r"|Binary files |commit \w+|$"
 )
+_HISTORY_BODY: Final = re.compile(
+    r"commit [\da-f]{7}|(?:Merge|Author|AuthorDate|Commit|CommitDate|Date|Reflog[\w ]*|gpg): "
+    r"|    |$| \S.* \| +\S| \d+ files? changed"
+    r"|[AMDRCT]\d*\t|\d+\t\d+\t| (?:create|delete|rename|mode|copy) "
+)
 _TRACE_BODY: Final = re.compile(
-    r"\s|[\w.]+(?:Error|Exception|Warning|Interrupt|Exit)\b|Caused by|goroutine |\S+\(.*\)$|\.\.\. \d+ more|\[Previous line"
+    r"\s|[\w.]+(?:Error|Exception|Warning|Interrupt|Exit)\b|Caused by|goroutine |stack backtrace:|note: "
+    r"|\S+\(.*\)$|\.\.\. \d+ more|\[Previous line"
 )
 _TEST_RUN: Final = re.compile(
-    r"^=+ (?:test session starts|FAILURES|ERRORS|short test summary)|^Ran \d+ tests? in |^(?:---|===) (?:RUN|PASS|FAIL)"
-    r"|^test result: "
-    r"|^Tests?:? [^\n]{0,200}?\b(?:passed|failed)|^(?:not )?ok \d+ - |^ {0,8}\d+ (?:passing|failing)\b|^FAIL(?:ED)?[ (]"
-    r"|^=+ [^\n]{0,200}?\d (?:passed|failed)|^\S{1,200} \([\w.]{1,300}\) \.\.\. |^ {0,4}tests? finished:|^E   |^>>>>> Run tests",
-    re.MULTILINE,
+    r"\n(?:=+ (?:test session starts|FAILURES|ERRORS|short test summary)|Ran \d+ tests? in |(?:---|===) (?:RUN|PASS|FAIL)"
+    r"|(?:ℹ|#) (?:tests|pass|fail) \d|[✔✖✓✗] [^\n]{0,200}ms\)"
+    r"|test result: |running \d+ tests?\n|test \S{1,300} \.\.\. (?:ok|FAILED|ignored)|ok  \t|FAIL\t"
+    r"|Tests?:? [^\n]{0,200}?\b(?:passed|failed)|(?:not )?ok \d+ - | {0,8}\d+ (?:passing|failing)\b|FAIL(?:ED)?[ (]"
+    r"|=+ [^\n]{0,200}?\d (?:passed|failed)|\S{1,200} \([\w.]{1,300}\) \.\.\. | {0,4}tests? finished:|E   |>>>>> Run tests)"
 )
+#: Where a compiler or linter saw something: the source that it quotes is no file.
+_PLACES: Final = re.compile(r"\n *--> \S{1,300}:\d+:\d+")
+_ENCODED: Final = re.compile(r"\s*(?:data:[\w/;,+-]{1,100})?(?:[A-Za-z0-9+/=_-]{200}|(?:[A-Za-z0-9+/=_-]{60,80}\r?\n){2})")
+_ALL_ENCODED: Final = re.compile(r"\s*(?:data:[\w/;,+-]{1,100})?[A-Za-z0-9+/=_\-\s]+")
 
 
 def mark(line: str) -> str:
@@ -160,39 +187,48 @@ def _delimited(lines: Sequence[str]) -> bool:
     return False
 
 
-def whole(text: str) -> str:
-    """The kind of a text that is one thing from first to last character; "" where it has to be read line by line."""
-    found = _jsonish(text)
-    if found:
-        return found
+def _markup(text: str) -> str:
+    """The slug html or xml for a page or document, else none."""
     head = text.lstrip()[:400].lower()
     if head.startswith(("<!doctype html", "<html")) or ("<body" in head and "<" in head[:1]):
         return "html"
-    if head.startswith("<?xml"):
-        return "xml"
-    if (
-        len(text) > 200
-        and not re.search(r"\s", text[:200].strip())
-        and re.fullmatch(r"(?:data:[\w/;,+-]+)?[A-Za-z0-9+/=_\-\s]+", text)
-    ):
-        return "binary"
-    if len(_TEST_RUN.findall(text)) >= 2:
+    return "xml" if head.startswith("<?xml") else ""
+
+
+def _encoded(text: str) -> str:
+    return "binary" if len(text) > 200 and _ENCODED.match(text) and _ALL_ENCODED.fullmatch(text) else ""
+
+
+def _reported(text: str) -> str:
+    """The slug tests for what a test runner says, plain for what a compiler or linter says, else none."""
+    if len(_TEST_RUN.findall("\n" + text)) >= 2:
         return "tests"
+    return "plain" if len(_PLACES.findall(text)) >= 2 else ""
+
+
+def _tabular(text: str) -> str:
     return "csv" if _delimited(text.split("\n", 41)[:40]) else ""
 
 
-def _stretches(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+def whole(text: str) -> str:
+    """The kind of a text that is one thing from first to last character; "" where it has to be read line by line."""
+    return next(filter(None, (tell(text) for tell in (_jsonish, _markup, _encoded, _reported, _tabular))), "")
+
+
+def _stretches(text: str, lines: Sequence[str], offsets: Sequence[int]) -> Iterator[tuple[int, int, str]]:
     """Runs of lines: those that an opening line decides (fences, diffs, traces) with their kind, all others with ""."""
-    index, start = 0, 0
-    while index < len(lines):
+    start = 0
+    for found in _OPENING.finditer("\n" + text):
+        index = bisect_right(offsets, found.start()) - 1
+        if index < start:
+            continue
         end, kind = _opened(lines, index)
         if end == index:
-            index += 1
             continue
         if start < index:
             yield start, index, ""
         yield index, end, kind
-        index = start = end
+        start = end
     if start < len(lines):
         yield start, len(lines), ""
 
@@ -200,17 +236,29 @@ def _stretches(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
 def _opened(lines: Sequence[str], index: int) -> tuple[int, str]:
     """Where the block that line `index` opens ends, and its kind; `index` itself where it opens none."""
     line = lines[index]
-    if line[:1] not in _OPENING:
-        return index, ""
     fence = _FENCE.match(line)
     if fence:
         closing = (i for i in range(index + 1, len(lines)) if lines[i].strip() == fence[1])
         return next(closing, len(lines) - 1) + 1, "fence"
+    if line.startswith("commit "):
+        return _while(lines, index + 1, _HISTORY_BODY), "history"
+    if line[:1] in ("{", "["):
+        return _json_end(lines, index), "json"
     if line.startswith(("diff --git ", "--- a/", "@@ -")):
         return _while(lines, index + 1, _DIFF_BODY), "diff"
-    if line.startswith(("Traceback (most recent", "Exception in thread", "goroutine ", "thread '")):
-        return _while(lines, index + 1, _TRACE_BODY), "trace"
-    return index, ""
+    said = line.startswith("thread '")  # the next line is what the panic said
+    return _while(lines, min(index + 1 + said, len(lines)), _TRACE_BODY), "trace"
+
+
+def _json_end(lines: Sequence[str], index: int) -> int:
+    """The line behind a JSON value that begins here, on one line or indented; `index` where none does."""
+    line = lines[index]
+    if len(line.rstrip()) > 1:
+        return index + 1 if len(line) > _LEAST_JSON and _is_json(line) else index
+    close = "}" if line[0] == "{" else "]"
+    body = lines[index + 1 : index + _LONGEST_JSON]
+    end = next((i for i, inner in enumerate(body, index + 1) if inner[:1] in _BRACKETS), index)
+    return end + 1 if end > index and lines[end].rstrip() == close and _is_json("\n".join(lines[index : end + 1])) else index
 
 
 def _while(lines: Sequence[str], index: int, body: re.Pattern[str]) -> int:
@@ -249,7 +297,7 @@ def parts(text: str) -> list[Span]:
         offsets.append(offsets[-1] + len(line) + 1)
     offsets[-1] = len(text)
     pieces: list[tuple[int, int, str]] = []
-    for start, end, found in _stretches(lines):
+    for start, end, found in _stretches(text, lines, offsets):
         pieces.extend([(start, end, found)] if found else _smoothed(list(_windows(lines, start, end))))
     for at, (start, end, found) in enumerate(pieces):
         if found == _BLANK:

@@ -29,6 +29,7 @@ _LATE_END: Final = re.compile(r"[.!?][\"')”]?\s+(?=[^\W\d_a-z])|[。！？]")
 _CLOSED: Final = "。！？｡।॥؟۔!?…」』）”’\"'»)"
 _MARKER: Final = re.compile(r"\s*(?:[-*•]\s*)?(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]|#{1,6}|[QA]\.)\s*\Z")
 _WORD: Final = re.compile(r"\w")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _NOT_LATIN: Final = re.compile(r"[\u0370-\u1fff\u2e80-\uffee]")
 # The script decides: kana before Han, as Japanese has both. What is not here has Latin-like punctuation.
 _SCRIPTS: Final = (
@@ -97,9 +98,10 @@ def _sentence_cuts(line: str) -> list[int]:
     cuts: list[int] = []
     at = last = 0
     for portion, ends in _portions(line):
-        segments = sentencex.segment(rules, portion)
-        if "".join(segments) != portion:  # it drops newlines in odd places; a lost character would shift every cut behind it
-            segments = [portion]
+        readable = _SURROGATE.sub("\ufffd", portion)  # it takes UTF-8 only
+        segments = sentencex.segment(rules, readable)
+        if "".join(segments) != readable:  # it drops newlines in odd places; a lost character would shift every cut behind it
+            segments = [readable]
         for i, segment in enumerate(segments):
             at += len(segment)
             if (ends or i < len(segments) - 1) and at < len(line) and _is_border(line, last, at):

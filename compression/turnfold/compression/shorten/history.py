@@ -1,0 +1,43 @@
+"""A log of commits: each id with its subject; dates, authors and bodies after these.
+
+Lives here: what a line of `git log` is worth. Must not: the patches in between (see `diff`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+
+_NAMED: Final = ("Author: ", "Date: ", "AuthorDate: ", "Commit: ", "CommitDate: ", "Merge: ")
+
+
+def _entries(lines: list[str]) -> list[tuple[str, int]]:
+    """Lines with the number of lines that they stand for: a commit and its subject are one."""
+    out: list[tuple[str, int]] = []
+    head = -1
+    for line in lines:
+        if line.startswith("commit "):
+            head = len(out)
+        elif head >= 0 and line.startswith("    ") and line.strip():
+            out[head] = (f"{out[head][0]}\n{line}", 2)
+            head = -1
+            continue
+        out.append((line, 1))
+    return out
+
+
+def rows(text: str, words: frozenset[str]) -> list[Row]:
+    """Commits first, then files and totals, then what the messages say, then who and when."""
+    entries = _entries(short_lines(text))
+
+    def row(i: int) -> Row:
+        line, stands_for = entries[i]
+        if line.startswith("commit "):
+            return Row(line, weight=2.0, evidence=1, lines=stands_for, unmarked=True)
+        if line.startswith(_NAMED):
+            return Row(line, weight=-0.2, scale=0.3, like=line[:6], unmarked=True)
+        return Row(line, weight=0.4, unmarked=True)
+
+    heads = (i for i, (line, _) in enumerate(entries) if line.startswith("commit "))
+    return rows_of([line for line, _ in entries], words, heads, row)
