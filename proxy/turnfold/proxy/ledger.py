@@ -47,7 +47,7 @@ _PAST_TTL: Final = 86_400.0
 _MOST_MODELS: Final = 500
 _LONGEST_NAME: Final = 200
 
-_FIELDS: Final = tuple(field.name for field in fields(Receipt))
+_FIELDS: Final = tuple(field.name for field in fields(Receipt) if field.name != "trails")
 
 _log = logging.getLogger(__name__)
 
@@ -205,7 +205,8 @@ class Ledger:
         entries = [self._queue[i] for i in range(min(_AT_ONCE, len(self._queue)))]
         keys = list(dict.fromkeys(key for entry in entries if (key := _past_key(entry.receipt))))
         held = await self._store.get(keys) if keys else []
-        pasts = {key: Past.unpacked(value) for key, value in zip(keys, held, strict=True) if value is not None}
+        found = ((key, Past.unpacked(value)) for key, value in zip(keys, held, strict=True) if value is not None)
+        pasts = {key: past for key, past in found if past is not None}
         # In a thread, since a large batch takes its time; the entries leave the queue only when they are in the batch.
         batch = await asyncio.to_thread(self._batch, entries, pasts)
         for _ in entries:

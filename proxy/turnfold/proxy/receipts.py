@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from turnfold.compression.conversation import Section
+from turnfold.proxy.trail import Trails
 
 Status = Literal["folded", "passthrough", "observed", "bypassed", "failed-open", "recovered", "answered"]
 
@@ -37,6 +38,7 @@ class Receipt:
         complete: whether the response came to its end (False: the client left or the upstream broke off).
         reason: slug why nothing was folded, or why the fold was dropped.
         state: slug of what became of it under the conversation's state; "" where state is off.
+        trails: how its messages began, for the cache model; None where no prompt cache would have taken it.
     """
 
     request_id: str
@@ -56,6 +58,7 @@ class Receipt:
     streamed: bool
     complete: bool
     state: str = ""
+    trails: Trails | None = None
 
 
 class Recorder(Protocol):
