@@ -30,7 +30,7 @@ from typing import Final
 import orjson
 
 from turnfold.config.prices import TokenUse
-from turnfold.proxy.receipts import Receipt
+from turnfold.proxy.receipts import Receipt, Usage
 from turnfold.proxy.trail import Trails
 
 _SMALLEST: Final = 1024  # no provider caches a shorter prefix
@@ -54,6 +54,7 @@ class Past:
         folded: whether any request of it was folded.
         scale: the upstream's tokens for one of ours, in the last request that went out whole; 0: none did.
         trails: how it began; None where that is not known.
+        received: our count of it as it came in; 0 where nobody counted.
     """
 
     unfolded: int
@@ -67,6 +68,7 @@ class Past:
     folded: bool = False
     scale: float = 0.0
     trails: Trails | None = None
+    received: int = 0
 
     def missing_marks(self, usual: float) -> float:
         """How often a fold event finds nothing in a warm cache, 0 to 1: what the share of cold ones leaves unexplained."""
@@ -89,9 +91,8 @@ class Past:
         return cls(**named, trails=Trails.unpacked(trails) if trails else None)
 
 
-def token_use(receipt: Receipt) -> TokenUse | None:
+def token_use(usage: Usage) -> TokenUse | None:
     """What the upstream says it was paid for; None where it said nothing."""
-    usage = receipt.usage
     if usage.prompt_tokens is None:
         return None
     return TokenUse(usage.prompt_tokens, usage.completion_tokens or 0, usage.cached_tokens or 0, usage.cache_write_tokens or 0)
@@ -195,4 +196,5 @@ def remembered(receipt: Receipt, used: TokenUse, without: TokenUse, past: Past |
         folded=before.folded or is_folded(receipt),
         scale=used.prompt / receipt.tokens_before if went_whole else before.scale,
         trails=receipt.trails,
+        received=receipt.tokens_before,
     )

@@ -83,7 +83,7 @@ def _past_key(receipt: Receipt) -> Key | None:
 def line_of(receipt: Receipt, priced: Priced) -> bytes:
     """A receipt as a line of the log."""
     named = {name: getattr(receipt, name) for name in _FIELDS}
-    return orjson.dumps({**named, "paid": priced.paid, "without": priced.without})
+    return orjson.dumps({**named, "paid": priced.paid, "paid_own": priced.own, "without": priced.without})
 
 
 class Ledger:
@@ -251,16 +251,29 @@ class Ledger:
         return name
 
     def _priced(self, receipt: Receipt, past: Past | None, fingerprint: str) -> tuple[Priced, Past | None]:
-        used = token_use(receipt)
-        if used is None or not rollups.accepted(receipt):
+        own = self._own(receipt)
+        used = token_use(receipt.usage)
+        if not rollups.accepted(receipt):
+            return (Priced(own, 0.0, own or 0.0) if receipt.calls else UNPRICED), past
+        if used is None:
             return UNPRICED, past
         without = without_turnfold(receipt, used, past, fingerprint)
+        paid = self._price(receipt.model, used, receipt.at)
         priced = Priced(
-            paid=self._price(receipt.model, used, receipt.at),
+            paid=None if paid is None or own is None else paid + own,
             without=self._price(receipt.model, without, receipt.at),
+            own=own or 0.0,
             fold_event=receipt.conversation is not None and fingerprint not in {"", past.sections if past else ""},
+            grown=max(0, receipt.tokens_before - past.received if past else receipt.tokens_before),
         )
         return priced, remembered(receipt, used, without, past, fingerprint)
+
+    def _own(self, receipt: Receipt) -> float | None:
+        """Dollars for our own calls; a call whose usage or price is unknown makes it unknown."""
+        uses = [(call.model or receipt.model, token_use(call.usage)) for call in receipt.calls]
+        prices = [None if use is None else self._price(model, use, receipt.at) for model, use in uses]
+        known = [price for price in prices if price is not None]
+        return sum(known) if len(known) == len(prices) else None
 
 
 def receipt_logs(first: datetime, end: datetime) -> Iterator[str]:

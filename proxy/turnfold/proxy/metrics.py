@@ -66,6 +66,9 @@ class Metrics:
         self._paid = counter("dollars_paid", "Dollars paid, for models of known price.", "model")
         self._without = counter("dollars_without_turnfold", "Dollars that it would have been, by the cache model.", "model")
         self._unpriced = counter("unpriced_requests", "Served requests of unknown price or usage.", "model")
+        self._own_calls = counter(
+            "own_calls", "Calls of ours whose answer no client saw; their cost is in dollars_paid.", "kind", "model"
+        )
         self._folds = counter("folds", "Requests that went out folded.", "model")
         self._recoveries = counter("recoveries", "Requests recovered from a context overflow.", "model")
         self._failed_open = counter("failed_open", "Requests sent as they came because of a failure of ours.", "reason")
@@ -98,6 +101,10 @@ class Metrics:
             self._failed_open.labels(receipt.reason).inc()
         if receipt.status == "recovered":
             self._recoveries.labels(model).inc()
+        for call in receipt.calls:
+            self._own_calls.labels(call.kind, model).inc()
+        if receipt.calls or accepted(receipt):
+            self._observe_money(priced, model)
         if receipt.status == "answered":
             return
         if not accepted(receipt):
@@ -105,9 +112,9 @@ class Metrics:
             return
         if receipt.first_byte_ms is not None:
             self._first_byte.observe(receipt.first_byte_ms / 1000)
-        self._observe_served(receipt, priced, model)
+        self._observe_served(receipt, model)
 
-    def _observe_served(self, receipt: Receipt, priced: Priced, model: str) -> None:
+    def _observe_served(self, receipt: Receipt, model: str) -> None:
         sent = receipt.tokens_before if receipt.status == "observed" else receipt.tokens_after
         self._tokens_before.labels(model).inc(receipt.tokens_before)
         self._tokens_sent.labels(model).inc(sent)
@@ -118,6 +125,8 @@ class Metrics:
         kinds = (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.cache_write_tokens)
         for kind, number in zip(("prompt", "completion", "cached", "cache_write"), kinds, strict=True):
             self._usage.labels(kind, model).inc(max(number or 0, 0))
+
+    def _observe_money(self, priced: Priced, model: str) -> None:
         if priced.paid is None or priced.without is None:
             self._unpriced.labels(model).inc()
         else:

@@ -25,6 +25,19 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnCall:
+    """A call of the upstream that we made for a request, and whose answer the client never saw: it is a cost of ours.
+
+    Attributes:
+        kind: what it was for: "refused" (the context was full, and this was the answer), "summary", "scorer", "drill-down".
+    """
+
+    kind: str
+    model: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """One request: ids, sizes, times, status; never text.
 
@@ -38,6 +51,7 @@ class Receipt:
         complete: whether the response came to its end (False: the client left or the upstream broke off).
         reason: slug why nothing was folded, or why the fold was dropped.
         state: slug of what became of it under the conversation's state; "" where state is off.
+        calls: what else was asked of the upstream for it.
         trails: how its messages began, for the cache model; None where no prompt cache would have taken it.
     """
 
@@ -58,6 +72,7 @@ class Receipt:
     streamed: bool
     complete: bool
     state: str = ""
+    calls: tuple[OwnCall, ...] = ()
     trails: Trails | None = None
 
 

@@ -37,7 +37,7 @@ from turnfold.proxy import recovering
 from turnfold.proxy.headers import first, returned, without
 from turnfold.proxy.holdout import held_out
 from turnfold.proxy.limits import plain_body
-from turnfold.proxy.receipts import Receipt, Recorder, Status, Usage
+from turnfold.proxy.receipts import OwnCall, Receipt, Recorder, Status, Usage
 from turnfold.proxy.refusals import Refused
 from turnfold.proxy.relay import relay
 from turnfold.proxy.rollups import HELD_OUT
@@ -136,6 +136,7 @@ class Outgoing:
     known: Learned = _NOTHING_LEARNED
     local: Local | None = None
     trails: Trails | None = None
+    calls: tuple[OwnCall, ...] = ()
 
     def without_bodies(self) -> Outgoing:
         """The same once it was sent and answered; whether there was something to recover stays known."""
@@ -375,6 +376,7 @@ class Service:
         outgoing, outcome = progress.outgoing, served.outcome
         if served.overflow is None or outcome is None:
             return
+        outgoing = progress.outgoing = replace(outgoing, calls=_unseen_call(outgoing.model, served.unseen))
         theirs = served.overflow.requested or outgoing.known.theirs(outcome.tokens_before)
         limit = outcome.window or served.overflow.limit
         known = await self._windows.refused(self._spot(request, outgoing.model), limit, theirs)
@@ -498,6 +500,13 @@ def _trails(received: bytes, sent: bytes, keys: tuple[str, ...]) -> Trails | Non
     return Trails(trail, trail if sent is received else trail_of(sent, keys))
 
 
+def _unseen_call(model: str, head: bytes) -> tuple[OwnCall, ...]:
+    """The call whose answer the client does not get, if it says what it cost: as a rule a refusal costs nothing."""
+    reader = UsageReader()
+    reader.feed(head)
+    return () if reader.usage.prompt_tokens is None else (OwnCall("refused", reader.model or model, reader.usage),)
+
+
 def _lowered(answer: recovering.Answer) -> list[tuple[bytes, bytes]]:
     return [(key.lower(), value) for key, value in answer.headers]
 
@@ -553,5 +562,6 @@ def _receipt(request: ChatRequest, progress: _Progress, ended: float) -> Receipt
         streamed=progress.streamed,
         complete=progress.complete,
         state=request.verdict,
+        calls=outgoing.calls,
         trails=outgoing.trails,
     )

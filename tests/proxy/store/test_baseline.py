@@ -71,7 +71,7 @@ class Replay:
         status = "folded" if sent < whole else "passthrough"
         trails = Trails(trail(whole, "raw"), trail(sent, sections, kept))
         one = receipt(tokens_before=whole, tokens_after=sent, status=status, usage=(sent, 0, cached, written), trails=trails)
-        used = token_use(one)
+        used = token_use(one.usage)
         assert used is not None
         without = without_turnfold(one, used, self.past, sections)
         self.past = remembered(one, used, without, self.past, sections)
@@ -90,7 +90,7 @@ def test_within_two_hundredths_of_the_truth(read: float, write: float, miss: flo
 
 
 def used(one: Receipt) -> TokenUse:
-    found = token_use(one)
+    found = token_use(one.usage)
     assert found is not None
     return found
 
@@ -107,7 +107,7 @@ def test_without_a_label_the_requests_own_share_is_taken() -> None:
 
 
 def test_silence_of_the_upstream_is_no_usage() -> None:
-    assert token_use(receipt(usage=())) is None
+    assert token_use(receipt(usage=()).usage) is None
 
 
 def test_what_is_remembered_survives_storing() -> None:

@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.ledger import Ledger, receipts_between
+from turnfold.proxy.pacing import OptionsOf
 from turnfold.proxy.report import FILTERS, Query, moment, report
 from turnfold.proxy.routes.answers import Gatekeeper, Handler, answered, as_json, refuse_strangers
 from turnfold.proxy.store import OpenStore, Scope, Store
@@ -78,7 +79,11 @@ def _scope(request: Request) -> Scope:
 
 
 def admin_routes(
-    store: OpenStore, ledger: Ledger, gate: Gatekeeper, metrics: Callable[[], tuple[bytes, str]] | None = None
+    store: OpenStore,
+    ledger: Ledger,
+    gate: Gatekeeper,
+    metrics: Callable[[], tuple[bytes, str]] | None = None,
+    options_of: OptionsOf | None = None,
 ) -> list[Route]:
     """The routes, closed to everybody without the admin token.
 
@@ -92,7 +97,8 @@ def admin_routes(
     async def get_report(request: Request) -> Response:
         form = _format(request.query_params, "json", "csv")
         await ledger.flush()
-        result = await report(store, query_of(request.query_params, request.headers.get(_TENANT), time.time()))
+        query = query_of(request.query_params, request.headers.get(_TENANT), time.time())
+        result = await report(store, query, options_of)
         return Response(as_csv(result["groups"]), media_type="text/csv") if form == "csv" else as_json(result)
 
     async def get_receipts(request: Request) -> Response:
