@@ -14,7 +14,7 @@ import logging
 import time
 import uuid
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
@@ -67,6 +67,7 @@ class Watcher(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Entry:
     receipt: Receipt
+    carried: tuple[str, ...]
     fingerprint: str
     sections: tuple[Section, ...]
     size: int
@@ -80,10 +81,14 @@ def _past_key(receipt: Receipt) -> Key | None:
     return None if receipt.conversation is None else Key(receipt.tenant, "cache-model", receipt.conversation)
 
 
-def line_of(receipt: Receipt, priced: Priced) -> bytes:
-    """A receipt as a line of the log."""
+def line_of(receipt: Receipt, priced: Priced, sections: Sequence[str] = ()) -> bytes:
+    """A receipt as a line of the log.
+
+    Args:
+        sections: ids of what is folded in the request.
+    """
     named = {name: getattr(receipt, name) for name in _FIELDS}
-    return orjson.dumps({**named, "paid": priced.paid, "paid_own": priced.own, "without": priced.without})
+    return orjson.dumps({**named, "sections": sections, "paid": priced.paid, "paid_own": priced.own, "without": priced.without})
 
 
 class Ledger:
@@ -126,7 +131,8 @@ class Ledger:
         if self.queued >= _MOST_QUEUED:
             self.dropped += 1
             return
-        fingerprint = digest(*(section.id for section in sections)).hex() if sections else ""
+        carried = tuple(section.id for section in sections)
+        fingerprint = digest(*carried).hex() if carried else ""
         fresh = self._fresh(receipt.tenant, sections) if self._settings.save_originals else ()
         size = sum(len(message) for section in fresh for message in section.messages)
         if self._bytes + size > _MOST_QUEUED_BYTES:
@@ -134,7 +140,7 @@ class Ledger:
             self._forget(receipt.tenant, fresh)
             fresh, size = (), 0
         self._bytes += size
-        self._queue.append(_Entry(receipt, fingerprint, fresh, size))
+        self._queue.append(_Entry(receipt, carried, fingerprint, fresh, size))
 
     def _fresh(self, tenant: str, sections: tuple[Section, ...]) -> tuple[Section, ...]:
         now = time.monotonic()
@@ -228,7 +234,7 @@ class Ledger:
             priced, past = self._priced(receipt, pasts.get(key) if key else None, entry.fingerprint)
             if key and past:
                 pasts[key] = touched[key] = past
-            lines.setdefault(_log_name(receipt.at), []).append(line_of(receipt, priced))
+            lines.setdefault(_log_name(receipt.at), []).append(line_of(receipt, priced, entry.carried))
             rollups.add(sums, receipt, priced)
             if self._watcher:
                 self._watcher.observe(receipt, priced)
@@ -296,3 +302,21 @@ async def receipts_between(store: Store, start: float, end: float) -> AsyncItera
                 receipt = orjson.loads(line)
                 if start <= receipt["at"] < end:
                     yield receipt
+
+
+async def find_receipt(store: Store, request_id: str, start: float, end: float) -> dict[str, Any] | None:
+    """The logged receipt of a request, sought from the newest hour back; None when there is none in this range.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    sought = orjson.dumps(request_id)
+    for name in reversed(list(receipt_logs(*rollups.whole_hours(start, end)))):
+        position: int | None = 0
+        while position is not None:
+            page, position = await store.log(name, position)
+            for line in page:
+                if sought in line and (receipt := orjson.loads(line))["request_id"] == request_id:
+                    found: dict[str, Any] = receipt
+                    return found
+    return None

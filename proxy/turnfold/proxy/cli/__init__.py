@@ -17,7 +17,20 @@ from rich.console import Console
 
 from turnfold.compression.errors import TurnfoldError
 from turnfold.config.sources import SettingsError
-from turnfold.proxy.cli import benchmark, compress, config, demo, doctor, drill_down, export, report, serve, state, version
+from turnfold.proxy.cli import (
+    benchmark,
+    compress,
+    config,
+    demo,
+    doctor,
+    drill_down,
+    export,
+    inspect,
+    report,
+    serve,
+    state,
+    version,
+)
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.store import StoreError
 
@@ -29,6 +42,7 @@ COMMANDS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("benchmark", benchmark.benchmark),
     ("report", report.report),
     ("export", export.export),
+    ("inspect", inspect.inspect),
     ("drill-down", drill_down.drill_down),
     ("state", state.state),
     ("config", config.config),
