@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -29,6 +30,7 @@ from turnfold.proxy.receipts import Receipt
 from turnfold.proxy.rollups import Priced, accepted
 
 _DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
+_LIVE_GAUGE: Final = re.compile(r"gauge_live\w*_(\d+)\.db")
 _OVERHEAD: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 _FIRST_BYTE: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0)
 
@@ -149,6 +151,7 @@ class Metrics:
         self.tick()
         registry = self._registry
         if _DIRECTORY in os.environ:
+            _forget_the_dead(os.environ[_DIRECTORY])
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry), CONTENT_TYPE_LATEST
@@ -166,7 +169,13 @@ def shared_by_workers() -> Iterator[None]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def worker_died(pid: int) -> None:
-    """Take a dead worker's gauges out of the sums; its counters stay."""
-    if _DIRECTORY in os.environ:
-        mark_process_dead(pid)  # type: ignore[no-untyped-call]
+def _forget_the_dead(directory: str) -> None:
+    """Take the gauges of workers that are gone out of the sums; their counters stay."""
+    pids = {int(match[1]) for name in os.listdir(directory) if (match := _LIVE_GAUGE.fullmatch(name))}
+    for pid in pids:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            mark_process_dead(pid)  # type: ignore[no-untyped-call]
+        except PermissionError:
+            continue
