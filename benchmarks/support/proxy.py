@@ -14,7 +14,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_PATIENCE = 30.0
+_PATIENCE = 120.0  # a start takes two seconds, and many more on a machine under load
 
 
 def free_port() -> int:

@@ -35,7 +35,7 @@ from turnfold.proxy.trail import Trails
 
 _SMALLEST: Final = 1024  # no provider caches a shorter prefix
 _STEP: Final = 128  # cached prefixes are reported in such steps (OpenAI)
-_TELLS: Final = 2 * _SMALLEST  # a repeated prefix of so many tokens is over the smallest however roughly it was counted
+_TELLS: Final = 3 * _SMALLEST // 2  # a repeated prefix of so many tokens is over the smallest however roughly it was counted
 
 
 @dataclass(frozen=True, slots=True)
