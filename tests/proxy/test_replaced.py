@@ -12,7 +12,7 @@ from turnfold.compression.conversation import FoldedRequest, Section, fold_reque
 from turnfold.compression.conversation.edits import Edit, apply, invert
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.proxy.replaced import Fresh, Replaced, with_replacements
+from turnfold.proxy.replaced import with_replacements
 
 Message = dict[str, Any]
 
@@ -77,10 +77,3 @@ def test_text_that_looks_like_a_marker_does_no_harm(own: str) -> None:
     section = Section("0123456789ab", "facts", ('{"role": "user", "content": "a long text"}',), 3)
     made = FoldedRequest(apply(body, edits).encode(), True, "", 9, 3, (section,), invert(body, edits))
     assert with_replacements(made)[0].instead == (own,)
-
-
-def test_what_was_seen_is_not_read_again() -> None:
-    made, fresh = folded(chat(60)), Fresh()
-    assert all(isinstance(section, Replaced) for section in fresh.sections("anna", made))
-    assert fresh.sections("anna", made) == made.sections
-    assert fresh.sections("bert", made) == with_replacements(made)

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from json.decoder import scanstring  # type: ignore[attr-defined]  # undocumented, as in ``conversation.messages``
@@ -19,8 +17,6 @@ from typing import Final
 
 from turnfold.compression.conversation import FoldedRequest, Section
 
-_AGAIN: Final = 3600.0  # seconds, as the ledger waits until it writes an original again
-_MOST_SEEN: Final = 50_000
 _MARKER: Final = re.compile(r"\[turnfold ([0-9a-f]{12}): ")
 
 
@@ -53,27 +49,6 @@ def with_replacements(folded: FoldedRequest) -> tuple[Replaced, ...]:
         )
         for section in folded.sections
     )
-
-
-class Fresh:
-    """Reads off replacements only for sections that were not seen lately: the rest are in the store.
-
-    Used by several threads; a section that two of them take for new is read twice, and no harm done.
-    """
-
-    def __init__(self) -> None:
-        self._seen: OrderedDict[tuple[str, str], float] = OrderedDict()
-
-    def sections(self, tenant: str, folded: FoldedRequest) -> tuple[Section, ...]:
-        """The sections of a fold, with what stands in their place unless all of them were seen within the hour."""
-        now = time.monotonic()
-        names = [(tenant, section.id) for section in folded.sections]
-        if all(self._seen.get(name, -_AGAIN) > now - _AGAIN for name in names):
-            return folded.sections
-        self._seen.update(dict.fromkeys(names, now))
-        while len(self._seen) > _MOST_SEEN:
-            self._seen.popitem(last=False)
-        return with_replacements(folded)
 
 
 def _summaries(written: str) -> Iterator[tuple[str, str]]:

@@ -40,7 +40,7 @@ from turnfold.proxy.limits import plain_body
 from turnfold.proxy.receipts import OwnCall, Receipt, Recorder, Status, Usage
 from turnfold.proxy.refusals import Refused
 from turnfold.proxy.relay import relay
-from turnfold.proxy.replaced import Fresh
+from turnfold.proxy.replaced import with_replacements
 from turnfold.proxy.rollups import HELD_OUT
 from turnfold.proxy.stating import Asked, Decided, FoldFunction, Local, Stated, Stating
 from turnfold.proxy.trail import Trails, trail_of
@@ -191,7 +191,6 @@ class Service:
         self._stating = stating or Stating("local", options_for, limits)
         self._holdout_share = holdout_share
         self._memo = Memo()
-        self._fresh = Fresh()
         self._light = ThreadPoolExecutor(1, "turnfold-light")
         self._heavy = ThreadPoolExecutor(limits.max_fold_workers, "turnfold-fold")
         self._observing: dict[asyncio.Task[None], int] = {}
@@ -322,8 +321,7 @@ class Service:
         if tokens[1] >= tokens[0] and not stated:  # blocks take room of their own
             raise FoldRejected("not-smaller")
         reason = "window" if fitted.fitted else result.reason
-        sections = self._fresh.sections(request.tenant, result)
-        made = replace(made, body=fitted.body, status="folded", reason=reason, sections=sections, folded=True)
+        made = replace(made, body=fitted.body, status="folded", reason=reason, sections=with_replacements(result), folded=True)
         return replace(made, trails=_trails(whole, fitted.body, head.keys))
 
     def _fold_of(self, request: ChatRequest) -> FoldFunction:
