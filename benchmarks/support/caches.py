@@ -96,7 +96,13 @@ class Cache:
     ends: tuple[int, ...] = ()
 
     def ask(self, prompt: Prompt, cold: bool = False) -> tuple[float, Cache]:
-        """The input cost of a request, in uncached input tokens of the model, and the cache after it.
+        """The input cost of a request, in uncached input tokens of the model, and the cache after it."""
+        hit, after = self.look(prompt, cold)
+        prices = self.column.prices
+        return prices.read * hit + prices.write * (len(prompt.tokens) - hit), after
+
+    def look(self, prompt: Prompt, cold: bool = False) -> tuple[int, Cache]:
+        """How many tokens of a request come from the cache, and the cache after it.
 
         Args:
             cold: the provider has forgotten everything (an idle user, another machine).
@@ -111,8 +117,7 @@ class Cache:
             hit = max((end for end in self.ends if end <= shared), default=0)
         kept = () if cold else tuple(end for end in self.ends if end <= shared)
         new = (*prompt.marks, len(prompt.tokens)) if kind == "breakpoint" else prompt.marks
-        prices = self.column.prices
-        return prices.read * hit + prices.write * (len(prompt.tokens) - hit), replace(self, last=prompt, ends=(*kept, *new))
+        return hit, replace(self, last=prompt, ends=(*kept, *new))
 
 
 def marked(messages: Sequence[Message]) -> list[Message]:

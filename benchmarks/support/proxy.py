@@ -14,7 +14,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_PATIENCE = 30.0
+_PATIENCE = 120.0  # a start takes two seconds, and many more on a machine under load
 
 
 def free_port() -> int:
@@ -36,7 +36,8 @@ def turnfold(upstream: str, **settings: str) -> Iterator[str]:
     """
     port = free_port()
     own = {"UPSTREAM_URL": upstream, "PORT": str(port), "STORE_URL": "memory://"} | {k.upper(): v for k, v in settings.items()}
-    environment = os.environ | {f"TURNFOLD_{name}": value for name, value in own.items()}
+    others = {name: value for name, value in os.environ.items() if name != "TURNFOLD_SHARED"}  # ours, and no setting
+    environment = others | {f"TURNFOLD_{name}": value for name, value in own.items()}
     command = [sys.executable, "-c", "from turnfold.proxy.cli import main; main()", "serve"]  # what the script `turnfold` runs
     process = subprocess.Popen(command, env=environment)
     try:

@@ -17,6 +17,7 @@ from tests.proxy.harness import Answer, ProxyServer, StartProxy, UpstreamServer,
 from tests.proxy.overflow_upstream import DIALECTS, LOOK_ALIKES, Dialect, Log, application, count_request
 from tests.support.overfull import CURABLE, INCURABLE, overfull
 from turnfold.compression.conversation import fold_request
+from turnfold.proxy.receipts import OwnCall, Usage
 
 WINDOW = 3000
 REFUSING = [d for d in DIALECTS.values() if not d.truncates]
@@ -227,3 +228,21 @@ def test_a_coded_error_and_a_coded_request_are_understood(upstream: UpstreamServ
 def test_the_server_of_these_tests_counts_by_itself() -> None:
     body = {"messages": [{"role": "user", "content": "Hello, wonderful world: 字字 123456!"}]}
     assert count_request(body) > 15
+
+
+def test_an_answer_that_nobody_sees_is_paid_for(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    """Some gateways bill a prompt that they refuse, and say so."""
+    refusal = {"error": {"message": "maximum context length is 3000 tokens", "code": "context_length_exceeded"}}
+    usage = {"prompt_tokens": 9000, "completion_tokens": 0}
+    answers = iter(((400, {**refusal, "usage": usage}), (200, {"choices": [], "usage": {"prompt_tokens": 2000}})))
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        status, body = next(answers)
+        await reply(json.dumps(body).encode(), status=status)(scope, receive, send)
+
+    upstream.handler = handler
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold_request)
+    assert proxy.chat(overfull("long chat", 2 * WINDOW, model="gpt-4o"), KEY).header("x-turnfold-status") == "recovered"
+    receipt = proxy.recorder.one()
+    assert receipt.usage.prompt_tokens == 2000
+    assert receipt.calls == (OwnCall("refused", "gpt-4o", Usage(9000, 0)),)

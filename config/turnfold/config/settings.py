@@ -203,9 +203,16 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _no_open_relay(self) -> Settings:
-        if self.upstream.api_key and not self.auth.client_tokens and not is_loopback(self.server.host):
-            raise ValueError(
-                f"TURNFOLD_UPSTREAM_API_KEY is set and TURNFOLD_HOST is {self.server.host}, which others can reach: "
-                "set TURNFOLD_CLIENT_TOKENS, or anybody could spend your key"
-            )
+        if problem := exposure(self):
+            raise ValueError(problem)
         return self
+
+
+def exposure(settings: Settings) -> str | None:
+    """What is wrong with settings under which others than this machine could spend the operator's key; None when nothing is."""
+    if settings.upstream.api_key is None or settings.auth.client_tokens or is_loopback(settings.server.host):
+        return None
+    return (
+        f"TURNFOLD_UPSTREAM_API_KEY is set and TURNFOLD_HOST is {settings.server.host}, which others can reach: "
+        "set TURNFOLD_CLIENT_TOKENS, or anybody could spend your key"
+    )

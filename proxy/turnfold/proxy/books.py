@@ -6,10 +6,12 @@ Lives here: the wiring of everything that is kept. Must not: the request path (`
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from starlette.routing import Route
 
 from turnfold.compression.conversation import Section
+from turnfold.config.fold import fold_options
 from turnfold.config.prices import TokenUse, dollars
 from turnfold.config.settings import Settings
 from turnfold.proxy.ledger import Ledger, PriceOf
@@ -75,4 +77,4 @@ class Books:
         """The API, the admin routes and the metrics."""
         render: Callable[[], tuple[bytes, str]] = self._metrics.render
         api = api_routes(self.store, self._settings, gate, self._workshop)
-        return [*api, *admin_routes(self.store, self.ledger, gate, render)]
+        return [*api, *admin_routes(self.store, self.ledger, gate, render, partial(fold_options, self._settings))]

@@ -14,7 +14,7 @@ import logging
 import time
 import uuid
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
@@ -47,7 +47,7 @@ _PAST_TTL: Final = 86_400.0
 _MOST_MODELS: Final = 500
 _LONGEST_NAME: Final = 200
 
-_FIELDS: Final = tuple(field.name for field in fields(Receipt))
+_FIELDS: Final = tuple(field.name for field in fields(Receipt) if field.name != "trails")
 
 _log = logging.getLogger(__name__)
 
@@ -67,6 +67,7 @@ class Watcher(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Entry:
     receipt: Receipt
+    carried: tuple[str, ...]
     fingerprint: str
     sections: tuple[Section, ...]
     size: int
@@ -80,10 +81,14 @@ def _past_key(receipt: Receipt) -> Key | None:
     return None if receipt.conversation is None else Key(receipt.tenant, "cache-model", receipt.conversation)
 
 
-def line_of(receipt: Receipt, priced: Priced) -> bytes:
-    """A receipt as a line of the log."""
+def line_of(receipt: Receipt, priced: Priced, sections: Sequence[str] = ()) -> bytes:
+    """A receipt as a line of the log.
+
+    Args:
+        sections: ids of what is folded in the request.
+    """
     named = {name: getattr(receipt, name) for name in _FIELDS}
-    return orjson.dumps({**named, "paid": priced.paid, "without": priced.without})
+    return orjson.dumps({**named, "sections": sections, "paid": priced.paid, "paid_own": priced.own, "without": priced.without})
 
 
 class Ledger:
@@ -126,7 +131,8 @@ class Ledger:
         if self.queued >= _MOST_QUEUED:
             self.dropped += 1
             return
-        fingerprint = digest(*(section.id for section in sections)).hex() if sections else ""
+        carried = tuple(section.id for section in sections)
+        fingerprint = digest(*carried).hex() if carried else ""
         fresh = self._fresh(receipt.tenant, sections) if self._settings.save_originals else ()
         size = sum(len(message) for section in fresh for message in section.messages)
         if self._bytes + size > _MOST_QUEUED_BYTES:
@@ -134,7 +140,7 @@ class Ledger:
             self._forget(receipt.tenant, fresh)
             fresh, size = (), 0
         self._bytes += size
-        self._queue.append(_Entry(receipt, fingerprint, fresh, size))
+        self._queue.append(_Entry(receipt, carried, fingerprint, fresh, size))
 
     def _fresh(self, tenant: str, sections: tuple[Section, ...]) -> tuple[Section, ...]:
         now = time.monotonic()
@@ -205,7 +211,8 @@ class Ledger:
         entries = [self._queue[i] for i in range(min(_AT_ONCE, len(self._queue)))]
         keys = list(dict.fromkeys(key for entry in entries if (key := _past_key(entry.receipt))))
         held = await self._store.get(keys) if keys else []
-        pasts = {key: Past.unpacked(value) for key, value in zip(keys, held, strict=True) if value is not None}
+        found = ((key, Past.unpacked(value)) for key, value in zip(keys, held, strict=True) if value is not None)
+        pasts = {key: past for key, past in found if past is not None}
         # In a thread, since a large batch takes its time; the entries leave the queue only when they are in the batch.
         batch = await asyncio.to_thread(self._batch, entries, pasts)
         for _ in entries:
@@ -227,7 +234,7 @@ class Ledger:
             priced, past = self._priced(receipt, pasts.get(key) if key else None, entry.fingerprint)
             if key and past:
                 pasts[key] = touched[key] = past
-            lines.setdefault(_log_name(receipt.at), []).append(line_of(receipt, priced))
+            lines.setdefault(_log_name(receipt.at), []).append(line_of(receipt, priced, entry.carried))
             rollups.add(sums, receipt, priced)
             if self._watcher:
                 self._watcher.observe(receipt, priced)
@@ -250,16 +257,29 @@ class Ledger:
         return name
 
     def _priced(self, receipt: Receipt, past: Past | None, fingerprint: str) -> tuple[Priced, Past | None]:
-        used = token_use(receipt)
-        if used is None or not rollups.accepted(receipt):
+        own = self._own(receipt)
+        used = token_use(receipt.usage)
+        if not rollups.accepted(receipt):
+            return (Priced(own, 0.0, own or 0.0) if receipt.calls else UNPRICED), past
+        if used is None:
             return UNPRICED, past
         without = without_turnfold(receipt, used, past, fingerprint)
+        paid = self._price(receipt.model, used, receipt.at)
         priced = Priced(
-            paid=self._price(receipt.model, used, receipt.at),
+            paid=None if paid is None or own is None else paid + own,
             without=self._price(receipt.model, without, receipt.at),
+            own=own or 0.0,
             fold_event=receipt.conversation is not None and fingerprint not in {"", past.sections if past else ""},
+            grown=max(0, receipt.tokens_before - past.received if past else receipt.tokens_before),
         )
         return priced, remembered(receipt, used, without, past, fingerprint)
+
+    def _own(self, receipt: Receipt) -> float | None:
+        """Dollars for our own calls; a call whose usage or price is unknown makes it unknown."""
+        uses = [(call.model or receipt.model, token_use(call.usage)) for call in receipt.calls]
+        prices = [None if use is None else self._price(model, use, receipt.at) for model, use in uses]
+        known = [price for price in prices if price is not None]
+        return sum(known) if len(known) == len(prices) else None
 
 
 def receipt_logs(first: datetime, end: datetime) -> Iterator[str]:
@@ -282,3 +302,21 @@ async def receipts_between(store: Store, start: float, end: float) -> AsyncItera
                 receipt = orjson.loads(line)
                 if start <= receipt["at"] < end:
                     yield receipt
+
+
+async def find_receipt(store: Store, request_id: str, start: float, end: float) -> dict[str, Any] | None:
+    """The logged receipt of a request, sought from the newest hour back; None when there is none in this range.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    sought = orjson.dumps(request_id)
+    for name in reversed(list(receipt_logs(*rollups.whole_hours(start, end)))):
+        position: int | None = 0
+        while position is not None:
+            page, position = await store.log(name, position)
+            for line in page:
+                if sought in line and (receipt := orjson.loads(line))["request_id"] == request_id:
+                    found: dict[str, Any] = receipt
+                    return found
+    return None

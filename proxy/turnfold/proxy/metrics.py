@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -29,6 +30,7 @@ from turnfold.proxy.receipts import Receipt
 from turnfold.proxy.rollups import Priced, accepted
 
 _DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
+_LIVE_GAUGE: Final = re.compile(r"gauge_live\w*_(\d+)\.db")
 _OVERHEAD: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 _FIRST_BYTE: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0)
 
@@ -66,6 +68,9 @@ class Metrics:
         self._paid = counter("dollars_paid", "Dollars paid, for models of known price.", "model")
         self._without = counter("dollars_without_turnfold", "Dollars that it would have been, by the cache model.", "model")
         self._unpriced = counter("unpriced_requests", "Served requests of unknown price or usage.", "model")
+        self._own_calls = counter(
+            "own_calls", "Calls of ours whose answer no client saw; their cost is in dollars_paid.", "kind", "model"
+        )
         self._folds = counter("folds", "Requests that went out folded.", "model")
         self._recoveries = counter("recoveries", "Requests recovered from a context overflow.", "model")
         self._failed_open = counter("failed_open", "Requests sent as they came because of a failure of ours.", "reason")
@@ -98,6 +103,10 @@ class Metrics:
             self._failed_open.labels(receipt.reason).inc()
         if receipt.status == "recovered":
             self._recoveries.labels(model).inc()
+        for call in receipt.calls:
+            self._own_calls.labels(call.kind, model).inc()
+        if receipt.calls or accepted(receipt):
+            self._observe_money(priced, model)
         if receipt.status == "answered":
             return
         if not accepted(receipt):
@@ -105,9 +114,9 @@ class Metrics:
             return
         if receipt.first_byte_ms is not None:
             self._first_byte.observe(receipt.first_byte_ms / 1000)
-        self._observe_served(receipt, priced, model)
+        self._observe_served(receipt, model)
 
-    def _observe_served(self, receipt: Receipt, priced: Priced, model: str) -> None:
+    def _observe_served(self, receipt: Receipt, model: str) -> None:
         sent = receipt.tokens_before if receipt.status == "observed" else receipt.tokens_after
         self._tokens_before.labels(model).inc(receipt.tokens_before)
         self._tokens_sent.labels(model).inc(sent)
@@ -118,6 +127,8 @@ class Metrics:
         kinds = (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.cache_write_tokens)
         for kind, number in zip(("prompt", "completion", "cached", "cache_write"), kinds, strict=True):
             self._usage.labels(kind, model).inc(max(number or 0, 0))
+
+    def _observe_money(self, priced: Priced, model: str) -> None:
         if priced.paid is None or priced.without is None:
             self._unpriced.labels(model).inc()
         else:
@@ -140,6 +151,7 @@ class Metrics:
         self.tick()
         registry = self._registry
         if _DIRECTORY in os.environ:
+            _forget_the_dead(os.environ[_DIRECTORY])
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry), CONTENT_TYPE_LATEST
@@ -157,7 +169,13 @@ def shared_by_workers() -> Iterator[None]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def worker_died(pid: int) -> None:
-    """Take a dead worker's gauges out of the sums; its counters stay."""
-    if _DIRECTORY in os.environ:
-        mark_process_dead(pid)  # type: ignore[no-untyped-call]
+def _forget_the_dead(directory: str) -> None:
+    """Take the gauges of workers that are gone out of the sums; their counters stay."""
+    pids = {int(match[1]) for name in os.listdir(directory) if (match := _LIVE_GAUGE.fullmatch(name))}
+    for pid in pids:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            mark_process_dead(pid)  # type: ignore[no-untyped-call]
+        except PermissionError:
+            continue

@@ -17,10 +17,12 @@ from typing import Any, Final
 from turnfold.compression.conversation import Section
 from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.layers import LayerText
+from turnfold.proxy.replaced import Replaced
 from turnfold.proxy.store import Item, Key, Store
 
 _KIND: Final = "section"
 _TOMBSTONE: Final = "section-seen"
+_INSTEAD: Final = "section-instead"
 _TOMBSTONE_LIVES: Final = 12  # times as long as the original
 _FOLDED: Final = 1
 _LAYERED: Final = 2
@@ -71,11 +73,14 @@ def unpacked(section_id: str, value: bytes) -> Section | Layered:
 
 
 def section_items(tenant: str, section: Section | Layered, ttl: float, conversation: str | None) -> list[Item]:
-    """What is put into the store for a section: the original and its tombstone."""
-    return [
+    """What is put into the store for a section: the original and its tombstone, and what was sent in its place."""
+    items = [
         Item(Key(tenant, _KIND, section.id), packed(section), ttl, conversation),
         Item(Key(tenant, _TOMBSTONE, section.id), b"", ttl * _TOMBSTONE_LIVES),
     ]
+    if isinstance(section, Replaced):
+        items.append(Item(Key(tenant, _INSTEAD, section.id), _bytes(list(section.instead)), ttl, conversation))
+    return items
 
 
 def section_keys(tenant: str, section_ids: Iterable[str]) -> list[Key]:
@@ -95,3 +100,17 @@ async def find_section(store: Store, tenant: str, section_id: str) -> Section | 
     if value is not None:
         return unpacked(section_id, value)
     raise SectionUnknown(section_id) if seen is None else SectionExpired(section_id)
+
+
+async def find_replaced(store: Store, tenant: str, section_id: str) -> Section | Layered:
+    """The same, with what was sent in its place (``Replaced``) where that is known.
+
+    Raises:
+        SectionExpired, SectionUnknown, StoreError: as for `find_section`.
+    """
+    section = await find_section(store, tenant, section_id)
+    (instead,) = await store.get([Key(tenant, _INSTEAD, section_id)])
+    if instead is None or not isinstance(section, Section):
+        return section
+    texts = tuple(json.loads(zlib.decompress(instead)))
+    return Replaced(section.id, section.level, section.messages, section.tokens, texts)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from turnfold.compression.conversation import Section
+from turnfold.proxy.trail import Trails
 
 Status = Literal["folded", "passthrough", "observed", "bypassed", "failed-open", "recovered", "answered"]
 
@@ -21,6 +22,19 @@ class Usage:
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCall:
+    """A call of the upstream that we made for a request, and whose answer the client never saw: it is a cost of ours.
+
+    Attributes:
+        kind: what it was for: "refused" (the context was full, and this was the answer), "summary", "scorer", "drill-down".
+    """
+
+    kind: str
+    model: str
+    usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +51,8 @@ class Receipt:
         complete: whether the response came to its end (False: the client left or the upstream broke off).
         reason: slug why nothing was folded, or why the fold was dropped.
         state: slug of what became of it under the conversation's state; "" where state is off.
+        calls: what else was asked of the upstream for it.
+        trails: how its messages began, for the cache model; None where no prompt cache would have taken it.
     """
 
     request_id: str
@@ -56,6 +72,8 @@ class Receipt:
     streamed: bool
     complete: bool
     state: str = ""
+    calls: tuple[OwnCall, ...] = ()
+    trails: Trails | None = None
 
 
 class Recorder(Protocol):

@@ -151,11 +151,13 @@ class Served:
     Attributes:
         overflow: what the first answer complained of, if it did.
         outcome: how the recovery ended, where one was tried.
+        unseen: the beginning of an answer that the client never gets; it may say what it cost.
     """
 
     answer: Peeked
     overflow: Overflow | None = None
     outcome: Outcome | None = None
+    unseen: bytes = b""
 
 
 async def serve(
@@ -209,10 +211,10 @@ async def _drive(
         outcome = await run(lambda: _advance(flow, reply))
         assert isinstance(outcome, Outcome)  # noqa: S101 - the flow yields once
         if not outcome.recovered:
-            return Served(first, overflow, outcome)
+            return Served(first, overflow, outcome, second.head)
         unless_served.pop_all()
     first.close()
-    return Served(second, overflow, outcome)
+    return Served(second, overflow, outcome, first.head)
 
 
 def _failed(flow: Generator[Call, Reply, Outcome]) -> Outcome:

@@ -9,14 +9,15 @@ are different figures; cached tokens stand apart; what the upstream or the price
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy import rollups
+from turnfold.proxy.pacing import OptionsOf, Pacing, pacing
 from turnfold.proxy.rollups import HELD_OUT, NANO, Row
 from turnfold.proxy.store import Store
 
@@ -103,20 +104,35 @@ def _mean(total: int, number: int, scale: float = 1.0) -> float | None:
     return round(total / number / scale, 3) if number else None
 
 
+def _dollars(sums: Mapping[str, int]) -> dict[str, Any]:
+    def of(measure: str) -> int:
+        return sums.get(measure, 0)
+
+    priced = of("priced") > 0
+    return {
+        "paid": round(of("paid") / NANO, 6) if priced else None,
+        "without_turnfold": round(of("without") / NANO, 6) if priced else None,
+        "saved": round((of("without") - of("paid")) / NANO, 6) if priced else None,
+        "saved_share": _share(of("without") - of("paid"), of("without")) if priced else None,
+        "paid_for_own_calls": round(of("paid_own") / NANO, 6) if priced else None,
+        "unknown_requests": of("unpriced") + of("no_usage"),
+    }
+
+
 def figures(sums: Mapping[str, int]) -> dict[str, Any]:
     """The figures of one group.
 
     ``folds`` are requests that went out folded, and of these the events at which the folded sections of a conversation (with
     a label) changed; ``tokens`` are our counts of what came in and what went out, of requests that the upstream served;
-    ``usage`` is what the upstream reported; ``dollars`` are None where no request of known price reported its usage.
+    ``usage`` is what the upstream reported; ``dollars`` are None where no request of known price reported its usage, and those
+    paid include what our own calls cost, which ``own_calls`` counts.
     """
 
     def of(measure: str) -> int:
         return sums.get(measure, 0)
 
-    served = of("requests") - of("failed")
+    served = _served(sums)
     saved = of("before") - of("after")
-    priced = of("priced") > 0
     return {
         "requests": of("requests"),
         "served": served,
@@ -145,12 +161,11 @@ def figures(sums: Mapping[str, int]) -> dict[str, Any]:
             "cached_share": _share(of("cached"), of("prompt")),
             "unknown_requests": of("no_usage"),
         },
-        "dollars": {
-            "paid": round(of("paid") / NANO, 6) if priced else None,
-            "without_turnfold": round(of("without") / NANO, 6) if priced else None,
-            "saved": round((of("without") - of("paid")) / NANO, 6) if priced else None,
-            "saved_share": _share(of("without") - of("paid"), of("without")) if priced else None,
-            "unknown_requests": of("unpriced") + of("no_usage"),
+        "dollars": _dollars(sums),
+        "own_calls": {
+            "requests": of("own_calls"),
+            "prompt_tokens": of("own_prompt"),
+            "completion_tokens": of("own_completion"),
         },
         "ms": {
             "overhead_mean": _mean(of("overhead_us"), of("requests"), 1000),
@@ -160,43 +175,86 @@ def figures(sums: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def _interval(sums: Mapping[str, int], measure: str, square: str, scale: float = 1.0) -> dict[str, float] | None:
-    """Mean and half the width of its 95% confidence interval (normal approximation over requests)."""
-    number = sums.get("requests", 0) - sums.get("failed", 0)
-    if number < 2:
+def _served(sums: Mapping[str, int]) -> int:
+    return sums.get("requests", 0) - sums.get("failed", 0)
+
+
+#: What both groups are compared by: name -> the measure, the measure that counts what it is a mean over, and its unit.
+_COMPARED: Final[Mapping[str, tuple[str, Callable[[Mapping[str, int]], int], float]]] = MappingProxyType(
+    {
+        "prompt_tokens": ("prompt", lambda sums: _served(sums) - sums.get("no_usage", 0), 1.0),
+        "completion_tokens": ("completion", lambda sums: _served(sums) - sums.get("no_usage", 0), 1.0),
+        "dollars": ("paid", lambda sums: sums.get("priced", 0), 1 / NANO),
+        "first_byte_ms": ("first_byte_us", lambda sums: sums.get("first_bytes", 0), 1 / 1000),
+        "total_ms": ("total_us", _served, 1 / 1000),
+        "failed_share": ("failed", lambda sums: sums.get("requests", 0), 1.0),
+    }
+)
+#: Statuses of requests that would have been folded if it paid, but for the hold-out.
+_COMPARABLE: Final = frozenset({"folded", "passthrough", "failed-open", "recovered"})
+
+
+def _interval(clusters: Sequence[Mapping[str, int]], name: str) -> dict[str, float] | None:
+    """Mean over requests, and half the width of its 95% confidence interval; None for fewer than two conversations.
+
+    A conversation is in one group with all its requests, so it is conversations that were drawn: the interval is that of a ratio
+    of sums over clusters (Cochran, Sampling Techniques, 3rd ed., 1977, section 6.4), by the normal approximation.
+    """
+    measure, over, scale = _COMPARED[name]
+    pairs = [(sums.get(measure, 0) * scale, number) for sums in clusters if (number := over(sums)) > 0]
+    number = sum(count for _, count in pairs)
+    if len(pairs) < 2:
         return None
-    mean = sums.get(measure, 0) * scale / number
-    variance = max(0.0, (sums.get(square, 0) - number * mean * mean) / (number - 1))
-    return {"mean": round(mean, 6), "plus_minus": round(1.96 * math.sqrt(variance / number), 6)}
+    mean = sum(total for total, _ in pairs) / number
+    square = sum((total - mean * count) ** 2 for total, count in pairs)
+    width = 1.96 * math.sqrt(square * len(pairs) / (len(pairs) - 1)) / number
+    return {"mean": round(mean, 9), "plus_minus": round(width, 9)}
 
 
-def _side(sums: Mapping[str, int]) -> dict[str, Any]:
-    micro = _interval(sums, "paid", "paid_sq", 1e6 / NANO)
+def _side(clusters: Sequence[Mapping[str, int]]) -> dict[str, Any]:
+    requests = sum(sums.get("requests", 0) for sums in clusters)
+    return {"conversations": len(clusters), "requests": requests, **{name: _interval(clusters, name) for name in _COMPARED}}
+
+
+def _by_conversation(rows: Iterable[tuple[Row, dict[str, int]]], wanted: Callable[[Row], bool]) -> list[dict[str, int]]:
+    found: dict[tuple[str, str], list[dict[str, int]]] = {}
+    for row, sums in rows:
+        if wanted(row):
+            found.setdefault((row.tenant, row.conversation), []).append(sums)
+    return [rollups.total(found[name]) for name in sorted(found)]
+
+
+async def _comparison(store: Store, query: Query, every: Iterable[Row]) -> dict[str, Any] | None:
+    """The held-out conversations beside the others, over whole days; None when nothing was held out."""
+    if not any(row.reason == HELD_OUT for row in every):
+        return None
+    groups = await _sums(store, replace(query, group_by="conversation"))
+    rows = [pair for pairs in groups.values() for pair in pairs]
     return {
-        "requests": sums.get("requests", 0),
-        "failed_share": _share(sums.get("failed", 0), sums.get("requests", 0)),
-        "prompt_tokens": _interval(sums, "prompt", "prompt_sq"),
-        "completion_tokens": _interval(sums, "completion", "completion_sq"),
-        "total_ms": _interval(sums, "total_us", "total_sq", 1 / 1000),
-        "dollars": {name: round(value / 1e6, 9) for name, value in micro.items()} if micro and sums.get("priced") else None,
+        "held_out": _side(_by_conversation(rows, lambda row: row.reason == HELD_OUT)),
+        "others": _side(_by_conversation(rows, lambda row: row.status in _COMPARABLE)),
     }
 
 
-def _comparison(rows: Iterable[tuple[Row, dict[str, int]]]) -> dict[str, Any] | None:
-    """The held-out conversations beside the others; None when nothing was held out.
+_PACING: Final = tuple(field.name for field in fields(Pacing))
 
-    Requests of one conversation are not independent of each other, so the intervals are somewhat too narrow.
-    """
-    sides: dict[bool, list[dict[str, int]]] = {True: [], False: []}
+
+def _pacing(rows: Sequence[tuple[Row, dict[str, int]]], options_of: OptionsOf) -> dict[str, Any]:
+    """Why a conversation folds as often as it does, and how often it did; by its most frequent model."""
+    by_model: dict[str, dict[str, int]] = {}
     for row, sums in rows:
-        sides[row.reason == HELD_OUT].append(sums)
-    if not sides[True]:
-        return None
-    return {"held_out": _side(rollups.total(sides[True])), "others": _side(rollups.total(sides[False]))}
+        by_model[row.model] = rollups.total([by_model.get(row.model, {}), sums])
+    model, sums = max(by_model.items(), key=lambda pair: (_served(pair[1]), pair[0]))
+    found = pacing(model, options_of(model), _served(sums), sums.get("grown", 0))
+    said = {name: getattr(found, name, None) for name in _PACING}
+    return {**said, "words": found.words if found else None, "events": sum(s.get("fold_events", 0) for _, s in rows)}
 
 
-async def report(store: Store, query: Query) -> dict[str, Any]:
+async def report(store: Store, query: Query, options_of: OptionsOf | None = None) -> dict[str, Any]:
     """Totals and groups, ready for JSON.
+
+    Args:
+        options_of: what says, by conversation, why it is folded as often as it is; None: nothing says it.
 
     Raises:
         InvalidInput: the query makes no sense.
@@ -207,6 +265,8 @@ async def report(store: Store, query: Query) -> dict[str, Any]:
     first, end = rollups.whole_hours(query.start, query.end)
     every = [pair for pairs in groups.values() for pair in pairs]
     listed = [{query.group_by: name, **figures(rollups.total(sums for _, sums in groups[name]))} for name in sorted(groups)]
+    if query.group_by == "conversation" and options_of is not None:
+        listed = [{**group, "pacing": _pacing(groups[group["conversation"]], options_of)} for group in listed]
     if query.group_by not in _BY_TIME:
         listed.sort(key=lambda group: -group["requests"])
     return {
@@ -215,7 +275,7 @@ async def report(store: Store, query: Query) -> dict[str, Any]:
         "group_by": query.group_by,
         "filters": dict(query.only),
         "totals": figures(rollups.total(sums for _, sums in every)),
-        "held_out": _comparison(every),
+        "held_out": await _comparison(store, query, (row for row, _ in every)),
         "groups": listed,
     }
 

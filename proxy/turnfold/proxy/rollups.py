@@ -40,15 +40,20 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """Dollars of one request: paid, and without Turnfold; None when the model's price is unknown.
+    """Dollars of one request: paid, and without Turnfold; None when a price is unknown.
 
     Attributes:
+        paid: for the request and for our own calls.
+        own: the part of it that our own calls cost.
         fold_event: whether the request carried other folded sections than its conversation's last one.
+        grown: tokens, by our count, that came in more than with its conversation's last one.
     """
 
     paid: float | None
     without: float | None
+    own: float = 0.0
     fold_event: bool = False
+    grown: int = 0
 
 
 UNPRICED: Final = Priced(None, None)
@@ -80,44 +85,46 @@ def _usage(receipt: Receipt) -> Iterator[tuple[str, int]]:
 
 
 def _money(receipt: Receipt, priced: Priced) -> Iterator[tuple[str, int]]:
-    if receipt.usage.prompt_tokens is None:
+    if receipt.usage.prompt_tokens is None and accepted(receipt):
         return
     if priced.paid is None or priced.without is None:
         yield "unpriced", 1
         return
     yield "priced", 1
     yield "paid", round(priced.paid * NANO)
+    yield "paid_own", round(priced.own * NANO)
     yield "without", round(priced.without * NANO)
 
 
-def _squares(receipt: Receipt, priced: Priced) -> Iterator[tuple[str, int]]:
-    """For confidence intervals of means; dollars in millionths, or their squares would not fit into 64 bits."""
-    yield "total_sq", round(receipt.total_ms) ** 2
-    yield "prompt_sq", (receipt.usage.prompt_tokens or 0) ** 2
-    yield "completion_sq", (receipt.usage.completion_tokens or 0) ** 2
-    yield "paid_sq", round((priced.paid or 0.0) * 1e6) ** 2
+def _own_calls(receipt: Receipt) -> Iterator[tuple[str, int]]:
+    for call in receipt.calls:
+        yield "own_calls", 1
+        yield "own_prompt", call.usage.prompt_tokens or 0
+        yield "own_completion", call.usage.completion_tokens or 0
 
 
 def measures(receipt: Receipt, priced: Priced) -> Iterator[tuple[str, int]]:
     """What one receipt adds, measure by measure."""
     yield "requests", 1
     yield "overhead_us", round(receipt.overhead_ms * 1000)
-    if receipt.status == "answered":  # by ourselves: nothing was paid, and nothing saved
-        return
-    if not accepted(receipt):
-        yield "failed", 1
+    yield from _own_calls(receipt)
+    if not accepted(receipt):  # or answered by ourselves: nothing was paid, and nothing saved, but for our own calls
+        if receipt.status != "answered":
+            yield "failed", 1
+        if receipt.calls:
+            yield from _money(receipt, priced)
         return
     yield "incomplete", int(not receipt.complete)
     yield "streamed", int(receipt.streamed)
     yield "folded", int(receipt.status in {"folded", "recovered"})
     yield "fold_events", int(priced.fold_event)
+    yield "grown", priced.grown
     yield "total_us", round(receipt.total_ms * 1000)
     if receipt.first_byte_ms is not None:
         yield from (("first_bytes", 1), ("first_byte_us", round(receipt.first_byte_ms * 1000)))
     yield from _tokens(receipt)
     yield from _usage(receipt)
     yield from _money(receipt, priced)
-    yield from _squares(receipt, priced)
 
 
 def _tables(receipt: Receipt) -> Iterator[tuple[str, str]]:

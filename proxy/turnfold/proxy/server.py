@@ -22,6 +22,9 @@ from turnfold.proxy.receipts import Receipt
 # Longer than clients and load balancers keep idle connections (SDKs 5 s, AWS 60 s, Google 600 s): the side that sends next
 # must be the one that closes, or now and then a request meets a connection that is just being closed.
 _KEEP_ALIVE: Final = 620
+# A worker that does not answer for so long is killed and started anew, while it starts too: uvicorn's own 5 s are less than a
+# start takes on a machine under load, and then no start ever comes to its end.
+_WORKER_PATIENCE: Final = 90
 _SHUTDOWN_PATIENCE: Final = 25  # seconds that streams get to end after SIGTERM; orchestrators kill after 30
 
 
@@ -56,6 +59,7 @@ def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = bar
         "log_level": "warning",
         "timeout_keep_alive": _KEEP_ALIVE,
         "timeout_graceful_shutdown": _SHUTDOWN_PATIENCE,
+        "timeout_worker_healthcheck": _WORKER_PATIENCE,
     }
     return uvicorn.Config(functools.partial(build, settings), factory=True, **(flags | changes))
 

@@ -37,11 +37,13 @@ from turnfold.proxy import recovering
 from turnfold.proxy.headers import first, returned, without
 from turnfold.proxy.holdout import held_out
 from turnfold.proxy.limits import plain_body
-from turnfold.proxy.receipts import Receipt, Recorder, Status, Usage
+from turnfold.proxy.receipts import OwnCall, Receipt, Recorder, Status, Usage
 from turnfold.proxy.refusals import Refused
 from turnfold.proxy.relay import relay
+from turnfold.proxy.replaced import with_replacements
 from turnfold.proxy.rollups import HELD_OUT
 from turnfold.proxy.stating import Asked, Decided, FoldFunction, Local, Stated, Stating
+from turnfold.proxy.trail import Trails, trail_of
 from turnfold.proxy.upstream import Answer, Upstream, UpstreamFailed, refusal
 from turnfold.proxy.usage import UsageReader
 from turnfold.proxy.windows import Spot, Windows
@@ -134,6 +136,8 @@ class Outgoing:
     conversation: str | None = None
     known: Learned = _NOTHING_LEARNED
     local: Local | None = None
+    trails: Trails | None = None
+    calls: tuple[OwnCall, ...] = ()
 
     def without_bodies(self) -> Outgoing:
         """The same once it was sent and answered; whether there was something to recover stays known."""
@@ -298,16 +302,18 @@ class Service:
         plain = stated.lean if stated else plain_body(request.body, request.coding, self._limits)
         if plain is None:
             return Outgoing(request.body, "passthrough", "content-encoding")
-        model = _model(plain)
-        if model is None:
+        head = _head(plain)
+        if head is None:
             return Outgoing(request.body, "passthrough", "unparsable")
-        known = known_of(model)
+        model, known = head.model, known_of(head.model)
         fitted = fit(plain, self._options_for(model, request.budget), self._fold_of(request), self._memo, known)
         result, tokens = fitted.folded, (fitted.folded.tokens_before, fitted.tokens)
+        whole = stated.plain if stated else plain
         name = request.conversation or result.conversation
         made = Outgoing(
-            request.body, "passthrough", result.reason, tokens, model=model, received=plain, known=known, conversation=name
-        )
+            request.body, "passthrough", result.reason, tokens, model=model, received=plain, known=known, conversation=name,
+            trails=_trails(whole, request.body if stated else plain, head.keys) if tokens[0] else None,
+        )  # fmt: skip
         if request.mode == "on" and held_out(name, self._holdout_share):
             return replace(made, status="bypassed", reason=HELD_OUT, tokens=(tokens[0], tokens[0]), received=None)
         if not (result.folded or fitted.fitted):
@@ -315,7 +321,8 @@ class Service:
         if tokens[1] >= tokens[0] and not stated:  # blocks take room of their own
             raise FoldRejected("not-smaller")
         reason = "window" if fitted.fitted else result.reason
-        return replace(made, body=fitted.body, status="folded", reason=reason, sections=result.sections, folded=True)
+        made = replace(made, body=fitted.body, status="folded", reason=reason, sections=with_replacements(result), folded=True)
+        return replace(made, trails=_trails(whole, fitted.body, head.keys))
 
     def _fold_of(self, request: ChatRequest) -> FoldFunction:
         return request.stated.fold(self._fold) if request.stated else self._fold
@@ -370,6 +377,7 @@ class Service:
         outgoing, outcome = progress.outgoing, served.outcome
         if served.overflow is None or outcome is None:
             return
+        outgoing = progress.outgoing = replace(outgoing, calls=_unseen_call(outgoing.model, served.unseen))
         theirs = served.overflow.requested or outgoing.known.theirs(outcome.tokens_before)
         limit = outcome.window or served.overflow.limit
         known = await self._windows.refused(self._spot(request, outgoing.model), limit, theirs)
@@ -386,6 +394,7 @@ class Service:
             tokens=(before, outcome.tokens_after),
             sections=outcome.sections,
             known=known,
+            trails=_trails(outgoing.received or b"", outcome.body, tuple(orjson.loads(outcome.body))),
         )
 
     def _learn(self, request: ChatRequest, progress: _Progress) -> None:
@@ -460,12 +469,20 @@ def _instant(request: ChatRequest) -> str | None:
     """
     if len(request.body) > _INSTANT_BODY or request.coding or request.budget is not None or request.mode != "on":
         return None
-    model = _model(request.body)
-    return model if model is not None and tokens.encoding_for_model(model) == tokens.BORDER_ENCODING else None
+    head = _head(request.body)
+    return head.model if head is not None and tokens.encoding_for_model(head.model) == tokens.BORDER_ENCODING else None
 
 
-def _model(body: bytes) -> str | None:
-    """The model's name ("" without one); None when the body is no JSON object that can be folded."""
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What stands around a request's messages: the model's name ("" without one), and all keys in their order."""
+
+    model: str
+    keys: tuple[str, ...]
+
+
+def _head(body: bytes) -> _Head | None:
+    """None when the body is no JSON object that can be folded."""
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -473,7 +490,22 @@ def _model(body: bytes) -> str | None:
     if not isinstance(value, dict):
         return None
     model = value.get("model")
-    return model if isinstance(model, str) else ""
+    return _Head(model if isinstance(model, str) else "", tuple(value))
+
+
+def _trails(received: bytes, sent: bytes, keys: tuple[str, ...]) -> Trails | None:
+    """None for a request so small that no provider would have cached it."""
+    if len(received) <= _INSTANT_BODY:
+        return None
+    trail = trail_of(received, keys)
+    return Trails(trail, trail if sent is received else trail_of(sent, keys))
+
+
+def _unseen_call(model: str, head: bytes) -> tuple[OwnCall, ...]:
+    """The call whose answer the client does not get, if it says what it cost: as a rule a refusal costs nothing."""
+    reader = UsageReader()
+    reader.feed(head)
+    return () if reader.usage.prompt_tokens is None else (OwnCall("refused", reader.model or model, reader.usage),)
 
 
 def _lowered(answer: recovering.Answer) -> list[tuple[bytes, bytes]]:
@@ -531,4 +563,6 @@ def _receipt(request: ChatRequest, progress: _Progress, ended: float) -> Receipt
         streamed=progress.streamed,
         complete=progress.complete,
         state=request.verdict,
+        calls=outgoing.calls,
+        trails=outgoing.trails,
     )

@@ -10,6 +10,8 @@ import io
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+import orjson
+
 # A spreadsheet takes a cell that begins so for a formula; names of models and conversations come from clients.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
@@ -26,6 +28,8 @@ def flat(row: Mapping[str, Any], stem: str = "") -> dict[str, Any]:
 
 
 def _cell(value: Any) -> Any:
+    if isinstance(value, list):  # ids with a space between them; whatever else has structure stays JSON
+        value = " ".join(one if isinstance(one, str) else orjson.dumps(one).decode() for one in value)
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -18,7 +17,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.config.settings import AuthSettings, Settings
+from turnfold.config.settings import AuthSettings, Settings, exposure, is_loopback
 from turnfold.proxy.headers import first, without
 from turnfold.proxy.refusals import RawHeaders, Refused
 
@@ -39,19 +38,8 @@ def check_exposure(settings: Settings) -> None:
     Raises:
         InvalidInput: ``upstream.api_key`` without ``auth.client_tokens`` on anything but loopback.
     """
-    if settings.upstream.api_key is None or settings.auth.client_tokens or _is_loopback(settings.server.host):
-        return
-    problem = "must be set when upstream.api_key is set and server.host is not loopback: anyone could spend that key"
-    raise InvalidInput("auth.client_tokens", problem)
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    if problem := exposure(settings):
+        raise InvalidInput("auth.client_tokens", problem)
 
 
 def _from_this_machine(headers: RawHeaders) -> bool:
@@ -59,7 +47,7 @@ def _from_this_machine(headers: RawHeaders) -> bool:
     host = b"//" + (first(headers, b"host") or b"localhost")
     origin = first(headers, b"origin") or b"http://localhost"
     names = (_host_name(value.decode("latin-1")) for value in (host, origin))
-    return all(_is_loopback(name) for name in names)
+    return all(is_loopback(name) for name in names)
 
 
 def _host_name(url: str) -> str:

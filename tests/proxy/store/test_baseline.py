@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+import zlib
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -11,11 +12,12 @@ from tests.proxy.store.receipts import receipt
 from turnfold.config.prices import TokenUse
 from turnfold.proxy.baseline import Past, remembered, token_use, without_turnfold
 from turnfold.proxy.receipts import Receipt
+from turnfold.proxy.trail import Trail, Trails
 
 
 @dataclass
 class Side:
-    """A prefix cache of steps of 128 from 1,024 on, and what was paid before it."""
+    """A prefix cache from 1,024 tokens on, in steps of 128 unless writing to it is charged, and what was paid before it."""
 
     read: float
     write: float
@@ -24,10 +26,17 @@ class Side:
 
     def send(self, tokens: int, common: int, cold: bool) -> int:
         common = min(common, self.last)
-        cached = 0 if cold or common < 1024 else common - common % 128
+        cached = 0 if cold or common < 1024 else common - common % (128 if self.write == 1 else 1)
         self.last = tokens
         self.cost += self.read * cached + self.write * (tokens - cached)
         return cached
+
+
+def trail(tokens: int, version: str, kept: int = 0) -> Trail:
+    """Of a text of four bytes a token that is the same in every request up to `kept`, and behind that in those of its version."""
+    steps = tokens * 4 // 1024
+    names = [f"{step}" if step < kept * 4 // 1024 else f"{step}/{version}" for step in range(steps)]
+    return Trail(tokens * 4, b"".join(zlib.crc32(name.encode()).to_bytes(4, "little") for name in names))
 
 
 @dataclass
@@ -55,13 +64,14 @@ class Replay:
             cold = drawn.random() < self.miss
             self.raw.send(whole, self.raw.last, cold)
             cached = self.folded.send(block + tail, before if block != before else self.folded.last, cold)
-            self._take(whole, block + tail, cached, str(events or ""))
+            self._take(whole, block + tail, cached, str(events or ""), block)
 
-    def _take(self, whole: int, sent: int, cached: int, sections: str) -> None:
+    def _take(self, whole: int, sent: int, cached: int, sections: str, kept: int) -> None:
         written = sent - cached if self.write > 1 else 0
         status = "folded" if sent < whole else "passthrough"
-        one = receipt(tokens_before=whole, tokens_after=sent, status=status, usage=(sent, 0, cached, written))
-        used = token_use(one)
+        trails = Trails(trail(whole, "raw"), trail(sent, sections, kept))
+        one = receipt(tokens_before=whole, tokens_after=sent, status=status, usage=(sent, 0, cached, written), trails=trails)
+        used = token_use(one.usage)
         assert used is not None
         without = without_turnfold(one, used, self.past, sections)
         self.past = remembered(one, used, without, self.past, sections)
@@ -71,7 +81,7 @@ class Replay:
 @pytest.mark.parametrize("miss", [0.0, 0.1, 0.3])
 @pytest.mark.parametrize(("read", "write"), [(1.0, 1.0), (0.5, 1.0), (0.25, 1.0), (0.1, 1.0), (0.1, 1.25)])
 def test_within_two_hundredths_of_the_truth(read: float, write: float, miss: float) -> None:
-    replays = [Replay(read, write, miss, seed) for seed in range(10)]
+    replays = [Replay(read, write, miss, seed) for seed in range(20)]
     for replay in replays:
         replay.run()
     truth = sum(replay.raw.cost for replay in replays)
@@ -80,7 +90,7 @@ def test_within_two_hundredths_of_the_truth(read: float, write: float, miss: flo
 
 
 def used(one: Receipt) -> TokenUse:
-    found = token_use(one)
+    found = token_use(one.usage)
     assert found is not None
     return found
 
@@ -97,9 +107,41 @@ def test_without_a_label_the_requests_own_share_is_taken() -> None:
 
 
 def test_silence_of_the_upstream_is_no_usage() -> None:
-    assert token_use(receipt(usage=())) is None
+    assert token_use(receipt(usage=()).usage) is None
 
 
 def test_what_is_remembered_survives_storing() -> None:
-    past = Past(5000, 2000, "x", 3, 2.5, writes=True, folded=True)
+    past = Past(5000, 2000, "x", 3, 2, 2, 1, True, True, 0.9, Trails(trail(5000, ""), trail(2000, "x")))
     assert Past.unpacked(past.packed()) == past
+    assert Past.unpacked(Past(5000, 5000).packed()) == Past(5000, 5000)
+    assert Past.unpacked(b'{"of": "another release"}') is None
+
+
+def test_recall_that_comes_and_goes_is_no_cold_cache() -> None:
+    """Half of each forwarded request is recall that the next one drops: the cache misses that, and not the conversation."""
+    past: Past | None = None
+    for turn in range(30):
+        whole, kept = 20_000 + 100 * turn, 4_000 + 100 * turn
+        trails = Trails(trail(whole, "raw"), trail(kept + 4_000, f"{turn}", kept))
+        cached = kept - 100 if turn else 0
+        one = receipt(tokens_before=whole, tokens_after=kept + 4_000, usage=(kept + 4_000, 0, cached, 0), trails=trails)
+        without = without_turnfold(one, used(one), past, "x")
+        if past:
+            assert without.cached == (whole - 100) // 128 * 128
+        past = remembered(one, used(one), without, past, "x")
+
+
+def test_a_client_that_drops_its_oldest_messages_has_no_cached_prefix_without_us_either() -> None:
+    past = Past(20_000, 20_000, trails=Trails(trail(20_000, "one"), trail(20_000, "one")), folded=True)
+    one = receipt(tokens_before=20_000, tokens_after=8_000, usage=(8_000, 0, 0, 0))
+    one = replace(one, trails=Trails(trail(20_000, "two"), trail(8_000, "three")))
+    assert without_turnfold(one, used(one), past, "x").cached == 0
+
+
+def test_the_unfolded_count_is_what_the_upstream_counted_while_nothing_was_folded() -> None:
+    """A fold has fewer messages, so an upstream's share for each message must not be scaled up with the text."""
+    first = receipt(status="passthrough", tokens_before=10_000, tokens_after=10_000, usage=(12_000, 0, 0, 0))
+    past = remembered(first, used(first), used(first), None, "")
+    one = receipt(tokens_before=11_000, tokens_after=4_000, usage=(4_400, 0, 0, 0))
+    assert without_turnfold(one, used(one), past, "x").prompt == 13_200
+    assert without_turnfold(one, used(one), None, "x").prompt == 12_100

@@ -22,6 +22,7 @@ from tests.proxy.store.receipts import SECTION, receipt
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy import cli
 from turnfold.proxy.books import Books
+from turnfold.proxy.receipts import OwnCall, Usage
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -171,6 +172,41 @@ def test_report_as_table_json_and_csv(filled: Run) -> None:
     assert result["totals"]["requests"] == 3
     rows = list(csv.DictReader(io.StringIO(filled("report", "--csv", "--group-by", "day", "--since", "2d")[1])))
     assert [row["requests"] for row in rows] == ["3"]
+
+
+def test_report_may_be_narrowed(filled: Run) -> None:
+    assert json.loads(filled("report", "--json", "--only", "status=observed")[1])["totals"]["requests"] == 1
+    both = ("--only", "status=folded", "--only", "model=gpt-4o")
+    assert json.loads(filled("report", "--json", *both)[1])["totals"]["requests"] == 1
+    for wrong in ("status", "colour=red"):
+        code, out, err = filled("report", "--only", wrong)
+        assert (code, out, err.count("\n")) == (1, "", 1)
+
+
+def test_report_by_conversation_says_why(filled: Run) -> None:
+    out = " ".join(filled("report", "--group-by", "conversation")[1].split())
+    assert "Folds" in out
+    assert "at these prices" in out
+    (group, *_) = json.loads(filled("report", "--group-by", "conversation", "--json")[1])["groups"]
+    assert group["pacing"]["words"].startswith("from ")
+
+
+def test_report_shows_the_hold_out(run: Run, tmp_path: Path) -> None:
+    async def fill() -> None:
+        books = Books(Settings(store=StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db")))
+        await books.start()
+        for number in range(6):
+            held = {"status": "bypassed", "reason": "held-out"} if number % 2 else {}
+            calls = () if number else (OwnCall("summary", "gpt-4o", Usage(1000, 10)),)
+            books.record(receipt(at=time.time(), conversation=f"c{number}", calls=calls, **held), ())
+        await books.stop()
+
+    asyncio.run(fill())
+    out = " ".join(run("report")[1].split())
+    assert "Hold-out" in out
+    assert "prompt tokens" in out
+    assert "±" in out
+    assert "Paid includes 1 calls of ours ($0.0026)." in out
 
 
 def test_export_writes_every_receipt(filled: Run) -> None:

@@ -17,7 +17,7 @@ from turnfold.config.settings import StoreSettings
 from turnfold.proxy import ledger as module
 from turnfold.proxy.ledger import Ledger, receipts_between
 from turnfold.proxy.originals import SectionExpired, find_section
-from turnfold.proxy.receipts import Usage
+from turnfold.proxy.receipts import OwnCall, Usage
 from turnfold.proxy.report import Query, report
 from turnfold.proxy.store import Batch, Key, Scope, Store, StoreTimedOut, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
@@ -246,6 +246,46 @@ async def test_a_receipt_of_a_failure_is_paid_and_saved_nothing() -> None:
     assert totals["tokens"]["saved"] == 600
     assert totals["usage"]["unknown_requests"] == 1
     assert totals["dollars"] == {
-        "paid": None, "without_turnfold": None, "saved": None, "saved_share": None, "unknown_requests": 1
+        "paid": None, "without_turnfold": None, "saved": None, "saved_share": None, "unknown_requests": 1,
+        "paid_for_own_calls": None,
     }  # fmt: skip
     assert Usage() == receipt(usage=()).usage
+
+
+async def test_our_own_calls_are_paid_for_and_never_saved() -> None:
+    """A summary at gpt-4o's prices: 1,000 tokens in at $2.50, 100 out at $10, a million each."""
+    summary = OwnCall("summary", "gpt-4o", Usage(1000, 100))
+    plain = {"status": "passthrough", "tokens_before": 400, "tokens_after": 400, "usage": (400, 0, 0, 0)}
+    store = MemoryStore()
+    book = ledger(store)
+    book.record(receipt(**plain, calls=(summary,)), ())
+    book.record(receipt(**plain, upstream_status=500, conversation="d", calls=(summary,)), ())
+    await book.flush()
+    totals = (await report(store, Query(NOON, NOON + 3600)))["totals"]
+    own = 1000 * 2.5e-6 + 100 * 10e-6
+    assert totals["own_calls"] == {"requests": 2, "prompt_tokens": 2000, "completion_tokens": 200}
+    assert totals["dollars"]["paid"] == pytest.approx(400 * 2.5e-6 + 2 * own)
+    assert totals["dollars"]["paid_for_own_calls"] == pytest.approx(2 * own)
+    assert totals["dollars"]["without_turnfold"] == pytest.approx(400 * 2.5e-6)
+    assert totals["dollars"]["saved"] == pytest.approx(-2 * own)
+    assert totals["tokens"]["saved"] == 0
+
+
+@pytest.mark.parametrize("call", [OwnCall("summary", "my-model", Usage(1000, 100)), OwnCall("summary", "gpt-4o", Usage())])
+async def test_a_call_of_ours_of_unknown_cost_makes_the_cost_unknown(call: OwnCall) -> None:
+    store = MemoryStore()
+    book = ledger(store)
+    book.record(receipt(calls=(call,)), ())
+    await book.flush()
+    dollars_ = (await report(store, Query(NOON, NOON + 3600)))["totals"]["dollars"]
+    assert (dollars_["paid"], dollars_["saved"], dollars_["unknown_requests"]) == (None, None, 1)
+
+
+async def test_a_conversations_growth_is_summed() -> None:
+    store = MemoryStore()
+    book = ledger(store)
+    for number, before in enumerate((5000, 6000, 8000)):
+        book.record(receipt(at=NOON + number, tokens_before=before), ())
+        await book.flush()
+    (table,) = await store.counts(["conversations:2025-10-09"])
+    assert sum(value for name, value in table.items() if name.startswith("grown:")) == 8000

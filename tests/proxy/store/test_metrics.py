@@ -104,6 +104,7 @@ def test_several_workers_are_added_up() -> None:
         assert 'turnfold_dollars_without_turnfold_total{model="gpt-4o"} 10.0' in worker.stdout
         assert "turnfold_overhead_seconds_count 5.0" in worker.stdout
         assert "turnfold_store_up 1.0" in worker.stdout
+        assert "turnfold_receipts_queued 3.0" in worker.stdout  # the first worker is gone, and what waited in it with it
     assert not Path(directory).exists()
     assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
 

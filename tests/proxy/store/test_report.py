@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpx
@@ -15,6 +16,7 @@ from starlette.applications import Starlette
 
 from tests.proxy.store.receipts import NOON, SECTION, receipt
 from turnfold.compression.errors import InvalidInput
+from turnfold.config.fold import fold_options
 from turnfold.config.prices import dollars
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.ledger import Ledger
@@ -24,6 +26,7 @@ from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.store import Key, OpenStore, Store, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.tables import as_csv
 from turnfold.proxy.workshop import Workshop
 
 HOUR, DAY = 3600, 86400
@@ -139,17 +142,58 @@ async def test_held_out_conversations_are_compared() -> None:
     store = MemoryStore()
     book = Ledger(store, StoreSettings(), dollars)
     for number in range(50):
-        book.record(receipt(usage=(390 + number % 20, 50, 0, 0), conversation=str(number)), ())
+        for _ in range(4):  # the requests of a conversation are alike: they are worth one
+            book.record(receipt(usage=(390 + number % 20, 50, 0, 0), conversation=str(number)), ())
         plain = {"status": "bypassed", "reason": "held-out", "tokens_after": 1000, "conversation": f"h{number}"}
         book.record(receipt(usage=(990 + number % 20, 50, 0, 0), **plain), ())
+    book.record(receipt(status="bypassed", reason="off", conversation="off", usage=(9000, 1, 0, 0)), ())
+    book.record(receipt(conversation="bad", upstream_status=500, usage=()), ())
     await book.flush()
     compared = (await report(store, Query(*EVERYTHING)))["held_out"]
+    assert (compared["held_out"]["conversations"], compared["held_out"]["requests"]) == (50, 50)
+    assert (compared["others"]["conversations"], compared["others"]["requests"]) == (51, 201)
     assert compared["held_out"]["prompt_tokens"]["mean"] == pytest.approx(999, abs=1)
     assert compared["others"]["prompt_tokens"]["mean"] == pytest.approx(399, abs=1)
-    # Uniform over 20 values: standard deviation 5.8, so 1.96 * 5.8 / sqrt(50) = 1.6.
+    # Uniform over 20 values: standard deviation 5.8, so 1.96 * 5.8 / sqrt(50) = 1.6, whichever way a conversation is cut up.
     assert compared["others"]["prompt_tokens"]["plus_minus"] == pytest.approx(1.6, abs=0.1)
+    assert compared["held_out"]["prompt_tokens"]["plus_minus"] == pytest.approx(1.6, abs=0.1)
     assert compared["others"]["completion_tokens"]["plus_minus"] == 0
     assert compared["others"]["dollars"]["mean"] == pytest.approx((399 * 2.5 + 500) / 1e6, rel=0.01)
+    assert compared["others"]["failed_share"]["mean"] == pytest.approx(1 / 201)
+    assert compared["held_out"]["failed_share"] == {"mean": 0, "plus_minus": 0}
+    assert compared["others"]["first_byte_ms"]["mean"] == 200
+
+
+async def test_a_mean_of_few_says_so() -> None:
+    store = MemoryStore()
+    book = Ledger(store, StoreSettings(), dollars)
+    book.record(receipt(status="bypassed", reason="held-out", usage=()), ())
+    await book.flush()
+    compared = (await report(store, Query(*EVERYTHING)))["held_out"]
+    assert compared["held_out"]["requests"] == 1
+    assert all(compared["held_out"][name] is None for name in ("prompt_tokens", "dollars", "total_ms", "failed_share"))
+    assert compared["others"]["conversations"] == 0
+
+
+async def test_a_conversation_says_why_it_folds_as_often_as_it_does() -> None:
+    """Claude reads a cached token at a tenth and writes it at 1.25; a model without a cache has to wait for nothing."""
+    store = MemoryStore()
+    book = Ledger(store, StoreSettings(), dollars)
+    for model in ("claude-sonnet-4-5", "my-local-model"):
+        for turn in range(1, 41):
+            changes: dict[str, Any] = {"model": model, "conversation": model, "tokens_before": 1000 * turn}
+            book.record(receipt(at=NOON + turn, **changes), (SECTION,) if turn > 20 else ())
+    await book.flush()
+    result = await report(store, Query(*EVERYTHING, "conversation"), partial(fold_options, Settings()))
+    paces = {group["conversation"]: group["pacing"] for group in result["groups"]}
+    claude, local = paces["claude-sonnet-4-5"], paces["my-local-model"]
+    assert (claude["read"], claude["write"], claude["turn"], claude["events"]) == (0.1, 1.25, 1000, 1)
+    assert claude["turns"] > local["turns"] > 0
+    assert claude["start"] > local["start"]
+    assert claude["turns"] == pytest.approx((claude["fold_at"] - claude["keep_recent"]) / 1000, abs=0.1)
+    assert f"folds every {claude['turns']:.0f} turns at these prices" in claude["words"]
+    assert len(list(csv.DictReader(io.StringIO(as_csv(result["groups"]))))) == 2
+    assert "pacing" not in (await report(store, Query(*EVERYTHING, "conversation")))["groups"][0]
 
 
 @pytest.fixture

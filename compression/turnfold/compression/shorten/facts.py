@@ -42,7 +42,7 @@ class _Curve:
 
 
 # A user's message is an instruction; a tool's result is evidence that only some lines of are ever needed again.
-_RESULT: Final = _Curve(96, 2.5, 0.6)
+_RESULT: Final = _Curve(128, 2.5, 0.6)
 _SHARES: Final[dict[str, _Share | _Curve]] = {"user": _Share(60, 0.5), "tool": _RESULT, "function": _RESULT}
 _OTHER: Final = _Share(24, 0.35)
 _ARGUMENTS: Final = _Share(120, 0.3)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from typing import Annotated, Any
 
 import orjson
@@ -14,12 +15,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from turnfold.compression.errors import InvalidInput
+from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings
 from turnfold.config.sources import load
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain
 from turnfold.proxy.cli.remote import admin_headers, ask
-from turnfold.proxy.report import GROUPINGS, Query, moment
+from turnfold.proxy.report import FILTERS, GROUPINGS, Query, moment
 from turnfold.proxy.report import report as figures_of
 from turnfold.proxy.store import StoreError, open_store
 from turnfold.proxy.tables import as_csv
@@ -30,7 +33,7 @@ async def _from_store(settings: Settings, query: Query) -> dict[str, Any]:
         raise Failure("a memory:// store is known to the running process only: ask it with --url http://127.0.0.1:8420")
     store = open_store(settings.store)
     try:
-        return await figures_of(store, query)
+        return await figures_of(store, query, partial(fold_options, settings))
     except StoreError as exc:
         raise Failure(f"the store does not answer: {exc}") from exc
     finally:
@@ -38,7 +41,7 @@ async def _from_store(settings: Settings, query: Query) -> dict[str, Any]:
 
 
 def _from_server(settings: Settings, url: str, query: Query) -> dict[str, Any]:
-    parameters = {"from": str(query.start), "to": str(query.end), "group_by": query.group_by}
+    parameters = {"from": str(query.start), "to": str(query.end), "group_by": query.group_by, **query.only}
     answer: dict[str, Any] = ask("GET", url.rstrip("/") + "/admin/report", admin_headers(settings), params=parameters).json()
     return answer
 
@@ -88,6 +91,48 @@ def _table(result: dict[str, Any]) -> Table:
     return table
 
 
+def _paces(groups: list[dict[str, Any]]) -> Table:
+    """Why each conversation is folded as often as it is."""
+    table = Table("conversation", "model", title="Folds", header_style="bold")
+    table.add_column("folds", justify="right")
+    table.add_column("turns", justify="right")
+    table.add_column("why", overflow="fold")
+    for group in groups:
+        pace = group["pacing"]
+        cells = (_count(pace["events"]), _count(group["served"]), pace["words"] or "-")
+        table.add_row(plain(group["conversation"]), plain(pace["model"] or "-"), *cells)
+    return table
+
+
+def _interval(value: dict[str, float] | None, scale: float = 1.0, unit: str = "{:,.1f}") -> str:
+    if value is None:
+        return "-"
+    return f"{unit.format(value['mean'] * scale)} ± {unit.format(value['plus_minus'] * scale)}"
+
+
+def _comparison(sides: dict[str, Any]) -> Table:
+    """The hold-out beside the others, each figure with its 95% confidence interval."""
+    table = Table("mean of a request", title="Hold-out (± 95% confidence, by conversation)", header_style="bold")
+    table.add_column("held out", justify="right")
+    table.add_column("others", justify="right")
+    pair = (sides["held_out"], sides["others"])
+    table.add_row("conversations", *(_count(side["conversations"]) for side in pair))
+    table.add_row("requests", *(_count(side["requests"]) for side in pair))
+    for name, scale, unit in _COMPARED:
+        table.add_row(name.replace("_", " "), *(_interval(side[name], scale, unit) for side in pair))
+    return table
+
+
+_COMPARED = (
+    ("prompt_tokens", 1.0, "{:,.0f}"),
+    ("completion_tokens", 1.0, "{:,.1f}"),
+    ("dollars", 1.0, "${:,.6f}"),
+    ("first_byte_ms", 1.0, "{:,.0f}"),
+    ("total_ms", 1.0, "{:,.0f}"),
+    ("failed_share", 100.0, "{:,.1f}%"),
+)
+
+
 def _notes(totals: dict[str, Any]) -> list[str]:
     tokens = totals["tokens"]
     notes = []
@@ -95,6 +140,9 @@ def _notes(totals: dict[str, Any]) -> list[str]:
         notes.append(f"* without {_count(unknown)} requests whose price or usage is unknown.")
     if silent := totals["usage"]["unknown_requests"]:
         notes.append(f"{_count(silent)} served requests came back without usage (streams need include_usage).")
+    if own := totals["own_calls"]["requests"]:
+        cost = totals["dollars"]["paid_for_own_calls"]
+        notes.append(f"Paid includes {_count(own)} calls of ours ({'unknown' if cost is None else f'${cost:,.4f}'}).")
     if tokens["observed_before"]:
         would = f"{_count(tokens['observed_before'])} tokens observed, {_count(tokens['observed_after'])} when folded"
         notes.append(f"Observed only, nothing saved: {would}.")
@@ -108,14 +156,26 @@ def print_report(result: dict[str, Any]) -> None:
         console.print(f"No requests from {result['from']} to {result['to']}.")
         return
     console.print(_table(result))
+    if "pacing" in result["groups"][0]:
+        console.print(_paces(result["groups"]))
+    if result["held_out"]:
+        console.print(_comparison(result["held_out"]))
     for note in _notes(result["totals"]):
         console.print(note, markup=False, highlight=False)
+
+
+def _filters(only: list[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in only]
+    if wrong := [name for name, sign, _ in pairs if not sign]:
+        raise InvalidInput("--only", f"must be NAME=VALUE, and not {wrong[0]!r}")
+    return {name: value for name, _, value in pairs}
 
 
 def report(
     since: Annotated[str, typer.Option(help="An age (24h, 7d), a date or a time.")] = "30d",
     until: Annotated[str, typer.Option(help="Likewise; nothing: now.")] = "",
     group_by: Annotated[str, typer.Option(help=f"One of {', '.join(GROUPINGS)}.")] = "model",
+    only: Annotated[list[str] | None, typer.Option(help=f"NAME=VALUE, NAME one of {', '.join(FILTERS)}; repeatable.")] = None,
     url: Annotated[str, typer.Option(help="Ask this running Turnfold (http://127.0.0.1:8420) and not the store.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
@@ -126,7 +186,7 @@ def report(
     """
     settings = load().settings
     now = time.time()
-    query = Query(moment(since, "--since", now), moment(until, "--until", now) if until else now, group_by)
+    query = Query(moment(since, "--since", now), moment(until, "--until", now) if until else now, group_by, _filters(only or []))
     query.check()
     result = _from_server(settings, url, query) if url else asyncio.run(_from_store(settings, query))
     if as_json:

@@ -5,6 +5,7 @@ Lives here: parameters in, figures out, for administrators. Must not: arithmetic
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final
@@ -17,12 +18,15 @@ from starlette.routing import Route
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.ledger import Ledger, receipts_between
+from turnfold.proxy.pacing import OptionsOf
 from turnfold.proxy.report import FILTERS, Query, moment, report
-from turnfold.proxy.routes.answers import Gatekeeper, Handler, answered, as_json, refuse_strangers
+from turnfold.proxy.requested import requested
+from turnfold.proxy.routes.answers import Gatekeeper, Handler, answered, as_json, error, refuse_strangers
 from turnfold.proxy.store import OpenStore, Scope, Store
 from turnfold.proxy.tables import as_csv
 
 _DEFAULT_SINCE: Final = "30d"
+_SOUGHT_SINCE: Final = "7d"
 _TENANT: Final = "x-turnfold-tenant"
 _KNOWN: Final = frozenset({"from", "to", "group_by", "format", *FILTERS})
 
@@ -68,6 +72,11 @@ async def _export(store: Store, query: Query, form: str) -> AsyncIterator[bytes]
             yield orjson.dumps(receipt) + b"\n"
 
 
+def _as_lenient_json(value: Any) -> Response:
+    """Originals may hold lone surrogates, which a client's JSON brought: the standard library escapes them as it did."""
+    return Response(json.dumps(value), media_type="application/json")
+
+
 def _scope(request: Request) -> Scope:
     tenant = request.headers.get(_TENANT)
     if not tenant:
@@ -78,12 +87,18 @@ def _scope(request: Request) -> Scope:
 
 
 def admin_routes(
-    store: OpenStore, ledger: Ledger, gate: Gatekeeper, metrics: Callable[[], tuple[bytes, str]] | None = None
+    store: OpenStore,
+    ledger: Ledger,
+    gate: Gatekeeper,
+    metrics: Callable[[], tuple[bytes, str]] | None = None,
+    options_of: OptionsOf | None = None,
 ) -> list[Route]:
     """The routes, closed to everybody without the admin token.
 
     - ``GET /admin/report?from=&to=&group_by=&model=&status=&...&format=json|csv``
     - ``GET /admin/receipts?from=&to=&...&format=jsonl|csv``: every receipt, for other tools.
+    - ``GET /admin/requests/{id}?from=``: what is known of one request: its receipt, and each section folded in it with its
+      originals beside what was sent in their place. With ``x-turnfold-tenant`` only that tenant's.
     - ``GET /admin/ledger``: what this process has written, queued and dropped, and how the store does.
     - ``DELETE /admin/data?conversation=&kind=`` with ``x-turnfold-tenant``: what is kept of a tenant's conversations.
     - ``GET /metrics`` (where `metrics` renders it; the admin token may also come as a bearer token).
@@ -92,7 +107,8 @@ def admin_routes(
     async def get_report(request: Request) -> Response:
         form = _format(request.query_params, "json", "csv")
         await ledger.flush()
-        result = await report(store, query_of(request.query_params, request.headers.get(_TENANT), time.time()))
+        query = query_of(request.query_params, request.headers.get(_TENANT), time.time())
+        result = await report(store, query, options_of)
         return Response(as_csv(result["groups"]), media_type="text/csv") if form == "csv" else as_json(result)
 
     async def get_receipts(request: Request) -> Response:
@@ -125,10 +141,26 @@ def admin_routes(
     routes = [
         Route("/admin/report", only_admins(get_report), methods=["GET"]),
         Route("/admin/receipts", only_admins(get_receipts), methods=["GET"]),
+        Route("/admin/requests/{request_id}", only_admins(_request_finder(store, ledger)), methods=["GET"]),
         Route("/admin/ledger", only_admins(get_ledger), methods=["GET"]),
         Route("/admin/data", only_admins(delete_data), methods=["DELETE"]),
     ]
     return [*routes, _metrics_route(metrics, gate)] if metrics else routes
+
+
+def _request_finder(store: Store, ledger: Ledger) -> Callable[[Request], Awaitable[Response]]:
+    async def get_request(request: Request) -> Response:
+        now, sought = time.time(), request.path_params["request_id"]
+        if unknown := sorted(set(request.query_params) - {"from"}):
+            raise InvalidInput(unknown[0], "is no parameter; there is from")
+        since = moment(request.query_params.get("from", _SOUGHT_SINCE), "from", now)
+        await ledger.flush()
+        found = await requested(store, sought, since, now + 1, request.headers.get(_TENANT))
+        if found is None:
+            return error(404, "request_unknown", f"There is no receipt of {sought!r} in this range of time.", "request_id")
+        return _as_lenient_json(found)
+
+    return get_request
 
 
 def _metrics_route(render: Callable[[], tuple[bytes, str]], gate: Gatekeeper) -> Route:

@@ -1,0 +1,46 @@
+"""What became of a request, and why, in words.
+
+Lives here: a sentence for every status and reason. Must not: deciding any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+_STATUSES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "folded": "Folded: a smaller request went out.",
+        "passthrough": "Not folded: it went out as it came.",
+        "observed": "Observed: it went out as it came, and the fold was only computed.",
+        "bypassed": "Left alone on purpose.",
+        "failed-open": "Not folded because of a failure of ours: it went out as it came.",
+        "recovered": "Its context was full: a smaller request went out, once.",
+        "answered": "Answered by Turnfold itself, under the conversation's state; nothing was sent.",
+    }
+)
+_REASONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "short": "It is too short, or a fold would not have paid for its rewrite yet.",
+        "not-smaller": "The fold was not smaller.",
+        "over-budget": "What stays verbatim is more than the budget already.",
+        "unparsable": "Its body is no JSON object with a list of messages.",
+        "content-encoding": "Its content-encoding cannot be undone here.",
+        "window": "It was fitted into what was learned of the model's window.",
+        "held-out": "Its conversation is held out, to compare with the others.",
+        "slow": "The fold took longer than TURNFOLD_FOLD_TIMEOUT.",
+        "client-left": "The client left before it was sent.",
+        "observer-busy": "Too many requests waited to be folded for the record.",
+        "stopped": "The process ended before it was folded for the record.",
+        "upstream-truncated": "The upstream read fewer tokens than were sent: it cuts prompts off in silence.",
+    }
+)
+
+
+def in_words(status: str, reason: str) -> str:
+    """Status and reason of a receipt as sentences; a reason that has none stands in brackets."""
+    said = _STATUSES.get(status, status)
+    if not reason:
+        return said
+    return f"{said} {_REASONS[reason]}" if reason in _REASONS else f"{said} ({reason})"
