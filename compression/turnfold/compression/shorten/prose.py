@@ -16,6 +16,8 @@ from typing import Final, NamedTuple
 from turnfold.compression.scorers.central import Central
 from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.scorers.tfidf import TfIdf
+from turnfold.compression.shorten.coverage import Piece, cover
+from turnfold.compression.text.entities import entities
 from turnfold.compression.text.lower import lowered, words
 from turnfold.compression.text.orders import is_standing_order
 from turnfold.compression.text.sentences import sentences
@@ -32,7 +34,8 @@ _CENTRAL: Final = Central()
 # Below, shared words say as much as the graph at a tenth of its price; above, the centroid alone does.
 _FEW, _MANY = 12, 400
 # Shares of a sentence's worth.
-_BY_CENTRE, _BY_SIGNAL, _BY_FACTS, _BY_WORDS, _BY_PLACE = 0.35, 0.3, 0.2, 0.7, 0.1
+_BY_CENTRE, _BY_SIGNAL, _BY_FACTS, _BY_WORDS, _BY_PLACE = 0.35, 0.3, 0.2, 3.0, 0.1
+_BY_WORTH: Final = 1.0  # what a sentence of worth 1 is worth beside one fact that was not said yet
 _BLOCK_WORTH: Final = {
     "heading": 0.5,
     "table": 0.35,
@@ -48,10 +51,11 @@ _FACT: Final = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+|\d[\w.,:/-]*|`[^`\n]+`|[\
 
 
 class _Judged(NamedTuple):
-    """What each span is worth, and which stay whatever they cost."""
+    """What each span is worth, which stay whatever they cost, and the facts that each mentions."""
 
     worths: list[float]
     must: set[int]
+    facts: list[tuple[str, ...]]
 
 
 def shorten(text: str, keep: int, *, role: str, words: frozenset[str] | None = None, count: Count) -> str:
@@ -86,7 +90,7 @@ def shorten(text: str, keep: int, *, role: str, words: frozenset[str] | None = N
 
 
 def _judge(text: str, spans: Sequence[Span], role: str, known: frozenset[str] | None) -> _Judged:
-    """Worth by centrality, signals, facts, shared words and place, 0 to about 1.6; and the standing orders."""
+    """Worth by centrality, signals, facts, shared words and place, 0 to about 4; and the standing orders."""
     pieces = [span.of(text) if not span.kind else "" for span in spans]
     said = [words(lowered(piece)) for piece in pieces]
     central = _centrality(pieces, said)
@@ -107,7 +111,18 @@ def _judge(text: str, spans: Sequence[Span], role: str, known: frozenset[str] | 
             + (_BY_WORDS * _shared(pieces[i], known) if known else 0.0)
             + _BY_PLACE * place
         )
-    return _Judged(worths, must)
+    return _Judged(worths, must, _facts_of(text, spans))
+
+
+def _facts_of(text: str, spans: Sequence[Span]) -> list[tuple[str, ...]]:
+    """Per span the names, figures and identifiers in it, each once."""
+    found: list[dict[str, None]] = [{} for _ in spans]
+    at = 0
+    for entity in entities(text):
+        while at < len(spans) - 1 and spans[at].end <= entity.start:
+            at += 1
+        found[at][entity.text] = None
+    return [tuple(facts) for facts in found]
 
 
 def _centrality(pieces: list[str], said: list[list[str]]) -> list[float]:
@@ -126,15 +141,19 @@ def _shared(piece: str, known: frozenset[str]) -> float:
 
 
 def _choose(spans: Sequence[Span], keep: int, judged: _Judged, costs: Sequence[int]) -> set[int]:
-    """The best spans that fit into `keep` tokens beside those that must stay; at least one.
+    """The spans that fit into `keep` tokens beside those that must stay, by worth and by facts not said yet; at least one.
 
     A heading comes along with the first sentence that is kept under it, if it fits.
     """
-    worths = judged.worths
+    pieces = [
+        Piece(cost + 1, _BY_WORTH * worth, 1.0, facts)
+        for cost, worth, facts in zip(costs, judged.worths, judged.facts, strict=True)
+    ]
+    once = {fact: 1.0 for facts in judged.facts for fact in facts}
     heading_of = _headings(spans)
     chosen = set(judged.must)
     spent = sum(costs[i] for i in chosen)
-    for i in sorted(range(len(spans)), key=lambda i: (-worths[i], i)):
+    for i in cover(pieces, once, sum(piece.cost for piece in pieces)):
         if i in chosen or spans[i].kind == "heading":
             continue
         heading = heading_of[i]
