@@ -8,6 +8,7 @@ The recall of a user message is a function of the messages up to it, so a tool l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 from turnfold.compression.conversation import fence
 from turnfold.compression.conversation.fold import source
@@ -41,7 +42,8 @@ def recalled(
     question = Question(messages[user].own, _exchange(messages[:user]))
     fill = options.budget is not None
     count: Callable[[str], int] = counter_for_model(options.model)
-    names = digest(question.text, *(s.key.hex() for s in question.before), *(m.key.hex() for m in folded), *present)
+    read = [b"".join(s.key for s in question.before), b"".join([m.key for m in folded])]
+    names = digest(question.text, *(keys.hex() for keys in read), *present)
 
     def make() -> str:
         sources = [source(m) for m in folded]
@@ -64,5 +66,5 @@ def _quotable(message: Message, options: FoldOptions) -> bool:
 
 def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:
     """The last exchange before a user message: the user's message and what answered it, tool results left out."""
-    spoken = [m for m in before if m.role in ("user", "assistant") and m.own.strip()]
-    return tuple(source(m) for m in spoken[-2:])
+    spoken = (m for m in reversed(before) if m.role in ("user", "assistant") and m.own.strip())
+    return tuple(source(m) for m in islice(spoken, 2))[::-1]
