@@ -164,14 +164,15 @@ class _Writer:
         self.dropped.extend(_runs(indices))
         section = self._section(level, indices)
         line = f"[turnfold {section.id}: {len(indices)} messages folded]"
-        sources = [source(self.messages[i]) for i in indices]
         # Without room the users' standing orders are all that is quoted: those stay in force however old they are.
         room = 0 if level is Level.LINE else policy.summary_tokens(section.tokens) - policy.line_tokens()
         key = ("summary", section.id, room)
-        text = self.memo.get(
-            key, lambda: render(sources, summarise(sources, room, tokens.count, self.memo)), lambda t: 200 + len(t)
-        )
+        text = self.memo.get(key, lambda: self._quoted(indices, room), lambda t: 200 + len(t))
         return f"{line}\n{text}" if text else line
+
+    def _quoted(self, indices: Sequence[int], room: int) -> str:
+        sources = [source(self.messages[i]) for i in indices]
+        return render(sources, summarise(sources, room, tokens.count, self.memo))
 
     def _facts(self, piece: Piece) -> None:
         indices = self._folded(piece.start, piece.end)

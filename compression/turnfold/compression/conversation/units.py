@@ -54,14 +54,15 @@ def _inside(messages: Sequence[Message], index: int) -> bool:
 
 
 def _unit(messages: Sequence[Message], start: int, end: int) -> Unit:
-    first = messages[start]
+    first, last = messages[start], messages[end - 1]
+    inside = messages[start:end]
     return Unit(
         start,
         end,
-        tokens=sum(m.tokens for m in messages[start:end]),
-        facts=sum(facts_tokens(m.role, m.tokens, calls=m.has_calls) for m in messages[start:end]),
+        tokens=sum([m.tokens for m in inside]),
+        facts=sum([facts_tokens(m.role, m.tokens, calls=m.has_calls) for m in inside]),
         is_user=first.role == "user" and first.holds,
         pinned=first.pinned,
-        marked=any(m.marked for m in messages[start:end]),
-        asks=messages[end - 1].role == "user" or messages[end - 1].is_result,
+        marked=any([m.marked for m in inside]),
+        asks=last.role == "user" or last.is_result,
     )
