@@ -99,7 +99,7 @@ def stated_request(request: Request, options: FoldOptions, memo: Memo) -> bytes:
 
 
 def _block_edits(request: Request, options: FoldOptions, memo: Memo) -> list[Edit]:
-    cut = units(request.messages)
+    cut = units(request.messages, memo)
     nothing = Plan((), 0, (), 0, len(cut))
     return edits(request, fold(request, cut, nothing, options.state, memo), {}, _caching(request, nothing, cut, options))
 
@@ -158,10 +158,10 @@ _FITTING: Final = ((1.0, 1.0), (0.6, 1.0), (0.6, 0.5), (0.3, 0.5), (0.3, 0.25), 
 
 def _fitted(request: Request, options: FoldOptions, memo: Memo) -> _Candidate | None:
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
-    cut = with_blocks(units(request.messages), options.state, memo)
+    cut = with_blocks(units(request.messages, memo), options.state, memo)
     candidate = None
     for fitting, (squeeze, room) in enumerate(_FITTING):
-        drawn = plan(cut, options, squeeze)
+        drawn = plan(cut, options, squeeze, memo)
         if not drawn.pieces:
             return candidate
         draft = fold(request, cut, drawn, options.state, memo)

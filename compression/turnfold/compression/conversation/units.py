@@ -6,14 +6,16 @@ Lives here: grouping messages so that a tool call and its results stay together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from turnfold.compression.conversation.messages import Message
+from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.facts import facts_tokens
 
+_STEP: Final = 32  # messages from one beginning of a conversation whose units are kept to the next
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+
+class Unit(NamedTuple):
     """Messages ``start..end`` that are kept or folded together: one message, and the tool results that follow it.
 
     Attributes:
@@ -35,13 +37,34 @@ class Unit:
     marked: bool
 
 
-def units(messages: Sequence[Message]) -> tuple[Unit, ...]:
-    """Group messages into units; every message is in exactly one, in order.
+def units(messages: Sequence[Message], memo: Memo | None = None) -> tuple[Unit, ...]:
+    """Group messages into units; every message is in exactly one, in order. `memo` saves time, where there is one.
 
     A system message that somebody put between a call and its results does not part them. A user message without content, which
     has no room for text of ours and does not answer for what was folded before it, goes with the message before it.
     """
-    starts = [i for i, m in enumerate(messages) if i == 0 or not (m.is_result or _inside(messages, i) or _is_blank(m))]
+    if memo is None:
+        return _grouped(messages, 0)
+    last = len(messages) // _STEP * _STEP
+    known: tuple[Unit, ...] = ()
+    for end in (last, last - _STEP):
+        if end > 0 and not known:
+            known = memo.find(_name(messages[:end])) or ()
+    cut = known + _grouped(messages, known[-1].end if known else 0)
+    # A border depends on two messages, and the last unit of a beginning may go on behind it.
+    if last and (done := tuple(u for u in cut if u.end + 1 < last)) and len(done) > len(known):
+        memo.get(_name(messages[:last]), lambda: done, lambda kept: 200 + 150 * len(kept))
+    return cut
+
+
+def _name(messages: Sequence[Message]) -> tuple[str, bytes]:
+    return "units", b"".join([m.key for m in messages])
+
+
+def _grouped(messages: Sequence[Message], begin: int) -> tuple[Unit, ...]:
+    """The units from a border on."""
+    rest = range(begin, len(messages))
+    starts = [i for i in rest if i == begin or not (messages[i].is_result or _inside(messages, i) or _is_blank(messages[i]))]
     return tuple(_unit(messages, a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True))
 
 
