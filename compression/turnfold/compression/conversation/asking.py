@@ -7,7 +7,7 @@ The recall of a user message is a function of the messages up to it, so a tool l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 from turnfold.compression.conversation import fence
@@ -37,7 +37,7 @@ def recalled(
         present: texts of the fold itself, which need no second quoting.
         budget: tokens that the text may take.
     """
-    folded = [messages[i] for i in _folded(messages, cut, asked, options)]
+    folded = _folded(messages, cut, asked, options)
     user = cut[asked.unit].start
     question = Question(messages[user].own, _exchange(messages[:user]))
     fill = options.budget is not None
@@ -52,16 +52,15 @@ def recalled(
     return memo.get(("recalled", names, budget, fill, options.model), make, lambda t: 500 + len(t))
 
 
-def _folded(messages: Sequence[Message], cut: Sequence[Unit], asked: Asked, options: FoldOptions) -> Iterator[int]:
+def _folded(messages: Sequence[Message], cut: Sequence[Unit], asked: Asked, options: FoldOptions) -> list[Message]:
+    """What was folded when it was asked and may be quoted: no pinned message, no anchor, tool text only where it is wanted."""
+    found: list[Message] = []
     for piece in asked.pieces:
-        for index in range(piece.start, piece.end):
-            unit = cut[index]
-            if index != piece.anchor:
-                yield from (i for i in range(unit.start, unit.end) if _quotable(messages[i], options))
-
-
-def _quotable(message: Message, options: FoldOptions) -> bool:
-    return not message.pinned and (options.recall_tool_text or not message.is_result)
+        anchor = piece.end if piece.anchor is None else piece.anchor
+        for start, end in ((piece.start, anchor), (anchor + 1, piece.end)):
+            if start < end:
+                found += messages[cut[start].start : cut[end - 1].end]
+    return [m for m in found if not m.pinned and (options.recall_tool_text or not m.is_result)]
 
 
 def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:

@@ -134,6 +134,8 @@ def request_tokens(request: Request, model: str, memo: Memo) -> int:
     """Tokens of a request for a model: messages, 3 for the reply, and the JSON text of tool schemas."""
     schema = request.schema
     extra = memo.get(("schema", digest(schema), model), lambda: tokens.count_for_model(schema, model)) if schema else 0
+    if tokens.encoding_for_model(model) == tokens.BORDER_ENCODING:
+        return 3 + extra + sum([m.tokens for m in request.messages])
     return 3 + extra + sum(_message_tokens(m, model, memo) for m in request.messages)
 
 

@@ -151,8 +151,8 @@ class _Writer:
 
     def _section(self, level: Level, indices: Sequence[int]) -> Section:
         messages = [self.messages[i] for i in indices]
-        name = digest(level.value, *(m.key.hex() for m in messages)).hex()[:12]
-        section = Section(name, level.value, tuple(m.raw for m in messages), sum(m.tokens for m in messages))
+        key = ("section", level.value, _keys(messages))
+        section = self.memo.get(key, lambda: _named(level, messages), lambda made: 300 + 60 * len(made.messages))
         self.sections.append(section)
         return section
 
@@ -181,9 +181,9 @@ class _Writer:
                 self._keep(unit)
         anchor = None if piece.anchor is None else self.units[piece.anchor].start
         messages = [self.messages[i] for i in indices if i != anchor]
-        words = frozenset(self._words(piece))
-        key = ("facts", digest(*(m.key.hex() for m in messages), "", *sorted(words)))
-        texts = self.memo.get(key, lambda: _shortened(messages, words), _weight)
+        speakers = self._speakers(piece)
+        key = ("facts", _keys(messages), *map(_keys, speakers))
+        texts = self.memo.get(key, lambda: _shortened(messages, frozenset(_words(*speakers))), _weight)
         changed = {i: new for i, new in zip((i for i in indices if i != anchor), texts, strict=True) if new}
         if not changed:
             return
@@ -194,14 +194,29 @@ class _Writer:
         if first_user is not None:
             self.beside[first_user].front.append(marker)
 
-    def _words(self, piece: Piece) -> Iterator[str]:
-        """Words of the task as far as the piece's end: of the first and latest user messages, and of the calls in the piece."""
-        users = [u for u in self.units[: piece.end] if u.is_user]
-        for unit in {u.start: u for u in (*users[:1], *users[-3:])}.values():
-            yield from _WORD.findall(self.messages[unit.start].own[:4000].lower())
-        for unit in self.units[piece.start : piece.end]:
-            if self.messages[unit.start].role == "assistant":
-                yield from (n.lower() for n in names(self.messages[unit.start].text[:2000]))
+    def _speakers(self, piece: Piece) -> tuple[list[Message], list[Message]]:
+        """Who tells the task as far as the piece's end: the first and latest user messages; the assistant in the piece."""
+        users = [u.start for u in self.units[: piece.end] if u.is_user]
+        calls = [self.messages[u.start] for u in self.units[piece.start : piece.end]]
+        task = dict.fromkeys((*users[:1], *users[-3:]))
+        return [self.messages[i] for i in task], [m for m in calls if m.role == "assistant"]
+
+
+def _keys(messages: Sequence[Message]) -> bytes:
+    return b"".join([m.key for m in messages])
+
+
+def _named(level: Level, messages: Sequence[Message]) -> Section:
+    name = digest(level.value, *(m.key.hex() for m in messages)).hex()[:12]
+    return Section(name, level.value, tuple(m.raw for m in messages), sum(m.tokens for m in messages))
+
+
+def _words(users: Sequence[Message], assistants: Sequence[Message]) -> Iterator[str]:
+    """Words of the task, and names in the calls."""
+    for message in users:
+        yield from _WORD.findall(message.own[:4000].lower())
+    for message in assistants:
+        yield from (n.lower() for n in names(message.text[:2000]))
 
 
 def _weight(texts: Sequence[_Texts]) -> int:

@@ -86,6 +86,6 @@ def _unit(messages: Sequence[Message], start: int, end: int) -> Unit:
         facts=sum([facts_tokens(m.role, m.tokens, calls=m.has_calls) for m in inside]),
         is_user=first.role == "user" and first.holds,
         pinned=first.pinned,
-        marked=any([m.marked for m in inside]),
+        marked=any(m.marked for m in inside),
         asks=last.role == "user" or last.is_result,
     )
