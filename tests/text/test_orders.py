@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,22 @@ from turnfold.compression.text.lower import lowered, words
 from turnfold.compression.text.orders import is_standing_order, may_order, standing_orders
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight, signals
+
+CASES = Path(__file__).parent / "cases" / "orders"
+
+
+def _cases(section: str) -> list[str]:
+    """Sentences of a section of the case files, in which ``[orders]`` and ``[talk]`` stand on lines of their own."""
+    found: dict[str, list[str]] = {}
+    listed: list[str] = []
+    for path in sorted(CASES.glob("*.txt")):
+        for line in path.read_text("utf-8").splitlines():
+            if line.startswith("["):
+                listed = found.setdefault(line.strip("[]"), [])
+            elif line and not line.startswith("#"):
+                listed.append(line)
+    return found[section]
+
 
 ORDERS = [
     "Always answer in French.",
@@ -45,6 +63,7 @@ ORDERS = [
     "앞으로 항상 한국어로 대답해 주세요.",
     "من الآن فصاعدا أجب بالعربية",
     "अब से हिंदी में जवाब दें।",
+    *_cases("orders"),
 ]
 TALK = [
     "I always go there on Sundays.",
@@ -64,6 +83,7 @@ TALK = [
     "你总是能够帮助我。",
     "昨日は東京に行きました。",
     "",
+    *_cases("talk"),
 ]
 
 
@@ -89,7 +109,25 @@ def test_orders_are_sentences_of_the_text(parts: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["always ", "use ", "必ず", "please ", "and ", "ne a ", "use always ", "- ", "a: ", "以后", "你"]
+    "unit",
+    [
+        "always ",
+        "use ",
+        "必ず",
+        "please ",
+        "and ",
+        "ne a ",
+        "use always ",
+        "please always ",
+        "from now on ",
+        "each time you ",
+        "you must ",
+        "n'",
+        "- ",
+        "a: ",
+        "以后",
+        "你",
+    ],
 )
 def test_hostile_text_takes_linear_time(unit: str) -> None:
     assert_linear(standing_orders, repeated(unit), 12_000)

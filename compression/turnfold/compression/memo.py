@@ -38,6 +38,14 @@ class Memo:
         self._lock = Lock()
         self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
 
+    def find(self, key: Hashable) -> Any:
+        """What is kept for ``key``, else None."""
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return self._kept[key][0]
+
     def get(self, key: Hashable, make: Callable[[], T], weigh: Callable[[T], int] = lambda _: 64) -> T:
         """The kept result for ``key``, else what ``make`` gives (made outside the lock: two threads may both make it)."""
         with self._lock:

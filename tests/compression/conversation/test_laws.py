@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.support.bodies import Message, text_of
+from tests.support.bodies import Message, encode, text_of
 from tests.support.conversations import bodies, conversations, huge_conversations, long_conversations, odd_conversations
 from tests.support.effort import costly
 from tests.support.prefix import Kind, classify
@@ -74,6 +74,15 @@ def test_a_warm_memo_changes_nothing(body: bytes, budget: int, data: st.DataObje
     fold_request(data.draw(bodies(everything)), FoldOptions(budget=2 * budget), memo)
     first = fold_request(body, chosen, memo)
     assert first == fold_request(body, chosen, memo) == fold_request(body, chosen, Memo())
+
+
+@few
+@given(conversations(30, 40, sizes=("short", "middle")), options, st.integers(1, 30))
+def test_what_is_kept_of_earlier_requests_changes_nothing(messages: list[Message], chosen: FoldOptions, less: int) -> None:
+    memo = Memo()
+    for end in (max(1, len(messages) - 2 * less), max(1, len(messages) - less), len(messages)):
+        body = encode(messages[:end])
+        assert fold_request(body, chosen, memo) == fold_request(body, chosen, Memo())
 
 
 @slow

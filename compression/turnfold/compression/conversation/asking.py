@@ -7,7 +7,8 @@ The recall of a user message is a function of the messages up to it, so a tool l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice
 
 from turnfold.compression.conversation import fence
 from turnfold.compression.conversation.fold import source
@@ -36,12 +37,13 @@ def recalled(
         present: texts of the fold itself, which need no second quoting.
         budget: tokens that the text may take.
     """
-    folded = [messages[i] for i in _folded(messages, cut, asked, options)]
+    folded = _folded(messages, cut, asked, options)
     user = cut[asked.unit].start
     question = Question(messages[user].own, _exchange(messages[:user]))
     fill = options.budget is not None
     count: Callable[[str], int] = counter_for_model(options.model)
-    names = digest(question.text, *(s.key.hex() for s in question.before), *(m.key.hex() for m in folded), *present)
+    read = [b"".join(s.key for s in question.before), b"".join([m.key for m in folded])]
+    names = digest(question.text, *(keys.hex() for keys in read), *present)
 
     def make() -> str:
         sources = [source(m) for m in folded]
@@ -50,19 +52,18 @@ def recalled(
     return memo.get(("recalled", names, budget, fill, options.model), make, lambda t: 500 + len(t))
 
 
-def _folded(messages: Sequence[Message], cut: Sequence[Unit], asked: Asked, options: FoldOptions) -> Iterator[int]:
+def _folded(messages: Sequence[Message], cut: Sequence[Unit], asked: Asked, options: FoldOptions) -> list[Message]:
+    """What was folded when it was asked and may be quoted: no pinned message, no anchor, tool text only where it is wanted."""
+    found: list[Message] = []
     for piece in asked.pieces:
-        for index in range(piece.start, piece.end):
-            unit = cut[index]
-            if index != piece.anchor:
-                yield from (i for i in range(unit.start, unit.end) if _quotable(messages[i], options))
-
-
-def _quotable(message: Message, options: FoldOptions) -> bool:
-    return not message.pinned and (options.recall_tool_text or not message.is_result)
+        anchor = piece.end if piece.anchor is None else piece.anchor
+        for start, end in ((piece.start, anchor), (anchor + 1, piece.end)):
+            if start < end:
+                found += messages[cut[start].start : cut[end - 1].end]
+    return [m for m in found if not m.pinned and (options.recall_tool_text or not m.is_result)]
 
 
 def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:
     """The last exchange before a user message: the user's message and what answered it, tool results left out."""
-    spoken = [m for m in before if m.role in ("user", "assistant") and m.own.strip()]
-    return tuple(source(m) for m in spoken[-2:])
+    spoken = (m for m in reversed(before) if m.role in ("user", "assistant") and m.own.strip())
+    return tuple(source(m) for m in islice(spoken, 2))[::-1]

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from turnfold.compression import tokens
 from turnfold.compression.conversation.plan import Plan
@@ -41,9 +40,11 @@ def placed(units: Sequence[Unit], plan: Plan, state: StateBlocks) -> Mapping[int
 
 def with_blocks(units: Sequence[Unit], state: StateBlocks, memo: Memo) -> tuple[Unit, ...]:
     """The units with their blocks' tokens counted, so that a budget holds for these too."""
+    if not state.pins:
+        return tuple(units)
     pins = _pinned([u.start for u in units if u.is_user], state)
     return tuple(
-        replace(u, tokens=u.tokens + _tokens(pins[u.start], memo)) if u.start in pins and u.is_user else u for u in units
+        u._replace(tokens=u.tokens + _tokens(pins[u.start], memo)) if u.start in pins and u.is_user else u for u in units
     )
 
 

@@ -66,7 +66,7 @@ def _loose(messages: Sequence[Message]) -> set[tuple[str, str]]:
                 waiting.remove(message.answers)
             else:
                 out.add(("result", message.answers))
-        else:
+        elif waiting or message.calls:
             out.update(("call", c) for c in waiting)
             waiting = list(message.calls)
     out.update(("call", c) for c in waiting)

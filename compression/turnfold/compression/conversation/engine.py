@@ -100,7 +100,7 @@ def stated_request(request: Request, options: FoldOptions, memo: Memo) -> bytes:
 
 
 def _block_edits(request: Request, options: FoldOptions, memo: Memo) -> list[Edit]:
-    cut = units(request.messages)
+    cut = units(request.messages, {}, memo)
     nothing = Plan((), len(cut), (), 0, len(cut), 0)
     return edits(request, fold(request, cut, nothing, options, {}, memo), {}, _caching(request, nothing, cut, options))
 
@@ -135,6 +135,8 @@ def request_tokens(request: Request, model: str, memo: Memo) -> int:
     """Tokens of a request for a model: messages, 3 for the reply, and the JSON text of tool schemas."""
     schema = request.schema
     extra = memo.get(("schema", digest(schema), model), lambda: tokens.count_for_model(schema, model)) if schema else 0
+    if tokens.encoding_for_model(model) == tokens.BORDER_ENCODING:
+        return 3 + extra + sum([m.tokens for m in request.messages])
     return 3 + extra + sum(_message_tokens(m, model, memo) for m in request.messages)
 
 
@@ -160,10 +162,10 @@ _FITTING: Final = ((1.0, 1.0), (0.6, 1.0), (0.6, 0.5), (0.3, 0.5), (0.3, 0.25), 
 def _fitted(request: Request, options: FoldOptions, memo: Memo) -> _Candidate | None:
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
     results = shaped(request.messages, memo) if options.shape_results else {}
-    cut = with_blocks(units(request.messages, results), options.state, memo)
+    cut = with_blocks(units(request.messages, results, memo), options.state, memo)
     candidate = None
     for fitting, (squeeze, room) in enumerate(_FITTING):
-        drawn = plan(cut, options, squeeze)
+        drawn = plan(cut, options, squeeze, memo)
         draft = fold(request, cut, drawn, options, results, memo)
         if not (drawn.pieces or draft.shaped):
             return candidate

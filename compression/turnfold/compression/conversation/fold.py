@@ -164,8 +164,8 @@ class _Writer:
 
     def _section(self, level: Level, indices: Sequence[int]) -> Section:
         messages = [self.messages[i] for i in indices]
-        name = digest(level.value, *(m.key.hex() for m in messages)).hex()[:12]
-        section = Section(name, level.value, tuple(m.raw for m in messages), sum(m.tokens for m in messages))
+        key = ("section", level.value, _keys(messages))
+        section = self.memo.get(key, lambda: _named(level, messages), lambda made: 300 + 60 * len(made.messages))
         self.sections.append(section)
         return section
 
@@ -177,14 +177,15 @@ class _Writer:
         self.dropped.extend(_runs(indices))
         section = self._section(level, indices)
         line = f"[turnfold {section.id}: {len(indices)} messages folded]"
-        sources = [source(self.messages[i]) for i in indices]
         # Without room the users' standing orders are all that is quoted: those stay in force however old they are.
         room = 0 if level is Level.LINE else policy.summary_tokens(section.tokens) - policy.line_tokens()
         key = ("summary", section.id, room)
-        text = self.memo.get(
-            key, lambda: render(sources, summarise(sources, room, tokens.count, self.memo)), lambda t: 200 + len(t)
-        )
+        text = self.memo.get(key, lambda: self._quoted(indices, room), lambda t: 200 + len(t))
         return f"{line}\n{text}" if text else line
+
+    def _quoted(self, indices: Sequence[int], room: int) -> str:
+        sources = [source(self.messages[i]) for i in indices]
+        return render(sources, summarise(sources, room, tokens.count, self.memo))
 
     def _facts(self, piece: Piece) -> None:
         indices = self._folded(piece.start, piece.end)
@@ -195,9 +196,9 @@ class _Writer:
         going = [i for i in indices if i != anchor]
         messages = [self.messages[i] for i in going]
         forms = [self.results[i].texts if i in self.results else {} for i in going]
-        words = frozenset(self._words(piece))
-        key = ("facts", digest(*(m.key.hex() for m in messages), "", *sorted(words)), tuple(map(bool, forms)))
-        texts = self.memo.get(key, lambda: _shortened(messages, forms, words), _weight)
+        speakers = self._speakers(piece)
+        key = ("facts", _keys(messages), *map(_keys, speakers), bytes(map(bool, forms)))
+        texts = self.memo.get(key, lambda: _shortened(messages, forms, frozenset(_words(*speakers))), _weight)
         changed = {i: new for i, new in zip(going, texts, strict=True) if new}
         if not changed:
             return
@@ -208,14 +209,29 @@ class _Writer:
         if first_user is not None:
             self.beside[first_user].front.append(marker)
 
-    def _words(self, piece: Piece) -> Iterator[str]:
-        """Words of the task as far as the piece's end: of the first and latest user messages, and of the calls in the piece."""
-        users = [u for u in self.units[: piece.end] if u.is_user]
-        for unit in {u.start: u for u in (*users[:1], *users[-3:])}.values():
-            yield from _WORD.findall(self.messages[unit.start].own[:4000].lower())
-        for unit in self.units[piece.start : piece.end]:
-            if self.messages[unit.start].role == "assistant":
-                yield from (n.lower() for n in names(self.messages[unit.start].text[:2000]))
+    def _speakers(self, piece: Piece) -> tuple[list[Message], list[Message]]:
+        """Who tells the task as far as the piece's end: the first and latest user messages; the assistant in the piece."""
+        users = [u.start for u in self.units[: piece.end] if u.is_user]
+        calls = [self.messages[u.start] for u in self.units[piece.start : piece.end]]
+        task = dict.fromkeys((*users[:1], *users[-3:]))
+        return [self.messages[i] for i in task], [m for m in calls if m.role == "assistant"]
+
+
+def _keys(messages: Sequence[Message]) -> bytes:
+    return b"".join([m.key for m in messages])
+
+
+def _named(level: Level, messages: Sequence[Message]) -> Section:
+    name = digest(level.value, *(m.key.hex() for m in messages)).hex()[:12]
+    return Section(name, level.value, tuple(m.raw for m in messages), sum(m.tokens for m in messages))
+
+
+def _words(users: Sequence[Message], assistants: Sequence[Message]) -> Iterator[str]:
+    """Words of the task, and names in the calls."""
+    for message in users:
+        yield from _WORD.findall(message.own[:4000].lower())
+    for message in assistants:
+        yield from (n.lower() for n in names(message.text[:2000]))
 
 
 def _weight(texts: Sequence[Texts]) -> int:

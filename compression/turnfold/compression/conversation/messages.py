@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import takewhile
 from json.decoder import scanstring  # type: ignore[attr-defined]  # the C scanner where there is one; undocumented
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from turnfold.compression import tokens
 from turnfold.compression.conversation.media import media_tokens
@@ -32,6 +35,10 @@ _SEALED_PARTS: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
 _PINNED: Final = frozenset({"system", "developer"})
 _RESULTS: Final = frozenset({"tool", "function"})
+
+
+#: What was scanned, and where it begins and ends.
+_Value = tuple[Any, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,18 +150,98 @@ def parse_request(body: bytes, memo: Memo) -> Request:
     """
     try:
         text = body.decode("utf-8")
-        found = dict(_unique(_members(text, _skip(text, 0))))
+        marks = _marks(body)
+        known = next((found for mark in marks if (found := memo.find(mark.name)) is not None), _NOTHING_KNOWN)
+        found, elements = _scanned(text, known)
         if "messages" not in found or _skip(text, max(end for _, _, end in found.values()), "}") != len(text):
             raise FoldRejected("unparsable")
-        elements = list(_elements(text, found["messages"][1]))
         model = found.get("model", ("", 0, 0))[0]
         schema = "".join(
             text[start:end] for k, (_, start, end) in found.items() if k in ("tools", "functions", "response_format")
         )
-        messages = tuple(_message(text[start:end], value, memo) for value, start, end in elements)
-    except (StopIteration, ValueError, RecursionError) as exc:  # the three ways in which the scanner gives up
+        messages = known.messages + tuple(_message(text[start:end], value, memo) for value, start, end in elements)
+    except (ValueError, RecursionError) as exc:  # the ways in which the scanner gives up
         raise FoldRejected("unparsable") from exc
-    return Request(text, messages, tuple((s, e) for _, s, e in elements), model if isinstance(model, str) else "", schema)
+    spans = known.spans + tuple((s, e) for _, s, e in elements)
+    if marks and len(messages) > len(known.messages):
+        _keep(marks[0], _Known(_before_messages(found), messages, spans), body, memo)
+    return Request(text, messages, spans, model if isinstance(model, str) else "", schema)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was read of a body's beginning: members in front of the messages, and the messages that end in it."""
+
+    members: Mapping[str, _Value]
+    messages: tuple[Message, ...]
+    spans: tuple[tuple[int, int], ...]
+
+
+class _Mark(NamedTuple):
+    """A place in a body, and the name under which is kept what stands before it."""
+
+    at: int
+    name: tuple[str, bytes]
+
+
+_NOTHING_KNOWN: Final = _Known({}, (), ())
+_STEP: Final = 32768  # bytes between two marks
+_MARKS_TRIED: Final = 3
+
+
+def _marks(body: bytes) -> list[_Mark]:
+    """The last places at which an earlier request of the conversation may have left what it had read, the latest first.
+
+    A mark stands at a multiple of `_STEP` and is named by all bytes before it: what was read there is what would be read again.
+    """
+    last = len(body) // _STEP
+    found: list[_Mark] = []
+    hashed, view, at = blake2b(digest_size=16), memoryview(body), 0
+    for number in range(max(1, last - _MARKS_TRIED + 1), last + 1):
+        hashed.update(view[at : (at := number * _STEP)])
+        found.append(_Mark(at, ("read", hashed.digest())))
+    return found[::-1]
+
+
+def _keep(mark: _Mark, read: _Known, body: bytes, memo: Memo) -> None:
+    """Leave for the next request of the conversation what ends before a mark."""
+    end = len(body[: mark.at].decode("utf-8", "ignore"))
+    count = bisect_right(read.spans, end, key=lambda span: span[1])
+    if count:
+        kept = _Known(read.members, read.messages[:count], read.spans[:count])
+        memo.get(mark.name, lambda: kept, lambda known: 1000 + sum(300 + 2 * len(m.raw) for m in known.messages))
+
+
+def _before_messages(found: Mapping[str, _Value]) -> dict[str, _Value]:
+    """The members that stand in front of the messages; of their values only the model's name is ever asked for."""
+    before = takewhile(lambda member: member[0] != "messages", found.items())
+    return {key: (value if key == "model" else None, start, end) for key, (value, start, end) in before}
+
+
+def _scanned(text: str, known: _Known) -> tuple[dict[str, _Value], list[_Value]]:
+    """The members of a body, and those of its messages that are not known; the array of messages is no value of its own."""
+    found = dict(known.members)
+    elements: list[_Value] = []
+    at, after = 0, False
+    if known.spans:
+        elements, at = _array(text, known.spans[-1][1], after=True)
+        found["messages"], after = (None, 0, at), True
+    for key, value in _unique(found, _members(text, at, after=after, scan=_scan_but_messages)):
+        found[key] = value
+        if key == "messages":
+            elements = value[0]
+    return found, elements
+
+
+def _scan_but_messages(key: str, text: str, at: int) -> tuple[Any, int]:
+    return _array(text, at) if key == "messages" else _value(key, text, at)
+
+
+def _array(text: str, at: int, *, after: bool = False) -> tuple[list[_Value], int]:
+    """The elements of an array, and where it ends."""
+    elements = list(_elements(text, at, after=after))
+    last = elements[-1][2] if elements else at if after else _skip(text, at, "[")
+    return elements, _skip(text, _past_comma(text, last, "]") if elements or after else last, "]")
 
 
 def _skip(text: str, at: int, expected: str = "") -> int:
@@ -167,41 +254,50 @@ def _skip(text: str, at: int, expected: str = "") -> int:
     return _SPACE.match(text, at + 1).end()  # type: ignore[union-attr]
 
 
-_Value = tuple[Any, int, int]
+def _value(_key: str, text: str, at: int) -> tuple[Any, int]:
+    """The value that begins at `at`, and where it ends."""
+    try:
+        return _SCAN(text, at)  # type: ignore[no-any-return]
+    except StopIteration as exc:  # which no generator may raise
+        raise ValueError(f"expected a value at {at}") from exc
 
 
-def _members(text: str, at: int) -> Iterator[tuple[str, _Value]]:
-    """Members of the object that begins at `at`: key, then value with its span."""
-    at = _skip(text, at, "{")
+def _members(
+    text: str, at: int, *, after: bool = False, scan: Callable[[str, str, int], tuple[Any, int]] = _value
+) -> Iterator[tuple[str, _Value]]:
+    """Members of the object that begins at `at`: key, then value with its span; the rest of them where one ends `after` `at`."""
+    at = _past_comma(text, at, "}") if after else _skip(text, at, "{")
     while text[at : at + 1] != "}":
         if text[at : at + 1] != '"':
             raise ValueError(f"expected a key at {at}")
         key, at = scanstring(text, at + 1, True)
         at = _skip(text, at, ":")
-        value, end = _SCAN(text, at)
+        value, end = scan(key, text, at)
         yield key, (value, at, end)
-        at = _skip(text, end)
-        if text[at : at + 1] == ",":
-            at = _skip(text, at + 1)
-        elif text[at : at + 1] != "}":
-            raise ValueError(f"expected , or }} at {at}")
+        at = _past_comma(text, end, "}")
 
 
-def _elements(text: str, at: int) -> Iterator[_Value]:
-    """Elements of the array that begins at `at`, each with its span."""
-    at = _skip(text, at, "[")
+def _elements(text: str, at: int, *, after: bool = False) -> Iterator[_Value]:
+    """Elements of the array that begins at `at`, each with its span; the rest of them where one ends `after` `at`."""
+    at = _past_comma(text, at, "]") if after else _skip(text, at, "[")
     while text[at : at + 1] != "]":
-        value, end = _SCAN(text, at)
+        value, end = _value("", text, at)
         yield value, at, end
-        at = _skip(text, end)
-        if text[at : at + 1] == ",":
-            at = _skip(text, at + 1)
-        elif text[at : at + 1] != "]":
-            raise ValueError(f"expected , or ] at {at}")
+        at = _past_comma(text, end, "]")
 
 
-def _unique(members: Iterator[tuple[str, _Value]]) -> Iterator[tuple[str, _Value]]:
-    seen: set[str] = set()
+def _past_comma(text: str, at: int, closing: str) -> int:
+    """From the end of a member to the next one, or to the bracket that closes them all."""
+    at = _skip(text, at)
+    comma = text[at : at + 1] == ","
+    at = _skip(text, at + 1) if comma else at
+    if (text[at : at + 1] == closing) is comma:
+        raise ValueError(f"expected {'more' if comma else f', or {closing}'} at {at}")
+    return at
+
+
+def _unique(known: Iterable[str], members: Iterator[tuple[str, _Value]]) -> Iterator[tuple[str, _Value]]:
+    seen = set(known)
     for key, value in members:
         if key in seen:
             raise ValueError(f"key {key!r} stands twice")

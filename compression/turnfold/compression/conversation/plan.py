@@ -10,15 +10,17 @@ event touches keeps its bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import accumulate
+from typing import Final, NamedTuple
 
 from turnfold.compression.conversation import policy
 from turnfold.compression.conversation.policy import Shape, Thresholds
 from turnfold.compression.conversation.units import Unit
-from turnfold.compression.options import FoldOptions
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions, StateBlocks
 
 
 class Level(Enum):
@@ -89,15 +91,39 @@ class Plan:
     moved: int
 
 
-def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0) -> Plan:
-    """Replay the conversation; what comes out depends on nothing behind the last unit that asks."""
+def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo: Memo | None = None) -> Plan:
+    """Replay the conversation; what comes out depends on nothing behind the last unit that asks.
+
+    `memo` keeps how far the replay had come at a late point of an earlier request: the same units lead there again.
+    """
     replay = _Replay(units, options, squeeze)
-    for index, unit in enumerate(units):
-        replay.total += unit.tokens
-        if unit.asks and replay.first <= index:
+    last = (len(units) - 1) // _STEP * _STEP if memo else 0
+    begin = next((end for end in (last, last - _STEP) if memo and end > 0 and replay.resume(memo.find(replay.name(end)))), 0)
+    for index in range(begin, len(units)):
+        if memo and begin < index == last:
+            memo.get(replay.name(last), replay.state, lambda _: 1000 + 60 * last)
+        replay.total += units[index].tokens
+        if units[index].asks and replay.first <= index:
             replay.ask(index)
     asked = tuple(a for a in replay.asked if (a.last or a.unit >= replay.tail) and a.pieces)
     return Plan(tuple(replay.pieces), replay.tail, asked, replay.events, replay.since, replay.moved)
+
+
+_STEP: Final = 32  # units from one point at which a replay can be resumed to the next
+
+
+class _State(NamedTuple):
+    """What a replay has come to, between two units."""
+
+    pieces: tuple[Piece, ...]
+    asked: tuple[Asked, ...]
+    tail: int
+    sent: int
+    since: int
+    moved: int
+    total: int
+    events: int
+    turns: int
 
 
 class _Replay:
@@ -115,6 +141,34 @@ class _Replay:
         self.sums = list(accumulate((0 if u.pinned else u.tokens for u in units), initial=0))  # pinned units are never folded
         self.users = list(accumulate((u.is_user for u in units), initial=0))
         self.facts = list(accumulate((0 if u.pinned else u.facts for u in units), initial=0))
+
+    def name(self, end: int) -> Hashable:
+        """What the state before unit `end` follows from."""
+        told = replace(self.options, model="", window=None, state=StateBlocks())
+        return "replay", tuple(self.units[:end]), told, self.squeeze
+
+    def state(self) -> _State:
+        """Where the replay stands."""
+        return _State(
+            tuple(self.pieces),
+            tuple(self.asked),
+            self.tail,
+            self.sent,
+            self.since,
+            self.moved,
+            self.total,
+            self.events,
+            self.turns,
+        )
+
+    def resume(self, state: _State | None) -> bool:
+        """Go on from a state, if there is one."""
+        if state is None:
+            return False
+        self.pieces, self.asked = list(state.pieces), list(state.asked)
+        self.tail, self.sent, self.since, self.moved = state.tail, state.sent, state.since, state.moved
+        self.total, self.events, self.turns = state.total, state.events, state.turns
+        return True
 
     def ask(self, index: int) -> None:
         """A request ends here: fold if it is time, then settle who keeps recall."""

@@ -338,8 +338,8 @@ def _bearing(index: Index, sources: Sequence[Source], asked: Asked, *, fill: boo
     if floor is None:
         return []
     worth = score(index, sources, asked)
-    least = floor * float(worth.max())
-    return [index.quotes[i] for i in _best(worth, len(worth)) if worth[i] > least]
+    bears = int((worth > floor * float(worth.max())).sum())
+    return [index.quotes[i] for i in _best(worth, bears)]
 
 
 def _floor(matched: float, *, borrowed: bool) -> float | None:
@@ -368,13 +368,16 @@ def _fitted(
     """
     ranked = list(quotes)
     chosen = _taken(sources, ranked, budget - count(f"{fence.OPEN}\n{fence.CLOSE}"), held, count)
-    left = budget - count(fence.render(sources, chosen))
-    if left > 2 * _FRAME:
+    used = count(fence.render(sources, chosen))
+    if budget - used > 2 * _FRAME:
         known = set(chosen)
         held = "\0".join([held, *(sources[q.source].text[q.start : q.end] for q in chosen)])
-        chosen += _taken(sources, [q for q in ranked if q not in known], left, held, count)
-    while chosen and count(fence.render(sources, chosen)) > budget:
+        if more := _taken(sources, [q for q in ranked if q not in known], budget - used, held, count):
+            chosen += more
+            used = count(fence.render(sources, chosen))
+    while chosen and used > budget:
         chosen.pop()
+        used = count(fence.render(sources, chosen))
     return chosen
 
 
@@ -387,8 +390,10 @@ def _taken(
     for quote in quotes:
         if room < _FRAME + 2:
             break
+        if quote.end - quote.start > 8 * room:
+            continue
         text = sources[quote.source].text[quote.start : quote.end]
-        if len(text) / 8 > room or text in texts or (held and text in held):
+        if text in texts or (held and text in held):
             continue
         cost = count(text) + _FRAME
         if cost <= room:

@@ -5,17 +5,19 @@ Lives here: grouping messages so that a tool call and its results stay together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from turnfold.compression.conversation.messages import Message
 from turnfold.compression.conversation.results import Shaped
+from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.facts import facts_tokens
 
+_STEP: Final = 32  # messages from one beginning of a conversation whose units are kept to the next
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+
+class Unit(NamedTuple):
     """Messages ``start..end`` that are kept or folded together: one message, and the tool results that follow it.
 
     Attributes:
@@ -37,13 +39,40 @@ class Unit:
     marked: bool
 
 
-def units(messages: Sequence[Message], results: Mapping[int, Shaped] = MappingProxyType({})) -> tuple[Unit, ...]:
-    """Group messages into units; every message is in exactly one, in order. Results count in the form that they take.
+_AS_THEY_CAME: Final[Mapping[int, Shaped]] = MappingProxyType({})
+
+
+def units(
+    messages: Sequence[Message], results: Mapping[int, Shaped] = _AS_THEY_CAME, memo: Memo | None = None
+) -> tuple[Unit, ...]:
+    """Group messages into units; every message is in exactly one, in order. Results count in the form that they take;
+    `memo` saves time, where there is one.
 
     A system message that somebody put between a call and its results does not part them. A user message without content, which
     has no room for text of ours and does not answer for what was folded before it, goes with the message before it.
     """
-    starts = [i for i, m in enumerate(messages) if i == 0 or not (m.is_result or _inside(messages, i) or _is_blank(m))]
+    if memo is None:
+        return _grouped(messages, results, 0)
+    last = len(messages) // _STEP * _STEP
+    known: tuple[Unit, ...] = ()
+    for end in (last, last - _STEP):
+        if end > 0 and not known:
+            known = memo.find(_name(messages[:end], results)) or ()
+    cut = known + _grouped(messages, results, known[-1].end if known else 0)
+    # A border depends on two messages, and the last unit of a beginning may go on behind it.
+    if last and (done := tuple(u for u in cut if u.end + 1 < last)) and len(done) > len(known):
+        memo.get(_name(messages[:last], results), lambda: done, lambda kept: 200 + 150 * len(kept))
+    return cut
+
+
+def _name(messages: Sequence[Message], results: Mapping[int, Shaped]) -> Hashable:
+    return "units", b"".join([m.key for m in messages]), tuple([i for i in results if i < len(messages)])
+
+
+def _grouped(messages: Sequence[Message], results: Mapping[int, Shaped], begin: int) -> tuple[Unit, ...]:
+    """The units from a border on."""
+    rest = range(begin, len(messages))
+    starts = [i for i in rest if i == begin or not (messages[i].is_result or _inside(messages, i) or _is_blank(messages[i]))]
     return tuple(_unit(messages, results, a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True))
 
 
@@ -56,9 +85,10 @@ def _inside(messages: Sequence[Message], index: int) -> bool:
 
 
 def _unit(messages: Sequence[Message], results: Mapping[int, Shaped], start: int, end: int) -> Unit:
-    first = messages[start]
+    first, last = messages[start], messages[end - 1]
+    inside = messages[start:end]
     sizes = [results[i].tokens if i in results else messages[i].tokens for i in range(start, end)]
-    facts = [facts_tokens(m.role, m.tokens, calls=m.has_calls) for m in messages[start:end]]
+    facts = [facts_tokens(m.role, m.tokens, calls=m.has_calls) for m in inside]
     return Unit(
         start,
         end,
@@ -66,6 +96,6 @@ def _unit(messages: Sequence[Message], results: Mapping[int, Shaped], start: int
         facts=sum(map(min, sizes, facts)),
         is_user=first.role == "user" and first.holds,
         pinned=first.pinned,
-        marked=any(m.marked for m in messages[start:end]),
-        asks=messages[end - 1].role == "user" or messages[end - 1].is_result,
+        marked=any(m.marked for m in inside),
+        asks=last.role == "user" or last.is_result,
     )

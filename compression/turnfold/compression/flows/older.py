@@ -43,7 +43,7 @@ def fold_older(
         FoldRejected: the body cannot be parsed, or our own output failed a check.
     """
     request = parse_request(body, memo)
-    start = recent_start(request.messages, units(request.messages))
+    start = recent_start(request.messages, units(request.messages, memo=memo))
     recent = _count(request.messages[start:], options.model, memo)
     if not 0 < start < len(request.messages) or recent > _MOST_RECENT * room:
         return None

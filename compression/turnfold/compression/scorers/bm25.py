@@ -20,6 +20,7 @@ import numpy.typing as npt
 Hashes = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+_DENSE: Final = 16  # places for each entry up to which all of them are looked at instead of sorting entries
 _NOWHERE: Final = np.zeros(0, np.int64)
 
 
@@ -83,21 +84,45 @@ class Field:
         if not wanted.size or not self.terms.size:
             return Hits(len(groups), len(self.lengths), _NOWHERE, _NOWHERE, np.zeros(0))
         groups_of = np.array([group_of[t] for t in wanted.tolist()], dtype=np.int64)
-        likely = np.zeros(1 << 16, dtype=bool)
-        likely[wanted & np.uint32(0xFFFF)] = True
-        at = np.flatnonzero(likely.take(self._low))
-        found = self.terms[at]
-        slot = np.minimum(np.searchsorted(wanted, found), len(wanted) - 1)
-        exact = wanted[slot] == found
-        passage = np.searchsorted(self.ends, at[exact], side="right")
-        cells = groups_of[slot[exact]] * len(self.lengths) + passage
+        at, slot = self._standing(wanted)
+        cells = groups_of[slot] * len(self.lengths) + self._passages(at)
         return _counted(len(groups), len(self.lengths), cells, np.ones(len(cells)))
+
+    def _standing(self, wanted: Hashes) -> tuple[Ints, Ints]:
+        """The places of the wanted terms, and which of them stands in each; a table by the low halves finds both."""
+        low = wanted & np.uint32(0xFFFF)
+        likely = np.zeros(1 << 16, dtype=bool)
+        likely[low] = True
+        at = np.flatnonzero(likely.take(self._low))
+        table = np.zeros(1 << 16, dtype=np.int64)
+        places, slots = [], []
+        left = np.arange(len(wanted))
+        while left.size:  # once more for those of one low half, which share a place in the table
+            table[low[left]] = left
+            slot = table.take(self._low.take(at))
+            exact = wanted.take(slot) == self.terms.take(at)
+            places.append(at[exact])
+            slots.append(slot[exact])
+            at = at[~exact]
+            left = left[table[low[left]] != left]
+        return np.concatenate(places), np.concatenate(slots)
+
+    def _passages(self, at: Ints) -> Ints:
+        """The passages to which places belong."""
+        if len(at) * _DENSE < len(self.terms):
+            return np.searchsorted(self.ends, at, side="right")
+        return np.repeat(np.arange(len(self.lengths)), self.lengths).take(at)
 
 
 def _counted(terms: int, passages: int, cells: Ints, weights: Floats) -> Hits:
-    distinct, inverse = np.unique(cells, return_inverse=True)
+    if terms * passages <= _DENSE * len(cells):  # counting is cheaper than sorting
+        counts = np.bincount(cells, minlength=terms * passages)
+        distinct = np.flatnonzero(counts)
+        frequency: Floats = np.bincount(cells, weights, terms * passages)[distinct].astype(np.float64)
+    else:
+        distinct, inverse = np.unique(cells, return_inverse=True)
+        frequency = np.bincount(inverse, weights, len(distinct)).astype(np.float64)
     term, passage = np.divmod(distinct, max(1, passages))
-    frequency: Floats = np.bincount(inverse, weights, len(distinct)).astype(np.float64)
     return Hits(terms, passages, term, passage, frequency)
 
 

@@ -1,100 +1,151 @@
 """Standing orders: what a user wants done from now on, whatever the turn.
 
-Lives here: finding the sentences that say so, in the main languages. Must not: obeying them, other signals (``signals``).
+Lives here: finding the sentences that say so, in languages that put blanks between words. Must not: obeying them, other
+signals (``signals``), the words and phrases (``lexicon/orders.txt``), scripts without blanks (``run_on_orders``).
 
-Orders are told from talk by form: a phrase that only orders have ("from now on", "you must never"), or an order's word where an
-imperative begins ("Always answer ..." but not "I always ..." nor "Always wanted to ...").
+Orders are told from talk by form: a verb that commands together with a word of rule ("Use pnpm, never npm"), a word of rule
+or a prohibition where a command begins ("Never sign", but not "I never sign" nor "Never been there"), a phrase about the time
+to come whose sentence is not about the speaker. The table gives, for each language, the phrases of each part (a blank
+written as ``_``) and verbs as they are or as stems and endings.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
+from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import lowered, words
+from turnfold.compression.text.run_on_orders import run_on_orders
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
 
-# All patterns look at text in small letters with straight apostrophes.
-_ANYWHERE: Final = re.compile(
-    r"\b(?:from now on|going forward,|in (?:the )?future,|for the rest of (?:this|the|our) (?:chat"
-    r"|conversation|session|project)"
-    r"|at all times|under no circumstances|until i (?:say|tell you)|please (?:always|never|don't|do not|only|make sure"
-    r"|remember|avoid|keep in mind)"
-    r"|you (?:must|are to|shall)\b|you should (?:always|never|not|only)|you (?:may|can) (?:only|never)"
-    r"|i(?:'d like| want| need| would like) you to (?:always|never|only|not)|(?:must|should) never|(?:every"
-    r"|each) time (?:you|i (?:ask|say|send|write))"
-    r"|whenever (?:you (?:answer|write|reply|respond|use|give|generate|change|edit|see)|i (?:ask|say|send|write))"
-    r"|in (?:all|every|each) (?:of )?(?:your )?(?:answers?|repl(?:y|ies)|responses?|messages?)"
-    r"|ab (?:jetzt|sofort)|von (?:jetzt|nun) an|in zukunft|zukünftig|künftig|bitte (?:nie|niemals|immer|keine|nur|stets|nicht)"
-    r"|du (?:sollst|darfst|musst) (?:immer|nie|nicht|nur|stets)|sie (?:sollen|dürfen|müssen) (?:immer|nie|nicht|nur|stets)"
-    r"|désormais|dorénavant|à partir de maintenant|à l'avenir|tu (?:dois|ne dois)|vous (?:devez|ne devez)"
-    r"|de ahora en adelante|a partir de ahora|en adelante,|por favor,? (?:no|siempre|nunca|sólo|solo)|debes (?:siempre"
-    r"|nunca)|nunca debes"
-    r"|a partir de agora|daqui em diante|de agora em diante|por favor,? (?:não|sempre|nunca|só)|você deve"
-    r"|d'ora in (?:poi|avanti)|da ora in poi|per favore,? (?:non|sempre|mai|solo)|devi (?:sempre|solo)|non devi"
-    r"|отныне|с этого момента|впредь|пожалуйста,? (?:не|всегда|никогда|только)|ты должен|вы должны"
-    r")"
+Phrases = Mapping[str, tuple[tuple[str, ...], ...]]
+
+_PARTS: Final = (
+    "please",
+    "aside",
+    "always",
+    "bound",
+    "not",
+    "fill",
+    "future",
+    "someday",
+    "when",
+    "must",
+    "told",
+    "ensure",
+    "narrators",
+    "talk",
 )
-_NOT_TALK: Final = (
-    r"(?! *(?:\w+(?:ing|ed)|been|had|seen|heard|thought|knew|got|gone|a|an|the|my|our|in|on|at|good|great|nice|there|too|mind"
-    r"|i|we|that|it|one)\b)"
-)
-_AT_START: Final = re.compile(
-    r"[\s\-*•>\d.)(\"']*(?:[a-z]+: *)?"
-    r"(?:(?:and|also|but|so|then|please|ok|okay|important|note|rule|bitte|por favor|s'il (?:te|vous) plaît"
-    r"|пожалуйста)[,:!]? +)*"
-    rf"(?:(?:always|never){_NOT_TALK} +\w"
-    r"|only +(?:use|answer|reply|respond|write|return|output|include|show|speak|change|edit|touch|give|do|call|commit"
-    r"|deploy|run|add|if|when)\b"
-    r"|do not +\w|don't +(?!worry|hesitate|give up|you\b|know\b|think\b|get me|sweat|mention|miss\b|be (?:shy|afraid"
-    r"|sad|sorry))\w"
-    r"|avoid +\w|make sure\b|be sure to\b|ensure\b|remember to\b|remember,? that (?:i|you|we|my|the)\b|keep in mind\b"
-    r"|stick to\b|refrain from\b"
-    r"|(?:use|answer|reply|respond|write|speak|call|address|format|return|include|cite|keep)\b.*\b(?:always|never|only"
-    r"|every|each|unless)\b"
-    r"|(?:immer|niemals|nie|stets|nur)\b|vergiss nicht|vergessen sie nicht|stell(?:e|en sie)? .{0,12}sicher"
-    r"|achte(?:n sie)? .{0,12}darauf|denk(?:e|en sie)? daran"
-    r"|(?:verwende|benutze|nutze|antworte|schreibe?)(?:n sie)?\b.*\b(?:immer|nie|niemals|nur|stets|keine)\b"
-    r"|(?:toujours|jamais|ne +\w|n'(?:oublie|utilise|écri|ajoute|emploie))|assure(?:z)?[- ](?:toi|vous)|veille(?:z)? à"
-    r"|n'oublie|(?:utilise|réponds"
-    r"|répondez|écris|écrivez)z?\b.*\b(?:toujours|jamais|que|uniquement)\b"
-    r"|(?:siempre|nunca|jamás|no (?:uses?|hagas?|escribas?|cambies?|olvides?|respondas?|toques?|borres?|modifiques?|incluyas?)\b)"
-    r"|asegúr(?:ate|ese)|recuerd[ae] que|ten en cuenta"
-    r"|(?:usa|responde|escribe)\b.*\b(?:siempre|nunca|solo|sólo)\b|(?:sempre|nunca|não (?:use|faça|esqueça|mude"
-    r"|altere))\b|certifique-se|lembre-se"
-    r"|(?:mai|non (?:usare|fare|scrivere|cambiare|dimenticare|toccare))\b|assicurati|si assicuri|ricorda(?:ti)? (?:di"
-    r"|che)|(?:usa|rispondi|scrivi)\b.*\b(?:sempre|mai|solo)\b"
-    r"|(?:всегда|никогда|только|не (?:используй|меняй|пиши|забывай|трогай|удаляй)(?:те)?)\b|убеди(?:сь|тесь)|помни(?:те)?\b)"
-)
-_DENSE: Final = re.compile(
-    r"من الآن|अब से|"
-    r"从现在(?:开始|起)|从今以后|今后(?:请|都|不|要)|以后(?:都|请|要|不|每)|(?:\A|[，。、；：,\s请你])(?:不要|务必|请勿|必须|一定要|记住|确保|只能|只用|别再)"
-    r"|(?:\A|请|你要|你应)(?:始终|总是|永远)|请(?:一直|只|不要|记住|确保)|每次(?:回答|回复|都)"
-    r"|(?:必ず|常に|いつも|毎回|今後は?|これから(?:は|も)?|絶対に|決して|二度と).{0,60}"
-    r"(?:ください|下さい|こと|なさい|して|ほしい|欲しい|ない|禁止|ように|よう|お願い)"
-    r"|(?:し|ら|か|わ|さ|が|ま|た|な|ば)?ないでください|てはいけ(?:ない|ません)|てはなら(?:ない|ず)|ようにしてください|忘れないで"
-    r"|앞으로|지금부터|(?:항상|반드시|절대로?|언제나|꼭).{0,60}(?:세요|십시오|줘|해라|마라|마세요)"
-    r"|하지 ?마(?:세요|라)|지 ?마세요|말아 ?주세요|잊지 ?마"
-    r"|(?:\A|[\s،])(?:دائم[اًا]*|أبد[اًا]*|لا تستخدم|تأكد|لا تنس|يجب أن|لا تقم)|(?:हमेशा|कभी).{0,60}(?:करें|दें|रखें"
-    r"|करो|लिखें|ना|न |मत)|सुनिश्चित कर|मत कर|याद रख"
-)
+_NEEDED: Final = ("always", "bound", "not", "future", "someday", "when", "told", "ensure")
+# A clause begins where the sentence does, behind a sign that opens a new thought, or (weaker) behind a comma.
+_PIECE: Final = re.compile(r"\w+(?:'[^\W\d_]+)?|[:;,—–()\"“”«»„]|(?<=\s)-(?=\s)")
+_JOINED: Final = ("n'", "l'", "d'", "qu'", "s'")
+_ACCENTS: Final = re.compile("[\u0300-\u0303\u0327]")
+_LONGEST_ENDING: Final = 5
+_REACH: Final = 12  # words behind a command within which its word of rule stands
+_SURE: Final = 4  # letters from which a word is told by its form without accents
+_NEAR: Final = 3  # words within which a "you must" has its verb or its "never"
 _ASKS: Final = re.compile(r"[?？؟]\s*\Z")
 _ASKS_YOU: Final = re.compile(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbitte\b|por favor|s'il (?:te|vous)")
-# One of these is in every order; most messages have none, and a look at their words is all they cost.
-_TRIGGER_WORDS: Final = (
-    "d'ora n'oubliez n'utilisez n'écris n'écrivez n'ajoute n'ajoutez n'emploie now until should forward times always "
-    "never only don not avoid sure ensure remember mind stick refrain future "
-    "circumstances must shall whenever every each unless ab von zukunft zukünftig künftig "
-    "bitte sollst darfst musst sollen dürfen müssen immer niemals nie stets nur vergiss vergessen stell stelle stellen "
-    "achte achten denk denke denken keine désormais dorénavant partir avenir dois devez toujours jamais ne assure "
-    "assurez veille veillez oublie oubliez que uniquement adelante ahora favor debes siempre nunca jamás no asegúrate "
-    "asegúrese recuerda recuerde cuenta solo sólo agora diante deve sempre não certifique lembre ora favore devi mai non "
-    "assicurati assicuri ricorda ricordati n отныне момента впредь пожалуйста должен должны всегда никогда только не "
-    "убедись убедитесь помни помните don't n'oublie n'utilise "
-)
-_TRIGGERS: Final = frozenset(_TRIGGER_WORDS.split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """What one language's table says: phrases by part, verb stems with their endings, and a word of each phrase without which
+    nothing is an order."""
+
+    parts: Mapping[str, Phrases]
+    stems: Mapping[str, frozenset[str]]
+    last: frozenset[str]
+    triggers: frozenset[str]
+    not_verbs: tuple[str, ...]
+
+    def at(self, part: str, said: Sequence[str], i: int) -> int:
+        """Words of the longest phrase of a part that stands at `i`, 0 for none."""
+        if i >= len(said):
+            return 0
+        fits = (len(p) for p in self.parts[part].get(said[i], ()) if tuple(said[i : i + len(p)]) == p)
+        return max(fits, default=0)
+
+    def has(self, part: str, said: Sequence[str], start: int = 0, end: int | None = None) -> bool:
+        """Whether a phrase of a part begins in a range of words."""
+        return any(self.at(part, said, i) for i in range(start, len(said) if end is None else min(end, len(said))))
+
+    def past(self, part: str, said: Sequence[str], i: int) -> int:
+        """Where the phrases of a part that stand at `i`, one behind the other, end."""
+        while step := self.at(part, said, i):
+            i += step
+        return i
+
+    def commands(self, said: Sequence[str], i: int) -> bool:
+        """Whether a verb that commands stands at `i`."""
+        if i >= len(said):
+            return False
+        word = said[i]
+        cuts = range(max(1, len(word) - _LONGEST_ENDING), len(word) + 1)
+        return any(word[cut:] in self.stems.get(word[:cut], ()) for cut in cuts)
+
+    def may_command(self, said: Sequence[str], i: int) -> bool:
+        """Whether any word at `i` may be a verb that commands: where verbs have no form of their own, all but some endings."""
+        return bool(self.not_verbs) and i < len(said) and not said[i].endswith(self.not_verbs)
+
+
+def _plain(text: str) -> str:
+    """Without the accents that people leave out in a hurry; letters of their own (й, ü, ö) stay."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
+
+
+def _split(phrase: str) -> tuple[str, ...]:
+    return tuple(part for word in phrase.split("_") for part in _unjoined(word))
+
+
+def _unjoined(word: str) -> Iterable[str]:
+    """French and Italian small words stand alone: ``n'utilise`` is two words."""
+    for small in _JOINED:
+        if word.startswith(small) and len(word) > len(small):
+            return (small, word[len(small) :])
+    return (word,)
+
+
+def _phrases(listed: Iterable[str]) -> Phrases:
+    found: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for phrase in sorted(listed):
+        said = _split(_plain(phrase))
+        found[said[0]] = (*found.get(said[0], ()), said)
+    return found
+
+
+def _language(table: Mapping[str, frozenset[str]], name: str) -> _Language:
+    def of(part: str) -> frozenset[str]:
+        return table.get(f"{name} {part}", frozenset())
+
+    endings = frozenset("" if ending == "-" else _plain(ending) for ending in of("endings"))
+    stems = {_plain(stem): endings for stem in of("stems")}
+    for verb in map(_plain, of("verbs")):
+        stems[verb] = stems.get(verb, frozenset()) | {""}
+    parts = {part: _phrases(of(part)) for part in _PARTS}
+    needed = [phrase for part in _NEEDED for phrase in of(part)]
+    rarest = {max(form.split("_"), key=len) for phrase in needed for form in (phrase, _plain(phrase))}
+    last = frozenset(map(_plain, of("last")))
+    return _Language(
+        parts, stems, last, frozenset(rarest | {_split(word)[-1] for word in rarest}), tuple(sorted(of("not-verbs")))
+    )
+
+
+_TABLE: Final = lexicon("orders")
+_SPACED: Final = tuple(_language(_TABLE, name) for name in ("en", "de", "fr", "es", "pt", "it", "nl", "ru", "pl", "tr"))
+_RUN_ON: Final = run_on_orders(_TABLE)
+# As written too: without its accent "só" is a word of half the sentences in English.
+_WRITTEN: Final = frozenset(word for section, phrases in _TABLE.items() for p in phrases for word in p.split("_") if section)
+_TRIGGERS: Final = frozenset(word for one in _SPACED for word in one.triggers if word in _WRITTEN or len(word) >= _SURE)
 
 
 def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool:
@@ -102,25 +153,123 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
 
     `known` are its words (``words(lowered(sentence))``) where the caller has them already.
     """
-    if not sentence.isascii() and _DENSE.search(sentence):
+    if not sentence.isascii() and _RUN_ON.search(sentence):
         return not _ASKS.search(sentence)
-    if known is not None and _TRIGGERS.isdisjoint(known):
+    if known is not None and not may_order(known):
         return False
     low = lowered(sentence)
-    if known is None and _TRIGGERS.isdisjoint(words(low)):
+    if (known is None and not may_order(words(low))) or (_ASKS.search(low) and not _ASKS_YOU.search(low)):
         return False
-    if not (_AT_START.match(low) or _ANYWHERE.search(low)):
-        return False
-    return not _ASKS.search(low) or bool(_ASKS_YOU.search(low))
+    pieces = [part for piece in _PIECE.findall(_plain(low)) for part in _unjoined(piece)]
+    said = frozenset(pieces)
+    return any(_orders(language, _clauses(language, pieces)) for language in _SPACED if not language.triggers.isdisjoint(said))
 
 
 def may_order(known: Sequence[str]) -> bool:
     """Whether among the words of a text is one that every order has; False is certain for scripts with blanks."""
-    return not _TRIGGERS.isdisjoint(known)
+    return not _TRIGGERS.isdisjoint(known) or any(word.startswith("n'") for word in known)
 
 
 def standing_orders(text: str) -> list[Span]:
     """The sentences of a text that are standing orders, white space behind them included; kind ``order``."""
-    if text.isascii() and _TRIGGERS.isdisjoint(words(lowered(text))):
+    if text.isascii() and not may_order(words(lowered(text))):
         return []
     return [Span(s.start, s.end, "order") for s in sentences(text) if not s.kind and is_standing_order(s.of(text))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """Words between two signs; `strong` where a command is expected: not behind a mere comma."""
+
+    said: tuple[str, ...]
+    strong: bool
+
+
+def _clauses(language: _Language, pieces: Sequence[str]) -> list[_Clause]:
+    """The clauses of a sentence without the words that lead into a command ("please", "and also")."""
+    found: list[_Clause] = []
+    said: list[str] = []
+    strong = True
+    for piece in (*pieces, ""):
+        if piece and (piece[0].isalnum() or piece[0] == "_"):
+            said.append(piece)
+            continue
+        begin = language.past("please", said, 0)
+        found.append(_Clause(tuple(said[begin:]), strong or begin > 0))
+        # "Could you please always ...": behind such a word a command may begin anew.
+        found += [_Clause(tuple(said[i + 1 :]), True) for i in range(begin, len(said)) if language.at("aside", said, i)]
+        # Behind "please," alone a command may still begin.
+        said, strong = [], piece != "," or (strong and begin == len(said))
+    return [clause for clause in found if clause.said]
+
+
+def _orders(language: _Language, clauses: Sequence[_Clause]) -> bool:
+    if any(_commands_always(language, clause) or _is_told(language, clause) for clause in clauses):
+        return True
+    if any(language.commands(one.said, 0) and language.at("always", two.said, 0) for one, two in pairwise(clauses)):
+        return True  # "Use pnpm, never npm"
+    return _is_about_time_to_come(language, clauses)
+
+
+def _commands_always(language: _Language, clause: _Clause) -> bool:
+    """Whether a clause begins with a command that holds beyond this turn."""
+    said = clause.said
+    if language.at("talk", said, 0):
+        return False
+    if said[-1] in language.last and language.has("bound", said):  # Turkish commands at the end
+        return True
+    if clause.strong and language.at("ensure", said, 0):
+        return True
+    if opening := language.at("always", said, 0) or language.at("not", said, 0):
+        forbids = not language.at("always", said, 0)
+        verb = language.past("fill", said, opening)
+        if language.commands(said, verb):
+            return clause.strong or not forbids
+        return clause.strong and language.may_command(said, verb)
+    return language.commands(said, 0) and language.has("bound", said, 1, 1 + _REACH)
+
+
+def _is_told(language: _Language, clause: _Clause) -> bool:
+    """Whether a clause says what the reader must do: "you must not", "I want you to always"."""
+    said = clause.said
+    if not language.parts["told"].keys().isdisjoint(said) and language.has("told", said):
+        return True
+    if language.parts["must"].keys().isdisjoint(said):
+        return False
+    for i in range(len(said)):
+        if step := language.at("must", said, i):
+            near = range(i + step, min(i + step + _NEAR, len(said)))
+            if any(language.at("bound", said, j) or language.at("not", said, j) for j in near):
+                return True
+    return False
+
+
+def _is_about_time_to_come(language: _Language, clauses: Sequence[_Clause]) -> bool:
+    """Whether a phrase such as "from now on" or "every time I" comes with a command, or (the first) with no other subject."""
+    if all(language.parts[part].keys().isdisjoint(c.said) for c in clauses for part in ("future", "someday", "when")):
+        return False
+    commanded = False
+    for clause in reversed(clauses):
+        said = clause.said
+        commanded = commanded or _commands(language, said)
+        for i in range(len(said)):
+            if step := language.at("future", said, i):
+                if commanded or not _narrates(language, clauses, clause, i + step):
+                    return True
+            elif commanded and (language.at("someday", said, i) or (i == 0 and language.at("when", said, i))):
+                return True
+    return False
+
+
+def _commands(language: _Language, said: Sequence[str]) -> bool:
+    """Whether a command stands where one may: at the start, behind a phrase of the time to come."""
+    if language.commands(said, 0) or (language.at("not", said, 0) and language.commands(said, language.past("fill", said, 1))):
+        return True
+    return any(language.commands(said, i) and language.has("bound", said, i + 1, i + 2) for i in range(1, len(said)))
+
+
+def _narrates(language: _Language, clauses: Sequence[_Clause], clause: _Clause, behind: int) -> bool:
+    """Whether somebody tells what will be: the sentence begins with a subject, or one follows the phrase."""
+    at = clauses.index(clause)
+    follows = clause.said[behind : behind + 2] or (clauses[at + 1].said[:2] if at + 1 < len(clauses) else ())
+    return any(language.at("narrators", words, i) > 0 for words in (clauses[0].said[:1], follows) for i in range(len(words)))

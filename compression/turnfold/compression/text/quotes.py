@@ -5,11 +5,10 @@ Lives here: the values that recall and summaries hand to whoever renders them. M
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A folded message as a text that can be quoted.
 
     Attributes:
@@ -23,8 +22,7 @@ class Source:
     key: bytes
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Quote:
+class Quote(NamedTuple):
     """A verbatim range ``sources[source].text[start:end]``; ordered as the conversation is."""
 
     source: int

@@ -18,9 +18,9 @@ from rich.text import Text
 
 from turnfold.config.settings import Settings
 from turnfold.config.sources import load
-from turnfold.proxy.cli.compress import read_text
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain
+from turnfold.proxy.cli.reading import read_text
 from turnfold.proxy.cli.remote import admin_headers, ask, default_url
 from turnfold.proxy.inspection import Row
 from turnfold.proxy.inspection import inspect as inspected
