@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Set
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import Final
 
 from turnfold.compression import tokens
@@ -36,7 +36,7 @@ _DEAD: Final = ""
 _SENTENCE: Final = frozenset({LINE, STOP, OPAQUE_STOP})
 _START: Final = _SENTENCE | {COLON, BULLET}
 _CLAUSE: Final = _START | {COMMA, "and", "but", "so", "because", "though", "although"}
-_FRONTS: Final[Mapping[str, Container[str]]] = {"any": Words(endings=("",)), "clause": _CLAUSE, "start": _START, "sentence": _SENTENCE}
+_FRONTS: Final[Mapping[str, Container[str]]] = {"clause": _CLAUSE, "start": _START, "sentence": _SENTENCE}
 _PAUSES: Final = frozenset({STOP, COLON, COMMA})
 _BARRIERS: Final = frozenset({LINE, STOP})
 _LABEL: Final = 3  # words of a name at most
@@ -67,14 +67,18 @@ class Rewriter:
         self._texts = ["", *row.texts, ""]
         self._keys = [LINE, *row.keys, LINE]
         self._open = [False, *row.open, False]
+        self._look = [1] * len(self._texts)  # how many places ahead each place has looked
+        self._long = dict[int, str]()  # place of an abbreviation -> what it stands for
+        self._kept = dict[int, int]()  # place inside a kept phrase -> where it begins
+        self._guarded = guarded
+        self._tree: Mapping[str, Node] = {}
+        self._link()
+
+    def _link(self) -> None:
         size = len(self._texts)
         self._next = [*range(1, size), size - 1]
         self._prev = [0, *range(size - 1)]
-        self._look = [0] * size  # how far a place has looked
-        self._kept = dict[int, int]()  # place inside a kept phrase -> where it begins
-        self._long = dict[int, str]()  # place of an abbreviation -> what it stands for
-        self._guarded = guarded
-        self._tree: Mapping[str, Node] = {}
+        self._kept.clear()
 
     def run(self, tree: Mapping[str, Node], fresh: Set[str]) -> None:
         """Apply rules until none applies.
@@ -84,11 +88,30 @@ class Rewriter:
             fresh: first words of those that no earlier run had.
         """
         self._tree = tree
-        is_open, keys = self._open, self._keys
+        keys, is_open = self._keys, self._open
+        # Where a word and the one behind it begin no phrase there is nothing to look for, and most words are such.
+        second = {key: tree[key].next for key in fresh if not tree[key].rules}
+        hot = [i for i, key in enumerate(keys) if key in fresh and (key not in second or keys[i + 1] in second[key])]
         done = 0
-        for at in [i for i, key in enumerate(keys) if key in fresh and is_open[i]]:
-            if at > done and keys[at]:
+        for at in hot:
+            if at > done and keys[at] and is_open[at]:
                 done = self._from(at)
+        self._compact()
+
+    def _compact(self) -> None:
+        """Leave out what has gone."""
+        keys = self._keys
+        if _DEAD not in keys:
+            self._kept.clear()
+            return
+        if self._long:
+            places = dict(zip((i for i, key in enumerate(keys) if key), range(len(keys)), strict=False))
+            self._long = {places[at]: long for at, long in self._long.items()}
+        self._texts, self._open, self._look = (
+            list(compress(row, keys)) for row in (self._texts, self._open, self._look)  # type: ignore[assignment]
+        )
+        self._keys = [key for key in keys if key]
+        self._link()
 
     def _from(self, at: int) -> int:
         """Look at the part and, where something was edited, at all those around it; the last place that was looked at."""
@@ -124,16 +147,20 @@ class Rewriter:
         node = self._tree.get(self._keys[at])
         if node is None or not self._open[at]:
             return None
-        here = at
+        here, keys, following = at, self._keys, self._next
         ends: list[tuple[list[Rule], int]] = []
+        steps = 0
         while node is not None:
-            here = self._next[here]
+            here = following[here]
+            steps += 1
             if node.rules:
                 ends.append((node.rules, here))
-            node = node.next.get(self._keys[here])
-        self._look[at] = here
+            node = node.next.get(keys[here])
+        self._look[at] = steps
         for rules, end in reversed(ends):
             for rule in rules:
+                if rule.reach > steps:
+                    self._look[at] = steps = rule.reach
                 behind = self._fits(rule, at, end)
                 if behind:
                     return rule, behind
@@ -143,9 +170,9 @@ class Rewriter:
         """The place behind what a rule takes here, 0 if it does not fit."""
         keys = self._keys
         front = keys[self._prev[at]]
-        if (rule.after and front not in rule.after) or (rule.not_after and front in rule.not_after):
+        if (rule.after is not None and front not in rule.after) or (rule.not_after is not None and front in rule.not_after):
             return 0
-        if front not in _FRONTS[rule.at] and not (rule.at == "sentence" and front == COLON and self._is_label(at)):
+        if rule.at != "any" and front not in _FRONTS[rule.at] and not (rule.at == "sentence" and front == COLON and self._is_label(at)):
             return 0
         if rule.tail:
             end = self._tail(end, rule.tail)
@@ -154,20 +181,15 @@ class Rewriter:
         elif rule.needs_comma:
             return 0
         behind = keys[end]
-        self._look[at] = max(self._look[at], end)
         if rule.at == "sentence":
             if behind != STOP:
                 return end if behind == LINE and self._pays_here(rule, at, end) else 0
             end = self._next[end]
-            self._look[at] = max(self._look[at], end)
             return end if self._pays_here(rule, at, end) else 0
-        if (rule.before and behind not in rule.before) or (rule.not_before and behind in rule.not_before):
+        if (rule.before is not None and behind not in rule.before) or (rule.not_before is not None and behind in rule.not_before):
             return 0
-        if rule.then:
-            second = self._next[end]
-            self._look[at] = max(self._look[at], second)
-            if keys[second] not in rule.then:
-                return 0
+        if rule.then is not None and keys[self._next[end]] not in rule.then:
+            return 0
         if rule.stage == "keep":
             return end
         return end if self._may_go(rule, at, end) and self._pays_here(rule, at, end) else 0
@@ -256,12 +278,13 @@ class Rewriter:
         """The first place that had looked as far as `at`; that itself, or what stands there now, if there is none."""
         first = at if self._keys[at] else self._next[front]
         here = front
-        for _ in range(FARTHEST):
-            if self._keys[here] in _BARRIERS:
+        keys, look, before = self._keys, self._look, self._prev
+        for steps in range(1, FARTHEST):
+            if keys[here] in _BARRIERS:
                 break
-            if self._look[here] >= at:
+            if look[here] >= steps:
                 first = here
-            here = self._prev[here]
+            here = before[here]
         begin = self._kept.get(first, first)
         return begin if self._keys[begin] else first
 
@@ -335,25 +358,16 @@ class Rewriter:
 
     def close_gaps(self) -> None:
         """One blank behind a mark in place of several."""
-        front = 0
-        for at in self._alive():
-            text = self._texts[at]
-            if text[:2] == "  " and self._open[at] and self._keys[front] in _PAUSES and text.strip():
-                self._texts[at] = " " + text.lstrip(" ")
-            front = at
-
-    def _alive(self) -> list[int]:
-        return [0, *(i for i, key in enumerate(self._keys) if key and i)]
+        texts, keys = self._texts, self._keys
+        for at in [i for i, text in enumerate(texts) if text[:2] == "  "]:
+            if self._open[at] and keys[at - 1] in _PAUSES and texts[at].strip():
+                texts[at] = " " + texts[at].lstrip(" ")
 
     def written(self) -> tuple[str, list[tuple[int, str, str]]]:
         """The text, and its abbreviations: where each stands, what it is, what it stands for."""
-        texts, keys = self._texts, self._keys
-        if not self._long:
-            return "".join([text for text, key in zip(texts, keys, strict=True) if key]), []
-        places = self._alive()
-        starts = dict(zip(places, accumulate((len(texts[i]) for i in places), initial=0), strict=False))
-        made: list[tuple[int, str, str]] = []
+        texts, made = self._texts, list[tuple[int, str, str]]()
+        starts = [0, *accumulate(map(len, texts))] if self._long else []
         for at in sorted(self._long):
             short = texts[at].lstrip()
-            made.append((starts[at] + len(texts[at]) - len(short), short, self._long[at]))
-        return "".join([texts[i] for i in places]), made
+            made.append((starts[at + 1] - len(short), short, self._long[at]))
+        return "".join(texts), made

@@ -63,6 +63,9 @@ class Words:
         return bool(self.words or self.endings)
 
 
+Keys = frozenset[str] | Words
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One phrase and what becomes of it.
@@ -79,14 +82,19 @@ class Rule:
     words: tuple[str, ...]
     new: tuple[str, ...] = ()
     at: str = "any"
-    after: Words = Words()
-    before: Words = Words()
-    then: Words = Words()
-    not_after: Words = Words()
-    not_before: Words = Words()
+    after: Keys | None = None
+    before: Keys | None = None
+    then: Keys | None = None
+    not_after: Keys | None = None
+    not_before: Keys | None = None
     comma: bool = False
     needs_comma: bool = False
     tail: int = 0
+
+    @property
+    def reach(self) -> int:
+        """How many places ahead it looks at most."""
+        return len(self.words) + self.tail + self.comma + self.needs_comma + (self.then is not None) + (self.at == "sentence")
 
     @property
     def phrase(self) -> str:
@@ -205,7 +213,7 @@ def _common(table: Mapping[str, Any], sets: Mapping[str, Sequence[str]], where: 
     for name, known, _ in checked:
         if chosen[name] not in known:
             raise InvalidInput(f"{where}.{name}", f"must be one of {', '.join(known)}")
-    guards = {name: _words(table.get(name, ()), sets, where) for name in ("after", "before", "then", "not_after", "not_before")}
+    guards = {name: _guard(table.get(name, ()), sets, where) for name in ("after", "before", "then", "not_after", "not_before")}
     flags = {name: bool(table.get(name, False)) for name in ("comma", "needs_comma")}
     return {
         "stage": chosen["stage"],
@@ -231,6 +239,12 @@ def _words(names: Sequence[str], sets: Mapping[str, Sequence[str]], where: str) 
             found.append(name)
     plain = frozenset(word for word in found if not word.startswith("*"))
     return Words(plain, tuple(sorted({word[1:] for word in found if word.startswith("*")})))
+
+
+def _guard(names: Sequence[str], sets: Mapping[str, Sequence[str]], where: str) -> Keys | None:
+    """A set of words to look up a neighbour in; the plainest form that does it, as it is asked for each word of a text."""
+    found = _words(names, sets, where)
+    return found if found.endings else found.words or None
 
 
 def _tree(rules: Sequence[Rule]) -> dict[str, Node]:

@@ -129,12 +129,9 @@ def _line_end(text: str, at: int) -> int:
 
 def _unmask(text: str, texts: list[str]) -> None:
     """Gives the parts that hold something blotted out their own characters back."""
-    at = 0
-    for i, atom in enumerate(texts):
-        end = at + len(atom)
-        if _MASKED in atom:
-            texts[i] = text[at:end]
-        at = end
+    ends = list(accumulate(map(len, texts)))
+    for i in [i for i, atom in enumerate(texts) if _MASKED in atom]:
+        texts[i] = text[ends[i] - len(texts[i]) : ends[i]]
 
 
 # What speaks for English and what speaks against it: function words that are those of one side alone.
