@@ -4,6 +4,9 @@ Lives here: their forms there, and finding one by its id. Must not: the queue th
 
 There are two forms: what the proxy folded (messages, byte for byte) and what the API cut (three layers of a text). Beside each
 a tombstone is kept for longer, so that "no longer kept" can be told from "never seen".
+
+Private text (``<private>...</private>``) is taken out before anything becomes bytes for the store. A section's id is the hash of the
+text as it came, so it is found all the same; what is found says ``[private]``.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import Any, Final
 from turnfold.compression.conversation import Section
 from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.layers import LayerText
+from turnfold.compression.text.private import is_private, redact, redact_json
 from turnfold.proxy.store import Item, Key, Store
 
 _KIND: Final = "section"
@@ -53,10 +57,15 @@ def _bytes(value: list[Any]) -> bytes:
 
 
 def packed(section: Section | Layered) -> bytes:
-    """A section as bytes; its id is not among them."""
+    """A section as bytes, without its id and without what is private."""
     if isinstance(section, Section):
-        return _bytes([_FOLDED, section.level, section.tokens, section.messages])
-    return _bytes([_LAYERED, [[layer.text, layer.tokens] for layer in section.layers], section.messages])
+        return _bytes([_FOLDED, section.level, section.tokens, [redact_json(raw) for raw in section.messages]])
+    layers = section.layers
+    if is_private(layers[0].text):
+        # A sentence of layer 1 or 2 may have lost the tags around it: only what is left of the whole is safe to keep.
+        layers = (LayerText(redact(layers[0].text), layers[0].tokens),) * 3
+    messages = [(role, redact(content)) for role, content in section.messages]
+    return _bytes([_LAYERED, [[redact(layer.text), layer.tokens] for layer in layers], messages])
 
 
 def unpacked(section_id: str, value: bytes) -> Section | Layered:
