@@ -53,6 +53,19 @@ class StateBlocks:
 
 
 @dataclass(frozen=True, slots=True)
+class Prose:
+    """How the prose that a fold keeps is worded.
+
+    Attributes:
+        intensity: "off" (sentences stay as they were said), "lite", "full" or "ultra" (see ``shorten.terse``).
+        lexicon: TOML of the user's own rules; "" for none.
+    """
+
+    intensity: str = "off"
+    lexicon: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class FoldOptions:
     """Everything that a fold depends on beside the messages.
 
@@ -65,6 +78,7 @@ class FoldOptions:
         recall: whether passages of folded turns are quoted behind the user's message.
         recall_tool_text: whether tool results may be quoted there (they are quoted as data either way).
         cache_breakpoints: whether the upstream takes ``prompt_cache_breakpoint`` on a text part (OpenAI 5.6 and later).
+        prose: how the prose kept at FACTS is worded.
         state: the conversation's state; it is no part of what is folded, quoted or kept as an original.
     """
 
@@ -76,4 +90,5 @@ class FoldOptions:
     recall: bool = True
     recall_tool_text: bool = True
     cache_breakpoints: bool = False
+    prose: Prose = Prose()
     state: StateBlocks = StateBlocks()

@@ -7,6 +7,7 @@ and it is the only reader of the environment), side effects, anything that a req
 from __future__ import annotations
 
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 Mode = Literal["on", "observe", "off"]
 StateMode = Literal["off", "observe", "enforce"]
+ProseMode = Literal["off", "lite", "full", "ultra"]
 
 STORE_SCHEMES: Final = ("memory", "sqlite", "redis", "rediss")
 _DAY: Final = 86400
@@ -76,6 +78,8 @@ class FoldingSettings(_Group):
     cache_hit_share: Annotated[float, Field(ge=0, le=1, description="Share of requests that find the prompt cache warm.")] = 0.7
     recall: Annotated[bool, Field(description="Whether passages of folded turns are quoted where they bear on a message.")] = True
     recall_tool_text: Annotated[bool, Field(description="Whether old tool results may be quoted.")] = True
+    prose: Annotated[ProseMode, Field(description="How folded prose is worded: as it was said (off), or in fewer words.")] = "off"
+    prose_lexicon: Annotated[Path | None, Field(description="TOML file with rules of your own for that.")] = None
     cache_breakpoints: Annotated[Literal["auto", "on", "off"], Field(description="Set prompt_cache_breakpoint on user text.")] = (
         "auto"
     )

@@ -5,8 +5,8 @@ Lives here: their forms there, and finding one by its id. Must not: the queue th
 There are two forms: what the proxy folded (messages, byte for byte) and what the API cut (three layers of a text). Beside each
 a tombstone is kept for longer, so that "no longer kept" can be told from "never seen".
 
-Private text (``<private>...</private>``) is taken out before anything becomes bytes for the store. A section's id is the hash of the
-text as it came, so it is found all the same; what is found says ``[private]``.
+Private text (``<private>...</private>``) is taken out before anything becomes bytes for the store. A section's id is the hash of
+the text as it came, so it is found all the same; what is found says ``[private]``.
 """
 
 from __future__ import annotations

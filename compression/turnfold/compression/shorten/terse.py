@@ -1,27 +1,24 @@
 """Prose in fewer words, by rules and for good: what it says stays, how it is said gets shorter.
 
-Lives here: compressing a text, its receipt, and taking back abbreviations. Must not: rules (``terse_rules`` and the lexicon), what
+Lives here: compressing a text, its receipt, and taking back abbreviations. Must not: rules (``terse_rules``, the lexicon), what
 may be rewritten at all (``terse_text``), choosing sentences (``prose``).
 
-Deterministic, linear in the text's length, and done once: ``compress(compress(x)) == compress(x)``. Levels are nested: "full" goes
-on from the result of "lite", "ultra" from that of "full", and every single edit saves tokens of o200k and of cl100k alike, so none
-ever costs any.
+Deterministic, linear in the text's length, and done once: ``compress(compress(x)) == compress(x)``. Levels are nested: "full"
+goes on from the result of "lite", "ultra" from that of "full", and every edit saves tokens of o200k and of cl100k alike.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import accumulate
 from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.shorten.terse_rules import INTENSITIES, Lexicon, lexicon
 from turnfold.compression.shorten.terse_rewrite import Rewriter
+from turnfold.compression.shorten.terse_rules import INTENSITIES, Lexicon, lexicon
 from turnfold.compression.shorten.terse_text import atoms
+
 
 @dataclass(frozen=True, slots=True)
 class Abbreviation:
@@ -119,7 +116,7 @@ def _shortened(text: str, level: int, words: Lexicon) -> tuple[str, tuple[Abbrev
     return short, tuple(Abbreviation(*one) for one in made)
 
 
-# Pieces between which no token of o200k or cl100k reaches: both cut at a single blank between two marks before they merge anything.
+# Pieces between which no token of o200k or cl100k reaches: both cut at a single blank between two marks before they merge.
 _CHUNK: Final = re.compile(r" ?\S++(?:(?! \S)\s++\S*+)*+|\s++\S*+(?:(?! \S)\s++\S*+)*+")
 
 

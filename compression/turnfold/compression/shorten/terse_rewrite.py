@@ -107,9 +107,9 @@ class Rewriter:
         if self._long:
             places = dict(zip((i for i, key in enumerate(keys) if key), range(len(keys)), strict=False))
             self._long = {places[at]: long for at, long in self._long.items()}
-        self._texts, self._open, self._look = (
-            list(compress(row, keys)) for row in (self._texts, self._open, self._look)  # type: ignore[assignment]
-        )
+        self._texts = list(compress(self._texts, keys))
+        self._open = list(compress(self._open, keys))
+        self._look = list(compress(self._look, keys))
         self._keys = [key for key in keys if key]
         self._link()
 
@@ -169,10 +169,7 @@ class Rewriter:
     def _fits(self, rule: Rule, at: int, end: int) -> int:
         """The place behind what a rule takes here, 0 if it does not fit."""
         keys = self._keys
-        front = keys[self._prev[at]]
-        if (rule.after is not None and front not in rule.after) or (rule.not_after is not None and front in rule.not_after):
-            return 0
-        if rule.at != "any" and front not in _FRONTS[rule.at] and not (rule.at == "sentence" and front == COLON and self._is_label(at)):
+        if not self._stands(rule, at):
             return 0
         if rule.tail:
             end = self._tail(end, rule.tail)
@@ -180,19 +177,34 @@ class Rewriter:
             end = self._next[end]
         elif rule.needs_comma:
             return 0
-        behind = keys[end]
         if rule.at == "sentence":
-            if behind != STOP:
-                return end if behind == LINE and self._pays_here(rule, at, end) else 0
-            end = self._next[end]
-            return end if self._pays_here(rule, at, end) else 0
-        if (rule.before is not None and behind not in rule.before) or (rule.not_before is not None and behind in rule.not_before):
+            if keys[end] == STOP:
+                end = self._next[end]
+            elif keys[end] != LINE:
+                return 0
+        elif not self._followed(rule, end):
             return 0
-        if rule.then is not None and keys[self._next[end]] not in rule.then:
-            return 0
-        if rule.stage == "keep":
+        if rule.stage == "keep" or (self._may_go(rule, at, end) and self._pays_here(rule, at, end)):
             return end
-        return end if self._may_go(rule, at, end) and self._pays_here(rule, at, end) else 0
+        return 0
+
+    def _stands(self, rule: Rule, at: int) -> bool:
+        """Whether what stands in front allows a rule."""
+        front = self._keys[self._prev[at]]
+        if (rule.after is not None and front not in rule.after) or (rule.not_after is not None and front in rule.not_after):
+            return False
+        if rule.at == "any" or front in _FRONTS[rule.at]:
+            return True
+        return rule.at == "sentence" and front == COLON and self._is_label(at)
+
+    def _followed(self, rule: Rule, end: int) -> bool:
+        """Whether what follows allows a rule."""
+        behind = self._keys[end]
+        if rule.before is not None and behind not in rule.before:
+            return False
+        if rule.not_before is not None and behind in rule.not_before:
+            return False
+        return rule.then is None or self._keys[self._next[end]] in rule.then
 
     def _is_label(self, at: int) -> bool:
         """Whether what stands in front is the beginning of a line that says who speaks ("Mara Lind:")."""
@@ -219,7 +231,7 @@ class Rewriter:
         front, behind = self._keys[self._prev[at]], self._keys[end]
         if rule.words[0] == COMMA:
             return front not in _MARKS
-        if rule.new:
+        if rule.new or rule.at == "sentence":
             return True
         if behind in ENDS and front in _START:
             return False
@@ -242,8 +254,8 @@ class Rewriter:
         return self._keys[at] not in _MARKS and self._texts[at].lstrip()[:1].isupper()
 
     def _pays_here(self, rule: Rule, at: int, end: int) -> bool:
-        """Whether the edit saves tokens here. Behind a blank every rule does; at the beginning of a line words are other tokens."""
-        if rule.words[0] == COMMA or self._texts[at][:1] in (" ", "\t") and self._keys[self._prev[at]] != LINE:
+        """Whether the edit saves tokens here. Behind a blank every rule does; where a line begins words are other tokens."""
+        if rule.words[0] == COMMA or (self._texts[at][:1] in (" ", "\t") and self._keys[self._prev[at]] != LINE):
             return True
         before = self._texts[self._prev[at]]
         indent = before[before.rfind("\n") + 1 :]

@@ -10,8 +10,8 @@ A lexicon has a ``language``, named ``sets`` of words (``*ing``: whatever ends s
   ``(x)`` may be missing and ``{x|y z}`` is one of several;
 - ``at``: "start" (of a sentence), "clause" (or behind a comma or a conjunction), "sentence" (all of one; with ``tail`` that many
   plain words may follow);
-- ``after``, ``before``, ``then`` and ``not_after``, ``not_before``: what the word in front, the next one, and the one behind that must
-  be or must not be: words, ``@set``, or ``@end`` for punctuation and the end of a line;
+- ``after``, ``before``, ``then`` and ``not_after``, ``not_before``: what the word in front, the next one, and the one behind that
+  must be or must not be: words, ``@set``, or ``@end`` for punctuation and the end of a line;
 - ``comma``: a comma behind the phrase goes with it; ``needs_comma``: it must be there; ``idiom``: guarded words (the set
   ``guarded``: negation, modality) may be among those that go.
 """
@@ -43,7 +43,23 @@ PLACES: Final = ("any", "clause", "start", "sentence")
 LONGEST_PHRASE, LONGEST_TAIL, FARTHEST = 14, 12, 32
 
 _FIELDS: Final = frozenset(
-    "stage level at drop replace keep after before then not_after not_before comma needs_comma idiom tail".split()
+    [
+        "stage",
+        "level",
+        "at",
+        "drop",
+        "replace",
+        "keep",
+        "after",
+        "before",
+        "then",
+        "not_after",
+        "not_before",
+        "comma",
+        "needs_comma",
+        "idiom",
+        "tail",
+    ]
 )
 _PARTS: Final = re.compile(r"\{[^{}]*\}|\([^()]*\)|[^\s{}()]+")
 _MOST_FORMS: Final = 600
@@ -142,7 +158,11 @@ def forms(phrase: str, where: str = "phrase") -> list[tuple[str, ...]]:
     amount = 1
     for choice in choices:
         amount *= len(choice)
-    found = {tuple(" ".join(chosen).lower().replace("’", "'").split()) for chosen in product(*choices)} if amount <= _MOST_FORMS else set()
+    found = (
+        {tuple(" ".join(chosen).lower().replace("’", "'").split()) for chosen in product(*choices)}
+        if amount <= _MOST_FORMS
+        else set()
+    )
     if not found or () in found:
         raise InvalidInput(where, f"{phrase!r} stands for no words, or for more than {_MOST_FORMS} phrases")
     return sorted(found)
@@ -166,7 +186,9 @@ def lexicon(extension: str = "") -> Lexicon:
         idle = [rule.phrase for rule in own if not _saves(rule)]
         gone = {form for phrase in added.get("remove", ()) for form in forms(phrase, "remove")}
         rules = [rule for rule in rules if rule.words not in gone] + [rule for rule in own if _saves(rule)]
-    fresh = tuple(frozenset(r.words[0] for r in rules if r.level == level or r.stage == "keep") for level in range(len(INTENSITIES)))
+    fresh = tuple(
+        frozenset(r.words[0] for r in rules if r.level == level or r.stage == "keep") for level in range(len(INTENSITIES))
+    )
     trees = tuple(_tree([r for r in rules if r.level <= level]) for level in range(len(INTENSITIES)))
     return Lexicon(base["language"], tuple(rules), trees, fresh, _words(["@guarded"], sets, "guarded"), tuple(idle))
 
@@ -190,20 +212,28 @@ def _rules(data: Mapping[str, Any], sets: Mapping[str, Sequence[str]]) -> Iterat
         if strange := sorted(set(table) - _FIELDS):
             raise InvalidInput(f"{where}.{strange[0]}", "is no field of a rule")
         common = _common(table, sets, where)
-        pairs = [(phrase, ()) for phrase in (*table.get("drop", ()), *table.get("keep", ()))]
+        pairs: list[tuple[str, tuple[str, ...]]] = [(phrase, ()) for phrase in (*table.get("drop", ()), *table.get("keep", ()))]
         pairs += [(phrase, tuple(new.split())) for phrase, new in table.get("replace", {}).items()]
         for phrase, new in pairs:
             for words in forms(phrase, where):
-                lost = sum(word in guarded for word in words) > sum(word in guarded for word in new)
-                if lost and common["stage"] != "keep" and not table.get("idiom"):
-                    raise InvalidInput(where, f"{phrase!r} takes away negation or modality; say idiom = true where it means none")
-                if len(words) > LONGEST_PHRASE:
-                    raise InvalidInput(where, f"{phrase!r} has more than {LONGEST_PHRASE} words")
-                if new and common["stage"] == "abbreviations" and len(new) > 1:
-                    raise InvalidInput(where, f"{' '.join(new)!r} must be one word to be an abbreviation")
-                if len(new) > len(words):
-                    raise InvalidInput(where, f"{phrase!r} stands for fewer words than {' '.join(new)!r}")
-                yield Rule(words=words, new=new, **common)
+                rule = Rule(words=words, new=new, **common)
+                if problem := _problem(rule, guarded, idiom=bool(table.get("idiom"))):
+                    raise InvalidInput(where, f"{phrase!r} {problem}")
+                yield rule
+
+
+def _problem(rule: Rule, guarded: Words, *, idiom: bool) -> str:
+    """What is wrong with a rule, as half a sentence; "" if nothing is."""
+    if len(rule.words) > LONGEST_PHRASE:
+        return f"has more than {LONGEST_PHRASE} words"
+    if len(rule.new) > len(rule.words):
+        return f"has fewer words than {' '.join(rule.new)!r}"
+    if rule.stage == "abbreviations" and len(rule.new) != 1:
+        return "must stand for one word to be abbreviated"
+    lost = sum(word in guarded for word in rule.words) > sum(word in guarded for word in rule.new)
+    if lost and rule.stage != "keep" and not idiom:
+        return "takes away negation or modality; say idiom = true where it means none"
+    return ""
 
 
 def _common(table: Mapping[str, Any], sets: Mapping[str, Sequence[str]], where: str) -> dict[str, Any]:

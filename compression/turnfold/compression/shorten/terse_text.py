@@ -3,8 +3,8 @@
 Lives here: cutting a text into such parts, and telling which lines are English prose. Must not: rules (``terse_rules``),
 rewriting (``terse``).
 
-What stays byte for byte: `protected_spans`, quoted text, lines that look like code, table rows, quoted lines, whatever is glued to a
-mark (``*really*``, ``(the``), and every line in another language.
+What stays byte for byte: `protected_spans`, quoted text, lines that look like code, table rows, quoted lines, whatever is glued
+to a mark (``*really*``, ``(the``), and every line in another language.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _QUOTED: Final = {
 # Lines that are no prose though no block finder took them. By their beginning: quotations, rows, and statements of a program that
 # end as such; by their end; by an operator in them. Each pattern begins with what the regex engine finds fast.
 _LINE_BEGINS: Final = re.compile(
-    r"\n[ \t]*+(?:[>|]|(?:def|class|import|from|return|for|while|if|elif|else|try|except|finally|with|async|await|raise|function|const"
-    r"|let|var|public|private|static|fn|func|struct|enum|interface|package|using)\b[^\n]*+(?<=[:{}();,\[\]=]))"
+    r"\n[ \t]*+(?:[>|]|(?:def|class|import|from|return|for|while|if|elif|else|try|except|finally|with|async|await|raise|function"
+    r"|const|let|var|public|private|static|fn|func|struct|enum|interface|package|using)\b[^\n]*+(?<=[:{}();,\[\]=]))"
 )
 _LINE_ENDS: Final = re.compile(r"[{};\[=](?=[ \t]*+(?:\n|\Z))")
 _OPERATOR: Final = re.compile(r"[=!+*/&|:()>-](?:(?<=[=!+*/-])=|(?<=[=-])>|(?<=:):|(?<=&)&|(?<=\|)\||(?<=\()\))")
@@ -136,7 +136,20 @@ def _unmask(text: str, texts: list[str]) -> None:
 
 # What speaks for English and what speaks against it: function words that are those of one side alone.
 _OTHERS: Final = frozenset().union(*(words for name, words in FUNCTION_WORDS.items() if name != "english"))
-_FOR: Final = FUNCTION_WORDS["english"] - _OTHERS | {"to", "of", "is", "are", "it", "and", "for", "have", "was", "you", "this", "has"}
+_FOR: Final = FUNCTION_WORDS["english"] - _OTHERS | {
+    "to",
+    "of",
+    "is",
+    "are",
+    "it",
+    "and",
+    "for",
+    "have",
+    "was",
+    "you",
+    "this",
+    "has",
+}
 _AGAINST: Final = _OTHERS - FUNCTION_WORDS["english"] - {"also", "really", "like", "well", "just", "actually", "please"}
 
 

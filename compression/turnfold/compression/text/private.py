@@ -66,15 +66,18 @@ def redact_all(texts: Iterable[str]) -> list[str]:
 
 
 def redact_json(raw: str) -> str:
-    """A JSON text with the private parts of its strings taken out, in their order; the same text, byte for byte, where there are none.
+    """A JSON object with the private parts of its strings taken out, in their order; as it is, byte for byte, if it has none.
 
     Raises:
         ValueError: it is no JSON and may hold something private.
     """
     if not _HINT.search(raw):
         return raw
-    value = json.loads(raw)
-    redacted = _redacted(value, Redactor())
+    try:
+        value = json.loads(raw)
+        redacted = _redacted(value, Redactor())
+    except RecursionError:  # nested deeper than can be looked into
+        return json.dumps({"content": REDACTED})
     return raw if redacted == value else json.dumps(redacted, separators=(",", ":"))
 
 
@@ -84,5 +87,7 @@ def _redacted(value: Any, redactor: Redactor) -> Any:
     if isinstance(value, list):
         return [_redacted(item, redactor) for item in value]
     if isinstance(value, dict):
-        return {key: item if key in _NAMES and isinstance(item, str) else _redacted(item, redactor) for key, item in value.items()}
+        return {
+            key: item if key in _NAMES and isinstance(item, str) else _redacted(item, redactor) for key, item in value.items()
+        }
     return value

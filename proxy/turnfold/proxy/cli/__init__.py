@@ -17,7 +17,7 @@ from rich.console import Console
 
 from turnfold.compression.errors import TurnfoldError
 from turnfold.config.sources import SettingsError
-from turnfold.proxy.cli import benchmark, compress, config, demo, doctor, drill_down, export, report, serve, state, version
+from turnfold.proxy.cli import benchmark, compress, config, demo, doctor, drill_down, export, prose, report, serve, state, version
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.store import StoreError
 
@@ -26,6 +26,7 @@ COMMANDS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("serve", serve.serve),
     ("demo", demo.demo),
     ("compress", compress.compress),
+    ("prose", prose.prose),
     ("benchmark", benchmark.benchmark),
     ("report", report.report),
     ("export", export.export),
