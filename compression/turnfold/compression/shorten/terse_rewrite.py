@@ -72,6 +72,8 @@ class Rewriter:
         self._kept = dict[int, int]()  # place inside a kept phrase -> where it begins
         self._guarded = guarded
         self._tree: Mapping[str, Node] = {}
+        self._next: list[int] = []
+        self._prev: list[int] = []
         self._link()
 
     def _link(self) -> None:
@@ -248,7 +250,7 @@ class Rewriter:
             return True
         if self._keys[before] in _INNER:
             before = self._prev[before]
-        return self._is_high(before) and self._keys[self._prev[before]] not in _START and self._keys[before] != "i"
+        return self._is_high(before) and self._keys[before] != "i"
 
     def _is_high(self, at: int) -> bool:
         return self._keys[at] not in _MARKS and self._texts[at].lstrip()[:1].isupper()

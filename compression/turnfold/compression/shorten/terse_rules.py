@@ -62,7 +62,7 @@ _FIELDS: Final = frozenset(
     ]
 )
 _PARTS: Final = re.compile(r"\{[^{}]*\}|\([^()]*\)|[^\s{}()]+")
-_MOST_FORMS: Final = 600
+_MOST_FORMS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
