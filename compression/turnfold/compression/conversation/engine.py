@@ -101,7 +101,7 @@ def stated_request(request: Request, options: FoldOptions, memo: Memo) -> bytes:
 def _block_edits(request: Request, options: FoldOptions, memo: Memo) -> list[Edit]:
     cut = units(request.messages)
     nothing = Plan((), 0, (), 0, len(cut))
-    return edits(request, fold(request, cut, nothing, options.state, memo), {}, _caching(request, nothing, cut, options))
+    return edits(request, fold(request, cut, nothing, options, memo), {}, _caching(request, nothing, cut, options))
 
 
 def _unfolded(body: bytes, request: Request, before: int, options: FoldOptions, memo: Memo) -> FoldedRequest:
@@ -164,7 +164,7 @@ def _fitted(request: Request, options: FoldOptions, memo: Memo) -> _Candidate | 
         drawn = plan(cut, options, squeeze)
         if not drawn.pieces:
             return candidate
-        draft = fold(request, cut, drawn, options.state, memo)
+        draft = fold(request, cut, drawn, options, memo)
         recalls = dict(_recalls(request, cut, drawn, draft, options, room, memo))
         changes = edits(request, draft, recalls, _caching(request, drawn, cut, options))
         candidate = _Candidate(drawn, draft, changes, fitting)

@@ -24,7 +24,7 @@ from turnfold.compression.conversation.messages import Message, Request, value_s
 from turnfold.compression.conversation.plan import Level, Piece, Plan
 from turnfold.compression.conversation.units import Unit
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.options import StateBlocks
+from turnfold.compression.options import FoldOptions, Prose
 from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.lines import names, shown
 from turnfold.compression.shorten.summary import summarise
@@ -91,13 +91,13 @@ class Draft:
             yield from (*beside.front, *beside.behind)
 
 
-def fold(request: Request, units: Sequence[Unit], plan: Plan, state: StateBlocks, memo: Memo) -> Draft:
+def fold(request: Request, units: Sequence[Unit], plan: Plan, options: FoldOptions, memo: Memo) -> Draft:
     """Write the pieces of a plan. Pure; pieces that were written before come from `memo`."""
-    writer = _Writer(request.messages, units, memo)
+    writer = _Writer(request.messages, units, memo, options.prose)
     for piece in plan.pieces:
         writer.write(piece)
     writer.settle(plan.tail, len(units))
-    for index, block in placed(units, plan, state).items():
+    for index, block in placed(units, plan, options.state).items():
         writer.beside[index].state = block
     return Draft(tuple(writer.dropped), writer.shortened, dict(writer.beside), tuple(writer.sections))
 
@@ -105,8 +105,8 @@ def fold(request: Request, units: Sequence[Unit], plan: Plan, state: StateBlocks
 class _Writer:
     """Walks over the pieces in order; lives for one call of `fold`."""
 
-    def __init__(self, messages: Sequence[Message], units: Sequence[Unit], memo: Memo) -> None:
-        self.messages, self.units, self.memo = messages, units, memo
+    def __init__(self, messages: Sequence[Message], units: Sequence[Unit], memo: Memo, prose: Prose) -> None:
+        self.messages, self.units, self.memo, self.prose = messages, units, memo, prose
         self.dropped: list[tuple[int, int]] = []
         self.shortened: dict[int, _Texts] = {}
         self.beside: dict[int, Beside] = defaultdict(Beside)
@@ -181,8 +181,8 @@ class _Writer:
         anchor = None if piece.anchor is None else self.units[piece.anchor].start
         messages = [self.messages[i] for i in indices if i != anchor]
         words = frozenset(self._words(piece))
-        key = ("facts", digest(*(m.key.hex() for m in messages), "", *sorted(words)))
-        texts = self.memo.get(key, lambda: _shortened(messages, words), _weight)
+        key = ("facts", digest(*(m.key.hex() for m in messages), "", *sorted(words)), self.prose)
+        texts = self.memo.get(key, lambda: _shortened(messages, words, self.prose), _weight)
         changed = {i: new for i, new in zip((i for i in indices if i != anchor), texts, strict=True) if new}
         if not changed:
             return
@@ -207,7 +207,7 @@ def _weight(texts: Sequence[_Texts]) -> int:
     return 200 + sum(len(text) for one in texts for text in one.values())
 
 
-def _shortened(messages: Sequence[Message], words: frozenset[str]) -> list[_Texts]:
+def _shortened(messages: Sequence[Message], words: frozenset[str], prose: Prose) -> list[_Texts]:
     """New texts by path for each message at FACTS, empty for one that stays as it is.
 
     From the newest back, so that what two of them say stands where it was said last.
@@ -215,7 +215,7 @@ def _shortened(messages: Sequence[Message], words: frozenset[str]) -> list[_Text
     known: set[str] = set()
     out: list[_Texts] = []
     for message in reversed(messages):
-        new = {} if message.sealed else dict(_shorten(message, words, known))
+        new = {} if message.sealed else dict(_shorten(message, words, known, prose))
         for text in message.texts:
             known |= shown(new.get(text.path, text.text))
         out.append(new)
@@ -225,9 +225,11 @@ def _shortened(messages: Sequence[Message], words: frozenset[str]) -> list[_Text
 _WORD = re.compile(r"\w{3,}")
 
 
-def _shorten(message: Message, words: frozenset[str], known: Container[str]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _shorten(
+    message: Message, words: frozenset[str], known: Container[str], prose: Prose
+) -> Iterator[tuple[tuple[str | int, ...], str]]:
     for text in message.texts:
-        new = facts(text.text, role=message.role, words=words, known=known, count=tokens.count)
+        new = facts(text.text, role=message.role, words=words, known=known, count=tokens.count, prose=prose)
         if new != text.text and new.strip():
             yield text.path, new
     for text in message.arguments:
