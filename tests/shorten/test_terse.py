@@ -221,57 +221,11 @@ BLOCKS: Final = [
     "$ ls the",
 ]
 _WORDS: Final = sorted({word for rule in lexicon().rules[::7] for word in (*rule.words, *rule.new) if word.strip("\n\0.,:-")})
+_PLAIN: Final = """the a an is are was were not never must may please really just that which , . ! ? : … The A An I It Paris cat
+dogs installed running updated x Not Please Basically, Thanks! naïve 日本 don't"""
 words = st.one_of(
     st.sampled_from(_WORDS),
-    st.sampled_from(
-        [
-            "the",
-            "a",
-            "an",
-            "is",
-            "are",
-            "was",
-            "were",
-            "not",
-            "never",
-            "must",
-            "may",
-            "please",
-            "really",
-            "just",
-            "that",
-            "which",
-            ",",
-            ".",
-            "!",
-            "?",
-            ":",
-            "…",
-        ]
-    ),
-    st.sampled_from(
-        [
-            "The",
-            "A",
-            "An",
-            "I",
-            "It",
-            "Paris",
-            "cat",
-            "dogs",
-            "installed",
-            "running",
-            "updated",
-            "x",
-            "Not",
-            "Please",
-            "Basically,",
-            "Thanks!",
-            "naïve",
-            "日本",
-            "don't",
-        ]
-    ),
+    st.sampled_from(_PLAIN.split()),
     st.sampled_from([rule.phrase for rule in lexicon().rules[::3]]),
     st.sampled_from(PROTECTED),
 )
