@@ -149,9 +149,13 @@ class Rewriter:
         node = self._tree.get(self._keys[at])
         if node is None or not self._open[at]:
             return None
-        here, keys, following = at, self._keys, self._next
-        ends: list[tuple[list[Rule], int]] = []
-        steps = 0
+        keys, following = self._keys, self._next
+        here = following[at]
+        inner = node.next.get(keys[here])
+        if inner is None:  # as nearly always: only rules of one word, if any
+            return self._chosen(at, node.rules, here, 1) if node.rules else None
+        ends = [(node.rules, here)]
+        node, steps = inner, 1
         while node is not None:
             here = following[here]
             steps += 1
@@ -160,12 +164,19 @@ class Rewriter:
             node = node.next.get(keys[here])
         self._look[at] = steps
         for rules, end in reversed(ends):
-            for rule in rules:
-                if rule.reach > steps:
-                    self._look[at] = steps = rule.reach
-                behind = self._fits(rule, at, end)
-                if behind:
-                    return rule, behind
+            found = self._chosen(at, rules, end, steps)
+            if found:
+                return found
+        return None
+
+    def _chosen(self, at: int, rules: list[Rule], end: int, steps: int) -> tuple[Rule, int] | None:
+        """The first rule that fits, and the place behind what it takes; notes how far was looked for it."""
+        for rule in rules:
+            if rule.reach > max(steps, self._look[at]):
+                self._look[at] = rule.reach
+            behind = self._fits(rule, at, end)
+            if behind:
+                return rule, behind
         return None
 
     def _fits(self, rule: Rule, at: int, end: int) -> int:
@@ -241,6 +252,8 @@ class Rewriter:
 
     def _in_name(self, at: int, end: int) -> bool:
         """Whether an article is part of a name: with a capital amid a sentence, or between words with capitals."""
+        if not self._is_high(end) and not self._is_high(at):
+            return False
         before = self._prev[at]
         if self._is_high(at) and self._keys[before] not in _START:
             return True
@@ -316,6 +329,8 @@ class Rewriter:
         if self._keys[end] in ENDS:
             return new
         front = self._keys[self._prev[at]]
+        if front != LINE and old[:1] == " " and old[1:2].islower():
+            return new  # amid a line, as nearly always
         if front == LINE or old[:1] not in (" ", "\t"):
             new = old[: len(old) - len(old.lstrip())] + new.lstrip(" \t")
         word = new.lstrip()

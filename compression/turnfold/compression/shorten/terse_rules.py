@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.resources import files
 from itertools import product
@@ -91,6 +91,7 @@ class Rule:
         new: the words that stand for them; none: the phrase goes.
         level: index into `INTENSITIES`.
         tail: plain words that may follow up to the end of the sentence, and go too.
+        reach: how many places ahead it looks at most.
     """
 
     stage: str
@@ -106,11 +107,7 @@ class Rule:
     comma: bool = False
     needs_comma: bool = False
     tail: int = 0
-
-    @property
-    def reach(self) -> int:
-        """How many places ahead it looks at most."""
-        return len(self.words) + self.tail + self.comma + self.needs_comma + (self.then is not None) + (self.at == "sentence")
+    reach: int = 1
 
     @property
     def phrase(self) -> str:
@@ -217,6 +214,8 @@ def _rules(data: Mapping[str, Any], sets: Mapping[str, Sequence[str]]) -> Iterat
         for phrase, new in pairs:
             for words in forms(phrase, where):
                 rule = Rule(words=words, new=new, **common)
+                beyond = rule.tail + rule.comma + rule.needs_comma + (rule.then is not None) + (rule.at == "sentence")
+                rule = replace(rule, reach=len(words) + beyond)
                 if problem := _problem(rule, guarded, idiom=bool(table.get("idiom"))):
                     raise InvalidInput(where, f"{phrase!r} {problem}")
                 yield rule

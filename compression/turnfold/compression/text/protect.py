@@ -157,7 +157,22 @@ def protected_spans(text: str) -> list[Span]:
     for kind, find in _INLINE:
         scan.take(kind, find(scan.rest))
     found = inline.tokens(scan.rest)
-    return sorted(scan.spans + found) if scan.spans else found
+    return _outermost(scan.spans + found) if scan.spans else found
+
+
+def _outermost(spans: list[Span]) -> list[Span]:
+    """In order, without those inside another: a command's quoted argument may hold what an earlier stage had found."""
+    spans.sort(key=lambda span: (span.start, -span.end))
+    out: list[Span] = []
+    end = 0
+    for span in spans:
+        if span.start >= end:
+            out.append(span)
+            end = span.end
+        elif span.end > end:
+            out[-1] = out[-1]._replace(end=span.end)
+            end = span.end
+    return out
 
 
 def inline_joints(line: str) -> list[Span]:
