@@ -194,3 +194,8 @@ def test_laws_hold_over_the_shared_data() -> None:
         texts += [case["context"] for case in json.loads((SHARED / "cctx" / "datasets" / f"{name}.json").read_text())]
     for text in texts:
         test_spans_are_ordered_disjoint_and_inside.hypothesis.inner_test(text)  # type: ignore[attr-defined]
+
+
+def test_a_command_holds_what_is_quoted_in_it() -> None:
+    text = 'Then git commit -m "fix `the bug` now" and go.'
+    assert [span.of(text) for span in protected_spans(text)] == ['git commit -m "fix `the bug` now"']

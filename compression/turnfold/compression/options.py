@@ -53,6 +53,19 @@ class StateBlocks:
 
 
 @dataclass(frozen=True, slots=True)
+class Prose:
+    """How the prose that a fold keeps is worded.
+
+    Attributes:
+        intensity: "off" (sentences stay as they were said), "lite", "full" or "ultra" (see ``shorten.terse``).
+        lexicon: TOML of the user's own rules; "" for none.
+    """
+
+    intensity: str = "off"
+    lexicon: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class FoldOptions:
     """Everything that a fold depends on beside the messages.
 
@@ -66,6 +79,7 @@ class FoldOptions:
         recall_tool_text: whether tool results may be quoted there (they are quoted as data either way).
         shape_results: whether tool results take a smaller form with the same values when they first appear.
         cache_breakpoints: whether the upstream takes ``prompt_cache_breakpoint`` on a text part (OpenAI 5.6 and later).
+        prose: how the prose kept at FACTS is worded.
         state: the conversation's state; it is no part of what is folded, quoted or kept as an original.
     """
 
@@ -78,4 +92,5 @@ class FoldOptions:
     recall_tool_text: bool = True
     shape_results: bool = True
     cache_breakpoints: bool = False
+    prose: Prose = Prose()
     state: StateBlocks = StateBlocks()

@@ -1,13 +1,20 @@
 """From settings to the options of one fold.
 
-Lives here: the one place where raw settings become ``FoldOptions``. Must not: reading sources, request headers.
+Lives here: the one place where raw settings become ``FoldOptions``, the file of a lexicon that they name among them. Must not:
+reading other sources, request headers.
 """
 
 from __future__ import annotations
 
-from turnfold.compression.options import FoldOptions
+from functools import lru_cache
+from pathlib import Path
+
+from turnfold.compression.errors import InvalidInput
+from turnfold.compression.options import FoldOptions, Prose
+from turnfold.compression.shorten.terse_rules import lexicon
 from turnfold.config.prices import prices_of
 from turnfold.config.settings import Settings
+from turnfold.config.sources import SettingsError
 from turnfold.config.windows import window_of
 
 
@@ -16,6 +23,9 @@ def fold_options(settings: Settings, model: str, budget: int | None = None) -> F
 
     Args:
         budget: tokens that this request may take, as its header says; wins over the setting.
+
+    Raises:
+        SettingsError: the file of the prose lexicon cannot be read, or is no lexicon.
     """
     folding = settings.folding
     own = settings.models.get(model)
@@ -31,4 +41,28 @@ def fold_options(settings: Settings, model: str, budget: int | None = None) -> F
         recall_tool_text=folding.recall_tool_text,
         shape_results=folding.shape_results,
         cache_breakpoints=breakpoints,
+        prose=_prose(folding.prose, folding.prose_lexicon),
     )
+
+
+@lru_cache(maxsize=8)  # once per process: the options of a fold must not change while it runs
+def _prose(intensity: str, file: Path | None) -> Prose:
+    if intensity == "off" or file is None:
+        return Prose(intensity)
+    return Prose(intensity, read_lexicon(file))
+
+
+def read_lexicon(file: Path) -> str:
+    """The text of a user's lexicon.
+
+    Raises:
+        SettingsError: it cannot be read, or is no lexicon.
+    """
+    try:
+        text = file.read_text("utf-8")
+        lexicon(text)
+    except (OSError, UnicodeDecodeError) as exc:
+        raise SettingsError(f"TURNFOLD_PROSE_LEXICON: {file} cannot be read: {exc}") from exc
+    except InvalidInput as exc:
+        raise SettingsError(f"TURNFOLD_PROSE_LEXICON: {file}: {exc}") from exc
+    return text

@@ -7,6 +7,7 @@ and it is the only reader of the environment), side effects, anything that a req
 from __future__ import annotations
 
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 Mode = Literal["on", "observe", "off"]
 StateMode = Literal["off", "observe", "enforce"]
+ProseMode = Literal["off", "lite", "full", "ultra"]
 
 STORE_SCHEMES: Final = ("memory", "sqlite", "redis", "rediss")
 _DAY: Final = 86400
@@ -79,6 +81,8 @@ class FoldingSettings(_Group):
     shape_results: Annotated[
         bool, Field(description="Whether a new tool result may take a smaller form with the same values and lines.")
     ] = True
+    prose: Annotated[ProseMode, Field(description="How folded prose is worded: as it was said (off), or in fewer words.")] = "off"
+    prose_lexicon: Annotated[Path | None, Field(description="TOML file with rules of your own for that.")] = None
     cache_breakpoints: Annotated[Literal["auto", "on", "off"], Field(description="Set prompt_cache_breakpoint on user text.")] = (
         "auto"
     )

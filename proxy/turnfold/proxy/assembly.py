@@ -10,6 +10,7 @@ from functools import partial
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
+from turnfold.compression.shorten.terse import terse
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings
 from turnfold.proxy import server
@@ -25,7 +26,9 @@ from turnfold.proxy.tenancy import Gate
 def warm(settings: Settings) -> None:
     """Load what the first request would wait for: a vocabulary and the price list."""
     warm_vocabulary()
-    fold_options(settings, "gpt-4o")
+    prose = fold_options(settings, "gpt-4o").prose
+    if prose.intensity != "off":
+        terse("The first text is the slow one.", prose.intensity, prose.lexicon)
 
 
 def build(settings: Settings) -> ASGIApp:

@@ -2,7 +2,8 @@
 
 Lives here: the order of cache, engine and store. Must not: the engine's work, HTTP.
 
-A store that is away costs the cache and drill-down, never the result.
+A store that is away costs the cache and drill-down, never the result. Of a text with private parts the caller gets the layers
+whole; what is kept of it says ``[private]`` there, and its result is not cached.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ import logging
 import time
 import uuid
 import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from pydantic import TypeAdapter
 
-from turnfold.compression.layers import CompressedResult, Compressor, CompressRequest
+from turnfold.compression.layers import CompressedResult, Compressor, CompressRequest, LayerText
+from turnfold.compression.layers import Section as Part
 from turnfold.compression.memo import digest
 from turnfold.compression.options import ENGINE_VERSION
+from turnfold.compression.text.private import Redactor, is_private
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.cache import CompressionCache
 from turnfold.proxy.originals import Layered, section_items
@@ -106,10 +110,20 @@ class Compressions:
 
     def _items(self, tenant: str, key: str, result: CompressedResult) -> tuple[list[Item], int | None]:
         ttl = max(float(self._settings.ttl), self._cache.ttl)  # a cached result's sections must outlive it
-        kept = result.sections if self._settings.save_originals else ()
-        items = [item for section in kept for item in section_items(tenant, Layered(section.id, section.layers), ttl, None)]
-        entry = self._cache.item(tenant, key, _packed(result)) if self._settings.save_originals else None
+        kept = list(_storable(result.sections)) if self._settings.save_originals else []
+        items = [item for section in kept for item in section_items(tenant, section, ttl, None)]
+        cached = self._settings.save_originals and not is_private(result.layers[0].text)
+        entry = self._cache.item(tenant, key, _packed(result)) if cached else None
         return ([*items, entry], len(entry.value)) if entry else (items, None)
+
+
+def _storable(sections: Sequence[Part]) -> Iterator[Layered]:
+    """Sections as they are kept: what is private goes, and may begin in one section and end in another."""
+    redactor = Redactor()
+    for section in sections:
+        raw = section.layers[0]
+        public = redactor(raw.text)
+        yield Layered(section.id, section.layers if public == raw.text else (LayerText(public, raw.tokens),) * 3)
 
 
 def _ms(started: float) -> float:

@@ -10,6 +10,8 @@ answer) is not done twice.
 
 A copy of each block lies where ``/v1/drill-down`` finds it by its id. Ids are content hashes, so two conversations may share
 one; their own blocks they do not share, and deleting one conversation leaves the other whole.
+
+A message's private parts are taken out before it is added, so no history, context or section ever holds them.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from turnfold.compression import history
 from turnfold.compression.errors import TurnfoldError
 from turnfold.compression.history import Action, Block, Context, History, HistorySettings, Message
 from turnfold.compression.layers import LayerText
+from turnfold.compression.text.private import redact
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.compare_and_set import Turns, compare_and_set
 from turnfold.proxy.originals import Layered, packed, section_items, section_keys, unpacked
@@ -140,6 +143,29 @@ def _unpacked(value: bytes) -> _Head:
     return _Head(bare, HistorySettings(*data["settings"]), ids, tuple((token, action) for token, action in data["tokens"]))
 
 
+def _public(message: Message) -> Message:
+    return replace(message, content=redact(message.content))
+
+
+def _public_history(state: History) -> History:
+    """A history from outside, without what is private in it."""
+    blocks: list[Block] = []
+    for block in state.blocks:
+        messages = tuple(map(_public, block.messages))
+        facts, summary = map(redact, block.texts)
+        if messages != block.messages:  # facts may have lost the tags around what is private: tell of it by what is left
+            facts = summary = "\n".join(f"{message.role}: {message.content}" for message in messages)
+        keys = frozenset(message.key for message in messages)
+        blocks.append(replace(block, messages=messages, texts=(facts, summary), keys=keys))
+    return replace(
+        state,
+        pinned=tuple(map(_public, state.pinned)),
+        orders=tuple(map(redact, state.orders)),
+        blocks=tuple(blocks),
+        recent=tuple(map(_public, state.recent)),
+    )
+
+
 def _section(block: Block) -> Layered:
     raw = "\n".join(f"{message.role}: {message.content}" for message in block.messages)
     texts = (raw, *block.texts)
@@ -221,6 +247,7 @@ class Conversations:
         """
         key = Key(tenant, _KIND, conversation_id)
         token = token or uuid.uuid4().hex
+        message = _public(message)
 
         async def change(held: bytes | None) -> tuple[Item | None, Added]:
             head = _EMPTY if held is None else _unpacked(held)
@@ -258,6 +285,7 @@ class Conversations:
             StoreError: the store does not take it.
         """
         key = Key(tenant, _KIND, conversation_id)
+        state = _public_history(state)
 
         async def change(held: bytes | None) -> tuple[Item, Kept]:
             settings = _EMPTY.settings if held is None else _unpacked(held).settings

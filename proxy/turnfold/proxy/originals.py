@@ -4,6 +4,9 @@ Lives here: their forms there, and finding one by its id. Must not: the queue th
 
 There are two forms: what the proxy folded (messages, byte for byte) and what the API cut (three layers of a text). Beside each
 a tombstone is kept for longer, so that "no longer kept" can be told from "never seen".
+
+Private text (``<private>...</private>``) is taken out before anything becomes bytes for the store. A section's id is the hash of
+the text as it came, so it is found all the same; what is found says ``[private]``.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import Any, Final
 from turnfold.compression.conversation import Section
 from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.layers import LayerText
+from turnfold.compression.text.private import is_private, redact, redact_json
 from turnfold.proxy.replaced import Replaced
 from turnfold.proxy.store import Item, Key, Store
 
@@ -55,10 +59,15 @@ def _bytes(value: list[Any]) -> bytes:
 
 
 def packed(section: Section | Layered) -> bytes:
-    """A section as bytes; its id is not among them."""
+    """A section as bytes, without its id and without what is private."""
     if isinstance(section, Section):
-        return _bytes([_FOLDED, section.level, section.tokens, section.messages])
-    return _bytes([_LAYERED, [[layer.text, layer.tokens] for layer in section.layers], section.messages])
+        return _bytes([_FOLDED, section.level, section.tokens, [redact_json(raw) for raw in section.messages]])
+    layers = section.layers
+    if is_private(layers[0].text):
+        # A sentence of layer 1 or 2 may have lost the tags around it: only what is left of the whole is safe to keep.
+        layers = (LayerText(redact(layers[0].text), layers[0].tokens),) * 3
+    messages = [(role, redact(content)) for role, content in section.messages]
+    return _bytes([_LAYERED, [[redact(layer.text), layer.tokens] for layer in layers], messages])
 
 
 def unpacked(section_id: str, value: bytes) -> Section | Layered:
@@ -79,8 +88,16 @@ def section_items(tenant: str, section: Section | Layered, ttl: float, conversat
         Item(Key(tenant, _TOMBSTONE, section.id), b"", ttl * _TOMBSTONE_LIVES),
     ]
     if isinstance(section, Replaced):
-        items.append(Item(Key(tenant, _INSTEAD, section.id), _bytes(list(section.instead)), ttl, conversation))
+        items.append(Item(Key(tenant, _INSTEAD, section.id), _bytes(_public(section)), ttl, conversation))
     return items
+
+
+def _public(section: Replaced) -> list[str | None]:
+    """What was sent, but for texts made of messages with something private in them: these may have lost the tags around it."""
+    private = [redact_json(raw) != raw for raw in section.messages]
+    if len(section.instead) != len(private):
+        return [None] * len(section.instead) if any(private) else list(section.instead)
+    return [None if hidden else text for text, hidden in zip(section.instead, private, strict=True)]
 
 
 def section_keys(tenant: str, section_ids: Iterable[str]) -> list[Key]:

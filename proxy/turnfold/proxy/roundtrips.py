@@ -9,7 +9,7 @@ import json
 import logging
 import uuid
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -18,6 +18,7 @@ from turnfold.compression import Compressed, CompressOptions, Uncompressed, comp
 from turnfold.compression.conversation.compressed import Results, TokenCounter, readable
 from turnfold.compression.conversation.provenance import provenance_of
 from turnfold.compression.conversation.roundtrip import DEEPEST
+from turnfold.compression.text.private import REDACTED, redact_json
 from turnfold.compression.tokens import EncodingName
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.store import Batch, Item, Key, Store, StoreError
@@ -53,9 +54,26 @@ def options_of(fields: Mapping[str, Any]) -> CompressOptions:
 
 
 def packed(result: Compressed) -> bytes:
-    """Messages and originals as one value."""
+    """Messages and originals as one value, without what is private."""
+    verbatim = {key: _public(original) for key, original in result.verbatim.items()}
+    hidden = {key for key, original in result.verbatim.items() if verbatim[key] != original}
+    messages = [_public(_without(message, hidden)) for message in result.messages]
     # The standard library's JSON writes a lone surrogate as an escape, and so gets it back.
-    return zlib.compress(json.dumps({"messages": result.messages, "verbatim": dict(result.verbatim)}).encode("ascii"), 1)
+    return zlib.compress(json.dumps({"messages": messages, "verbatim": verbatim}).encode("ascii"), 1)
+
+
+def _public(message: Any) -> Any:
+    raw = json.dumps(message)
+    public = redact_json(raw)
+    return message if public == raw else json.loads(public)
+
+
+def _without(message: Any, hidden: Container[str]) -> Any:
+    """A message, but for a content made of originals with something private in them: it may have lost the tags around it."""
+    provenance = provenance_of(message)
+    if provenance is None or not any(key in hidden for key in provenance.ids):
+        return message
+    return {**message, "content": REDACTED}
 
 
 def unpacked(value: bytes) -> tuple[list[Any], dict[str, Any]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from turnfold.compression.state import Record, read_record
+from turnfold.compression.text.private import redact_json
 from turnfold.proxy.store.base import Item, Key, Store, StoreFailed
 
 KIND: Final = "state"
@@ -37,7 +38,8 @@ class StateRecords:
         Raises:
             StoreError: the store does not answer.
         """
-        item = Item(Key(tenant, KIND, conversation), record.to_bytes(), self._ttl, conversation)
+        public = redact_json(record.to_bytes().decode("ascii")).encode("ascii")
+        item = Item(Key(tenant, KIND, conversation), public, self._ttl, conversation)
         return await self._store.swap(held, item)
 
     async def update(self, tenant: str, conversation: str, change: Callable[[Record], Record]) -> Record:

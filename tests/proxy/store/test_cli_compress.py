@@ -95,3 +95,15 @@ def test_drill_down_serves_layers(run: Run) -> None:
     assert texts[0].startswith("Anna Berg signed")
     assert len(texts[0]) > len(texts[1]) >= len(texts[2])
     assert texts[2] == section["summary"] + "\n"
+
+
+def test_prose_prints_the_text_and_what_it_saved(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("Please note that the pull request is in the queue of the team.\n", "utf-8")
+    code, out, err = run("prose", "note.md")
+    assert (code, out) == (0, "PR is in queue of team.\n")
+    assert err == "14 -> 7 tokens, 50.0% saved\n"
+    code, out, _ = run("prose", "note.md", "--intensity", "lite", "--json")
+    assert json.loads(out)["receipt"]["compression_intensity"] == "lite"
+    assert run("prose", "note.md", "--intensity", "most")[0] == 1
+    assert run("prose", "note.md", "--output", "no/such/dir")[0] == 1
+    assert "absent.toml" in run("prose", "note.md", "--lexicon", "absent.toml")[2]

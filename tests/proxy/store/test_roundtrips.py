@@ -6,6 +6,7 @@ Lives here: keeping and finding again. Must not: HTTP (``tests/proxy/test_messag
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
@@ -114,3 +115,15 @@ def test_counters_by_name() -> None:
     message = {"role": "user", "content": "The pump was serviced."}
     counts = {name: options_of({"token_counter": name}).token_counter(message) for name in ("characters", "o200k_base")}
     assert counts == {"characters": 7, "o200k_base": 8}
+
+
+async def test_nothing_private_is_kept(store: Store, workshop: Workshop) -> None:
+    said = [{**MESSAGES[0], "content": f"{MESSAGES[0]['content']} <private>hunter2 of the kitchen</private>"}, *MESSAGES[1:]]
+    said.insert(3, {"role": "user", "content": "<private>hunter2 and more, never closed"})
+    trips = roundtrips(store, workshop)
+    result, _ = await trips.compress("anna", said, DEFAULT, None)
+    (value,) = await store.get(list(await store.keys(Scope("anna", "roundtrip"))))
+    assert value is not None
+    assert "hunter2" not in json.dumps(unpacked(value))
+    back = await trips.uncompress("anna", result.messages, None, recursive=False)
+    assert back.messages[5:] == said[5:]

@@ -25,7 +25,7 @@ from turnfold.compression.conversation.plan import Level, Piece, Plan
 from turnfold.compression.conversation.results import Shaped, references
 from turnfold.compression.conversation.units import Unit
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.options import FoldOptions
+from turnfold.compression.options import FoldOptions, Prose
 from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.lines import names, shown
 from turnfold.compression.shorten.summary import summarise
@@ -99,7 +99,7 @@ def fold(
         results: forms of tool results, for those that are not folded.
     """
     messages = request.messages
-    writer = _Writer(messages, units, results, memo)
+    writer = _Writer(messages, units, results, options.prose, memo)
     for piece in plan.pieces:
         writer.write(piece)
     writer.settle(plan.tail, len(units))
@@ -114,8 +114,10 @@ def fold(
 class _Writer:
     """Walks over the pieces in order; lives for one call of `fold`."""
 
-    def __init__(self, messages: Sequence[Message], units: Sequence[Unit], results: Mapping[int, Shaped], memo: Memo) -> None:
-        self.messages, self.units, self.results, self.memo = messages, units, results, memo
+    def __init__(
+        self, messages: Sequence[Message], units: Sequence[Unit], results: Mapping[int, Shaped], prose: Prose, memo: Memo
+    ) -> None:
+        self.messages, self.units, self.results, self.prose, self.memo = messages, units, results, prose, memo
         self.dropped: list[tuple[int, int]] = []
         self.shortened: dict[int, Texts] = {}
         self.shaped: dict[int, Texts] = {}
@@ -197,8 +199,8 @@ class _Writer:
         messages = [self.messages[i] for i in going]
         forms = [self.results[i].texts if i in self.results else {} for i in going]
         speakers = self._speakers(piece)
-        key = ("facts", _keys(messages), *map(_keys, speakers), bytes(map(bool, forms)))
-        texts = self.memo.get(key, lambda: _shortened(messages, forms, frozenset(_words(*speakers))), _weight)
+        key = ("facts", _keys(messages), *map(_keys, speakers), bytes(map(bool, forms)), self.prose)
+        texts = self.memo.get(key, lambda: _shortened(messages, forms, frozenset(_words(*speakers)), self.prose), _weight)
         changed = {i: new for i, new in zip(going, texts, strict=True) if new}
         if not changed:
             return
@@ -238,7 +240,7 @@ def _weight(texts: Sequence[Texts]) -> int:
     return 200 + sum(len(text) for one in texts for text in one.values())
 
 
-def _shortened(messages: Sequence[Message], forms: Sequence[Texts], words: frozenset[str]) -> list[Texts]:
+def _shortened(messages: Sequence[Message], forms: Sequence[Texts], words: frozenset[str], prose: Prose) -> list[Texts]:
     """New texts by path for each message at FACTS, empty for one that stays as it is.
 
     From the newest back, so that what two of them say stands where it was said last.
@@ -248,7 +250,7 @@ def _shortened(messages: Sequence[Message], forms: Sequence[Texts], words: froze
     out: list[Texts] = []
     for index in reversed(range(len(messages))):
         message = messages[index]
-        new = repeated.get(index) or ({} if message.sealed else dict(_shorten(message, forms[index], words, known)))
+        new = repeated.get(index) or ({} if message.sealed else dict(_shorten(message, forms[index], words, known, prose)))
         for text in message.texts:
             known |= shown(new.get(text.path, text.text))
         out.append(new)
@@ -259,10 +261,10 @@ _WORD = re.compile(r"\w{3,}")
 
 
 def _shorten(
-    message: Message, form: Texts, words: frozenset[str], known: Container[str]
+    message: Message, form: Texts, words: frozenset[str], known: Container[str], prose: Prose
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
     for text in message.texts:
-        new = facts(text.text, role=message.role, words=words, known=known, count=tokens.count)
+        new = facts(text.text, role=message.role, words=words, known=known, count=tokens.count, prose=prose)
         whole = form.get(text.path, text.text)
         if whole != text.text and (new == text.text or tokens.count(whole) <= tokens.count(new)):
             new = whole

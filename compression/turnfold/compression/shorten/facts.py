@@ -9,10 +9,13 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Final
 
+from turnfold.compression.options import Prose
 from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.prose import shorten
+from turnfold.compression.shorten.terse import terse
 from turnfold.compression.text.kinds import parts
+from turnfold.compression.text.orders import standing_orders
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +54,32 @@ _JSON_OPENS: Final = ("{", "[")
 _DENSE: Final = 64  # tokens above which JSON is written without its quotes, whole or not
 
 
-def facts(text: str, *, role: str, words: frozenset[str], known: Container[str], count: Callable[[str], int]) -> str:
+_AS_SAID: Final = Prose()
+
+
+def facts(
+    text: str,
+    *,
+    role: str,
+    words: frozenset[str],
+    known: Container[str],
+    count: Callable[[str], int],
+    prose: Prose = _AS_SAID,
+) -> str:
     """A message's text at FACTS; the text itself where it is short or nothing shorter came out.
 
     Args:
         role: the role of the message that it stands in.
         words: lower-case words of the task: what a selection should look at.
         known: lines and names that a later message shows anyway.
+        prose: how the sentences that stay are worded.
     """
     size = count(text)
     keep = _SHARES.get(role, _OTHER).of(size)
     if keep >= size and not (size > _DENSE and text.lstrip().startswith(_JSON_OPENS)):
         return text
     if role in ("user", "assistant") and _is_spoken(text):
-        return shorten(text, keep, role=role, words=words, count=count)
+        return _worded(shorten(text, keep, role=role, words=words, count=count), role, prose)
     return registry.facts(text, keep, words, count, role=role, known=known)
 
 
@@ -73,6 +88,13 @@ def arguments(text: str, *, count: Callable[[str], int]) -> str:
     size = count(text)
     keep = _ARGUMENTS.of(size)
     return text if keep >= size else facts_arguments(text, keep, count)
+
+
+def _worded(text: str, role: str, prose: Prose) -> str:
+    """The sentences in fewer words; a user's text with a standing order in it stays as it was said."""
+    if prose.intensity == "off" or (role == "user" and standing_orders(text)):
+        return text
+    return terse(text, prose.intensity, prose.lexicon)
 
 
 def _is_spoken(text: str) -> bool:

@@ -10,7 +10,7 @@ Spans err on the side of protecting: a word too many costs a little space, a dig
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from turnfold.compression.text import blocks, inline
@@ -30,6 +30,46 @@ def _hinted(hint: re.Pattern[str], pattern: re.Pattern[str]) -> Callable[[str], 
     return lambda text: [m.span() for m in pattern.finditer(text)] if hint.search(text) else []
 
 
+_DIGITS: Final = re.compile(r"\d++")
+_NEAR: Final = 16  # "merge request #", "September. ", " de septiembre"
+
+
+def _near_digits(pattern: re.Pattern[str]) -> Callable[[str], list[Range]]:
+    """A pattern whose matches hold digits and reach no further than `_NEAR` beside them: few places of a text have any."""
+
+    def find(text: str) -> list[Range]:
+        around = ((m.start() - _NEAR, m.end() + _NEAR) for m in _DIGITS.finditer(text))
+        places = disjoint([(max(0, start), end) for start, end in around])
+        return [m.span() for start, end in places for m in pattern.finditer(text, start, end)]
+
+    return find
+
+
+_SECRET_STEMS: Final = ("passw", "passphrase", "secret", "token", "api", "access", "bearer", "authorization")
+
+
+def _secrets(text: str) -> Iterator[Range]:
+    """What follows a word that announces a secret; the words are found faster than the pattern that begins with them."""
+    low = text.lower()
+    if len(low) != len(text):  # some capitals have longer small letters
+        yield from (m.span() for m in inline.SECRET_WORDS.finditer(text))
+        return
+    done = 0
+    for at in sorted(_places(low, _SECRET_STEMS)):
+        found = inline.SECRET_WORDS.match(text, at) if at >= done else None
+        if found:
+            done = found.end()
+            yield found.span()
+
+
+def _places(text: str, words: Iterable[str]) -> Iterator[int]:
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            yield at
+            at = text.find(word, at + 1)
+
+
 _Stages = tuple[tuple[str, Callable[[str], Iterable[Range]]], ...]
 
 _BLOCKS_BEFORE_JSON: Final[_Stages] = (("fence", blocks.fences), ("key", blocks.keys), ("trace", blocks.traces))
@@ -41,12 +81,12 @@ _BLOCKS: Final[_Stages] = (
 )
 _INLINE: Final[_Stages] = (
     ("url", inline.urls),
-    ("secret", _of(inline.SECRET_WORDS)),
+    ("secret", _secrets),
     ("shell", _hinted(re.compile(r"[$%>] "), inline.PROMPT_LINE)),
     ("shell", _of(inline.SHELL)),
     ("inline-sql", _hinted(re.compile("SELECT|INSERT INTO|DELETE FROM|UPDATE|TABLE|INDEX|VIEW"), inline.INLINE_SQL)),
-    ("pull", _of(inline.PULL_WORDS)),
-    ("date", _hinted(re.compile(r"\d"), inline.DATE_WORDS)),
+    ("pull", _near_digits(inline.PULL_WORDS)),
+    ("date", _near_digits(inline.DATE_WORDS)),
 )
 
 
@@ -117,7 +157,22 @@ def protected_spans(text: str) -> list[Span]:
     for kind, find in _INLINE:
         scan.take(kind, find(scan.rest))
     found = inline.tokens(scan.rest)
-    return sorted(scan.spans + found) if scan.spans else found
+    return _outermost(scan.spans + found) if scan.spans else found
+
+
+def _outermost(spans: list[Span]) -> list[Span]:
+    """In order, without those inside another: a command's quoted argument may hold what an earlier stage had found."""
+    spans.sort(key=lambda span: (span.start, -span.end))
+    out: list[Span] = []
+    end = 0
+    for span in spans:
+        if span.start >= end:
+            out.append(span)
+            end = span.end
+        elif span.end > end:
+            out[-1] = out[-1]._replace(end=span.end)
+            end = span.end
+    return out
 
 
 def inline_joints(line: str) -> list[Span]:

@@ -1,0 +1,131 @@
+"""Prose in fewer words, by rules and for good: what it says stays, how it is said gets shorter.
+
+Lives here: compressing a text, its receipt, and taking back abbreviations. Must not: rules (``terse_rules``, the lexicon), what
+may be rewritten at all (``terse_text``), choosing sentences (``prose``).
+
+Deterministic, linear in the text's length, and done once: ``compress(compress(x)) == compress(x)``. Levels are nested: "full"
+goes on from the result of "lite", "ultra" from that of "full", and every edit saves tokens of o200k and of cl100k alike.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from turnfold.compression import tokens
+from turnfold.compression.errors import InvalidInput
+from turnfold.compression.shorten.terse_rewrite import Rewriter
+from turnfold.compression.shorten.terse_rules import INTENSITIES, Lexicon, lexicon
+from turnfold.compression.shorten.terse_text import atoms
+
+
+@dataclass(frozen=True, slots=True)
+class Abbreviation:
+    """One abbreviation that `compress` made: at character `start` of its result stands `short` for `long`."""
+
+    start: int
+    short: str
+    long: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a compression did; kept beside the text, never in it.
+
+    Attributes:
+        tokens_before: of the text as it came, counted with o200k whatever the model, as all figures here.
+        saved_ratio: saved tokens by tokens before, 0 to 1.
+        compression_intensity: "lite", "full" or "ultra".
+        abbreviations: what `expand` takes back, in order.
+    """
+
+    tokens_before: int
+    tokens_after: int
+    saved_tokens: int
+    saved_ratio: float
+    compression_intensity: str
+    abbreviations: tuple[Abbreviation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Terse:
+    """A compressed text and its receipt."""
+
+    text: str
+    receipt: Receipt
+
+
+def compress(text: str, intensity: str = "full", *, extension: str = "") -> Terse:
+    """A text in fewer tokens; the text itself where nothing can go.
+
+    Args:
+        intensity: "lite" (pleasantries, fillers, long-winded phrases), "full" (hedges, articles, abbreviations, glue of grammar
+            too) or "ultra" (telegram style; sentences that say nothing go).
+        extension: a lexicon of the user's own, as TOML (see ``terse_rules``); it adds to the packaged one.
+
+    Raises:
+        InvalidInput: the intensity is none, or the extension is no lexicon.
+    """
+    short, made = _shortened(text, _level(intensity), lexicon(extension))
+    counted = _Counted()
+    before, after = counted.count(text), counted.count(short)
+    ratio = (before - after) / before if before else 0.0
+    return Terse(short, Receipt(before, after, before - after, ratio, intensity, made))
+
+
+def terse(text: str, intensity: str, extension: str = "") -> str:
+    """The text of `compress`, without counting."""
+    return _shortened(text, _level(intensity), lexicon(extension))[0]
+
+
+def expand(text: str, receipt: Receipt) -> str:
+    """The text with every abbreviation that `compress` made written out again, and no other one.
+
+    Raises:
+        InvalidInput: the receipt is another text's.
+    """
+    pieces: list[str] = []
+    at = 0
+    for one in receipt.abbreviations:
+        if one.start < at or not text.startswith(one.short, one.start):
+            raise InvalidInput("receipt", f"is another text's: there is no {one.short!r} at character {one.start}")
+        pieces += (text[at : one.start], one.long)
+        at = one.start + len(one.short)
+    return "".join((*pieces, text[at:]))
+
+
+def _level(intensity: str) -> int:
+    if intensity not in INTENSITIES:
+        raise InvalidInput("intensity", f"must be one of {', '.join(INTENSITIES)}")
+    return INTENSITIES.index(intensity)
+
+
+def _shortened(text: str, level: int, words: Lexicon) -> tuple[str, tuple[Abbreviation, ...]]:
+    row = atoms(text)
+    if not any(row.open):
+        return text, ()
+    rewriter = Rewriter(row, words.guarded)
+    for step in range(level + 1):
+        rewriter.run(words.trees[step], words.fresh[step])
+    if level:
+        rewriter.close_gaps()
+    short, made = rewriter.written()
+    if not short.strip():  # nothing but pleasantries: a text is never emptied
+        return text, ()
+    return short, tuple(Abbreviation(*one) for one in made)
+
+
+# Pieces between which no token of o200k or cl100k reaches: both cut at a single blank between two marks before they merge.
+_CHUNK: Final = re.compile(r" ?\S++(?:(?! \S)\s++\S*+)*+|\s++\S*+(?:(?! \S)\s++\S*+)*+")
+
+
+class _Counted(dict[str, int]):
+    """Tokens of o200k by pieces, each counted once: a third of the time of counting both texts, and the same sum."""
+
+    def __missing__(self, chunk: str) -> int:
+        size = self[chunk] = tokens.count(chunk)
+        return size
+
+    def count(self, text: str) -> int:
+        return sum(map(self.__getitem__, _CHUNK.findall(text)))

@@ -1,0 +1,40 @@
+"""``turnfold prose``.
+
+Lives here: a file in, the same text in fewer words out. Must not: the rules by which it gets shorter.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+
+from turnfold.compression.shorten.terse import compress
+from turnfold.config.fold import read_lexicon
+from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.cli.reading import progress, read_text
+
+
+def prose(
+    file: Annotated[str, typer.Argument(help="The text; - for standard input.")],
+    intensity: Annotated[str, typer.Option(help="lite, full or ultra.")] = "full",
+    lexicon: Annotated[Path | None, typer.Option(help="TOML file with rules of your own.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Write the text (or the JSON) into this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Text and receipt as JSON.")] = False,
+) -> None:
+    """Say the same in fewer words, by rules: the text on standard output, what it saved on standard error."""
+    text = read_text(file)
+    with progress(len(text), "compressing"):
+        made = compress(text, intensity, extension=read_lexicon(lexicon) if lexicon else "")
+    receipt = made.receipt
+    typer.echo(f"{receipt.tokens_before:,} -> {receipt.tokens_after:,} tokens, {receipt.saved_ratio:.1%} saved", err=True)
+    shown = orjson.dumps({"text": made.text, "receipt": receipt}, option=orjson.OPT_INDENT_2).decode() if as_json else made.text
+    if output is None:
+        typer.echo(shown, nl=not shown.endswith("\n"))
+        return
+    try:
+        output.write_text(shown, "utf-8")
+    except OSError as exc:
+        raise Failure(f"{output}: {exc.strerror or exc}") from exc
