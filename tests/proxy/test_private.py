@@ -42,6 +42,7 @@ SECRET = "hunter2 of the kitchen"
         ("a </private> b", "a </private> b"),
         ("<private>x</private><private>y</private>", REDACTED * 2),
         ("<privateer> sails", "<privateer> sails"),
+        ("<private <private>x</private>> y", f"<private {REDACTED}> y"),
         ("private matters", "private matters"),
     ],
 )

@@ -17,7 +17,8 @@ from typing import Any, Final
 #: Stands where something private stood.
 REDACTED: Final = "[private]"
 
-_TAG: Final = re.compile(r"<\s{0,8}(/?)\s{0,8}private\b[^<>]{0,200}>", re.IGNORECASE)
+# What this module has put somewhere is no part of a tag.
+_TAG: Final = re.compile(r"<\s{0,8}(/?)\s{0,8}private\b(?:(?!\[private\])[^<>]){0,200}>", re.IGNORECASE)
 _HINT: Final = re.compile("private", re.IGNORECASE)
 # Keys whose strings are names of things and no text: left alone even where an earlier part opened a tag.
 _NAMES: Final = frozenset({"role", "type", "id", "tool_call_id", "call_id", "name", "status", "format", "detail", "object"})
