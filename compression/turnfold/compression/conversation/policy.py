@@ -78,7 +78,7 @@ def thresholds(options: FoldOptions, total: int, shape: Shape, squeeze: float = 
         shape: what kind of conversation it is.
         squeeze: 0..1, a share of the budget's limit, for a plan that came out too large.
     """
-    price = options.prices.reread(options.cache_hit_share)
+    price = options.prices.reread(_warm_share(options.cache_hit_share, shape.loops))
     start, keep = _interpolated(price)
     fold_at = keep + _epoch(options.prices.write - price, price, keep, shape.pace)
     free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape)), summaries_at=keep // 2)
@@ -95,6 +95,12 @@ def thresholds(options: FoldOptions, total: int, shape: Shape, squeeze: float = 
         summaries_at=min(free.summaries_at, target // 5),
         limit=limit,
     )
+
+
+def _warm_share(hit_share: float, loops: float) -> float:
+    """The share of requests that find the cache warm in a conversation of which `loops` are tool loops: there the next request
+    comes within seconds, so at most half as many are late."""
+    return hit_share + (1 - hit_share) / 2 * loops
 
 
 def _facts_worth(shape: Shape) -> float:
@@ -128,7 +134,7 @@ def pays(options: FoldOptions, raw: int, folded: int, behind: int, turns: int) -
         turns: requests so far.
     """
     rewrite = options.prices.write * (folded + behind) - options.prices.read * (raw + behind)
-    saving = options.prices.reread(options.cache_hit_share) * (raw - folded)
+    saving = options.prices.reread(_warm_share(options.cache_hit_share, 1.0)) * (raw - folded)
     return rewrite < min(turns / 8, 20) * saving
 
 

@@ -64,8 +64,9 @@ def _answered(messages: Sequence[Message]) -> Iterator[tuple[int, Call | None]]:
     """Indices of results with the call that each answers, where the request has it."""
     calls: dict[str, Call] = {}
     for index, message in enumerate(messages):
-        calls.update((call.id, call) for call in message.called)
-        if message.is_result:
+        if message.called:
+            calls.update((call.id, call) for call in message.called)
+        elif message.is_result:
             yield index, calls.get(message.answers or "")
 
 
@@ -88,7 +89,7 @@ def references(messages: Sequence[Message], start: int, seen: int) -> dict[int, 
         start: the first raw message; what is before it is folded and cannot be pointed to.
         seen: messages that the last fold event saw; 0 before the first event.
     """
-    results = [(i, call) for i, call in _answered(messages) if i >= start and _is_plain(messages[i])]
+    results = [(start + i, call) for i, call in _answered(messages[start:]) if _is_plain(messages[start + i])]
     groups: dict[int, list[int]] = defaultdict(list)
     for place, earlier in enumerate(duplicates([messages[i].own for i, _ in results])):
         if earlier is not None:
