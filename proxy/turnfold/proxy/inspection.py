@@ -196,6 +196,8 @@ def _why(message: Message, place: Replaced | None, what: str, is_question: bool)
         return "system and developer messages are never touched"
     if is_question:
         return "the question at hand: its own text is unbroken"
+    if place is None and what == "shortened":
+        return "a tool result in a smaller form with the same values and lines, or a reference to an equal one"
     if place is None:
         return "in the raw tail, or what a summary still answers"
     if place.level == "facts" and what != "shortened":

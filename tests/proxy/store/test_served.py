@@ -263,6 +263,22 @@ def test_inspect_folds_a_file_here(run: Run, tmp_path: Path) -> None:
     assert "so old" in out or "too old" in out
 
 
+def test_inspect_tells_a_shaped_result(run: Run, tmp_path: Path) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "list_cranes", "arguments": "{}"}}
+    cranes = json.dumps([{"crane": f"c-{n}", "berth": n, "open": True} for n in range(20)], indent=2)
+    messages = [
+        {"role": "user", "content": "Which cranes are open?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": cranes},
+    ]
+    (tmp_path / "request.json").write_text(json.dumps({"model": "gpt-4o", "messages": messages}))
+    found = json.loads(run("inspect", "request.json", "--json")[1])
+    row = found["messages"][-1]
+    assert (row["what"], row["section"]) == ("shortened", "")
+    assert "same values" in row["why"]
+    assert row["after"].startswith("@1: 20 rows of crane|berth|open")
+
+
 def test_inspect_says_why_nothing_is_folded(run: Run, tmp_path: Path) -> None:
     (tmp_path / "short.json").write_bytes(SHORT.replace(b"gpt-4o", b"my-local-model"))
     code, out, _ = run("inspect", "short.json")
