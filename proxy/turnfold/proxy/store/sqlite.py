@@ -86,10 +86,14 @@ class _Thread:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _create(self._path)
             connection = sqlite3.connect(self._path, timeout=_LOCK_WAIT, isolation_level=None)
-            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.executescript(_SCHEMA)
+            try:
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = NORMAL")
+                connection.executescript(_SCHEMA)
+            except sqlite3.Error:  # no database, or a full disk
+                connection.close()
+                raise
             self._connection = connection
         return self._connection
 
