@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,10 @@ COMPLETION = {
 
 
 def run(name: str, capsys: pytest.CaptureFixture[str], origin: str = ADDRESS) -> str:
-    exec(compile(EXAMPLES[name].replace(ADDRESS, origin), f"README.md:{name}", "exec"), {"__name__": "__main__"})  # noqa: S102
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(EXAMPLES[name].replace(ADDRESS, origin), f"README.md:{name}", "exec"), names)  # noqa: S102
+    if "client" in names:  # an example that goes on for as long as its process closes nothing
+        names["client"].close()
     return capsys.readouterr().out
 
 
