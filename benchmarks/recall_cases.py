@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from turnfold.compression import tokens
-from turnfold.compression.conversation import fence
-from turnfold.compression.conversation.recall import Question, recall
+from turnfold.compression.fold import fence
+from turnfold.compression.fold.recall import Question, recall
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.quotes import Quote, Source
 

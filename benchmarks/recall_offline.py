@@ -21,8 +21,8 @@ from typing import Any
 
 from benchmarks.support.data import evalkit, shared
 from turnfold.compression import tokens
-from turnfold.compression.conversation import fence
-from turnfold.compression.conversation.recall import Question, recall
+from turnfold.compression.fold import fence
+from turnfold.compression.fold.recall import Question, recall
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.quotes import Source
 

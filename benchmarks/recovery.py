@@ -33,13 +33,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the test upst
 
 from tests.proxy.overflow_upstream import DIALECTS, Log, application, count_request
 from tests.support.overfull import CURABLE, INCURABLE, overfull
-from turnfold.compression.conversation import FoldedRequest, Section, fold_request, request_tokens
-from turnfold.compression.conversation.messages import parse_request
+from turnfold.compression.fold import FoldedRequest, Section, fold_request, request_tokens
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.chat import parse_request
 from turnfold.config.settings import Settings, UpstreamSettings
 from turnfold.proxy.app import create_app
-from turnfold.proxy.receipts import Receipt
+from turnfold.proxy.chat.receipts import Receipt
 
 _TEST_WINDOW: Final = 32_768
 

@@ -22,8 +22,8 @@ from itertools import permutations
 from typing import Any, Final, NamedTuple
 
 from benchmarks.support.data import conversations, shared
-from turnfold.compression import compress, default_token_counter, tokens, uncompress, wire
-from turnfold.compression.conversation.compressed import readable
+from turnfold.compression import compress, default_token_counter, strip_provenance, tokens, uncompress
+from turnfold.compression.roundtrip.compressed import readable
 
 Message = dict[str, Any]
 
@@ -59,7 +59,7 @@ def ratio_of(messages: Sequence[Message]) -> Ratio:
     """
     result = compress(messages)
     assert json.dumps(uncompress(result).messages) == json.dumps(list(messages)), "not restored"
-    before, after = (sum(3 + tokens.count(readable(m)) for m in some) for some in (messages, wire(result.messages)))
+    before, after = (sum(3 + tokens.count(readable(m)) for m in some) for some in (messages, strip_provenance(result.messages)))
     return Ratio(before, result.compression.ratio, before / after)
 
 

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from turnfold.compression.conversation import FoldedRequest, fold_request
+from turnfold.compression.fold import FoldedRequest, fold_request
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.state import Placement, Turn, create_engine, place

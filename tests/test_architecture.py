@@ -27,7 +27,7 @@ def test_house(rule: str) -> None:
 
 def test_the_whole_house_is_read() -> None:
     names = {module.name for module in HOUSE}
-    assert {"turnfold.compression.errors", "turnfold.config.settings", "turnfold.proxy.receipts"} <= names
+    assert {"turnfold.compression.errors", "turnfold.config.settings", "turnfold.proxy.chat.receipts"} <= names
     assert len(names) == len(HOUSE)
 
 
@@ -116,7 +116,7 @@ GOOD = [
     ("engine_is_pure", f"{ENGINE}.tokens", "from urllib.parse import urlsplit\nimport re, threading"),
     ("engine_is_pure", "turnfold.proxy.app", "import os, socket, time, asyncio"),
     ("functions_are_short", "turnfold.proxy.app", "def f():\n" + "    x = 1\n" * 59),
-    ("fail_open_has_one_home", "turnfold.proxy.service", "try:\n    x = 1\nexcept Exception:\n    pass"),
+    ("fail_open_has_one_home", "turnfold.proxy.chat.service", "try:\n    x = 1\nexcept Exception:\n    pass"),
     ("fail_open_has_one_home", "turnfold.proxy.app", "try:\n    x = 1\nexcept (OSError, ValueError):\n    pass"),
     ("faces_are_explicit", ENGINE, "__all__ = ['VERSION', 'Fold', 'fold']"),
     ("engine_keeps_no_state", f"{ENGINE}.tokens", "_TABLE: Final = {'a': 1}\nPAIR = ('a', 'b')"),
@@ -171,12 +171,12 @@ def test_every_rule_is_shown_to_fail() -> None:
 
 def test_relative_imports_of_a_package_are_resolved() -> None:
     package = Module.of(
-        "turnfold.proxy.store", "from .memory import M\nfrom ..receipts import R\nfrom . import sqlite", is_package=True
+        "turnfold.proxy.store", "from .memory import M\nfrom ..chat.receipts import R\nfrom . import sqlite", is_package=True
     )
     known = {"turnfold.proxy.store.sqlite"}
     assert [target for _, target in imports(package, known)] == [
         "turnfold.proxy.store.memory",
-        "turnfold.proxy.receipts",
+        "turnfold.proxy.chat.receipts",
         "turnfold.proxy.store.sqlite",
     ]
 

@@ -16,12 +16,12 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from turnfold.compression.conversation import FoldedRequest, Section
+from turnfold.compression.fold import FoldedRequest, Section
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.config.settings import Settings
 from turnfold.proxy.app import create_app
-from turnfold.proxy.receipts import Receipt
+from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.server import configuration
 
 Pairs = list[tuple[str, str]]

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, call_on, proxy_server, reply, until
-from turnfold.compression.conversation import FoldedRequest, fold_request
+from turnfold.compression.fold import FoldedRequest, fold_request
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 

@@ -12,9 +12,8 @@ import pytest
 from pydantic import SecretStr
 
 from tests.proxy.api import api_server
-from turnfold.proxy import client as client_module
-from turnfold.proxy import client_errors as errors
-from turnfold.proxy.client import AsyncClient, Client
+from turnfold.proxy.client import AsyncClient, Client, errors
+from turnfold.proxy.client import client as client_module
 
 TEXT = "Anna Berg signed for $4.2 million. " + "".join(f"Day {n} passed by without any news at all. " for n in range(40))
 

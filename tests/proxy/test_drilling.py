@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from turnfold.compression.conversation import Section
-from turnfold.proxy.drilling import drilled
+from turnfold.compression.fold import Section
+from turnfold.proxy.api.drilling import drilled
 
 SAID = [
     {"role": "user", "content": "The launch code is MARIGOLD-77. " + "We also talked about the weather for a while. " * 20},

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.compression.conversation.test_roundtrip import talk
+from tests.compression.roundtrip.test_roundtrip import talk
 from tests.proxy.api import api_server
 from turnfold.compression import compress
 from turnfold.proxy.client import AsyncClient, Client

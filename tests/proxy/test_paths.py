@@ -6,8 +6,8 @@ import pytest
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import UpstreamSettings
-from turnfold.proxy.refusals import Refused
-from turnfold.proxy.upstream import Upstream
+from turnfold.proxy.chat.upstream import Upstream
+from turnfold.proxy.http.refusals import Refused
 
 ROUTES = [
     ("https://api.openai.com/v1", "/v1/chat/completions", "https://api.openai.com/v1/chat/completions"),

@@ -14,19 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfold.compression import history
-from turnfold.compression.conversation import Section
+from turnfold.compression import budgeted as history
+from turnfold.compression.fold import Section
 from turnfold.compression.layers import CompressRequest, LayerText
 from turnfold.compression.text.private import REDACTED, is_private, redact, redact_all, redact_json
 from turnfold.config.settings import CacheSettings, StoreSettings
-from turnfold.proxy.cache import CompressionCache
-from turnfold.proxy.compressions import Compressions
-from turnfold.proxy.conversations import Conversations
-from turnfold.proxy.originals import Layered, find_section, packed, section_items, unpacked
-from turnfold.proxy.replaced import Replaced
+from turnfold.proxy.api.cache import CompressionCache
+from turnfold.proxy.api.compressions import Compressions
+from turnfold.proxy.api.conversations import Conversations
+from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.books.originals import Layered, find_section, packed, section_items, unpacked
+from turnfold.proxy.books.replaced import Replaced
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
-from turnfold.proxy.workshop import Workshop
 
 SECRET = "hunter2 of the kitchen"
 

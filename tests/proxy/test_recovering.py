@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import pytest
 
 from turnfold.compression.calibration import Learned
-from turnfold.compression.conversation import fold_request
-from turnfold.compression.flows.recovery import Call, Outcome
+from turnfold.compression.fit.recover import Call, Outcome
+from turnfold.compression.fold import fold_request
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.proxy import recovering
-from turnfold.proxy.recovering import Peeked, Request, Served, serve
+from turnfold.proxy.chat import recovering
+from turnfold.proxy.chat.recovering import Peeked, Request, Served, serve
 
 EVENTS = (b"content-type", b"text/event-stream; charset=utf-8")
 JSON = (b"content-type", b"application/json")

@@ -16,8 +16,8 @@ from starlette.types import Receive, Scope, Send
 from tests.proxy.harness import Answer, ProxyServer, StartProxy, UpstreamServer, proxy_server, reply, running, until
 from tests.proxy.overflow_upstream import DIALECTS, LOOK_ALIKES, Dialect, Log, application, count_request
 from tests.support.overfull import CURABLE, INCURABLE, overfull
-from turnfold.compression.conversation import fold_request
-from turnfold.proxy.receipts import OwnCall, Usage
+from turnfold.compression.fold import fold_request
+from turnfold.proxy.chat.receipts import OwnCall, Usage
 
 WINDOW = 3000
 REFUSING = [d for d in DIALECTS.values() if not d.truncates]

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.support.words import prose
-from turnfold.compression.conversation import FoldedRequest, Section, fold_request
-from turnfold.compression.conversation.edits import Edit, apply, invert
+from turnfold.compression.fold import FoldedRequest, Section, fold_request
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.proxy.replaced import with_replacements
+from turnfold.compression.wire.edits import Edit, apply, invert
+from turnfold.proxy.books.replaced import with_replacements
 
 Message = dict[str, Any]
 

@@ -13,8 +13,8 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, halve, proxy_server, reply, until
-from turnfold.compression.conversation import FoldedRequest
 from turnfold.compression.errors import FoldRejected
+from turnfold.compression.fold import FoldedRequest
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 

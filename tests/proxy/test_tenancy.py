@@ -9,8 +9,8 @@ from tests.proxy.harness import Receipts, StartProxy, UpstreamServer, call, sett
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import AuthSettings
 from turnfold.proxy.app import create_app
-from turnfold.proxy.refusals import Refused
-from turnfold.proxy.tenancy import Gate
+from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.http.tenancy import Gate
 
 OPEN = Gate(None, AuthSettings())
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.growth import assert_linear
-from turnfold.proxy.trail import Trail, Trails, trail_of
+from turnfold.proxy.chat.trail import Trail, Trails, trail_of
 
 Message = dict[str, Any]
 

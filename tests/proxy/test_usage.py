@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfold.proxy.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, inflate
-from turnfold.proxy.receipts import Usage
-from turnfold.proxy.usage import UsageReader
+from turnfold.proxy.chat.receipts import Usage
+from turnfold.proxy.chat.usage import UsageReader
+from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, inflate
 
 OPENAI = {
     "prompt_tokens": 90,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from turnfold.compression.calibration import Learned
+from turnfold.proxy.chat.windows import Spot, Windows
 from turnfold.proxy.store.base import Item, Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
-from turnfold.proxy.windows import Spot, Windows
 
 SPOT = Spot("t1", "https://api.example", "m")
 

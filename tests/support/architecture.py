@@ -19,7 +19,7 @@ from typing import Final
 
 ROOTS: Final = ("compression", "config", "proxy")
 FACE: Final = "turnfold.compression"
-FAIL_OPEN: Final = "turnfold.proxy.service"
+FAIL_OPEN: Final = "turnfold.proxy.chat.service"
 LONGEST: Final = 60
 MOST_NAMES: Final = 20
 
@@ -32,11 +32,13 @@ WINGS: Final = (
     ("text",),
     ("scorers",),
     ("shorten",),
-    ("layers", "history"),
-    ("conversation",),
+    ("layers", "budgeted", "negotiate"),
+    ("wire",),
+    ("fold",),
+    ("roundtrip",),
     ("state",),
+    ("fit",),
     ("flows",),
-    ("savings",),
 )
 
 _IMPURE = """

@@ -3,16 +3,16 @@
 Lives here: the names that a program outside is meant to use. Must not: anything else; inside the engine nobody imports from here.
 """
 
-from turnfold.compression.conversation import FoldedRequest, fold_request, unfold
-from turnfold.compression.conversation.compressed import Compressed, CompressOptions, Uncompressed, default_token_counter
-from turnfold.compression.conversation.provenance import wire
-from turnfold.compression.conversation.roundtrip import uncompress
 from turnfold.compression.errors import InvalidInput, TurnfoldError
-from turnfold.compression.flows.compressing import compress
+from turnfold.compression.flows.compress import compress
 from turnfold.compression.flows.summarizers import create_escalating_summarizer, create_summarizer
+from turnfold.compression.fold import FoldedRequest, fold_request, unfold
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.roundtrip.compress import uncompress
+from turnfold.compression.roundtrip.compressed import Compressed, CompressOptions, Uncompressed, default_token_counter
+from turnfold.compression.roundtrip.provenance import strip_provenance
 
 __all__ = [
     "CompressOptions",
@@ -30,7 +30,7 @@ __all__ = [
     "create_summarizer",
     "default_token_counter",
     "fold_request",
+    "strip_provenance",
     "uncompress",
     "unfold",
-    "wire",
 ]

@@ -16,24 +16,24 @@ from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from turnfold.compression import tokens
-from turnfold.compression.conversation import fold_request
+from turnfold.compression.fold import fold_request
 from turnfold.compression.options import FoldOptions
 from turnfold.config.settings import LimitSettings, Settings
-from turnfold.proxy.headers import first
-from turnfold.proxy.limits import check_head
-from turnfold.proxy.receipts import Recorder
-from turnfold.proxy.refusals import Refused
+from turnfold.proxy.chat.passthrough import Passthrough
+from turnfold.proxy.chat.receipts import Recorder
+from turnfold.proxy.chat.service import OptionsFor, Service
+from turnfold.proxy.chat.state_records import StateRecords
+from turnfold.proxy.chat.stating import FoldFunction, Stating
+from turnfold.proxy.chat.upstream import Upstream
+from turnfold.proxy.chat.windows import Windows
+from turnfold.proxy.http.headers import first
+from turnfold.proxy.http.limits import check_head
+from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.http.tenancy import Gate, check_exposure
 from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.chat import ChatCompletions
 from turnfold.proxy.routes.ops import Check, Readiness, healthz, not_here
-from turnfold.proxy.routes.passthrough import Passthrough
-from turnfold.proxy.service import OptionsFor, Service
-from turnfold.proxy.state_records import StateRecords
-from turnfold.proxy.stating import FoldFunction, Stating
 from turnfold.proxy.store import Store
-from turnfold.proxy.tenancy import Gate, check_exposure
-from turnfold.proxy.upstream import Upstream
-from turnfold.proxy.windows import Windows
 
 # A thread that folds keeps the interpreter for this long when the event loop wants it; 5 ms is Python's own value, and a
 # small request wants it about ten times.

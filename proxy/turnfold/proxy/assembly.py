@@ -15,12 +15,12 @@ from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings
 from turnfold.proxy import server
 from turnfold.proxy.app import create_app, warm_vocabulary
-from turnfold.proxy.books import Books
-from turnfold.proxy.metrics import shared_by_workers
+from turnfold.proxy.books.metrics import shared_by_workers
+from turnfold.proxy.chat.state_records import StateRecords
+from turnfold.proxy.http.tenancy import Gate
 from turnfold.proxy.routes.ops import Check
 from turnfold.proxy.routes.state import state_routes
-from turnfold.proxy.state_records import StateRecords
-from turnfold.proxy.tenancy import Gate
+from turnfold.proxy.shelf import Books
 
 
 def warm(settings: Settings) -> None:

@@ -15,11 +15,11 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
-from turnfold.compression.conversation import Section
+from turnfold.compression.fold import Section
 from turnfold.config.settings import Settings
 from turnfold.proxy.app import create_app
-from turnfold.proxy.http11 import Http11
-from turnfold.proxy.receipts import Receipt
+from turnfold.proxy.chat.receipts import Receipt
+from turnfold.proxy.http.http11 import Http11
 
 # Longer than clients and load balancers keep idle connections (SDKs 5 s, AWS 60 s, Google 600 s): the side that sends next
 # must be the one that closes, or now and then a request meets a connection that is just being closed.

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.compression.conversation.test_roundtrip import FENCE, talk, text_of
+from tests.compression.roundtrip.test_roundtrip import FENCE, talk, text_of
 from turnfold.compression import (
     InvalidInput,
     compress,
     create_escalating_summarizer,
     create_summarizer,
+    strip_provenance,
     uncompress,
-    wire,
 )
 
 MESSAGES = talk(20)
@@ -131,7 +131,7 @@ def test_a_summary_keeps_to_the_budget_that_was_found() -> None:
     result = run(compress(MESSAGES, {"token_budget": 400}, summarizer=lambda text: text[: len(text) // 2]))
     assert result.fits
     assert result.token_count <= 400
-    assert wire(result.messages[-2:]) == wire(plain.messages[-2:])
+    assert strip_provenance(result.messages[-2:]) == strip_provenance(plain.messages[-2:])
 
 
 def test_escalation() -> None:

@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from turnfold.compression.state import Record, create_engine, read_record
-from turnfold.proxy.client_state import StateClient
+from turnfold.proxy.client.state import StateClient
 from turnfold.proxy.routes.state import MAX_BODY, state_routes
 
 EMPTY: dict[str, Any] = {"premise": None, "policies": {}, "version": 2}

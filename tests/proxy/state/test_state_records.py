@@ -16,8 +16,8 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.state import Machine, Record, State, read_record, render_block
 from turnfold.config.settings import LimitSettings
-from turnfold.proxy.state_records import KIND, StateRecords
-from turnfold.proxy.stating import Asked, Decided, Decision, Stating
+from turnfold.proxy.chat.state_records import KIND, StateRecords
+from turnfold.proxy.chat.stating import Asked, Decided, Decision, Stating
 from turnfold.proxy.store import Item, Key, StoreFailed, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 

@@ -19,14 +19,14 @@ from openai import OpenAI
 
 from tests.proxy.harness import Answer, ProxyServer, Receipts, Running, StartProxy, UpstreamServer, reply, running, settings_for
 from tests.support.prefix import Kind, classify
-from turnfold.compression.conversation import fold_request
+from turnfold.compression.fold import fold_request
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.state import State, render_block
 from turnfold.compression.state.block import OPENING
 from turnfold.proxy.assembly import build
-from turnfold.proxy.client_state import StateClient
-from turnfold.proxy.rollups import UNPRICED, measures
+from turnfold.proxy.books.rollups import UNPRICED, measures
+from turnfold.proxy.client.state import StateClient
 from turnfold.proxy.server import configuration
 
 ENFORCE: dict[str, Any] = {"state": "enforce"}
@@ -202,7 +202,7 @@ def test_a_failure_of_the_station_costs_no_request(enforcing: Chat, monkeypatch:
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("turnfold.proxy.stating.place", broken)
+    monkeypatch.setattr("turnfold.proxy.chat.stating.place", broken)
     answer = enforcing.say("use docker")
     assert enforcing.forwarded() == ["use docker"]
     assert (answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")) == ("failed-open", "ZeroDivisionError")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnfold.compression.conversation import Section
-from turnfold.proxy.receipts import Receipt, Usage
+from turnfold.compression.fold import Section
+from turnfold.proxy.chat.receipts import Receipt, Usage
 
 NOON = 1_760_011_200.0  # 2025-10-09T12:00:00Z
 

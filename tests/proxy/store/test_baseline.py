@@ -10,9 +10,9 @@ import pytest
 
 from tests.proxy.store.receipts import receipt
 from turnfold.config.prices import TokenUse
-from turnfold.proxy.baseline import Past, remembered, token_use, without_turnfold
-from turnfold.proxy.receipts import Receipt
-from turnfold.proxy.trail import Trail, Trails
+from turnfold.proxy.books.baseline import Past, remembered, token_use, without_turnfold
+from turnfold.proxy.chat.receipts import Receipt
+from turnfold.proxy.chat.trail import Trail, Trails
 
 
 @dataclass

@@ -21,8 +21,8 @@ import pytest
 from tests.proxy.store.receipts import SECTION, receipt
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy import cli
-from turnfold.proxy.books import Books
-from turnfold.proxy.receipts import OwnCall, Usage
+from turnfold.proxy.chat.receipts import OwnCall, Usage
+from turnfold.proxy.shelf import Books
 
 Run = Callable[..., tuple[int, str, str]]
 

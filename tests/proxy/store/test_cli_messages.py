@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.compression.conversation.test_roundtrip import talk
+from tests.compression.roundtrip.test_roundtrip import talk
 from turnfold.proxy import cli
 
 Run = Callable[..., tuple[int, str, str]]

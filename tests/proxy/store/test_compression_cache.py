@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from turnfold.config.settings import CacheSettings
-from turnfold.proxy.cache import CompressionCache
+from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.store import Key, Store
 
 

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from turnfold.compression import history
-from turnfold.compression.history import History, HistorySettings, Message
+from turnfold.compression import budgeted as history
+from turnfold.compression.budgeted import History, HistorySettings, Message
 from turnfold.config.settings import StoreSettings
-from turnfold.proxy.compare_and_set import Contended, compare_and_set
-from turnfold.proxy.conversations import Conversations, ConversationUnknown, HistoryIncomplete
-from turnfold.proxy.originals import find_section
+from turnfold.proxy.api.conversations import Conversations, ConversationUnknown, HistoryIncomplete
+from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.books.originals import find_section
 from turnfold.proxy.store import Item, Key, Scope, Store, StoreTimedOut, open_store
+from turnfold.proxy.store.compare_and_set import Contended, compare_and_set
 from turnfold.proxy.store.memory import MemoryStore
-from turnfold.proxy.workshop import Workshop
 
 SETTINGS = HistorySettings(compress_threshold=200, keep_recent=3)
 PROCESSES, ADDS = 4, 16

@@ -10,15 +10,15 @@ import pytest
 
 from tests.proxy.store.receipts import NOON, SECTION, receipt
 from tests.support.growth import assert_linear
-from turnfold.compression.conversation import Section
 from turnfold.compression.errors import SectionUnknown
+from turnfold.compression.fold import Section
 from turnfold.config.prices import dollars
 from turnfold.config.settings import StoreSettings
-from turnfold.proxy import ledger as module
-from turnfold.proxy.ledger import Ledger, receipts_between
-from turnfold.proxy.originals import SectionExpired, find_section
-from turnfold.proxy.receipts import OwnCall, Usage
-from turnfold.proxy.report import Query, report
+from turnfold.proxy.books import ledger as module
+from turnfold.proxy.books.ledger import Ledger, receipts_between
+from turnfold.proxy.books.originals import SectionExpired, find_section
+from turnfold.proxy.books.report import Query, report
+from turnfold.proxy.chat.receipts import OwnCall, Usage
 from turnfold.proxy.store import Batch, Key, Scope, Store, StoreTimedOut, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 

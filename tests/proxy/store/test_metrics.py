@@ -13,11 +13,11 @@ import pytest
 from tests.proxy.store.receipts import receipt
 from tests.support.growth import assert_linear
 from turnfold.config.settings import Settings, StoreSettings
-from turnfold.proxy import metrics as module
-from turnfold.proxy.books import Books
-from turnfold.proxy.holdout import held_out
-from turnfold.proxy.metrics import Health, Metrics
-from turnfold.proxy.rollups import UNPRICED, Priced
+from turnfold.proxy.books import metrics as module
+from turnfold.proxy.books.metrics import Health, Metrics
+from turnfold.proxy.books.rollups import UNPRICED, Priced
+from turnfold.proxy.chat.holdout import held_out
+from turnfold.proxy.shelf import Books
 
 
 def lines(made: Metrics) -> dict[str, float]:
@@ -80,8 +80,8 @@ async def test_the_books_feed_the_metrics() -> None:
 
 WORKER = """
 from tests.proxy.store.receipts import receipt
-from turnfold.proxy.metrics import Health, Metrics
-from turnfold.proxy.rollups import Priced
+from turnfold.proxy.books.metrics import Health, Metrics
+from turnfold.proxy.books.rollups import Priced
 import sys
 made = Metrics(lambda: Health(True, 0, int(sys.argv[1]), 0))
 for _ in range(int(sys.argv[1])):

@@ -19,15 +19,15 @@ from turnfold.compression.errors import InvalidInput
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import dollars
 from turnfold.config.settings import Settings, StoreSettings
-from turnfold.proxy.ledger import Ledger
-from turnfold.proxy.metrics import Metrics
-from turnfold.proxy.report import GROUPINGS, Query, moment, report
+from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.books.ledger import Ledger
+from turnfold.proxy.books.metrics import Metrics
+from turnfold.proxy.books.report import GROUPINGS, Query, moment, report
+from turnfold.proxy.books.tables import as_csv
 from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.store import Key, OpenStore, Store, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
-from turnfold.proxy.tables import as_csv
-from turnfold.proxy.workshop import Workshop
 
 HOUR, DAY = 3600, 86400
 ADMIN = {"x-turnfold-admin-token": "letmein"}

@@ -12,12 +12,12 @@ from typing import Any, cast
 
 import pytest
 
-from tests.compression.conversation.test_roundtrip import chat, talk
+from tests.compression.roundtrip.test_roundtrip import chat, talk
 from turnfold.compression import CompressOptions
 from turnfold.config.settings import StoreSettings
-from turnfold.proxy.roundtrips import Roundtrips, options_of, unpacked
+from turnfold.proxy.api.roundtrips import Roundtrips, options_of, unpacked
+from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.store import Batch, Scope, Store, StoreUnavailable
-from turnfold.proxy.workshop import Workshop
 
 DEFAULT = CompressOptions()
 MESSAGES = talk(30)

@@ -22,7 +22,7 @@ from tests.proxy.harness import Answer, Running, UpstreamServer, call, reply, un
 from tests.support.words import prose
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy import cli
-from turnfold.proxy.ledger import receipts_between
+from turnfold.proxy.books.ledger import receipts_between
 from turnfold.proxy.store import open_store
 
 ADMIN = ("x-turnfold-admin-token", "adm")

@@ -1,7 +1,7 @@
 """Summaries of messages by a model of the caller's.
 
 Lives here: what is asked (the prompts are ours), and asking again more tersely. Must not: sending anything (the caller's function
-does), deciding whether a summary is used (``conversation.roundtrip`` refuses one that is empty or no shorter).
+does), deciding whether a summary is used (``roundtrip.compress`` refuses one that is empty or no shorter).
 """
 
 from __future__ import annotations

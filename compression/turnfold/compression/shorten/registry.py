@@ -11,18 +11,18 @@ from typing import Final
 from turnfold.compression.shorten import (
     binary,
     code,
+    commits,
     diff,
-    history,
-    html,
-    json,
+    html_text,
+    json_text,
     listing,
     logs,
     plain,
     search,
     table,
-    tests,
+    test_output,
     trace,
-    yaml,
+    yaml_text,
 )
 from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.evidence import is_outcome
@@ -53,9 +53,9 @@ ROWS: Final[dict[str, RowMaker]] = {
     "csv": table.rows,
     "diff": diff.rows,
     "fence": code.rows,
-    "history": history.rows,
-    "html": html.rows,
-    "json": json.rows,
+    "history": commits.rows,
+    "html": html_text.rows,
+    "json": json_text.rows,
     "listing": listing.rows,
     "log": logs.rows,
     "markdown": _wordless(plain.sentence_rows),
@@ -63,10 +63,10 @@ ROWS: Final[dict[str, RowMaker]] = {
     "prose": _wordless(plain.sentence_rows),
     "search": search.rows,
     "table": table.markdown_rows,
-    "tests": tests.rows,
+    "tests": test_output.rows,
     "trace": _wordless(trace.rows),
-    "xml": html.xml_rows,
-    "yaml": yaml.rows,
+    "xml": html_text.xml_rows,
+    "yaml": yaml_text.rows,
 }
 
 
@@ -88,7 +88,7 @@ def _shortened(text: str, keep: int, words: frozenset[str], known: Container[str
     spans = parts(text)
     if len(spans) == 1 and spans[0].kind in ("json", "jsonl"):
         try:
-            return json.facts(text, keep, words, count, known)
+            return json_text.facts(text, keep, words, count, known)
         except ValueError:  # it only looked like JSON
             spans = [Span(0, len(text), "plain")]
     table = ROWS | ROOMY if len(text) <= 12 * keep and count(text) <= _ROOMY * keep else ROWS

@@ -14,10 +14,10 @@ import typer
 
 from turnfold.config.settings import StoreSettings
 from turnfold.config.sources import load
-from turnfold.proxy.ledger import receipts_between
-from turnfold.proxy.report import Query, moment
+from turnfold.proxy.books.ledger import receipts_between
+from turnfold.proxy.books.report import Query, moment
+from turnfold.proxy.books.tables import as_csv
 from turnfold.proxy.store import open_store
-from turnfold.proxy.tables import as_csv
 
 
 async def _write(settings: StoreSettings, query: Query, csv: bool) -> None:

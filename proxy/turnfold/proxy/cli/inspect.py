@@ -1,6 +1,6 @@
 """``turnfold inspect``.
 
-Lives here: asking for one request, and printing it side by side. Must not: folding (``turnfold.proxy.inspection``).
+Lives here: asking for one request, and printing it side by side. Must not: folding (``turnfold.proxy.books.inspection``).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from rich.text import Text
 
 from turnfold.config.settings import Settings
 from turnfold.config.sources import load
+from turnfold.proxy.books.inspection import Row
+from turnfold.proxy.books.inspection import inspect as inspected
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain
 from turnfold.proxy.cli.reading import read_text
 from turnfold.proxy.cli.remote import admin_headers, ask, default_url
-from turnfold.proxy.inspection import Row
-from turnfold.proxy.inspection import inspect as inspected
 
 _SHORT = 240  # characters of a text that is shown unless all of it is asked for
 _REQUEST = "tf-"

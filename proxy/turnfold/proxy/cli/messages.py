@@ -15,9 +15,9 @@ import typer
 from rich.console import Console
 
 from turnfold.compression import Compressed, compress, uncompress
+from turnfold.proxy.api.roundtrips import options_of
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.reading import progress, read_text, write
-from turnfold.proxy.roundtrips import options_of
 
 
 def _read(file: str) -> tuple[Any, int]:

@@ -17,13 +17,13 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.proxy.ledger import Ledger, receipts_between
-from turnfold.proxy.pacing import OptionsOf
-from turnfold.proxy.report import FILTERS, Query, moment, report
-from turnfold.proxy.requested import requested
+from turnfold.proxy.books.ledger import Ledger, receipts_between
+from turnfold.proxy.books.pacing import OptionsOf
+from turnfold.proxy.books.report import FILTERS, Query, moment, report
+from turnfold.proxy.books.requested import requested
+from turnfold.proxy.books.tables import as_csv
 from turnfold.proxy.routes.answers import Gatekeeper, Handler, answered, as_json, error, refuse_strangers
 from turnfold.proxy.store import OpenStore, Scope, Store
-from turnfold.proxy.tables import as_csv
 
 _DEFAULT_SINCE: Final = "30d"
 _SOUGHT_SINCE: Final = "7d"

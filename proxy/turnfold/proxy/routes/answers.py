@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from turnfold.compression.errors import InvalidInput, SectionUnknown
-from turnfold.proxy.conversations import ConversationUnknown, HistoryIncomplete
-from turnfold.proxy.originals import SectionExpired
+from turnfold.proxy.api.conversations import ConversationUnknown, HistoryIncomplete
+from turnfold.proxy.books.originals import SectionExpired
 from turnfold.proxy.store import StoreError
 
 Handler = Callable[[Request], Awaitable[Response]]

@@ -10,10 +10,11 @@ from typing import Any
 from starlette.routing import Route
 
 from turnfold.config.settings import Settings
-from turnfold.proxy.cache import CompressionCache
-from turnfold.proxy.compressions import Compressions
-from turnfold.proxy.conversations import Conversations
-from turnfold.proxy.roundtrips import Roundtrips
+from turnfold.proxy.api.cache import CompressionCache
+from turnfold.proxy.api.compressions import Compressions
+from turnfold.proxy.api.conversations import Conversations
+from turnfold.proxy.api.roundtrips import Roundtrips
+from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.routes.answers import Gatekeeper
 from turnfold.proxy.routes.cache import cache_operations
 from turnfold.proxy.routes.compress import compress_operations
@@ -24,7 +25,6 @@ from turnfold.proxy.routes.messages import message_operations
 from turnfold.proxy.routes.openapi import openapi_route
 from turnfold.proxy.routes.operations import Operation, mounted
 from turnfold.proxy.store import Store
-from turnfold.proxy.workshop import Workshop
 
 
 def api_routes(store: Store, settings: Settings, gate: Gatekeeper, workshop: Workshop) -> list[Route]:

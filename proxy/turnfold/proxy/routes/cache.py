@@ -6,8 +6,8 @@ Lives here: counts to an answer. Must not: the cache.
 from __future__ import annotations
 
 from turnfold.config.settings import CacheSettings
-from turnfold.proxy.bodies import CacheCleared, CacheStats, Nothing
-from turnfold.proxy.cache import CompressionCache
+from turnfold.proxy.api.bodies import CacheCleared, CacheStats, Nothing
+from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.routes.operations import Call, Operation
 
 

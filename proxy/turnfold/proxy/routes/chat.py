@@ -11,14 +11,14 @@ import time
 from starlette.types import Receive, Scope, Send
 
 from turnfold.config.settings import FoldingSettings, LimitSettings
-from turnfold.proxy.headers import as_text, first, forwarded, wishes, without
-from turnfold.proxy.inbound import ClientGone, Inbound, while_present
-from turnfold.proxy.limits import read_body
-from turnfold.proxy.refusals import Refused
-from turnfold.proxy.routes.passthrough import target
-from turnfold.proxy.service import ChatRequest, Service
-from turnfold.proxy.tenancy import Gate
-from turnfold.proxy.upstream import Upstream
+from turnfold.proxy.chat.passthrough import target
+from turnfold.proxy.chat.service import ChatRequest, Service
+from turnfold.proxy.chat.upstream import Upstream
+from turnfold.proxy.http.headers import as_text, first, forwarded, wishes, without
+from turnfold.proxy.http.inbound import ClientGone, Inbound, while_present
+from turnfold.proxy.http.limits import read_body
+from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.http.tenancy import Gate
 
 
 class ChatCompletions:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.layers import CompressedResult, CompressRequest
-from turnfold.proxy.bodies import (
+from turnfold.proxy.api.bodies import (
     CompressAnswer,
     CompressBody,
     CompressMetadata,
@@ -15,7 +15,7 @@ from turnfold.proxy.bodies import (
     LayerText,
     SectionSummary,
 )
-from turnfold.proxy.compressions import Compressed, Compressions
+from turnfold.proxy.api.compressions import Compressed, Compressions
 from turnfold.proxy.routes.operations import Call, Operation
 
 

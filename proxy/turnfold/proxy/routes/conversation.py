@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from turnfold.compression.budgeted import History, HistorySettings, export_history, import_history
+from turnfold.compression.budgeted import Message as HistoryMessage
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.history import History, HistorySettings, export_history, import_history
-from turnfold.compression.history import Message as HistoryMessage
-from turnfold.proxy.bodies import (
+from turnfold.proxy.api.bodies import (
     ConversationAnswer,
     ConversationBody,
     ConversationSection,
@@ -22,10 +22,10 @@ from turnfold.proxy.bodies import (
     Message,
     Nothing,
 )
-from turnfold.proxy.conversations import Conversations, Kept
+from turnfold.proxy.api.conversations import Conversations, Kept
+from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.routes.compress import require_text
 from turnfold.proxy.routes.operations import Call, Operation, Parameter
-from turnfold.proxy.workshop import Workshop
 
 _PATH: Final = "/v1/conversation/{conversation_id}"
 _LONGEST: Final = 512

@@ -5,12 +5,12 @@ Lives here: id in, text out. Must not: how originals are kept (``originals``), h
 
 from __future__ import annotations
 
-from turnfold.proxy.bodies import DrillDownAnswer, DrillDownBody
-from turnfold.proxy.drilling import drilled
-from turnfold.proxy.originals import find_section
+from turnfold.proxy.api.bodies import DrillDownAnswer, DrillDownBody
+from turnfold.proxy.api.drilling import drilled
+from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.books.originals import find_section
 from turnfold.proxy.routes.operations import Call, Operation
 from turnfold.proxy.store import Store
-from turnfold.proxy.workshop import Workshop
 
 
 def drilldown_operations(store: Store, workshop: Workshop) -> list[Operation[DrillDownBody]]:

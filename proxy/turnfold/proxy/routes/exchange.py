@@ -1,6 +1,6 @@
 """``POST /v1/exchange``: what one agent hands another, in the form that the other asks for (row C13).
 
-Lives here: headers to a demand, the result to an answer. Must not: the choice (``turnfold.compression.flows.exchange``).
+Lives here: headers to a demand, the result to an answer. Must not: the choice (``turnfold.compression.negotiate``).
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import re
 from typing import Final
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.flows.exchange import Demand, Exchanged, encodings, negotiate, to_a2a_part, to_mcp_resource
 from turnfold.compression.layers import CompressRequest
-from turnfold.proxy.bodies import DrillDownAnswer, ExchangeAnswer, ExchangeBody, SectionSummary
-from turnfold.proxy.compressions import Compressions
-from turnfold.proxy.drilling import drilled
-from turnfold.proxy.originals import find_section
+from turnfold.compression.negotiate import Demand, Exchanged, encodings, negotiate, to_a2a_part, to_mcp_resource
+from turnfold.proxy.api.bodies import DrillDownAnswer, ExchangeAnswer, ExchangeBody, SectionSummary
+from turnfold.proxy.api.compressions import Compressions
+from turnfold.proxy.api.drilling import drilled
+from turnfold.proxy.books.originals import find_section
 from turnfold.proxy.routes.compress import require_text, section_summaries
 from turnfold.proxy.routes.operations import Call, Operation, Parameter, Reply
 from turnfold.proxy.store import Store

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, Final
 
-from turnfold.proxy.message_bodies import (
+from turnfold.proxy.api.message_bodies import (
     CompressMessagesAnswer,
     CompressMessagesBody,
     MessageDecision,
@@ -16,7 +16,7 @@ from turnfold.proxy.message_bodies import (
     UncompressMessagesAnswer,
     UncompressMessagesBody,
 )
-from turnfold.proxy.roundtrips import Roundtrips, options_of
+from turnfold.proxy.api.roundtrips import Roundtrips, options_of
 from turnfold.proxy.routes.operations import Call, Operation, Parameter
 
 _CONVERSATION: Final = Parameter(

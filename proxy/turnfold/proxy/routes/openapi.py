@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from turnfold.proxy.bodies import ErrorAnswer, Nothing
+from turnfold.proxy.api.bodies import ErrorAnswer, Nothing
 from turnfold.proxy.routes.operations import Operation, Parameter
 
 _REFERENCE: Final = "#/components/schemas/{model}"

@@ -21,11 +21,11 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from turnfold.config.settings import LimitSettings
-from turnfold.proxy.bodies import Body, Nothing
-from turnfold.proxy.headers import first
-from turnfold.proxy.inbound import ClientGone, Inbound
-from turnfold.proxy.limits import plain_body
-from turnfold.proxy.refusals import Refused
+from turnfold.proxy.api.bodies import Body, Nothing
+from turnfold.proxy.http.headers import first
+from turnfold.proxy.http.inbound import ClientGone, Inbound
+from turnfold.proxy.http.limits import plain_body
+from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.routes.answers import Gatekeeper, answered, error
 from turnfold.proxy.routes.anything import ANYTHING
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from starlette.types import Receive, Scope, Send
 
-from turnfold.proxy.refusals import Refused, send_json
+from turnfold.proxy.http.refusals import Refused, send_json
 
 _PATIENCE: Final = 0.5  # seconds that a probe may take
 

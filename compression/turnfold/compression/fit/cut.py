@@ -1,0 +1,246 @@
+"""Cutting the largest texts of a request in the middle, until it fits.
+
+Lives here: what is left to do when folding is not enough: which texts are cut and how far, and, after that, which of the
+oldest messages are left out. Must not: folding, asking an upstream.
+
+Every text above one level is cut down to that level, head and tail kept. Levels are the steps of a fixed ladder, so that a
+text is cut in the same way over many requests, while the conversation behind it grows. Four ways are tried, the mildest first:
+
+    cut what is older than the most recent fifth;    leave out the oldest messages too;
+    cut anywhere;                                     leave out all that is older, and cut anywhere.
+
+System and developer messages are whole in all of them, signed messages are whole or gone, tool calls stay with their results.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Final
+
+from turnfold.compression import tokens
+from turnfold.compression.fold.check import check
+from turnfold.compression.fold.engine import request_tokens
+from turnfold.compression.fold.units import Unit, units
+from turnfold.compression.memo import Memo, digest
+from turnfold.compression.text.middle import cut_middle
+from turnfold.compression.wire.chat import Message, Request, Text, parse_request, value_span
+from turnfold.compression.wire.edits import Edit, apply, json_string
+
+_SOFT: Final = 192  # tokens of a text that can still be followed: a few sentences of its head and of its tail
+_HARD: Final = 32
+_STEP: Final = 1.1  # between levels: at most a tenth of the room is given away for stability
+_RECENT: Final = 0.2
+_TRIES: Final = 4
+
+#: Levels from the largest down.
+LEVELS: Final[tuple[int, ...]] = tuple(sorted({int(_HARD * _STEP**k) for k in range(130)}, reverse=True))
+
+_STRING: Final = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?')  # with what follows a key
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A request that was cut to fit.
+
+    Attributes:
+        body: the bytes to send.
+        tokens: its tokens by our own count for its model.
+        shortened: texts that were cut.
+        dropped: messages that were left out.
+        recent_whole: whether the most recent fifth is as it was.
+    """
+
+    body: bytes
+    tokens: int
+    shortened: int
+    dropped: int
+    recent_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A text that may be cut, and what it counts."""
+
+    message: int
+    text: Text
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way of making a request smaller: texts of these messages down to `level`, these units left out."""
+
+    level: int
+    first: int
+    end: int
+    dropped: tuple[Unit, ...] = ()
+
+
+def cut(body: bytes, budget: int, model: str, memo: Memo) -> Cut | None:
+    """The mildest cut of a request with which it counts at most `budget` tokens; None when none does.
+
+    Raises:
+        FoldRejected: the body cannot be parsed, or our own output failed a check.
+    """
+    request = parse_request(body, memo)
+    total = request_tokens(request, model, memo)
+    border = sum(m.tokens for m in request.messages) or 1
+    fixed = request_tokens(Request("", (), (), model, request.schema), model, memo)
+    pieces = tuple(_pieces(request.messages, memo))
+    room = int((budget - fixed) * border / max(1, total - fixed))  # in tokens of the border counter
+    for _ in range(_TRIES):
+        way = next(_ways(request.messages, pieces, room), None)
+        if way is None:
+            return None
+        result = _made(request, pieces, way, model, memo)
+        if result.tokens <= budget:
+            return result
+        room = min(int(room * 0.98), int(room - (result.tokens - budget) * border / max(1, total)))
+    return None
+
+
+def _pieces(messages: Sequence[Message], memo: Memo) -> Iterator[_Piece]:
+    for i, message in enumerate(messages):
+        if message.pinned or message.sealed:
+            continue
+        for text in (*message.texts, *message.arguments):
+            if len(text.text) > _HARD:  # a token has at least one character
+                count = memo.get(("text", digest(text.text)), lambda t=text.text: tokens.count(t))  # type: ignore[misc]
+                yield _Piece(i, text, count)
+
+
+def _ways(messages: Sequence[Message], pieces: Sequence[_Piece], room: int) -> Iterator[_Way]:
+    """Ways that fit by their sums, the mildest first."""
+    cuts = units(messages)
+    recent = recent_start(messages, cuts)
+    old = [u for u in cuts if u.end <= recent]
+    for end in (recent, len(messages)):
+        for dropped in _droppings(messages, cuts, old, all_of_it=end > recent):
+            gone = {i for u in dropped for i in range(u.start, u.end)}
+            free = room - sum(m.tokens for i, m in enumerate(messages) if i not in gone)
+            cuttable = [p.tokens for p in pieces if p.message < end and p.message not in gone]
+            floor = _HARD if dropped and end > recent else _SOFT
+            level = _level(cuttable, -free, floor)
+            if level is not None:
+                yield _Way(level, 0, end, tuple(dropped))
+                break
+
+
+def _level(counts: Sequence[int], need: int, floor: int) -> int | None:
+    """The highest level that saves `need` tokens; None when even the floor does not."""
+
+    def saves(level: int) -> bool:
+        return sum(n - level for n in counts if n > level) >= need
+
+    allowed = [n for n in LEVELS if n >= floor]
+    if not saves(allowed[-1]):
+        return None
+    return allowed[bisect_left(allowed, True, key=saves)]
+
+
+def recent_start(messages: Sequence[Message], cuts: Sequence[Unit]) -> int:
+    """Index of the first of the most recent fifth of the messages, at a border of units."""
+    count = sum(not m.pinned for m in messages)
+    wanted = max(1, ceil(_RECENT * count))
+    for unit in reversed(cuts):
+        wanted -= 0 if unit.pinned else unit.end - unit.start
+        if wanted <= 0:
+            return unit.start
+    return 0
+
+
+def _droppings(
+    messages: Sequence[Message], cuts: Sequence[Unit], old: Sequence[Unit], *, all_of_it: bool
+) -> Iterator[list[Unit]]:
+    """Runs of units behind the first one that can be left out so that roles still alternate: none, then ever longer ones."""
+    yield []
+    units_in_turn = [u for u in cuts if not u.pinned]
+    roles = [messages[u.start].role for u in units_in_turn]
+    loose = [u for u in old if not u.pinned][1:]
+    allowed = [k for k in range(1, len(loose) + 1) if k + 1 < len(roles) and roles[k + 1] != roles[0]]
+    for k in allowed[-1:] if all_of_it else _sparse(allowed):
+        yield loose[:k]
+
+
+def _sparse(sizes: Sequence[int]) -> Iterator[int]:
+    """About forty of many sizes: a chat of thousands of messages is not tried message by message."""
+    step = max(1, len(sizes) // 40)
+    yield from dict.fromkeys((*sizes[step - 1 :: step], *sizes[-1:]))
+
+
+def _made(request: Request, pieces: Sequence[_Piece], way: _Way, model: str, memo: Memo) -> Cut:
+    gone = {i for u in way.dropped for i in range(u.start, u.end)}
+    shorter = {
+        (p.message, p.text.path): _shortened(p, request.messages[p.message].role, way.level)
+        for p in pieces
+        if p.message < way.end and p.message not in gone and p.tokens > way.level
+    }
+    changed = {key: text for key, text in shorter.items() if text is not None}
+    count = len(changed)
+    if gone:
+        _note_gap(request, changed, len(gone))
+    edits = [_edit(request, i, path, text) for (i, path), text in changed.items()]
+    body = apply(request.text, [*edits, *_removals(request, gone)]).encode("utf-8")
+    forwarded = parse_request(body, memo)
+    check(request, forwarded, waived=frozenset({"last-user-broken"}))
+    return Cut(body, request_tokens(forwarded, model, memo), count, len(gone), way.end < len(request.messages))
+
+
+def _edit(request: Request, index: int, path: tuple[str | int, ...], text: str) -> Edit:
+    start, end = value_span(request.messages[index].raw, path)
+    base = request.spans[index][0]
+    return Edit(base + start, base + end, json_string(text))
+
+
+def _removals(request: Request, gone: set[int]) -> Iterator[Edit]:
+    """A message goes with the comma behind it; the last message of a request is never left out."""
+    for i in sorted(gone):
+        yield Edit(request.spans[i][0], request.spans[i + 1][0], "")
+
+
+def _note_gap(request: Request, changed: dict[tuple[int, tuple[str | int, ...]], str], count: int) -> None:
+    """Say behind the text of the first user message, in front of the gap, that messages are missing."""
+    first = next(i for i, m in enumerate(request.messages) if not m.pinned)
+    message = request.messages[first]
+    if message.role == "user" and message.texts:
+        last = message.texts[-1]
+        text = changed.get((first, last.path), last.text)
+        changed[(first, last.path)] = f"{text}\n\n[... {count} messages left out here ...]"
+
+
+def _shortened(piece: _Piece, role: str, level: int) -> str | None:
+    """The text with its middle left out; None when that does not make it smaller."""
+    if piece.text.path[-1] == "arguments":
+        short = _shortened_arguments(piece, level)
+    else:
+        short = cut_middle(piece.text.text, level, piece.tokens)
+        if role == "assistant":
+            short = short.rstrip()  # Claude refuses a last message that ends in white space
+    return short if short and len(short) < len(piece.text.text) else None
+
+
+def _shortened_arguments(piece: _Piece, level: int) -> str | None:
+    """Arguments with their long strings cut: still the same JSON otherwise. None when they are no JSON (a stream broke off)."""
+    text = piece.text.text
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    share = level
+    for _ in range(5):
+        short = _STRING.sub(lambda m, cap=share: m[0] if m[2] else _shortened_string(m[1], cap), text)  # type: ignore[misc]
+        if tokens.count(short) <= level:
+            return short
+        share //= 3
+    return short
+
+
+def _shortened_string(literal: str, cap: int) -> str:
+    text = json.loads(literal, strict=False)
+    count = tokens.count(text) if len(text) > cap else 0
+    return json_string(cut_middle(text, cap, count)) if count > cap else literal

@@ -1,0 +1,238 @@
+"""Knowing a full context from every other complaint of an upstream.
+
+Lives here: reading an error body, and the one function that holds it against ``overflow_table``. Must not: wordings (they are
+lines of the table), what is done about it (see ``recovery``).
+
+An upstream's error is read by structure first: only fields that carry a message or a code are looked at, so that a user's
+own words, echoed elsewhere in an error, are not taken for one. Vetoes are read before anything else.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from turnfold.compression.fit.overflow_table import TABLE, Rule, Says
+
+#: Bytes of an error body that are looked at; the longest real one known is under 2 KB.
+SCANNED: Final = 8192
+
+Kind = Literal["prompt", "sum", "output"]
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """An upstream said that a request does not fit its context.
+
+    Attributes:
+        kind: "prompt": the prompt alone is too long (or the parts are unknown); "sum": prompt and output room fit one by one,
+            not together; "output": the output room asked for fills the window by itself, so that no fold can help.
+        limit: tokens that the upstream takes, where it says so.
+        requested: tokens that it counted in all, output room included where it counts that.
+        prompt: tokens of the prompt alone, where the body tells them apart.
+        output: tokens of output room that it added.
+        lower_bound: whether `requested` and `prompt` are only known to be at least that.
+        prompt_only: whether `limit` bounds the prompt alone, output room not included.
+    """
+
+    kind: Kind
+    limit: int | None = None
+    requested: int | None = None
+    prompt: int | None = None
+    output: int | None = None
+    lower_bound: bool = False
+    prompt_only: bool = False
+
+
+# The only fields that are read: those that carry words, those that carry codes, and those that hold more of either.
+_WORDS: Final = frozenset(
+    {"message", "error", "detail", "msg", "raw", "error_message", "error_msg", "description", "reason", "title"}
+)
+_CODES: Final = frozenset({"code", "type", "error_type", "error_code", "status", "__type"})
+_HOLDERS: Final = frozenset({"error", "errors", "detail", "details", "innererror", "metadata", "cause", "response", "data"})
+_REFUSED: Final = frozenset({400, 413, 422})
+_NEVER: Final = frozenset({401, 402, 403, 404, 408, 409, 429})
+_LOOSE_FIELD: Final = re.compile(r'"(\w{1,40})"\s{0,20}:\s{0,20}(?:"((?:[^"\\]|\\.)*)|(\d{1,12}))')
+_TAG: Final = re.compile(r"<(?:style|script)[^>]{0,200}>[^<]{0,4000}<|<[^<>]{0,400}>")
+_ECHO: Final = re.compile(
+    r"(?:input was|input_value|received value|value was|got value|you (?:sent|passed))\W{0,5}['\"`].*", re.DOTALL
+)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What an error body holds, in the order in which it stands there."""
+
+    texts: list[str] = field(default_factory=list)
+    codes: list[str] = field(default_factory=list)
+    fields: dict[str, int] = field(default_factory=dict)
+
+
+def detect(status: int, body: bytes, *, in_stream: bool = False) -> Overflow | None:
+    """Whether an upstream's answer says that the request does not fit its context, and by how much.
+
+    Args:
+        status: HTTP status of the answer; 200 where the error is the first event of a stream.
+        body: the beginning of its body; of a stream the first event, framed as on the wire or its data alone.
+        in_stream: whether `body` is the beginning of an answer with status 200.
+    """
+    if not (in_stream if status < 400 else status not in _NEVER):
+        return None
+    found = _read(body[:SCANNED].decode("utf-8", "replace"), in_stream=in_stream)
+    inner = next((int(c) for c in found.codes if re.fullmatch(r"[45]\d\d", c)), 400)
+    said: set[Says] = {rule.says for rule in TABLE if _speaks(rule, found)} if inner not in _NEVER else {"no"}
+    refused = (status in _REFUSED or in_stream) and inner in _REFUSED
+    if "no" in said or not ("certain" in said or ("full" in said and refused)):
+        return None
+    return _measured(found, said)
+
+
+def _speaks(rule: Rule, found: _Found) -> bool:
+    if rule.where == "code":
+        return any(rule.pattern.match(code) for code in found.codes)
+    return rule.where == "text" and any(
+        rule.pattern.search(text) and not (rule.unless and rule.unless.search(text)) for text in found.texts
+    )
+
+
+def _measured(found: _Found, said: set[Says]) -> Overflow:
+    limit = _figure("limit", found)
+    total, prompt = _figure("total", found, limit), _figure("prompt", found, limit)
+    output = _figure("output", found)
+    if output is not None and total is not None and total > output:
+        prompt = total - output  # tool schemas included, which "in the messages" leaves out
+    if total is None and prompt is not None:
+        total = prompt + (output or 0)
+    return Overflow(
+        kind=_kind(limit, prompt, output),
+        limit=limit,
+        requested=total,
+        prompt=prompt,
+        output=output,
+        lower_bound="at-least" in said,
+        prompt_only="prompt-only" in said,
+    )
+
+
+def _kind(limit: int | None, prompt: int | None, output: int | None) -> Kind:
+    if limit is None or output is None:
+        return "prompt"
+    if output >= limit:
+        return "output"
+    return "sum" if prompt is not None and prompt <= limit else "prompt"
+
+
+def _figure(says: Says, found: _Found, other_than: int | None = None) -> int | None:
+    """The first figure of its kind in the order of the table; fields, which cannot be misread, stand first there."""
+    for rule in TABLE:
+        if rule.says == says:
+            for figure in _figures(rule, found):
+                if figure and figure != other_than:
+                    return figure
+    return None
+
+
+def _figures(rule: Rule, found: _Found) -> Iterator[int]:
+    if rule.where == "field":
+        yield from (n for name, n in found.fields.items() if rule.pattern.match(name))
+    for text in found.texts if rule.where == "text" else ():
+        for match in rule.pattern.finditer(text):
+            yield _number(next(g for g in match.groups() if g))
+
+
+def _number(figure: str) -> int:
+    digits = int(re.sub(r"\D", "", figure))
+    return digits * 1000 if figure.endswith("k") else digits
+
+
+def _read(text: str, *, in_stream: bool) -> _Found:
+    found = _Found()
+    text = text.lstrip("\ufeff \t\r\n")
+    if in_stream:
+        event, text = _first_event(text)
+        if text[:1] not in "{[" and event != "error":
+            return found
+    _read_text(text, found, 0)
+    return found
+
+
+def _first_event(text: str) -> tuple[str, str]:
+    """Name and data of the first event; a body that is not framed is its own data."""
+    if text[:1] in ("{", "["):
+        return "", text
+    name, data = "", []
+    for line in text.splitlines():
+        field_name, _, value = line.partition(":")
+        if field_name == "data":
+            data.append(value.removeprefix(" "))
+        elif field_name == "event":
+            name = value.strip()
+        elif not line and data:
+            break
+    return name, "\n".join(data)
+
+
+def _read_text(text: str, found: _Found, depth: int) -> None:
+    """A text that is JSON, holds JSON behind some words, or is words."""
+    at = min((i for i in (text.find("{"), text.find("[{")) if i >= 0), default=-1)
+    if at < 0 or depth > 3:
+        _add_words(text, found)
+        return
+    try:
+        value, end = json.JSONDecoder(strict=False).raw_decode(text, at)
+    except (ValueError, RecursionError):  # cut short, or a Python dict that was printed
+        _add_words(text[:at], found)
+        if not _read_loose(text[at:], found, depth):
+            _add_words(text[at:], found)
+        return
+    _add_words(text[:at] + text[end:], found)
+    _read_value(value, found, depth)
+
+
+def _read_loose(text: str, found: _Found, depth: int) -> bool:
+    """Fields of a JSON text that ends too early; whether there were any."""
+    hits = [m for m in _LOOSE_FIELD.finditer(text) if m[1] in _WORDS or m[1] in _CODES or m[3]]
+    for m in hits:
+        _read_field(m[1], int(m[3]) if m[3] else _unescape(m[2]), found, depth)
+    return bool(hits)
+
+
+def _unescape(text: str) -> str:
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:
+        return text.replace('\\"', '"').replace("\\n", "\n")
+
+
+def _read_value(value: Any, found: _Found, depth: int) -> None:
+    if isinstance(value, list):
+        for item in value[:20]:
+            _read_value(item, found, depth + 1)
+    elif isinstance(value, dict) and depth <= 8:
+        for key, item in ((name.lower(), item) for name, item in value.items()):
+            if isinstance(item, dict | list):
+                if key in _HOLDERS:
+                    _read_value(item, found, depth + 1)
+            else:
+                _read_field(key, item, found, depth)
+
+
+def _read_field(key: str, value: Any, found: _Found, depth: int) -> None:
+    if key in _CODES and isinstance(value, str | int):
+        found.codes.append(str(value).lower())
+    elif key in _WORDS and isinstance(value, str):
+        _read_text(value, found, depth + 1)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        found.fields.setdefault(key, value)
+
+
+def _add_words(text: str, found: _Found) -> None:
+    if "<" in text:
+        text = html.unescape(_TAG.sub(" ", text))
+    text = _ECHO.sub("", text.lower().replace("’", "'")).strip()
+    if text:
+        found.texts.append(text)

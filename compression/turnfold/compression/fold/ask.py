@@ -1,0 +1,69 @@
+"""Recall in its place: which user messages get passages, of what, and how much they may take.
+
+Lives here: turning a plan's askers into texts behind their messages. Must not: choosing or rendering passages.
+
+The recall of a user message is a function of the messages up to it, so a tool loop under it keeps its bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+
+from turnfold.compression.fold import fence
+from turnfold.compression.fold.plan import Asked
+from turnfold.compression.fold.recall import Question, recall
+from turnfold.compression.fold.units import Unit
+from turnfold.compression.fold.write import source
+from turnfold.compression.memo import Memo, digest
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.text.quotes import Source
+from turnfold.compression.tokens import counter_for_model
+from turnfold.compression.wire.chat import Message
+
+
+def recalled(
+    messages: Sequence[Message],
+    cut: Sequence[Unit],
+    asked: Asked,
+    present: Sequence[str],
+    budget: int,
+    options: FoldOptions,
+    memo: Memo,
+) -> str:
+    """The fenced passages that go behind a user message's own text; "" where nothing bears on it.
+
+    Args:
+        present: texts of the fold itself, which need no second quoting.
+        budget: tokens that the text may take.
+    """
+    folded = _folded(messages, cut, asked, options)
+    user = cut[asked.unit].start
+    question = Question(messages[user].own, _exchange(messages[:user]))
+    fill = options.budget is not None
+    count: Callable[[str], int] = counter_for_model(options.model)
+    read = [b"".join(s.key for s in question.before), b"".join([m.key for m in folded])]
+    names = digest(question.text, *(keys.hex() for keys in read), *present)
+
+    def make() -> str:
+        sources = [source(m) for m in folded]
+        return fence.render(sources, recall(sources, question, budget, present, count, memo, fill=fill))
+
+    return memo.get(("recalled", names, budget, fill, options.model), make, lambda t: 500 + len(t))
+
+
+def _folded(messages: Sequence[Message], cut: Sequence[Unit], asked: Asked, options: FoldOptions) -> list[Message]:
+    """What was folded when it was asked and may be quoted: no pinned message, no anchor, tool text only where it is wanted."""
+    found: list[Message] = []
+    for piece in asked.pieces:
+        anchor = piece.end if piece.anchor is None else piece.anchor
+        for start, end in ((piece.start, anchor), (anchor + 1, piece.end)):
+            if start < end:
+                found += messages[cut[start].start : cut[end - 1].end]
+    return [m for m in found if not m.pinned and (options.recall_tool_text or not m.is_result)]
+
+
+def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:
+    """The last exchange before a user message: the user's message and what answered it, tool results left out."""
+    spoken = (m for m in reversed(before) if m.role in ("user", "assistant") and m.own.strip())
+    return tuple(source(m) for m in islice(spoken, 2))[::-1]

@@ -1,0 +1,428 @@
+"""Recall: what the question at hand needs from folded messages, word for word.
+
+Lives here: scoring passages for a question and choosing among them within a budget. Must not: cutting and indexing (see
+``passage_index``), rendering (see ``fence``), where the result goes, whether recall pays.
+
+The score of a passage is BM25 over stems, with a share for its paragraph and for the title or speaker it stands under, plus a
+share of BM25 over character grams; neighbours lend to each other, messages of a chat much, chunks of a document little. The
+words of the best passages extend the question (pseudo relevance feedback, after Rocchio 1971), and the names in them once more
+(a second hop: who wrote the book leads to where the writer was born).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Final
+
+import numpy as np
+
+from turnfold.compression.fold import fence, passage_index
+from turnfold.compression.fold.passage_index import Floats, Index
+from turnfold.compression.memo import Memo
+from turnfold.compression.scorers.bm25 import Hits, idf, presence, scores
+from turnfold.compression.text import requests, words
+from turnfold.compression.text.passages import estimate, sentences
+from turnfold.compression.text.quotes import Quote, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked.
+
+    Attributes:
+        text: the last user message's own text.
+        before: the exchange before it, oldest first; read where the text has no content of its own.
+    """
+
+    text: str
+    before: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """The figures of score and choice, found by trial on public question sets (``benchmarks/recall_offline.py``).
+
+    Attributes:
+        k1, b: of BM25.
+        grams: share of the score over character grams.
+        paragraph, head: shares of the paragraph's words and of its title's, or of the speaker's name.
+        chat, block, across: what neighbours at distance 1, 2, ... lend: messages, chunks of one paragraph, of two paragraphs.
+        label: weight of a word that labels the question ("Question: ...").
+        asking: factor for passages that ask: the answer stands elsewhere.
+        answered: how many times as much a message that asks lends to the one after it.
+        identifier: factor for words with digits and for compound identifiers.
+        feedback, feedback_passages, feedback_terms: share and sizes of the relevance feedback.
+        hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
+        hop_passages, hop_names: where its names are taken from, and how many.
+        before: weight of words taken from the exchange before.
+        hinted: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
+        covered: the share from which all that bears on it is quoted; in between only what comes close to the best.
+        covered_borrowed: the same for a question whose words are those of the exchange before.
+        topical: share that a passage must hold for a request to summarise to have a topic.
+        bearing: without fill, share of the best score below which a passage no longer bears on the question.
+        bearing_hinted: the same where the question is hardly covered.
+        bearing_borrowed: the same for a question whose words are those of the exchange before.
+    """
+
+    k1: float = 0.9
+    b: float = 0.4
+    grams: float = 0.4
+    paragraph: float = 0.15
+    head: float = 1.1
+    chat: tuple[float, ...] = (0.36, 0.24, 0.12, 0.12)
+    block: tuple[float, ...] = (0.2, 0.1)
+    across: tuple[float, ...] = (0.1,)
+    label: float = 0.3
+    asking: float = 0.85
+    answered: float = 1.6
+    identifier: float = 1.5
+    feedback: float = 0.3
+    feedback_passages: int = 5
+    feedback_terms: int = 12
+    hop_chat: float = 0.25
+    hop_document: float = 0.6
+    hop_passages: int = 3
+    hop_names: int = 8
+    before: float = 0.5
+    hinted: float = 0.1
+    covered: float = 0.25
+    covered_borrowed: float = 0.1
+    topical: float = 0.4
+    bearing: float = 0.1
+    bearing_hinted: float = 0.5
+    bearing_borrowed: float = 0.25
+
+
+TUNING: Final = Tuning()
+_MOST_READ: Final = 2000  # characters from each end
+_MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
+_MOST_SIGNS: Final = 96
+_MOST_GRAMS: Final = 400
+_FRAME: Final = 3  # tokens of a role label, or of an elision
+
+Groups = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Groups of equivalent terms, what each weighs, and where they stand in the passages."""
+
+    groups: Groups
+    weights: Floats
+    hits: Hits
+
+
+# ---------------------------------------------------------------- the question
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as weighted terms.
+
+    Attributes:
+        groups: equivalent terms: a word's stem in each language.
+        weights: of the groups.
+        text: its words, for grams.
+        borrowed: whether it had no content of its own, so that the words are those of the exchange before.
+    """
+
+    groups: list[list[int]]
+    weights: Floats
+    text: str
+    borrowed: bool
+
+
+def _content(folded: str) -> list[str]:
+    found = words.words(folded)
+    return words.content(found, words.language(set(found)))
+
+
+def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
+    topic = requests.without_cover_words(folded) if requests.asks_for_cover(folded) else folded
+    own = dict.fromkeys(_content(topic), 1.0)
+    label = re.match(r"\s{0,8}(\w{1,40}):\s", topic)
+    if label and label.group(1) in own and len(own) > 1:
+        own[label.group(1)] = tuning.label
+    return own
+
+
+def _folded(question: Question) -> str:
+    """The question folded; of a pasted text the beginning and the end, where people ask."""
+    text = question.text
+    return words.fold(text if len(text) <= 2 * _MOST_READ else f"{text[:_MOST_READ]}\n{text[-_MOST_READ:]}")
+
+
+def has_content(folded: str) -> bool:
+    """Whether a folded message says anything of its subject. So few words do not tell their language: any may be meant."""
+    left = requests.without_empty_phrases(folded)
+    told = [w for w in _content(left) if w not in requests.EMPTY and w not in requests.POINTERS and not words.is_function_word(w)]
+    return bool(told) or len(words.run_on_terms(left)) > 1
+
+
+def read(question: Question, index: Index, tuning: Tuning = TUNING) -> Asked:
+    """The question's terms in each of the languages that the sources are in.
+
+    Of an identifier that stands there whole, the parts are no terms: they would find all that merely look like it.
+    """
+    folded = _folded(question)
+    weights = _weighted_words(folded, tuning)
+    signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
+    borrowed = not has_content(folded)
+    if borrowed or (len(weights) <= 3 and not requests.POINTERS.isdisjoint(words.words(folded))):
+        own, lent = (0.2, 1.0) if borrowed else (1.0, tuning.before)
+        weights = {w: own * weight for w, weight in weights.items()}
+        signs = {t: own * weight for t, weight in signs.items()}
+        for earlier in [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]]:
+            weights = dict.fromkeys(_content(earlier), lent) | weights
+            signs = dict.fromkeys(words.run_on_terms(earlier).tolist(), lent) | signs
+    exact = [w for w in weights if _is_identifier(w) and len(index.words.find([[words.term(w)]]).passage)]
+    parts = {part for w in exact for part in words.words(w)} - set(exact)
+    kept = [w for w in weights if w not in parts][:_MOST_WORDS]
+    by_language = [words.stemmed(kept, name) for name in index.languages]
+    groups = [sorted({terms[w] for terms in by_language}) for w in kept]
+    figures = [weights[w] * (tuning.identifier if _is_identifier(w) else 1.0) for w in kept]
+    taken = list(signs)[:_MOST_SIGNS]
+    return Asked(
+        groups + [[t] for t in taken],
+        np.array(figures + [signs[t] for t in taken]),
+        " ".join(w for w in kept if w not in exact) or ("" if exact else folded),
+        borrowed,
+    )
+
+
+def _is_identifier(word: str) -> bool:
+    return not word.isalpha() and (any(c.isdigit() for c in word) or "_" in word)
+
+
+# ---------------------------------------------------------------- the score
+
+
+def score(index: Index, sources: Sequence[Source], asked: Asked, tuning: Tuning = TUNING) -> Floats:
+    """What each passage is worth to the question; 0 where it has nothing to do with it."""
+    lexical = _by_terms(index, Terms(asked.groups, asked.weights, index.words.find(asked.groups)), tuning)
+    total = _unit(lexical) + tuning.grams * _unit(_by_grams(index, asked.text, tuning))
+    total = total * np.where(index.asking, tuning.asking, 1.0)
+    first = _unit(_lent(index, total, tuning))
+    known = {term for group in asked.groups for term in group}
+    feedback = _unit(_by_terms(index, _feedback(index, first, known, tuning), tuning))
+    hop = _unit(_by_terms(index, _second_hop(index, sources, first, known, tuning), tuning))
+    total = total + tuning.feedback * feedback + np.where(index.whole, tuning.hop_chat, tuning.hop_document) * hop
+    return _lent(index, total, tuning)
+
+
+def _unit(values: Floats) -> Floats:
+    unit: Floats = values / (values.max(initial=0.0) or 1.0)
+    return unit
+
+
+def _by_terms(index: Index, terms: Terms, tuning: Tuning) -> Floats:
+    groups, weights, hits = terms.groups, terms.weights, terms.hits
+    value = idf(hits) * weights
+    own = scores(hits, value, index.words.lengths, tuning.k1, tuning.b)
+    around = scores(hits.moved(index.blocks), value, index.block_lengths, tuning.k1, tuning.b)[index.blocks]
+    heads, stamps = index.heads.find(groups), index.stamps.find(groups)
+    above = presence(heads, idf(heads) * weights) + presence(stamps, idf(stamps) * weights)[index.source_of]
+    total: Floats = own + tuning.paragraph * around + tuning.head * above
+    return total
+
+
+def _by_grams(index: Index, text: str, tuning: Tuning) -> Floats:
+    hashes, _ = words.grams([text[: 4 * _MOST_GRAMS]])
+    hits = index.grams.find([[t] for t in dict.fromkeys(hashes.tolist())][:_MOST_GRAMS])
+    return scores(hits, idf(hits), index.grams.lengths, tuning.k1, tuning.b)
+
+
+def _lent(index: Index, values: Floats, tuning: Tuning) -> Floats:
+    """Values with what neighbours lend."""
+    total = values.copy()
+    for distance, shares in enumerate(zip_longest(tuning.chat, tuning.block, tuning.across, fillvalue=0.0), 1):
+        if distance >= len(values):
+            break
+        chat, block, across = shares
+        other = index.source_of[distance:] != index.source_of[:-distance]
+        same = index.blocks[distance:] == index.blocks[:-distance]
+        share = np.where(other, chat, np.where(same, block, across))
+        asks = index.asking[:-distance] & other & (distance == 1)
+        total[distance:] += share * np.where(asks, tuning.answered, 1.0) * values[:-distance]
+        total[:-distance] += share * values[distance:]
+    return total
+
+
+def _best(values: Floats, number: int) -> list[int]:
+    best: list[int] = np.argsort(-values, kind="stable")[:number].tolist()
+    return best
+
+
+def _strongest(index: Index, found: Mapping[tuple[int, ...], float], number: int) -> Terms:
+    """Those of the found terms that are rare and stand in good passages."""
+    groups = list(found)
+    weights = np.array([found[g] for g in groups], dtype=np.float64)
+    hits = index.words.find(groups)
+    present = np.bincount(hits.term, minlength=hits.terms) > 0  # a function word is in no passage
+    top = _best(idf(hits) * weights * present, min(number, int(present.sum())))
+    return Terms([groups[i] for i in top], weights[top], hits.only(top))
+
+
+def _feedback(index: Index, worth: Floats, known: set[int], tuning: Tuning) -> Terms:
+    found: dict[tuple[int, ...], float] = {}
+    for i in _best(worth, tuning.feedback_passages):
+        for term in dict.fromkeys(index.words.of(i).tolist()):
+            if term not in known:
+                found[(term,)] = found.get((term,), 0.0) + float(worth[i])
+    return _strongest(index, found, tuning.feedback_terms)
+
+
+_NAME: Final = re.compile(r"\b[^\W\d_a-z][\w’'-]*\w")
+
+
+def _second_hop(index: Index, sources: Sequence[Source], worth: Floats, known: set[int], tuning: Tuning) -> Terms:
+    value: dict[str, float] = {}
+    for i in _best(worth, tuning.hop_passages):
+        quote = index.quotes[i]
+        for name in dict.fromkeys(_NAME.findall(sources[quote.source].text, quote.start, quote.end)):
+            word = words.fold(name)
+            if name[0].isupper():
+                value[word] = value.get(word, 0.0) + float(worth[i])
+    by_language = [words.stemmed(value, name) for name in index.languages]
+    found: dict[tuple[int, ...], float] = {}
+    for word, weight in value.items():
+        group = tuple(sorted({terms[word] for terms in by_language}))
+        if known.isdisjoint(group):
+            found[group] = found.get(group, 0.0) + weight
+    return _strongest(index, found, tuning.hop_names)
+
+
+# ---------------------------------------------------------------- the choice
+
+
+def recall(
+    sources: Sequence[Source],
+    question: Question,
+    budget: int,
+    present: Sequence[str],
+    count: Callable[[str], int],
+    memo: Memo,
+    *,
+    fill: bool = False,
+) -> tuple[Quote, ...]:
+    """The passages of ``sources`` that bear on the question, in order of the conversation.
+
+    Args:
+        sources: folded messages, oldest first.
+        question: what is asked now.
+        budget: tokens that :func:`fence.render` of the result may take at most.
+        present: texts that the request holds already; a passage that is wholly in one of them is not quoted again.
+        count: counts the tokens of a text.
+        memo: keeps what is derived from the sources alone.
+        fill: use the budget up as long as anything bears on the question at all, not only what clearly does.
+    """
+    room = budget - count(f"{fence.OPEN}\n{fence.CLOSE}")
+    if room <= 0 or not any(s.text.strip() for s in sources):
+        return ()
+    index = passage_index.build(sources, memo)
+    asked = read(question, index)
+    quotes: Iterable[Quote]
+    if requests.asks_for_cover(_folded(question)) and _matched(index, asked) < TUNING.topical:
+        quotes = _spread(index, sources, room)
+    else:
+        quotes = _bearing(index, sources, asked, fill=fill)
+    return tuple(sorted(_fitted(sources, quotes, budget, "\0".join(present), count)))
+
+
+def _bearing(index: Index, sources: Sequence[Source], asked: Asked, *, fill: bool) -> list[Quote]:
+    """The passages that bear on the question, best first."""
+    floor = 0.0 if fill else _floor(_matched(index, asked), borrowed=asked.borrowed)
+    if floor is None:
+        return []
+    worth = score(index, sources, asked)
+    bears = int((worth > floor * float(worth.max())).sum())
+    return [index.quotes[i] for i in _best(worth, bears)]
+
+
+def _floor(matched: float, *, borrowed: bool) -> float | None:
+    """Share of the best score that a passage must reach; None where nothing bears on the question."""
+    if borrowed:
+        return TUNING.bearing_borrowed if matched >= TUNING.covered_borrowed else None
+    if matched >= TUNING.covered:
+        return TUNING.bearing
+    return TUNING.bearing_hinted if matched >= TUNING.hinted else None
+
+
+def _matched(index: Index, asked: Asked) -> float:
+    """The greatest share of the question's weight that a passage holds, itself or in its title."""
+    hits, heads = index.words.find(asked.groups), index.heads.find(asked.groups)
+    value = idf(hits) * asked.weights
+    both = presence(hits, value) + presence(heads, value)
+    return float(both.max(initial=0.0)) / max(float(value.sum()), 1e-9)
+
+
+def _fitted(
+    sources: Sequence[Source], quotes: Iterable[Quote], budget: int, held: str, count: Callable[[str], int]
+) -> list[Quote]:
+    """As many of the quotes, in the given order, as the rendered fence has room for.
+
+    A label costs two or three tokens, so what three for each leave over is given out once more.
+    """
+    ranked = list(quotes)
+    chosen = _taken(sources, ranked, budget - count(f"{fence.OPEN}\n{fence.CLOSE}"), held, count)
+    used = count(fence.render(sources, chosen))
+    if budget - used > 2 * _FRAME:
+        known = set(chosen)
+        held = "\0".join([held, *(sources[q.source].text[q.start : q.end] for q in chosen)])
+        if more := _taken(sources, [q for q in ranked if q not in known], budget - used, held, count):
+            chosen += more
+            used = count(fence.render(sources, chosen))
+    while chosen and used > budget:
+        chosen.pop()
+        used = count(fence.render(sources, chosen))
+    return chosen
+
+
+def _taken(
+    sources: Sequence[Source], quotes: Iterable[Quote], room: float, held: str, count: Callable[[str], int]
+) -> list[Quote]:
+    """The first of the quotes that are new to the request and fit, in the given order."""
+    chosen: list[Quote] = []
+    texts: set[str] = set()
+    for quote in quotes:
+        if room < _FRAME + 2:
+            break
+        if quote.end - quote.start > 8 * room:
+            continue
+        text = sources[quote.source].text[quote.start : quote.end]
+        if text in texts or (held and text in held):
+            continue
+        cost = count(text) + _FRAME
+        if cost <= room:
+            chosen.append(quote)
+            texts.add(text)
+            room -= cost
+    return chosen
+
+
+def _spread(index: Index, sources: Sequence[Source], room: float) -> Iterator[Quote]:
+    """Quotes for a cover of everything: from each of as many equal parts as there is room for the most telling passage, its
+    first sentences if it is long; then the passages that are left."""
+    parts = int(max(1, min(room / 25, 12), room / 60))
+    at = np.cumsum(index.costs) - index.costs / 2
+    part = np.minimum((at / max(float(index.costs.sum()), 1e-9) * parts).astype(np.int64), parts - 1)
+    value = np.log1p(index.words.lengths) * np.where(index.asking, 0.5, 1.0)
+    order = np.lexsort((-value, part))
+    first = np.concatenate([[True], np.diff(part[order]) > 0])
+    for i in order[first].tolist():
+        yield _beginning(sources, index.quotes[i], room / parts - _FRAME)
+    for i in _best(value, len(value)):
+        yield index.quotes[i]
+
+
+def _beginning(sources: Sequence[Source], quote: Quote, room: float) -> Quote:
+    text = sources[quote.source].text
+    end = quote.start
+    for start, stop in sentences(text, quote.start, quote.end):
+        if end > quote.start and estimate(text[quote.start : stop]) > room:
+            break
+        end = max(stop, start)
+    return Quote(quote.source, quote.start, end)

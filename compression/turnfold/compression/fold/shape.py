@@ -1,0 +1,119 @@
+"""Tool results as they first appear: shaped once, and one that repeats another told by a reference.
+
+Lives here: which results are shaped, and which stand for the others of the same text. Must not: the forms (``shorten.birth``),
+levels of folded pieces.
+
+Both follow from the prefix alone, so no prefix is ever rewritten for them: a result is shaped by itself and its call; of equal
+results the newest that the last fold event saw keeps the text (it stays longest), and before any event the first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turnfold.compression import tokens
+from turnfold.compression.memo import Memo
+from turnfold.compression.shorten.birth import shape
+from turnfold.compression.text.duplicates import duplicates
+from turnfold.compression.wire.chat import Call, Message, Texts
+
+#: Words in a tool's name that say that its result is a text which a model may have to repeat with its white space.
+_READERS: Final = frozenset(
+    {"cat", "document", "edit", "editor", "file", "files", "notebook", "open", "patch", "read", "resource", "view", "write"}
+)
+#: And commands or names of files in its arguments.
+_READS: Final = re.compile(
+    r"\b(?:bat|cat|diff|head|less|more|nl|sed|tail|type|Get-Content|git show)\b"
+    r"|\.(?:jsonl?|ndjson|geojson|ipynb|ya?ml|toml|lock|csv|tsv|xml|html?|md|txt|ini|cfg|conf|log)\b",
+    re.IGNORECASE,
+)
+_NAME_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_LEAST: Final = 100  # tokens under which a result stays as it came
+_SHOWN_ARGUMENTS: Final = 60  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """The form of one result: new texts by path (none: it stays as it came), and the tokens of its message with them."""
+
+    texts: Texts
+    tokens: int
+
+
+def shaped(messages: Sequence[Message], memo: Memo) -> dict[int, Shaped]:
+    """Results that have a smaller form from which every value and line can still be copied, by message index."""
+    out: dict[int, Shaped] = {}
+    for index, call in _answered(messages):
+        message = messages[index]
+        if message.tokens >= _LEAST and not message.sealed and call is not None and not _reads_file(call):
+            form = memo.get(("shaped", message.key), lambda m=message: _shaped(m), _weight)  # type: ignore[misc]  # bound now
+            if form.texts:
+                out[index] = form
+    return out
+
+
+def _weight(form: Shaped) -> int:
+    return 200 + sum(map(len, form.texts.values()))
+
+
+def _answered(messages: Sequence[Message]) -> Iterator[tuple[int, Call | None]]:
+    """Indices of results with the call that each answers, where the request has it."""
+    calls: dict[str, Call] = {}
+    for index, message in enumerate(messages):
+        if message.called:
+            calls.update((call.id, call) for call in message.called)
+        elif message.is_result:
+            yield index, calls.get(message.answers or "")
+
+
+def _reads_file(call: Call) -> bool:
+    words = {word.lower() for word in _NAME_WORDS.findall(call.name)}
+    return not words.isdisjoint(_READERS) or _READS.search(call.arguments) is not None
+
+
+def _shaped(message: Message) -> Shaped:
+    new = {t.path: shape(t.text, tokens.count) for t in message.texts}
+    new = {t.path: new[t.path] for t in message.texts if new[t.path] != t.text}
+    saved = sum(tokens.count(t.text) - tokens.count(new[t.path]) for t in message.texts if t.path in new)
+    return Shaped(new, message.tokens - saved)
+
+
+def references(messages: Sequence[Message], start: int, seen: int) -> dict[int, Texts]:
+    """What stands in place of results that repeat another, by message index.
+
+    Args:
+        start: the first raw message; what is before it is folded and cannot be pointed to.
+        seen: messages that the last fold event saw; 0 before the first event.
+    """
+    results = [(start + i, call) for i, call in _answered(messages[start:]) if _is_plain(messages[start + i])]
+    groups: dict[int, list[int]] = defaultdict(list)
+    for place, earlier in enumerate(duplicates([messages[i].own for i, _ in results])):
+        if earlier is not None:
+            groups[earlier].append(place)
+    out: dict[int, Texts] = {}
+    for first, others in groups.items():
+        places = [first, *others]
+        holder = max((p for p in places if results[p][0] < seen), default=first)
+        for place in places:
+            if place != holder:
+                index, call = results[place]
+                out[index] = {messages[index].texts[0].path: _reference(call, results[holder][1], before=holder < place)}
+    return out
+
+
+def _is_plain(message: Message) -> bool:
+    return len(message.texts) == 1 and not message.sealed
+
+
+def _reference(call: Call | None, target: Call | None, *, before: bool) -> str:
+    where = "above" if before else "further down"
+    if target is None:
+        return f"[turnfold: the same text as another result {where}]"
+    if call is not None and (call.name, call.arguments) == (target.name, target.arguments):
+        return f"[turnfold: the same text as the result of the same call {where}]"
+    arguments = target.arguments if len(target.arguments) <= _SHOWN_ARGUMENTS else f"{target.arguments[:_SHOWN_ARGUMENTS]}..."
+    return f"[turnfold: the same text as the result of {target.name} {arguments} {where}]"

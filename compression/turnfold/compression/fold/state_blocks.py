@@ -1,0 +1,76 @@
+"""Where the blocks of the conversation's state stand.
+
+Lives here: which user messages get a block, folded ones accounted for, and what blocks count. Must not: the state itself
+(``turnfold.compression.state``), what a block says, edits.
+
+A block stands in front of the user message that brought the change. When that message is folded the block goes with it, and
+what was laid down up to there is carried in front of the first user message that is kept behind the fold: it follows from the
+messages up to the border alone, so it keeps its bytes until the next fold event. The last block of a request is in force.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+
+from turnfold.compression import tokens
+from turnfold.compression.fold.plan import Plan
+from turnfold.compression.fold.units import Unit
+from turnfold.compression.memo import Memo, digest
+from turnfold.compression.options import StateBlocks
+
+
+def placed(units: Sequence[Unit], plan: Plan, state: StateBlocks) -> Mapping[int, str]:
+    """Blocks by the index of the user message that they stand in front of."""
+    out: dict[int, str] = {}
+    if not state.pins:
+        return out
+    users = [u.start for u in units if u.is_user]
+    pins = _pinned(users, state)
+    for start, end, behind_fold in _raw_runs(plan, len(units)):
+        first = _first_message(units, start)
+        if behind_fold and (at := bisect_right(users, first)):  # the message there, or the kept one that it answers
+            first = users[at - 1]
+            if carried := state.carried(first):
+                out[first] = carried
+        last = _first_message(units, end)
+        out |= {index: block for index, block in pins.items() if first <= index < last}
+    return out
+
+
+def with_blocks(units: Sequence[Unit], state: StateBlocks, memo: Memo) -> tuple[Unit, ...]:
+    """The units with their blocks' tokens counted, so that a budget holds for these too."""
+    if not state.pins:
+        return tuple(units)
+    pins = _pinned([u.start for u in units if u.is_user], state)
+    return tuple(
+        u._replace(tokens=u.tokens + _tokens(pins[u.start], memo)) if u.start in pins and u.is_user else u for u in units
+    )
+
+
+def _tokens(block: str, memo: Memo) -> int:
+    return memo.get(("block", digest(block)), lambda: tokens.count(block))
+
+
+def _pinned(users: Sequence[int], state: StateBlocks) -> dict[int, str]:
+    """Pins at user messages that hold a block; one whose message does not goes to the next that does."""
+    out: dict[int, str] = {}
+    for index, block in state.pins:
+        at = bisect_left(users, index)
+        if at < len(users):
+            out[users[at]] = block
+    return out
+
+
+def _raw_runs(plan: Plan, count: int) -> Iterator[tuple[int, int, bool]]:
+    """Runs of raw units, and whether something folded stands before them."""
+    at = 0
+    for piece in plan.pieces:
+        if piece.start > at:
+            yield at, piece.start, at > 0
+        at = piece.end
+    yield at, count, at > 0
+
+
+def _first_message(units: Sequence[Unit], unit: int) -> int:
+    return units[unit].start if unit < len(units) else units[-1].end if units else 0

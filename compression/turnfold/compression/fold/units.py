@@ -1,0 +1,101 @@
+"""Units: what a conversation may be cut into.
+
+Lives here: grouping messages so that a tool call and its results stay together. Must not: where borders fall (see ``plan``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from turnfold.compression.fold.shape import Shaped
+from turnfold.compression.memo import Memo
+from turnfold.compression.shorten.facts import facts_tokens
+from turnfold.compression.wire.chat import Message
+
+_STEP: Final = 32  # messages from one beginning of a conversation whose units are kept to the next
+
+
+class Unit(NamedTuple):
+    """Messages ``start..end`` that are kept or folded together: one message, and the tool results that follow it.
+
+    Attributes:
+        tokens: tokens of all of them by the border counter.
+        facts: about the tokens that they take at FACTS, from roles and sizes alone.
+        is_user: whether it is a user message beside whose content text can stand.
+        pinned: whether it is a system or developer message.
+        asks: whether a request may end here: a user message, or an answered tool call.
+        marked: whether the client set a cache mark in it.
+    """
+
+    start: int
+    end: int
+    tokens: int
+    facts: int
+    is_user: bool
+    pinned: bool
+    asks: bool
+    marked: bool
+
+
+_AS_THEY_CAME: Final[Mapping[int, Shaped]] = MappingProxyType({})
+
+
+def units(
+    messages: Sequence[Message], results: Mapping[int, Shaped] = _AS_THEY_CAME, memo: Memo | None = None
+) -> tuple[Unit, ...]:
+    """Group messages into units; every message is in exactly one, in order. Results count in the form that they take;
+    `memo` saves time, where there is one.
+
+    A system message that somebody put between a call and its results does not part them. A user message without content, which
+    has no room for text of ours and does not answer for what was folded before it, goes with the message before it.
+    """
+    if memo is None:
+        return _grouped(messages, results, 0)
+    last = len(messages) // _STEP * _STEP
+    known: tuple[Unit, ...] = ()
+    for end in (last, last - _STEP):
+        if end > 0 and not known:
+            known = memo.find(_name(messages[:end], results)) or ()
+    cut = known + _grouped(messages, results, known[-1].end if known else 0)
+    # A border depends on two messages, and the last unit of a beginning may go on behind it.
+    if last and (done := tuple(u for u in cut if u.end + 1 < last)) and len(done) > len(known):
+        memo.get(_name(messages[:last], results), lambda: done, lambda kept: 200 + 150 * len(kept))
+    return cut
+
+
+def _name(messages: Sequence[Message], results: Mapping[int, Shaped]) -> Hashable:
+    return "units", b"".join([m.key for m in messages]), tuple([i for i in results if i < len(messages)])
+
+
+def _grouped(messages: Sequence[Message], results: Mapping[int, Shaped], begin: int) -> tuple[Unit, ...]:
+    """The units from a border on."""
+    rest = range(begin, len(messages))
+    starts = [i for i in rest if i == begin or not (messages[i].is_result or _inside(messages, i) or _is_blank(messages[i]))]
+    return tuple(_unit(messages, results, a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True))
+
+
+def _is_blank(message: Message) -> bool:
+    return message.role == "user" and not message.holds
+
+
+def _inside(messages: Sequence[Message], index: int) -> bool:
+    return messages[index].pinned and index + 1 < len(messages) and messages[index + 1].is_result
+
+
+def _unit(messages: Sequence[Message], results: Mapping[int, Shaped], start: int, end: int) -> Unit:
+    first, last = messages[start], messages[end - 1]
+    inside = messages[start:end]
+    sizes = [results[i].tokens if i in results else messages[i].tokens for i in range(start, end)]
+    facts = [facts_tokens(m.role, m.tokens, calls=m.has_calls) for m in inside]
+    return Unit(
+        start,
+        end,
+        tokens=sum(sizes),
+        facts=sum(map(min, sizes, facts)),
+        is_user=first.role == "user" and first.holds,
+        pinned=first.pinned,
+        marked=any(m.marked for m in inside),
+        asks=last.role == "user" or last.is_result,
+    )

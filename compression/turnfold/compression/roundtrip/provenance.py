@@ -1,0 +1,160 @@
+"""Where a compressed message comes from.
+
+Lives here: what is written into ``metadata`` of a message, reading it, taking it off, and the keys of originals. Must not:
+compressing, restoring.
+
+A key is the message's own id where that is plain. Two messages of one id, and messages without one, are told apart by a hash of
+their content, so that no original ever takes another's place, in one result or in several put together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from turnfold.compression.memo import digest
+
+#: The one key of ours in ``metadata``.
+KEY: Final = "turnfold"
+_DEEPEST: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a compressed message stands for.
+
+    Attributes:
+        ids: keys of the originals, in order.
+        summary_id: content hash of the messages that it stands for.
+        result_id: of the compression that made it.
+        version: of the source, as the caller counts.
+        parents: summary ids of those originals that were compressed before.
+    """
+
+    ids: tuple[str, ...]
+    summary_id: str
+    result_id: str
+    version: int
+    parents: tuple[str, ...] = ()
+
+    def written(self) -> dict[str, Any]:
+        """As it stands in ``metadata``."""
+        value = {"ids": list(self.ids), "summary_id": self.summary_id, "version": self.version, "result_id": self.result_id}
+        return value | ({"parent_ids": list(self.parents)} if self.parents else {})
+
+
+def provenance_of(message: object) -> Provenance | None:
+    """The provenance of a message; None where it has none of ours."""
+    metadata = message.get("metadata") if isinstance(message, dict) else None
+    found = metadata.get(KEY) if isinstance(metadata, dict) else None
+    if not isinstance(found, dict):
+        return None
+    ids, name, result, version = (found.get(field) for field in ("ids", "summary_id", "result_id", "version"))
+    parents = found.get("parent_ids", [])
+    if not _are_names(ids) or not ids or not isinstance(name, str) or not isinstance(version, int) or not _are_names(parents):
+        return None
+    return Provenance(tuple(ids), name, result if isinstance(result, str) else "", version, tuple(parents))
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+
+
+def can_carry(message: Mapping[str, Any]) -> bool:
+    """Whether a provenance can be written into a message: its ``metadata`` is absent or an object."""
+    return isinstance(message.get("metadata", {}), dict)
+
+
+def carrying(message: Mapping[str, Any], provenance: Provenance) -> dict[str, Any]:
+    """A copy of a message with its provenance, in the place of one that it had."""
+    return {**message, "metadata": {**message.get("metadata", {}), KEY: provenance.written()}}
+
+
+def strip_provenance(messages: Sequence[Any]) -> list[Any]:
+    """Messages as a provider takes them: without what compression wrote into ``metadata``."""
+    return [bare(message) for message in messages]
+
+
+def bare(message: Any) -> Any:
+    """A message without its provenance; the message itself where it has none."""
+    if provenance_of(message) is None:
+        return message
+    rest = {name: value for name, value in message["metadata"].items() if name != KEY}
+    bare = {name: value for name, value in message.items() if name != "metadata"}
+    return {**bare, "metadata": rest} if rest else bare
+
+
+def fingerprint(message: object) -> str:
+    """A content hash that tells apart whatever JSON tells apart: types, order of keys; "" for what is no JSON."""
+    try:
+        text = json.dumps(message)
+    except (ValueError, TypeError, RecursionError):
+        return ""
+    return digest(text).hex()[:16]
+
+
+class Keys:
+    """The key of each message of one conversation.
+
+    Args:
+        messages: all of them; positions are those of this list.
+    """
+
+    def __init__(self, messages: Sequence[Any]) -> None:
+        self._prints = [fingerprint(message) for message in messages]
+        self._provenances = [provenance_of(message) for message in messages]
+        self._names = [_name(m, p) for m, p in zip(messages, self._provenances, strict=True)]
+        bearers = Counter(name for name, _ in set(zip(self._names, self._prints, strict=True)))
+        taken = {key for p in self._provenances if p for key in p.ids}
+        self._plain = {name for name, n in bearers.items() if name and n == 1 and name not in taken}
+
+    def result_id(self, written: Iterable[Any]) -> str:
+        """A content hash of all messages that came in, and of what was written in place of some."""
+        return digest(*self._prints, *map(fingerprint, written)).hex()[:16]
+
+    def readable(self, index: int) -> bool:
+        """Whether the message at a place is JSON, so that it can be stored at all."""
+        return bool(self._prints[index])
+
+    def of(self, index: int) -> str:
+        """The key of the message at a place."""
+        name = self._names[index]
+        if name in self._plain:
+            return name
+        before = self._provenances[index]
+        return f"{before.summary_id if before else name}~{self._prints[index]}"
+
+    def provenance(self, index: int) -> Provenance | None:
+        """The provenance that a message came in with."""
+        return self._provenances[index]
+
+    def summary_id(self, indices: Sequence[int], version: int) -> str:
+        """The name of what stands for the messages at these places: a hash of their contents, in order."""
+        return "sum_" + digest(str(version), *(self._prints[i] for i in indices)).hex()[:12]
+
+    def made(self, indices: Sequence[int], version: int, result_id: str) -> Provenance:
+        """The provenance of what stands for the messages at these places."""
+        parents = tuple(p.summary_id for p in map(self.provenance, indices) if p)
+        ids = tuple(self.of(i) for i in indices)
+        return Provenance(ids, self.summary_id(indices, version), result_id, version, parents)
+
+
+def _name(message: Any, provenance: Provenance | None) -> str:
+    if provenance:
+        return ""  # a summary's own id says what it stands for, not how it is told
+    name = message.get("id") if isinstance(message, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def copied(value: Any, depth: int = 0) -> Any:
+    """A copy of a JSON value that shares no list or dict with it, down to a depth that no message has."""
+    if depth > _DEEPEST:
+        return value
+    if type(value) is dict:
+        return {name: copied(inner, depth + 1) for name, inner in value.items()}
+    if type(value) is list:
+        return [copied(inner, depth + 1) for inner in value]
+    return value

@@ -1,0 +1,330 @@
+"""A conversation as the reversible compression sees it: what each message is, and what stands for it at a border and a level.
+
+Lives here: cutting old messages into what is kept, shortened by itself, merged or replaced by a reference, and writing it.
+Must not: choosing border and level (``budget``), the result as a whole (``roundtrip``).
+
+What stands for a message or a run depends on it and the level alone, so each is written once however many borders are tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from turnfold.compression.roundtrip.compressed import CompressOptions, characters, texts_of
+from turnfold.compression.roundtrip.condense import LEVELS, TOGETHER, Level, condensed, headline, is_spoken, merged
+from turnfold.compression.roundtrip.provenance import Keys, bare, can_carry
+from turnfold.compression.roundtrip.references import Reference, Repeats, reference_text
+from turnfold.compression.shorten.sift import Read, read
+from turnfold.compression.wire.chat import is_sealed
+
+_CALLS: Final = ("tool_calls", "function_call")
+#: A message with other keys has something to it that a summary could not stand for.
+_PLAIN_KEYS: Final = frozenset({"id", "index", "role", "content", "name", "metadata", "timestamp", "created_at"})
+_PLAIN_PART: Final = frozenset({"type", "text"})
+_MERGED_ROLES: Final = frozenset({"user", "assistant"})
+_SPEAKING_ROLES: Final = frozenset({"user", "assistant", "system", "developer"})
+
+#: Why an old message is as it was where nothing else is to be said.
+OLD: Final = "nothing shorter came out"
+
+Path = tuple[str | int, ...]
+
+
+class View(NamedTuple):
+    """One message: "fixed" is never changed (`why` says the reason), "alone" is shortened in its place, "run" may become part of
+    a summary."""
+
+    kind: str
+    why: str = ""
+
+
+class Slot(NamedTuple):
+    """What becomes of the messages ``start..end``: "keep", "shorten", "merge" or "reference"."""
+
+    start: int
+    end: int
+    action: str
+    why: str = ""
+    reference: Reference | None = None
+
+
+class Written(NamedTuple):
+    """What stands for the messages ``start..end``.
+
+    Attributes:
+        message: as it is sent, without provenance; where nothing changed the message that came in.
+        action: "kept", "shortened", "merged", "reference", "near reference" or "cut".
+        why: in words.
+        size, tokens: of `message`.
+    """
+
+    start: int
+    end: int
+    message: Any
+    action: str
+    why: str
+    size: int
+    tokens: int
+
+
+class Sketch:
+    """Reads messages when they are asked for; keeps what it wrote."""
+
+    def __init__(self, messages: Sequence[Any], options: CompressOptions) -> None:
+        self.messages = messages
+        self.options = options
+        self.keys = Keys(messages)
+        roles = frozenset(options.preserve)
+        self._preserved = roles | {"developer"} if "system" in roles else roles
+        self._why_fixed = [self._fixed(i, message) for i, message in enumerate(messages)]
+        threshold = options.fuzzy_threshold if options.fuzzy_dedup else None
+        self._repeats = Repeats(list(self._repeatable()), exact=options.dedup, threshold=threshold)
+        self._views: dict[int, View] = {}
+        self._reads: dict[tuple[int, Path], Read | None] = {}
+        self._kept: dict[int, Written] = {}
+        self._tellings: dict[tuple[int, int, Level], str] = {}
+        self._written: dict[tuple[Slot, Level], tuple[Written, ...]] = {}
+
+    # --- what a message is ---
+
+    def _fixed(self, i: int, message: Any) -> str:
+        """Why a message is never changed; "" where it may be."""
+        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+            return "not a message with a role"
+        if message["role"] in self._preserved:
+            return f"role {message['role']} is preserved"
+        if not can_carry(message) or not self.keys.readable(i) or not all(_has_utf8(text) for _, text in texts_of(message)):
+            return "holds what no store could keep"
+        return "signed or sealed reasoning" if is_sealed(message) else ""
+
+    def _repeatable(self) -> Iterator[str | None]:
+        """The texts that may become references: whole contents of messages that call no tools."""
+        for message, why in zip(self.messages, self._why_fixed, strict=True):
+            plain = not why and not any(message.get(key) for key in _CALLS) and isinstance(message.get("content"), str)
+            yield message["content"] if plain else None
+
+    def view(self, i: int) -> View:
+        """What the message at a place is."""
+        if i not in self._views:
+            self._views[i] = self._seen(i)
+        return self._views[i]
+
+    def _seen(self, i: int) -> View:
+        if self._why_fixed[i]:
+            return View("fixed", self._why_fixed[i])
+        message = self.messages[i]
+        texts = list(texts_of(message))
+        if _is_plain(message):
+            reads = [self.read(i, path, text) for path, text in texts]
+            if all(one is not None and not one.has_blocks for one in reads):
+                return View("run")
+        return View("alone") if any(text.strip() for _, text in texts) else View("fixed", "no text in it")
+
+    def read(self, i: int, path: Path, text: str) -> Read | None:
+        """A text cut up and judged; None for output of a program."""
+        key = (i, path)
+        if key not in self._reads:
+            role = self.messages[i]["role"]
+            self._reads[key] = read(text, role) if role in _SPEAKING_ROLES and is_spoken(text) else None
+        return self._reads[key]
+
+    # --- what becomes of messages ---
+
+    def slots(self, border: int, level: Level) -> Iterator[Slot]:
+        """What becomes of each message if those before the border are old; every message is in one slot, in order."""
+        # At the tightest level a reference would cost more than what a long summary has of its message.
+        references = self._repeats.before(border) if level is not LEVELS[-1] else {}
+        mild = level is LEVELS[0]
+        pinned = {one.target for one in references.values()} if mild else frozenset()
+        i = 0
+        while i < border:
+            if i in references:
+                yield Slot(i, i + 1, "reference", reference=references[i])
+            elif i in pinned:
+                yield Slot(i, i + 1, "keep", "others refer to it")
+            else:
+                end = i
+                while end < border and end not in references and end not in pinned and self.view(end).kind == "run":
+                    end += 1
+                if end > i:
+                    yield from self._cut(i, end, level)
+                    i = end
+                    continue
+                view = self.view(i)
+                yield Slot(i, i + 1, "keep" if view.kind == "fixed" else "shorten", view.why)
+            i += 1
+        for i in range(border, len(self.messages)):
+            yield Slot(i, i + 1, "keep", self._why_fixed[i] or "inside the recency window")
+
+    def _cut(self, start: int, end: int, level: Level) -> Iterator[Slot]:
+        """Runs that begin and end with one role, so that what stands before and behind them still follows in turn."""
+        at = start
+        while at < end:
+            last = self._last_of_run(at, end, level)
+            yield Slot(at, last + 1, "merge") if last > at else Slot(at, at + 1, "shorten")
+            at = last + 1
+
+    def _last_of_run(self, start: int, end: int, level: Level) -> int:
+        role = self.messages[start]["role"]
+        size, last = 0, start
+        for i in range(start, min(end, start + level.messages)):
+            size += self.kept(i, OLD).size
+            if size > level.characters and i > start:
+                break
+            if self.messages[i]["role"] == role:
+                last = i
+            elif role != "user":  # an assistant's words stand alone rather than as a quote of others in its own mouth
+                break
+        return last
+
+    # --- what is written ---
+
+    def written(self, slot: Slot, level: Level) -> tuple[Written, ...]:
+        """What stands for a slot: never larger than what stood there, by characters and by the options' counter."""
+        if slot.action == "keep":
+            return (self.kept(slot.start, slot.why),)
+        key = (slot, level)
+        if key not in self._written:
+            self._written[key] = self._write(slot, level)
+        return self._written[key]
+
+    def kept(self, i: int, why: str) -> Written:
+        """A message as it is."""
+        if i not in self._kept:
+            message = bare(self.messages[i])
+            tokens = self.options.token_counter(message) if isinstance(message, dict) else 0
+            self._kept[i] = Written(i, i + 1, self.messages[i], "kept", OLD, characters(message), tokens)
+        one = self._kept[i]
+        return one if why == OLD else one._replace(why=why)
+
+    def _write(self, slot: Slot, level: Level) -> tuple[Written, ...]:
+        originals = [self.kept(i, OLD) for i in range(slot.start, slot.end)]
+        new = _WAYS[slot.action](self, slot, level)
+        made = self.made(slot.start, slot.end, *new) if new else None
+        return (made,) if made and smaller(made, originals) else tuple(originals)
+
+    def made(self, start: int, end: int, message: Mapping[str, Any], action: str, why: str) -> Written:
+        """A message of ours that stands for others."""
+        return Written(start, end, message, action, why, characters(message), self.options.token_counter(message))
+
+    def embedded(self, start: int, end: int, text: str) -> str:
+        """A text with its summary id in front, where that is wanted."""
+        if not self.options.embed_summary_id:
+            return text
+        return f"[turnfold {self.keys.summary_id(range(start, end), self.options.source_version)}] {text}"
+
+    def _shorten(self, slot: Slot, level: Level) -> tuple[Mapping[str, Any], str, str] | None:
+        i = slot.start
+        message = self.messages[i]
+        new = {path: condensed(text, self.read(i, path, text), level) for path, text in texts_of(message)}
+        changed = {path: new[path] for path, text in texts_of(message) if new[path] != text}
+        if not changed:
+            return None
+        first = next(iter(changed))
+        return self.retold(i, {**changed, first: self.embedded(i, i + 1, changed[first])}), "shortened", "older than the window"
+
+    def retold(self, i: int, texts: Mapping[Path, str]) -> Mapping[str, Any]:
+        """The message at a place with new texts."""
+        return retold(bare(self.messages[i]), texts)
+
+    def _merge(self, slot: Slot, level: Level) -> tuple[Mapping[str, Any], str, str]:
+        starts = range(slot.start, slot.end, TOGETHER)
+        told = [self._told(start, min(start + TOGETHER, slot.end), level) for start in starts]
+        text = "\n".join(one for one in told if one)
+        return self.summary(slot.start, slot.end, text), "merged", "one of a run of older messages"
+
+    def _told(self, start: int, end: int, level: Level) -> str:
+        """What is kept of some messages of a run."""
+        key = (start, end, level)
+        if key not in self._tellings:
+            said = [(i, self.read(i, path, text)) for i in range(start, end) for path, text in texts_of(self.messages[i])]
+            reads = [(one, _speaker(self.messages[i])) for i, one in said if one]
+            self._tellings[key] = merged([one for one, _ in reads], [name for _, name in reads], level)
+        return self._tellings[key]
+
+    def summary(self, start: int, end: int, text: str) -> Mapping[str, Any]:
+        """The message that stands for a run."""
+        first = self.messages[start]
+        name = self.keys.summary_id(range(start, end), self.options.source_version)
+        head = headline(end - start, name if self.options.embed_summary_id else "")
+        own = {"id": name} if "id" in first else {}
+        place = {"index": first["index"]} if "index" in first else {}
+        return {**own, **place, "role": first["role"], "content": f"{head}\n{text}" if text else head}
+
+    def prose(self, start: int, end: int) -> str | None:
+        """What a summarizer is asked about: the text of these messages; None where some of it must stay as it is."""
+        told = [(i, text, self.read(i, path, text)) for i in range(start, end) for path, text in texts_of(self.messages[i])]
+        if not told or any(one is None or one.has_blocks for _, _, one in told):
+            return None
+        if end - start == 1:
+            return told[0][1] if len(told) == 1 else None
+        return "\n".join(f"{_speaker(self.messages[i])}: {text}" for i, text, _ in told if text.strip())
+
+    def with_musts(self, start: int, end: int, text: str) -> str:
+        """A text with the standing orders and secrets of these messages that it has lost."""
+        reads = [self.read(i, path, told) for i in range(start, end) for path, told in texts_of(self.messages[i])]
+        said = ((one.role, must) for one in reads if one for must in one.musts if must not in text)
+        lost = [f"{role}: {must}" if end - start > 1 else must for role, must in said]
+        return "\n".join([text, *lost])
+
+    def may_change(self, i: int) -> bool:
+        """Whether the message at a place may be changed at all."""
+        return not self._why_fixed[i]
+
+    def _refer(self, slot: Slot, level: Level) -> tuple[Mapping[str, Any], str, str] | None:
+        del level
+        if slot.reference is None:
+            return None
+        target = self.messages[slot.reference.target]
+        text = reference_text(slot.reference, target, len(self.messages[slot.start]["content"]))
+        action = "reference" if slot.reference.exact else "near reference"
+        why = f"message {slot.reference.target} says the same ({slot.reference.similarity:.0%})"
+        return self.retold(slot.start, {("content",): self.embedded(slot.start, slot.end, text)}), action, why
+
+
+_WAYS: Final = {"shorten": Sketch._shorten, "merge": Sketch._merge, "reference": Sketch._refer}
+
+
+def retold(message: Mapping[str, Any], texts: Mapping[Path, str]) -> Mapping[str, Any]:
+    """A message with new texts by path, everything else as it was."""
+    if isinstance(message["content"], str):
+        return {**message, "content": texts["content",]}
+    parts = [
+        {**part, "text": texts["content", n, "text"]} if ("content", n, "text") in texts else part
+        for n, part in enumerate(message["content"])
+    ]
+    return {**message, "content": parts}
+
+
+def smaller(made: Written, originals: Sequence[Written]) -> bool:
+    """Whether what was made is smaller by characters and no larger by tokens."""
+    return made.size < sum(one.size for one in originals) and made.tokens <= sum(one.tokens for one in originals)
+
+
+def _has_utf8(text: str) -> bool:
+    """Whether a text has a form in UTF-8: a lone surrogate, which JSON can carry, has none."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_plain(message: Mapping[str, Any]) -> bool:
+    """Whether a message is nothing but words of a user or an assistant."""
+    if message["role"] not in _MERGED_ROLES or not _PLAIN_KEYS.issuperset(message):
+        return False
+    content = message.get("content")
+    if isinstance(content, list):
+        return all(
+            isinstance(part, dict) and _PLAIN_PART.issuperset(part) and isinstance(part.get("text"), str) for part in content
+        )
+    return isinstance(content, str)
+
+
+def _speaker(message: Mapping[str, Any]) -> str:
+    name = message.get("name")
+    return f"{message['role']} {name}" if isinstance(name, str) and name.strip() else str(message["role"])

@@ -1,0 +1,138 @@
+"""The compression cache: results by the content that they were made from (row C11).
+
+Lives here: which results of a tenant are kept, least recently used first to go, and the counts of hits and misses. Must not:
+what a result is (bytes here), how it is made.
+
+Entries are items of the store with a time to live, so they outlast the process and serve every replica. Beside them lies one
+index for each tenant, changed by compare-and-set: the order of use, sizes, counts. Should the index be lost, entries are still
+found and still expire; only the bounds forget them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import orjson
+
+from turnfold.config.settings import CacheSettings
+from turnfold.proxy.store import Item, Key, Scope, Store
+from turnfold.proxy.store.compare_and_set import Turns, compare_and_set
+
+_KIND: Final = "compression"
+_INDEX: Final = "compression-index"
+_INDEX_TTL: Final = 30 * 86400.0
+_PATIENCE: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """What a tenant's cache holds.
+
+    Attributes:
+        entries: key -> (bytes, Unix time of expiry), the least recently used first.
+    """
+
+    hits: int = 0
+    misses: int = 0
+    evictions: int = 0
+    entries: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        """Size of all entries."""
+        return sum(size for size, _ in self.entries.values())
+
+
+def _read(value: bytes | None) -> Index:
+    if value is None:
+        return Index()
+    hits, misses, evictions, entries = orjson.loads(value)
+    now = time.time()
+    return Index(hits, misses, evictions, {key: (size, expires) for key, size, expires in entries if expires > now})
+
+
+def _written(index: Index) -> bytes:
+    rows = [[key, size, expires] for key, (size, expires) in index.entries.items()]
+    return orjson.dumps([index.hits, index.misses, index.evictions, rows])
+
+
+class CompressionCache:
+    """Results of a tenant's requests; nobody else's hit ever depends on them.
+
+    Every method may raise `StoreError`: a cache that cannot be asked is passed by, which is the caller's decision.
+    """
+
+    def __init__(self, store: Store, settings: CacheSettings) -> None:
+        self._store = store
+        self._settings = settings
+        self._turns = Turns()
+
+    @property
+    def ttl(self) -> float:
+        """Seconds that an entry is kept; 0: nothing is."""
+        return float(self._settings.ttl)
+
+    async def get(self, tenant: str, key: str) -> bytes | None:
+        """The entry, which becomes the most recently used."""
+        (value,) = await self._store.get([Key(tenant, _KIND, key)])
+        if value is not None:
+            await self._change(tenant, lambda index: (_used(index, key), []))
+        return value
+
+    def item(self, tenant: str, key: str, value: bytes) -> Item | None:
+        """The entry for the store, None where it is not to be cached; the caller stores it, then calls `added`."""
+        if not self._settings.ttl or len(value) > self._settings.max_bytes // 4:
+            return None
+        return Item(Key(tenant, _KIND, key), value, self.ttl)
+
+    async def added(self, tenant: str, key: str, size: int | None) -> None:
+        """Count a miss and, with a size, an entry; what the bounds no longer allow is deleted."""
+        gone = await self._change(tenant, lambda index: self._with(index, key, size))
+        if gone:
+            await self._store.discard([Key(tenant, _KIND, old) for old in gone])
+
+    def _with(self, index: Index, key: str, size: int | None) -> tuple[Index, list[str]]:
+        entries = {name: row for name, row in index.entries.items() if name != key}
+        if size is not None:
+            entries[key] = (size, time.time() + self.ttl)
+        total = sum(size for size, _ in entries.values())
+        gone: list[str] = []
+        for name, (old, _) in index.entries.items():
+            if len(entries) <= self._settings.max_entries and total <= self._settings.max_bytes:
+                break
+            if name in entries and name != key:
+                del entries[name]
+                total -= old
+                gone.append(name)
+        return replace(index, misses=index.misses + 1, evictions=index.evictions + len(gone), entries=entries), gone
+
+    async def stats(self, tenant: str) -> Index:
+        """Counts and what is held now."""
+        (value,) = await self._store.get([Key(tenant, _INDEX, "")])
+        return _read(value)
+
+    async def clear(self, tenant: str) -> int:
+        """Forget every entry and every count; says how many entries went."""
+        gone = await self._store.delete(Scope(tenant, _KIND))
+        await self._store.discard([Key(tenant, _INDEX, "")])
+        return gone
+
+    async def _change(self, tenant: str, change: Callable[[Index], tuple[Index, list[str]]]) -> list[str]:
+        key = Key(tenant, _INDEX, "")
+
+        async def changed(held: bytes | None) -> tuple[Item, list[str]]:
+            index, gone = change(_read(held))
+            return Item(key, _written(index), max(_INDEX_TTL, self.ttl)), gone
+
+        async with self._turns.of(key):
+            return await compare_and_set(self._store, key, changed, patience=_PATIENCE)
+
+
+def _used(index: Index, key: str) -> Index:
+    entries = {name: row for name, row in index.entries.items() if name != key}
+    if key in index.entries:
+        entries[key] = index.entries[key]
+    return replace(index, hits=index.hits + 1, entries=entries)

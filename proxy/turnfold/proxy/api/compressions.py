@@ -1,0 +1,138 @@
+"""Layers of a text for a tenant: from the cache, or made and kept.
+
+Lives here: the order of cache, engine and store. Must not: the engine's work, HTTP.
+
+A store that is away costs the cache and drill-down, never the result. Of a text with private parts the caller gets the layers
+whole; what is kept of it says ``[private]`` there, and its result is not cached.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import TypeAdapter
+
+from turnfold.compression.layers import CompressedResult, Compressor, CompressRequest, LayerText
+from turnfold.compression.layers import Section as Part
+from turnfold.compression.memo import digest
+from turnfold.compression.options import ENGINE_VERSION
+from turnfold.compression.text.private import Redactor, is_private
+from turnfold.config.settings import StoreSettings
+from turnfold.proxy.api.cache import CompressionCache
+from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.books.originals import Layered, section_items
+from turnfold.proxy.store import Batch, Item, Store, StoreError
+
+_RESULT: Final = TypeAdapter(CompressedResult)
+_BATCH_TTL: Final = 60.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Compressed:
+    """A result and how it came about.
+
+    Attributes:
+        ms: what it took, in milliseconds.
+        cached: whether it was there already.
+        stored: whether its sections can be drilled into.
+    """
+
+    result: CompressedResult
+    ms: float
+    cached: bool
+    stored: bool
+
+
+def request_key(request: CompressRequest) -> str:
+    """The content address of a request; which layer is wanted makes no difference to what is made."""
+    options = (request.l1_ratio, request.l2_max_sentences, request.sections, request.query, request.scorer, ENGINE_VERSION)
+    return digest(request.text, repr(options)).hex()
+
+
+class Compressions:
+    """Compresses texts; CPU work leaves the event loop."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: StoreSettings,
+        cache: CompressionCache,
+        workshop: Workshop,
+        compressor: Compressor | None = None,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._cache = cache
+        self._workshop = workshop
+        self._compressor = compressor or Compressor()
+
+    async def compress(self, tenant: str, request: CompressRequest) -> Compressed:
+        """All layers, entities and sections of a text."""
+        started = time.perf_counter()
+        key = request_key(request)
+        found = await self._found(tenant, key)
+        if found is not None:
+            result = await self._workshop.run(_unpacked, found)
+            return Compressed(result, _ms(started), cached=True, stored=self._settings.save_originals)
+        result = await self._workshop.run(self._compressor.compress, request)
+        ms = _ms(started)
+        return Compressed(result, ms, cached=False, stored=await self._keep(tenant, key, result))
+
+    async def _found(self, tenant: str, key: str) -> bytes | None:
+        try:
+            return await self._cache.get(tenant, key)
+        except StoreError as exc:
+            _log.info("the compression cache is passed by: %s", exc)
+            return None
+
+    async def _keep(self, tenant: str, key: str, result: CompressedResult) -> bool:
+        """Store result and sections together; says whether the sections are there."""
+        items, size = await self._workshop.run(self._items, tenant, key, result)
+        try:
+            # As a batch and not by `put`: what is stored may be large, and a request waits for it.
+            await self._store.record(Batch(uuid.uuid4().hex, {}, {}, _BATCH_TTL, items))
+        except StoreError as exc:
+            _log.warning("sections of a compressed text are not kept: %s", exc)
+            return False
+        try:
+            await self._cache.added(tenant, key, size)
+        except StoreError as exc:
+            _log.info("the compression cache was not told: %s", exc)
+        return self._settings.save_originals
+
+    def _items(self, tenant: str, key: str, result: CompressedResult) -> tuple[list[Item], int | None]:
+        ttl = max(float(self._settings.ttl), self._cache.ttl)  # a cached result's sections must outlive it
+        kept = list(_storable(result.sections)) if self._settings.save_originals else []
+        items = [item for section in kept for item in section_items(tenant, section, ttl, None)]
+        cached = self._settings.save_originals and not is_private(result.layers[0].text)
+        entry = self._cache.item(tenant, key, _packed(result)) if cached else None
+        return ([*items, entry], len(entry.value)) if entry else (items, None)
+
+
+def _storable(sections: Sequence[Part]) -> Iterator[Layered]:
+    """Sections as they are kept: what is private goes, and may begin in one section and end in another."""
+    redactor = Redactor()
+    for section in sections:
+        raw = section.layers[0]
+        public = redactor(raw.text)
+        yield Layered(section.id, section.layers if public == raw.text else (LayerText(public, raw.tokens),) * 3)
+
+
+def _ms(started: float) -> float:
+    return round(1000 * (time.perf_counter() - started), 3)
+
+
+def _packed(result: CompressedResult) -> bytes:
+    return zlib.compress(_RESULT.dump_json(result), 1)
+
+
+def _unpacked(value: bytes) -> CompressedResult:
+    return _RESULT.validate_json(zlib.decompress(value))

@@ -1,0 +1,340 @@
+"""The stateful conversations (rows C8 and C9): histories in the store, changed by compare-and-set.
+
+Lives here: how a history lies in the store, and adding to it from many places at once. Must not: what a history does
+(``turnfold.compression.budgeted``), HTTP.
+
+A history is one small item (its head: recent messages, counts, which blocks there are) and its blocks, which are never changed.
+Blocks are written before the head that names them, and the head is swapped: of two who add at the same time the later one reads
+again. An add brings a token; the head remembers the last ones, so an add that is sent again (the store or the network gave no
+answer) is not done twice.
+
+A copy of each block lies where ``/v1/drill-down`` finds it by its id. Ids are content hashes, so two conversations may share
+one; their own blocks they do not share, and deleting one conversation leaves the other whole.
+
+A message's private parts are taken out before it is added, so no history, context or section ever holds them.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import orjson
+
+from turnfold.compression import budgeted as history
+from turnfold.compression.budgeted import Action, Block, Context, History, HistorySettings, Message
+from turnfold.compression.errors import TurnfoldError
+from turnfold.compression.layers import LayerText
+from turnfold.compression.text.private import redact
+from turnfold.config.settings import StoreSettings
+from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.books.originals import Layered, packed, section_items, section_keys, unpacked
+from turnfold.proxy.store import Batch, Item, Key, Store
+from turnfold.proxy.store.compare_and_set import Turns, compare_and_set
+
+_KIND: Final = "conversation"
+_BLOCK: Final = "conversation-block"
+_FORMAT: Final = 1
+_PATIENCE: Final = 10.0
+_OUTLAST: Final = 5.0
+_BATCH_TTL: Final = 60.0
+_MOST_TOKENS: Final = 256
+_MOST_KEPT: Final = 32 * 2**20  # characters of sections in memory
+_REWRITE_SHARE: Final = 0.25  # of a section's life: older ones are written again while the conversation goes on
+
+
+class ConversationUnknown(TurnfoldError):
+    """The tenant has no such conversation."""
+
+    def __init__(self, conversation_id: str) -> None:
+        super().__init__(f"There is no conversation {conversation_id[:80]!r}.")
+
+
+class HistoryIncomplete(TurnfoldError):
+    """Sections that the conversation names are no longer kept; what is left would be another conversation."""
+
+    def __init__(self, conversation_id: str) -> None:
+        super().__init__(f"Sections of conversation {conversation_id[:80]!r} are no longer kept; delete it to begin anew.")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A conversation.
+
+    Attributes:
+        settings: those of the last add.
+    """
+
+    history: History
+    settings: HistorySettings
+    context: Context
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A conversation after an add, and what the add did."""
+
+    kept: Kept
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What lies in the conversation's own item: the history with empty blocks (`ids` has theirs, with when each was written)."""
+
+    bare: History
+    settings: HistorySettings
+    ids: tuple[tuple[str, float], ...] = ()
+    tokens: tuple[tuple[str, Action], ...] = ()
+
+    def done(self, token: str) -> Action | None:
+        """What an add did that was done already."""
+        return next((action for known, action in self.tokens if known == token), None)
+
+
+_EMPTY: Final = _Head(History(), HistorySettings())
+
+
+def _pairs(messages: Sequence[Message]) -> list[tuple[str, str]]:
+    return [(message.role, message.content) for message in messages]
+
+
+def _messages(pairs: Sequence[Sequence[str]]) -> tuple[Message, ...]:
+    return tuple(Message(role, content) for role, content in pairs)
+
+
+def _packed(head: _Head) -> bytes:
+    bare = head.bare
+    return orjson.dumps(
+        {
+            "format": _FORMAT,
+            "version": bare.version,
+            "pinned": _pairs(bare.pinned),
+            "orders": bare.orders,
+            "recent": _pairs(bare.recent),
+            "recent_tokens": bare.recent_tokens,
+            "raw_tokens": bare.raw_tokens,
+            "messages": bare.messages,
+            "duplicates": bare.duplicates,
+            "settings": [head.settings.compress_threshold, head.settings.keep_recent],
+            "blocks": head.ids,
+            "tokens": head.tokens,
+        }
+    )
+
+
+def _unpacked(value: bytes) -> _Head:
+    data: dict[str, Any] = orjson.loads(value)
+    bare = History(
+        version=data["version"],
+        pinned=_messages(data["pinned"]),
+        orders=tuple(data["orders"]),
+        recent=_messages(data["recent"]),
+        recent_tokens=tuple(data["recent_tokens"]),
+        raw_tokens=data["raw_tokens"],
+        messages=data["messages"],
+        duplicates=data["duplicates"],
+    )
+    ids = tuple((name, written) for name, written in data["blocks"])
+    return _Head(bare, HistorySettings(*data["settings"]), ids, tuple((token, action) for token, action in data["tokens"]))
+
+
+def _public(message: Message) -> Message:
+    return replace(message, content=redact(message.content))
+
+
+def _public_history(state: History) -> History:
+    """A history from outside, without what is private in it."""
+    blocks: list[Block] = []
+    for block in state.blocks:
+        messages = tuple(map(_public, block.messages))
+        facts, summary = map(redact, block.texts)
+        if messages != block.messages:  # facts may have lost the tags around what is private: tell of it by what is left
+            facts = summary = "\n".join(f"{message.role}: {message.content}" for message in messages)
+        keys = frozenset(message.key for message in messages)
+        blocks.append(replace(block, messages=messages, texts=(facts, summary), keys=keys))
+    return replace(
+        state,
+        pinned=tuple(map(_public, state.pinned)),
+        orders=tuple(map(redact, state.orders)),
+        blocks=tuple(blocks),
+        recent=tuple(map(_public, state.recent)),
+    )
+
+
+def _section(block: Block) -> Layered:
+    raw = "\n".join(f"{message.role}: {message.content}" for message in block.messages)
+    texts = (raw, *block.texts)
+    first, second, third = (LayerText(text, tokens) for text, tokens in zip(texts, block.tokens, strict=True))
+    return Layered(block.id, (first, second, third), tuple(_pairs(block.messages)))
+
+
+def _block(section: Layered) -> Block:
+    messages = _messages(section.messages)
+    raw, facts, summary = section.layers
+    sizes = (raw.tokens, facts.tokens, summary.tokens)
+    return Block(section.id, messages, (facts.text, summary.text), sizes, frozenset(message.key for message in messages))
+
+
+def _block_key(conversation: Key, block_id: str) -> Key:
+    return Key(conversation.tenant, _BLOCK, f"{block_id}:{conversation.id}")
+
+
+def _block_items(conversation: Key, blocks: Sequence[Block], ttl: float) -> list[Item]:
+    items: list[Item] = []
+    for section in map(_section, blocks):
+        items += section_items(conversation.tenant, section, ttl, conversation.id)
+        items.append(Item(_block_key(conversation, section.id), packed(section), ttl, conversation.id))
+    return items
+
+
+def _read_blocks(names: Sequence[str], values: Sequence[bytes | None]) -> dict[str, Block]:
+    sections = (unpacked(name, value) for name, value in zip(names, values, strict=True) if value is not None)
+    return {section.id: _block(section) for section in sections if isinstance(section, Layered)}
+
+
+class _Blocks:
+    """Sections that were read lately, by tenant and id; ids are content hashes, so nothing here goes stale."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, str], tuple[Block, int]] = OrderedDict()
+        self._weight = 0
+
+    def get(self, tenant: str, block_id: str) -> Block | None:
+        """The block, if it was kept."""
+        found = self._kept.get((tenant, block_id))
+        if found is None:
+            return None
+        self._kept.move_to_end((tenant, block_id))
+        return found[0]
+
+    def keep(self, tenant: str, block: Block) -> None:
+        """Remember a block; the least recently used go."""
+        if (tenant, block.id) in self._kept:
+            return
+        weight = 500 + sum(map(len, block.texts)) + sum(len(message.content) + 200 for message in block.messages)
+        self._kept[tenant, block.id] = (block, weight)
+        self._weight += weight
+        while self._weight > _MOST_KEPT and len(self._kept) > 1:
+            self._weight -= self._kept.popitem(last=False)[1][1]
+
+
+class Conversations:
+    """The conversations of all tenants; any number of processes may serve the same ones."""
+
+    def __init__(self, store: Store, settings: StoreSettings, workshop: Workshop) -> None:
+        self._store = store
+        self._ttl = float(settings.ttl)
+        self._workshop = workshop
+        self._blocks = _Blocks()
+        self._turns = Turns()
+
+    async def add(
+        self, tenant: str, conversation_id: str, message: Message, settings: HistorySettings, token: str | None = None
+    ) -> Added:
+        """Add a message.
+
+        Args:
+            token: names this add: one that was done already is not done again.
+
+        Raises:
+            HistoryIncomplete: sections are no longer kept.
+            StoreError: the store cannot be reached, or others kept changing the conversation for seconds.
+        """
+        key = Key(tenant, _KIND, conversation_id)
+        token = token or uuid.uuid4().hex
+        message = _public(message)
+
+        async def change(held: bytes | None) -> tuple[Item | None, Added]:
+            head = _EMPTY if held is None else _unpacked(held)
+            whole = await self._whole(key, head)
+            if done := head.done(token):
+                return None, Added(await self._kept(whole, settings), done)
+            after, action = await self._workshop.run(history.add, whole, message, settings)
+            ids = await self._written(key, after.blocks, dict(head.ids))
+            tokens = (*head.tokens, (token, action))[-_MOST_TOKENS:]
+            fresh = _Head(after, settings, ids, tokens)
+            return Item(key, _packed(fresh), self._ttl, conversation_id), Added(await self._kept(after, settings), action)
+
+        async with self._turns.of(key):
+            return await compare_and_set(self._store, key, change, patience=_PATIENCE, outlast=_OUTLAST)
+
+    async def read(self, tenant: str, conversation_id: str) -> Kept:
+        """A conversation as it is.
+
+        Raises:
+            ConversationUnknown: there is none.
+            HistoryIncomplete: sections are no longer kept.
+            StoreError: the store cannot say.
+        """
+        key = Key(tenant, _KIND, conversation_id)
+        (held,) = await self._store.get([key])
+        if held is None:
+            raise ConversationUnknown(conversation_id)
+        head = _unpacked(held)
+        return await self._kept(await self._whole(key, head), head.settings)
+
+    async def replace(self, tenant: str, conversation_id: str, state: History) -> Kept:
+        """Put a history in the place of whatever there is.
+
+        Raises:
+            StoreError: the store does not take it.
+        """
+        key = Key(tenant, _KIND, conversation_id)
+        state = _public_history(state)
+
+        async def change(held: bytes | None) -> tuple[Item, Kept]:
+            settings = _EMPTY.settings if held is None else _unpacked(held).settings
+            ids = await self._written(key, state.blocks, {})
+            head = _Head(state, settings, ids)
+            return Item(key, _packed(head), self._ttl, conversation_id), await self._kept(state, settings)
+
+        async with self._turns.of(key):
+            return await compare_and_set(self._store, key, change, patience=_PATIENCE)
+
+    async def forget(self, tenant: str, conversation_id: str) -> None:
+        """Delete a conversation and its sections.
+
+        Raises:
+            ConversationUnknown: there is none.
+            StoreError: the store cannot be reached.
+        """
+        key = Key(tenant, _KIND, conversation_id)
+        async with self._turns.of(key):
+            (held,) = await self._store.get([key])
+            if held is None or not await self._store.discard([key]):
+                raise ConversationUnknown(conversation_id)
+            names = [name for name, _ in _unpacked(held).ids]
+            await self._store.discard([*(_block_key(key, name) for name in names), *section_keys(tenant, names)])
+
+    async def _kept(self, whole: History, settings: HistorySettings) -> Kept:
+        return Kept(whole, settings, await self._workshop.run(history.context, whole, settings))
+
+    async def _whole(self, key: Key, head: _Head) -> History:
+        """The history with its blocks."""
+        known = {name: block for name, _ in head.ids if (block := self._blocks.get(key.tenant, name))}
+        missing = [name for name, _ in head.ids if name not in known]
+        if missing:
+            values = await self._store.get([_block_key(key, name) for name in missing])
+            if None in values:
+                raise HistoryIncomplete(key.id)
+            known |= await self._workshop.run(_read_blocks, missing, values)
+            for name in missing:
+                self._blocks.keep(key.tenant, known[name])
+        return replace(head.bare, blocks=tuple(known[name] for name, _ in head.ids))
+
+    async def _written(self, key: Key, blocks: Sequence[Block], known: dict[str, float]) -> tuple[tuple[str, float], ...]:
+        """See that all blocks are in the store for as long as the conversation; gives their ids with when they were written."""
+        now = time.time()
+        due = [block for block in blocks if known.get(block.id, 0.0) <= now - _REWRITE_SHARE * self._ttl]
+        if due:
+            items = await self._workshop.run(_block_items, key, due, self._ttl)
+            await self._store.record(Batch(uuid.uuid4().hex, {}, {}, _BATCH_TTL, items))
+            for block in due:
+                self._blocks.keep(key.tenant, block)
+        fresh = {block.id for block in due}
+        return tuple((block.id, now if block.id in fresh else known[block.id]) for block in blocks)

@@ -1,0 +1,142 @@
+"""Reversible compression of messages, with the store.
+
+Lives here: keeping messages and originals as one value, finding originals again. Must not: compression, HTTP.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import uuid
+import zlib
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from turnfold.compression import Compressed, CompressOptions, Uncompressed, compress, default_token_counter, tokens, uncompress
+from turnfold.compression.roundtrip.compress import DEEPEST
+from turnfold.compression.roundtrip.compressed import Results, TokenCounter, readable
+from turnfold.compression.roundtrip.provenance import provenance_of
+from turnfold.compression.text.private import REDACTED, redact_json
+from turnfold.compression.tokens import EncodingName
+from turnfold.config.settings import StoreSettings
+from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.store import Batch, Item, Key, Store, StoreError
+
+_KIND: Final = "roundtrip"
+_BATCH_TTL: Final = 60.0
+_PER_MESSAGE: Final = 3  # tokens around each message, as OpenAI's cookbook counts
+
+_log = logging.getLogger(__name__)
+
+
+def _vocabulary_counter(name: EncodingName) -> Callable[[Mapping[str, Any]], int]:
+    return lambda message: _PER_MESSAGE + tokens.count(readable(message), name)
+
+
+#: Counters by the names that a client may use.
+COUNTERS: Final[dict[str, TokenCounter]] = {
+    "characters": default_token_counter,
+    "o200k_base": _vocabulary_counter("o200k_base"),
+    "cl100k_base": _vocabulary_counter("cl100k_base"),
+}
+
+
+def options_of(fields: Mapping[str, Any]) -> CompressOptions:
+    """Options from a body's fields or a command's, the counter by its name.
+
+    Raises:
+        InvalidInput: an option is wrong; it names the option.
+    """
+    counter = COUNTERS[fields.get("token_counter", "characters")]
+    return replace(CompressOptions.of({k: v for k, v in fields.items() if k != "token_counter"}), token_counter=counter)
+
+
+def packed(result: Compressed) -> bytes:
+    """Messages and originals as one value, without what is private."""
+    verbatim = {key: _public(original) for key, original in result.verbatim.items()}
+    hidden = {key for key, original in result.verbatim.items() if verbatim[key] != original}
+    messages = [_public(_without(message, hidden)) for message in result.messages]
+    # The standard library's JSON writes a lone surrogate as an escape, and so gets it back.
+    return zlib.compress(json.dumps({"messages": messages, "verbatim": verbatim}).encode("ascii"), 1)
+
+
+def _public(message: Any) -> Any:
+    raw = json.dumps(message)
+    public = redact_json(raw)
+    return message if public == raw else json.loads(public)
+
+
+def _without(message: Any, hidden: Container[str]) -> Any:
+    """A message, but for a content made of originals with something private in them: it may have lost the tags around it."""
+    provenance = provenance_of(message)
+    if provenance is None or not any(key in hidden for key in provenance.ids):
+        return message
+    return {**message, "content": REDACTED}
+
+
+def unpacked(value: bytes) -> tuple[list[Any], dict[str, Any]]:
+    """What was `packed`: messages, and originals by key."""
+    found = json.loads(zlib.decompress(value))
+    return found["messages"], found["verbatim"]
+
+
+class Roundtrips:
+    """Compresses messages and restores them; CPU work leaves the event loop."""
+
+    def __init__(self, store: Store, settings: StoreSettings, workshop: Workshop) -> None:
+        self._store = store
+        self._settings = settings
+        self._workshop = workshop
+
+    async def compress(
+        self, tenant: str, messages: Sequence[Any], options: CompressOptions, conversation: str | None
+    ) -> tuple[Compressed, bool]:
+        """The result, and whether the store has it: messages and originals together, or nothing."""
+        result = await self._workshop.run(partial(compress, messages, options))
+        return result, await self._keep(tenant, result, conversation)
+
+    async def _keep(self, tenant: str, result: Compressed, conversation: str | None) -> bool:
+        if not self._settings.save_originals or not result.verbatim:
+            return False
+        value = await self._workshop.run(packed, result)
+        item = Item(Key(tenant, _KIND, result.result_id), value, float(self._settings.ttl), conversation)
+        try:
+            # As a batch and not by `put`: what is stored may be large, and a request waits for it.
+            await self._store.record(Batch(uuid.uuid4().hex, {}, {}, _BATCH_TTL, [item]))
+        except StoreError as exc:
+            _log.warning("messages that were compressed are not kept: %s", exc)
+            return False
+        return True
+
+    async def uncompress(
+        self, tenant: str, messages: Sequence[Any], verbatim: Mapping[str, Any] | None, *, recursive: bool
+    ) -> Uncompressed:
+        """The messages as they were, from originals that are given or from those of the tenant's in the store.
+
+        Raises:
+            InvalidInput: restoring has no end.
+            StoreError: the store cannot say.
+        """
+        store = verbatim if verbatim is not None else await self._stored(tenant, messages, DEEPEST if recursive else 1)
+        return await self._workshop.run(partial(uncompress, messages, store, recursive=recursive))
+
+    async def _stored(self, tenant: str, messages: Sequence[Any], depth: int) -> Results:
+        """All results that the messages name, those that their originals name in turn, and so on."""
+        found: dict[str, dict[str, Any]] = {}
+        wanted = _results_of(messages)
+        for _ in range(depth):
+            if not wanted:
+                break
+            values = await self._store.get([Key(tenant, _KIND, name) for name in wanted])
+            kept = {name: value for name, value in zip(wanted, values, strict=True) if value is not None}
+            new = await self._workshop.run(lambda: {name: unpacked(value)[1] for name, value in kept.items()})  # noqa: B023
+            found |= new
+            originals = (original for one in new.values() for original in one.values())
+            wanted = [name for name in _results_of(originals) if name not in found]
+        return Results(found)
+
+
+def _results_of(messages: Iterable[Any]) -> list[str]:
+    return list(dict.fromkeys(one.result_id for one in map(provenance_of, messages) if one))

@@ -1,0 +1,181 @@
+"""Figures for Prometheus.
+
+Lives here: the metrics, what a receipt adds to them, rendering, and what several workers need. Must not: HTTP.
+
+With several workers each writes its values into files of one directory, and whichever is scraped adds them up
+(prometheus-client's multiprocess mode). It is switched on by a variable that must be set before the library is loaded, so
+`shared_by_workers` belongs into the parent, before the workers start.
+
+Counters are of this installation's processes since their start, as Prometheus wants them; the report is what is kept.
+Tenants and conversations are no labels: their number has no bound.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+from turnfold.proxy.books.baseline import is_folded
+from turnfold.proxy.books.rollups import Priced, accepted
+from turnfold.proxy.chat.receipts import Receipt
+
+_DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
+_LIVE_GAUGE: Final = re.compile(r"gauge_live\w*_(\d+)\.db")
+_OVERHEAD: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
+_FIRST_BYTE: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How the parts of this process that have no receipts do."""
+
+    store_up: bool
+    store_failures: int
+    queued: int
+    dropped: int
+
+
+class Metrics:
+    """A process's metrics.
+
+    Args:
+        health: asked at every `tick`.
+    """
+
+    def __init__(self, health: Callable[[], Health] | None = None) -> None:
+        self._health = health
+        self._last = Health(store_up=True, store_failures=0, queued=0, dropped=0)
+        self._registry = registry = CollectorRegistry()
+
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(f"turnfold_{name}", text, labels, registry=registry)
+
+        self._requests = counter("requests", "Chat completions, by what became of them.", "status", "model")
+        self._tokens_before = counter("tokens_before", "Tokens of served requests as they came in.", "model")
+        self._tokens_sent = counter("tokens_sent", "Tokens of served requests as they went out.", "model")
+        self._tokens_saved = counter("tokens_saved", "Tokens that did not go out.", "model")
+        self._usage = counter("upstream_tokens", "Tokens as the upstream reported them.", "kind", "model")
+        self._paid = counter("dollars_paid", "Dollars paid, for models of known price.", "model")
+        self._without = counter("dollars_without_turnfold", "Dollars that it would have been, by the cache model.", "model")
+        self._unpriced = counter("unpriced_requests", "Served requests of unknown price or usage.", "model")
+        self._own_calls = counter(
+            "own_calls", "Calls of ours whose answer no client saw; their cost is in dollars_paid.", "kind", "model"
+        )
+        self._folds = counter("folds", "Requests that went out folded.", "model")
+        self._recoveries = counter("recoveries", "Requests recovered from a context overflow.", "model")
+        self._failed_open = counter("failed_open", "Requests sent as they came because of a failure of ours.", "reason")
+        self._upstream_errors = counter("upstream_errors", "Answers of the upstream that were errors; none: no answer.", "code")
+        self._store_failures = counter("store_failures", "Calls of the store that failed.")
+        self._dropped = counter("receipts_dropped", "Receipts that the ledger had no room for.")
+        self._overhead = Histogram(
+            "turnfold_overhead_seconds", "Our time before a request goes out.", buckets=_OVERHEAD, registry=registry
+        )
+        self._first_byte = Histogram(
+            "turnfold_first_byte_seconds", "From arrival to the first byte of the answer.", buckets=_FIRST_BYTE, registry=registry
+        )
+        self._store_up = Gauge(
+            "turnfold_store_up",
+            "Whether the store is in use (least of the workers).",
+            registry=registry,
+            multiprocess_mode="livemin",
+        )
+        self._queued = Gauge(
+            "turnfold_receipts_queued", "Receipts not in the store yet.", registry=registry, multiprocess_mode="livesum"
+        )
+        self._store_up.set(1)
+
+    def observe(self, receipt: Receipt, priced: Priced) -> None:
+        """Take note of a receipt."""
+        model = receipt.model or "unknown"
+        self._requests.labels(receipt.status, model).inc()
+        self._overhead.observe(receipt.overhead_ms / 1000)
+        if receipt.status == "failed-open":
+            self._failed_open.labels(receipt.reason).inc()
+        if receipt.status == "recovered":
+            self._recoveries.labels(model).inc()
+        for call in receipt.calls:
+            self._own_calls.labels(call.kind, model).inc()
+        if receipt.calls or accepted(receipt):
+            self._observe_money(priced, model)
+        if receipt.status == "answered":
+            return
+        if not accepted(receipt):
+            self._upstream_errors.labels(str(receipt.upstream_status or "none")).inc()
+            return
+        if receipt.first_byte_ms is not None:
+            self._first_byte.observe(receipt.first_byte_ms / 1000)
+        self._observe_served(receipt, model)
+
+    def _observe_served(self, receipt: Receipt, model: str) -> None:
+        sent = receipt.tokens_before if receipt.status == "observed" else receipt.tokens_after
+        self._tokens_before.labels(model).inc(receipt.tokens_before)
+        self._tokens_sent.labels(model).inc(sent)
+        if is_folded(receipt):
+            self._folds.labels(model).inc()
+            self._tokens_saved.labels(model).inc(receipt.tokens_before - sent)
+        usage = receipt.usage
+        kinds = (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.cache_write_tokens)
+        for kind, number in zip(("prompt", "completion", "cached", "cache_write"), kinds, strict=True):
+            self._usage.labels(kind, model).inc(max(number or 0, 0))
+
+    def _observe_money(self, priced: Priced, model: str) -> None:
+        if priced.paid is None or priced.without is None:
+            self._unpriced.labels(model).inc()
+        else:
+            self._paid.labels(model).inc(priced.paid)
+            self._without.labels(model).inc(priced.without)
+
+    def tick(self) -> None:
+        """Take over how this process's parts do."""
+        if self._health is None:
+            return
+        now, last = self._health(), self._last
+        self._store_up.set(int(now.store_up))
+        self._queued.set(now.queued)
+        self._store_failures.inc(now.store_failures - last.store_failures)
+        self._dropped.inc(now.dropped - last.dropped)
+        self._last = now
+
+    def render(self) -> tuple[bytes, str]:
+        """The exposition, over all workers, and its media type."""
+        self.tick()
+        registry = self._registry
+        if _DIRECTORY in os.environ:
+            _forget_the_dead(os.environ[_DIRECTORY])
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry), CONTENT_TYPE_LATEST
+
+
+@contextlib.contextmanager
+def shared_by_workers() -> Iterator[None]:
+    """Around the life of the workers, in their parent: the directory that they share."""
+    directory = tempfile.mkdtemp(prefix="turnfold-metrics-")
+    os.environ[_DIRECTORY] = directory
+    try:
+        yield
+    finally:
+        del os.environ[_DIRECTORY]
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _forget_the_dead(directory: str) -> None:
+    """Take the gauges of workers that are gone out of the sums; their counters stay."""
+    pids = {int(match[1]) for name in os.listdir(directory) if (match := _LIVE_GAUGE.fullmatch(name))}
+    for pid in pids:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            mark_process_dead(pid)  # type: ignore[no-untyped-call]
+        except PermissionError:
+            continue

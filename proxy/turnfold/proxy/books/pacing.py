@@ -1,0 +1,72 @@
+"""Why a conversation is folded as often as it is: the thresholds that follow from its model's prices, in figures and in words.
+
+Lives here: from options and a conversation's pace to an explanation. Must not: the arithmetic of thresholds (the engine's
+``policy``), sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from turnfold.compression.fold.policy import Shape, thresholds
+from turnfold.compression.options import FoldOptions
+
+#: Fold options of a model by its name.
+OptionsOf = Callable[[str], FoldOptions]
+
+
+@dataclass(frozen=True, slots=True)
+class Pacing:
+    """What holds for a conversation of one model.
+
+    Attributes:
+        read: price of a cached token, relative to an uncached one.
+        write: price of a token written to the cache, likewise.
+        reread: price of sending an old token once more, at the share of warm requests that is set.
+        start: tokens of a conversation before anything in it is folded.
+        fold_at: tokens of the raw tail at which it is folded.
+        keep_recent: tokens of it that stay raw then.
+        turn: tokens that a request of the conversation has added on average.
+        turns: requests from one fold to the next at that pace.
+    """
+
+    model: str
+    read: float
+    write: float
+    reread: float
+    start: int
+    fold_at: int
+    keep_recent: int
+    turn: int
+    turns: float
+
+    @property
+    def words(self) -> str:
+        """In a sentence."""
+        often = "every turn" if self.turns < 1.5 else f"every {self.turns:.0f} turns"
+        return (
+            f"from {self.start:,} tokens on folds {often} at these prices (a cached token {self.read:g}, a written one"
+            f" {self.write:g} of an input token; {self.turn:,} tokens a turn, {self.keep_recent:,} stay as they are)"
+        )
+
+
+def pacing(model: str, options: FoldOptions, turns: int, tokens: int) -> Pacing | None:
+    """What holds for a conversation that has had so many turns and grown by so many tokens in them; None without any."""
+    if turns <= 0 or tokens <= 0:
+        return None
+    pace = tokens / turns
+    # Loops and what FACTS leaves decide on what stands in blocks, not on when there is a new one.
+    limits = thresholds(options, tokens, Shape(pace, 0.0, 1.0))
+    prices = options.prices
+    return Pacing(
+        model=model,
+        read=prices.read,
+        write=prices.write,
+        reread=round(prices.reread(options.cache_hit_share), 4),
+        start=limits.start,
+        fold_at=limits.fold_at,
+        keep_recent=limits.keep_recent,
+        turn=round(pace),
+        turns=round(max(1.0, (limits.fold_at - limits.keep_recent) / pace), 1),
+    )

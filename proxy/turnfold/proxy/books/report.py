@@ -1,0 +1,306 @@
+"""What Turnfold did with the requests of a range of time: the report's figures.
+
+Lives here: from tables of sums to totals and groups. Must not: HTTP, tables for a terminal (``cli`` and ``routes`` render).
+
+Honest by construction: only requests that the upstream served count as anything but "failed"; tokens saved and dollars saved
+are different figures; cached tokens stand apart; what the upstream or the price list did not say is counted as unknown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any, Final
+
+from turnfold.compression.errors import InvalidInput
+from turnfold.proxy.books import rollups
+from turnfold.proxy.books.pacing import OptionsOf, Pacing, pacing
+from turnfold.proxy.books.rollups import HELD_OUT, NANO, Row
+from turnfold.proxy.store import Store
+
+_TABLES_AT_ONCE: Final = 100
+_LONGEST_RANGE: Final = 5 * 366 * 86400
+
+_BY_ROW: Final[Mapping[str, Callable[[Row], str]]] = MappingProxyType(
+    {
+        "model": lambda row: row.model,
+        "status": lambda row: row.status,
+        "reason": lambda row: row.reason,
+        "tenant": lambda row: row.tenant,
+        "conversation": lambda row: row.conversation,
+    }
+)
+_BY_TIME: Final[Mapping[str, str]] = MappingProxyType({"hour": "%Y-%m-%dT%H:00Z", "day": "%Y-%m-%d"})
+
+#: What a report may be grouped by.
+GROUPINGS: Final = (*_BY_ROW, *_BY_TIME)
+#: What a report may be narrowed to.
+FILTERS: Final = tuple(_BY_ROW)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked for.
+
+    Attributes:
+        start: Unix time of the beginning; rounded down to the hour (by conversation: to the day, UTC).
+        end: Unix time of the end; rounded up likewise.
+        group_by: one of GROUPINGS.
+        only: name of FILTERS -> the value that rows must have.
+    """
+
+    start: float
+    end: float
+    group_by: str = "model"
+    only: Mapping[str, str] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Refuse what makes no sense.
+
+        Raises:
+            InvalidInput: names the parameter.
+        """
+        if self.group_by not in GROUPINGS:
+            raise InvalidInput("group_by", f"must be one of {', '.join(GROUPINGS)}")
+        if unknown := sorted(set(self.only) - set(FILTERS)):
+            raise InvalidInput(unknown[0], f"cannot be filtered by; there are {', '.join(FILTERS)}")
+        if not self.start < self.end:
+            raise InvalidInput("from", "must lie before 'to'")
+        if self.end - self.start > _LONGEST_RANGE:
+            raise InvalidInput("from", "lies more than five years before 'to'")
+
+
+def _tables(query: Query) -> list[tuple[str, datetime]]:
+    first, end = rollups.whole_hours(query.start, query.end)
+    if "conversation" in {query.group_by, *query.only}:
+        return list(rollups.conversation_days(first, end))
+    return list(rollups.hours(first, end) if query.group_by == "hour" else rollups.covering(first, end))
+
+
+async def _sums(store: Store, query: Query) -> dict[str, list[tuple[Row, dict[str, int]]]]:
+    """Rows of sums by group."""
+    tables = _tables(query)
+    groups: dict[str, list[tuple[Row, dict[str, int]]]] = {}
+    for start in range(0, len(tables), _TABLES_AT_ONCE):
+        page = tables[start : start + _TABLES_AT_ONCE]
+        for (_, at), table in zip(page, await store.counts([name for name, _ in page]), strict=True):
+            for row, sums in rollups.rows(table).items():
+                if any(_BY_ROW[name](row) != value for name, value in query.only.items()):
+                    continue
+                named = _BY_TIME.get(query.group_by)
+                group = at.strftime(named) if named else _BY_ROW[query.group_by](row)
+                groups.setdefault(group, []).append((row, sums))
+    return groups
+
+
+def _share(part: float, whole: float) -> float | None:
+    return round(part / whole, 4) if whole else None
+
+
+def _mean(total: int, number: int, scale: float = 1.0) -> float | None:
+    return round(total / number / scale, 3) if number else None
+
+
+def _dollars(sums: Mapping[str, int]) -> dict[str, Any]:
+    def of(measure: str) -> int:
+        return sums.get(measure, 0)
+
+    priced = of("priced") > 0
+    return {
+        "paid": round(of("paid") / NANO, 6) if priced else None,
+        "without_turnfold": round(of("without") / NANO, 6) if priced else None,
+        "saved": round((of("without") - of("paid")) / NANO, 6) if priced else None,
+        "saved_share": _share(of("without") - of("paid"), of("without")) if priced else None,
+        "paid_for_own_calls": round(of("paid_own") / NANO, 6) if priced else None,
+        "unknown_requests": of("unpriced") + of("no_usage"),
+    }
+
+
+def figures(sums: Mapping[str, int]) -> dict[str, Any]:
+    """The figures of one group.
+
+    ``folds`` are requests that went out folded, and of these the events at which the folded sections of a conversation (with
+    a label) changed; ``tokens`` are our counts of what came in and what went out, of requests that the upstream served;
+    ``usage`` is what the upstream reported; ``dollars`` are None where no request of known price reported its usage, and those
+    paid include what our own calls cost, which ``own_calls`` counts.
+    """
+
+    def of(measure: str) -> int:
+        return sums.get(measure, 0)
+
+    served = _served(sums)
+    saved = of("before") - of("after")
+    return {
+        "requests": of("requests"),
+        "served": served,
+        "failed": of("failed"),
+        "incomplete": of("incomplete"),
+        "streamed": of("streamed"),
+        "folds": {
+            "requests": of("folded"),
+            "events": of("fold_events"),
+            "requests_per_event": _mean(of("folded"), of("fold_events")),
+        },
+        "tokens": {
+            "before": of("before"),
+            "after": of("after"),
+            "saved": saved,
+            "saved_share": _share(saved, of("before")),
+            "uncounted_requests": of("uncounted"),
+            "observed_before": of("observed_before"),
+            "observed_after": of("observed_after"),
+        },
+        "usage": {
+            "prompt_tokens": of("prompt"),
+            "completion_tokens": of("completion"),
+            "cached_tokens": of("cached"),
+            "cache_write_tokens": of("written"),
+            "cached_share": _share(of("cached"), of("prompt")),
+            "unknown_requests": of("no_usage"),
+        },
+        "dollars": _dollars(sums),
+        "own_calls": {
+            "requests": of("own_calls"),
+            "prompt_tokens": of("own_prompt"),
+            "completion_tokens": of("own_completion"),
+        },
+        "ms": {
+            "overhead_mean": _mean(of("overhead_us"), of("requests"), 1000),
+            "first_byte_mean": _mean(of("first_byte_us"), of("first_bytes"), 1000),
+            "total_mean": _mean(of("total_us"), served, 1000),
+        },
+    }
+
+
+def _served(sums: Mapping[str, int]) -> int:
+    return sums.get("requests", 0) - sums.get("failed", 0)
+
+
+#: What both groups are compared by: name -> the measure, the measure that counts what it is a mean over, and its unit.
+_COMPARED: Final[Mapping[str, tuple[str, Callable[[Mapping[str, int]], int], float]]] = MappingProxyType(
+    {
+        "prompt_tokens": ("prompt", lambda sums: _served(sums) - sums.get("no_usage", 0), 1.0),
+        "completion_tokens": ("completion", lambda sums: _served(sums) - sums.get("no_usage", 0), 1.0),
+        "dollars": ("paid", lambda sums: sums.get("priced", 0), 1 / NANO),
+        "first_byte_ms": ("first_byte_us", lambda sums: sums.get("first_bytes", 0), 1 / 1000),
+        "total_ms": ("total_us", _served, 1 / 1000),
+        "failed_share": ("failed", lambda sums: sums.get("requests", 0), 1.0),
+    }
+)
+#: Statuses of requests that would have been folded if it paid, but for the hold-out.
+_COMPARABLE: Final = frozenset({"folded", "passthrough", "failed-open", "recovered"})
+
+
+def _interval(clusters: Sequence[Mapping[str, int]], name: str) -> dict[str, float] | None:
+    """Mean over requests, and half the width of its 95% confidence interval; None for fewer than two conversations.
+
+    A conversation is in one group with all its requests, so it is conversations that were drawn: the interval is that of a ratio
+    of sums over clusters (Cochran, Sampling Techniques, 3rd ed., 1977, section 6.4), by the normal approximation.
+    """
+    measure, over, scale = _COMPARED[name]
+    pairs = [(sums.get(measure, 0) * scale, number) for sums in clusters if (number := over(sums)) > 0]
+    number = sum(count for _, count in pairs)
+    if len(pairs) < 2:
+        return None
+    mean = sum(total for total, _ in pairs) / number
+    square = sum((total - mean * count) ** 2 for total, count in pairs)
+    width = 1.96 * math.sqrt(square * len(pairs) / (len(pairs) - 1)) / number
+    return {"mean": round(mean, 9), "plus_minus": round(width, 9)}
+
+
+def _side(clusters: Sequence[Mapping[str, int]]) -> dict[str, Any]:
+    requests = sum(sums.get("requests", 0) for sums in clusters)
+    return {"conversations": len(clusters), "requests": requests, **{name: _interval(clusters, name) for name in _COMPARED}}
+
+
+def _by_conversation(rows: Iterable[tuple[Row, dict[str, int]]], wanted: Callable[[Row], bool]) -> list[dict[str, int]]:
+    found: dict[tuple[str, str], list[dict[str, int]]] = {}
+    for row, sums in rows:
+        if wanted(row):
+            found.setdefault((row.tenant, row.conversation), []).append(sums)
+    return [rollups.total(found[name]) for name in sorted(found)]
+
+
+async def _comparison(store: Store, query: Query, every: Iterable[Row]) -> dict[str, Any] | None:
+    """The held-out conversations beside the others, over whole days; None when nothing was held out."""
+    if not any(row.reason == HELD_OUT for row in every):
+        return None
+    groups = await _sums(store, replace(query, group_by="conversation"))
+    rows = [pair for pairs in groups.values() for pair in pairs]
+    return {
+        "held_out": _side(_by_conversation(rows, lambda row: row.reason == HELD_OUT)),
+        "others": _side(_by_conversation(rows, lambda row: row.status in _COMPARABLE)),
+    }
+
+
+_PACING: Final = tuple(field.name for field in fields(Pacing))
+
+
+def _pacing(rows: Sequence[tuple[Row, dict[str, int]]], options_of: OptionsOf) -> dict[str, Any]:
+    """Why a conversation folds as often as it does, and how often it did; by its most frequent model."""
+    by_model: dict[str, dict[str, int]] = {}
+    for row, sums in rows:
+        by_model[row.model] = rollups.total([by_model.get(row.model, {}), sums])
+    model, sums = max(by_model.items(), key=lambda pair: (_served(pair[1]), pair[0]))
+    found = pacing(model, options_of(model), _served(sums), sums.get("grown", 0))
+    said = {name: getattr(found, name, None) for name in _PACING}
+    return {**said, "words": found.words if found else None, "events": sum(s.get("fold_events", 0) for _, s in rows)}
+
+
+async def report(store: Store, query: Query, options_of: OptionsOf | None = None) -> dict[str, Any]:
+    """Totals and groups, ready for JSON.
+
+    Args:
+        options_of: what says, by conversation, why it is folded as often as it is; None: nothing says it.
+
+    Raises:
+        InvalidInput: the query makes no sense.
+        StoreError: the store does not answer.
+    """
+    query.check()
+    groups = await _sums(store, query)
+    first, end = rollups.whole_hours(query.start, query.end)
+    every = [pair for pairs in groups.values() for pair in pairs]
+    listed = [{query.group_by: name, **figures(rollups.total(sums for _, sums in groups[name]))} for name in sorted(groups)]
+    if query.group_by == "conversation" and options_of is not None:
+        listed = [{**group, "pacing": _pacing(groups[group["conversation"]], options_of)} for group in listed]
+    if query.group_by not in _BY_TIME:
+        listed.sort(key=lambda group: -group["requests"])
+    return {
+        "from": first.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "to": end.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "group_by": query.group_by,
+        "filters": dict(query.only),
+        "totals": figures(rollups.total(sums for _, sums in every)),
+        "held_out": await _comparison(store, query, (row for row, _ in every)),
+        "groups": listed,
+    }
+
+
+_UNITS: Final[Mapping[str, int]] = MappingProxyType({"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400})
+
+
+def moment(text: str, name: str, now: float) -> float:
+    """A point in time as a person writes it: ``24h``, ``7d`` (ago), Unix seconds, a date, or ISO 8601 (UTC unless it says).
+
+    Raises:
+        InvalidInput: names the parameter.
+    """
+    text = text.strip()
+    if text[-1:] in _UNITS and text[:-1].isascii() and text[:-1].isdigit() and len(text) < 8:
+        return max(0.0, now - int(text[:-1]) * _UNITS[text[-1]])
+    try:
+        if text.replace(".", "", 1).isdigit() and text.isascii():
+            seconds = float(text)
+        else:
+            parsed = datetime.fromisoformat(text)
+            seconds = (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
+        datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError) as exc:
+        raise InvalidInput(
+            name, "must be a date, a time as in 2026-01-31T12:00Z, Unix seconds, or an age as in 24h or 7d"
+        ) from exc
+    return seconds

@@ -1,0 +1,200 @@
+"""Sums over receipts, by the hour and by the day.
+
+Lives here: which measures a receipt adds to, the names of tables and rows, and how a range of time is covered by tables.
+Must not: the store, rendering.
+
+A table is an hour or a day; a field is a row's five names and a measure; all values are whole numbers, so that additions by
+several processes come out exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
+
+import orjson
+
+from turnfold.proxy.chat.receipts import Receipt
+
+#: Dollars are summed as whole billionths.
+NANO: Final = 1_000_000_000
+
+#: Reason of the requests of conversations that are left unfolded for comparison.
+HELD_OUT: Final = "held-out"
+
+_HOUR: Final = timedelta(hours=1)
+_DAY: Final = timedelta(days=1)
+
+
+class Row(NamedTuple):
+    """What a sum is about. `conversation` is "" outside of the tables by conversation."""
+
+    tenant: str
+    model: str
+    status: str
+    reason: str
+    conversation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """Dollars of one request: paid, and without Turnfold; None when a price is unknown.
+
+    Attributes:
+        paid: for the request and for our own calls.
+        own: the part of it that our own calls cost.
+        fold_event: whether the request carried other folded sections than its conversation's last one.
+        grown: tokens, by our count, that came in more than with its conversation's last one.
+    """
+
+    paid: float | None
+    without: float | None
+    own: float = 0.0
+    fold_event: bool = False
+    grown: int = 0
+
+
+UNPRICED: Final = Priced(None, None)
+
+
+def accepted(receipt: Receipt) -> bool:
+    """Whether the upstream served it; only then was anything paid or saved."""
+    return receipt.upstream_status is not None and 200 <= receipt.upstream_status < 300
+
+
+def _tokens(receipt: Receipt) -> Iterator[tuple[str, int]]:
+    if receipt.tokens_before <= 0:
+        yield "uncounted", 1
+    elif receipt.status == "observed":
+        yield from (("before", receipt.tokens_before), ("after", receipt.tokens_before))
+        yield from (("observed_before", receipt.tokens_before), ("observed_after", receipt.tokens_after))
+    else:
+        yield from (("before", receipt.tokens_before), ("after", receipt.tokens_after))
+
+
+def _usage(receipt: Receipt) -> Iterator[tuple[str, int]]:
+    usage = receipt.usage
+    if usage.prompt_tokens is None:
+        yield "no_usage", 1
+    yield "prompt", usage.prompt_tokens or 0
+    yield "completion", usage.completion_tokens or 0
+    yield "cached", usage.cached_tokens or 0
+    yield "written", usage.cache_write_tokens or 0
+
+
+def _money(receipt: Receipt, priced: Priced) -> Iterator[tuple[str, int]]:
+    if receipt.usage.prompt_tokens is None and accepted(receipt):
+        return
+    if priced.paid is None or priced.without is None:
+        yield "unpriced", 1
+        return
+    yield "priced", 1
+    yield "paid", round(priced.paid * NANO)
+    yield "paid_own", round(priced.own * NANO)
+    yield "without", round(priced.without * NANO)
+
+
+def _own_calls(receipt: Receipt) -> Iterator[tuple[str, int]]:
+    for call in receipt.calls:
+        yield "own_calls", 1
+        yield "own_prompt", call.usage.prompt_tokens or 0
+        yield "own_completion", call.usage.completion_tokens or 0
+
+
+def measures(receipt: Receipt, priced: Priced) -> Iterator[tuple[str, int]]:
+    """What one receipt adds, measure by measure."""
+    yield "requests", 1
+    yield "overhead_us", round(receipt.overhead_ms * 1000)
+    yield from _own_calls(receipt)
+    if not accepted(receipt):  # or answered by ourselves: nothing was paid, and nothing saved, but for our own calls
+        if receipt.status != "answered":
+            yield "failed", 1
+        if receipt.calls:
+            yield from _money(receipt, priced)
+        return
+    yield "incomplete", int(not receipt.complete)
+    yield "streamed", int(receipt.streamed)
+    yield "folded", int(receipt.status in {"folded", "recovered"})
+    yield "fold_events", int(priced.fold_event)
+    yield "grown", priced.grown
+    yield "total_us", round(receipt.total_ms * 1000)
+    if receipt.first_byte_ms is not None:
+        yield from (("first_bytes", 1), ("first_byte_us", round(receipt.first_byte_ms * 1000)))
+    yield from _tokens(receipt)
+    yield from _usage(receipt)
+    yield from _money(receipt, priced)
+
+
+def _tables(receipt: Receipt) -> Iterator[tuple[str, str]]:
+    """The tables that a receipt is summed in, and the conversation named there."""
+    when = datetime.fromtimestamp(receipt.at, UTC)
+    yield f"hour:{when:%Y-%m-%dT%H}", ""
+    yield f"day:{when:%Y-%m-%d}", ""
+    if receipt.conversation is not None:
+        yield f"conversations:{when:%Y-%m-%d}", receipt.conversation
+
+
+def add(sums: dict[str, dict[str, int]], receipt: Receipt, priced: Priced) -> None:
+    """Add a receipt to the additions of a batch."""
+    added = [(measure, number) for measure, number in measures(receipt, priced) if number]
+    for table, conversation in _tables(receipt):
+        fields = sums.setdefault(table, {})
+        row = [receipt.tenant, receipt.model, receipt.status, receipt.reason, conversation]
+        stem = orjson.dumps(row).decode()
+        for measure, number in added:
+            name = f"{measure}:{stem}"
+            fields[name] = fields.get(name, 0) + number
+
+
+def rows(table: Mapping[str, int]) -> dict[Row, dict[str, int]]:
+    """A table of the store as sums by row."""
+    found: dict[str, dict[str, int]] = {}
+    for name, number in table.items():
+        measure, _, stem = name.partition(":")
+        found.setdefault(stem, {})[measure] = number
+    return {Row(*orjson.loads(stem)): sums for stem, sums in found.items()}
+
+
+def whole_hours(start: float, end: float) -> tuple[datetime, datetime]:
+    """The hours that a range touches."""
+    first = datetime.fromtimestamp(start, UTC).replace(minute=0, second=0, microsecond=0)
+    last = datetime.fromtimestamp(end, UTC).replace(minute=0, second=0, microsecond=0)
+    return first, last if last.timestamp() >= end else last + _HOUR
+
+
+def covering(first: datetime, end: datetime) -> Iterator[tuple[str, datetime]]:
+    """Tables that cover whole hours from `first` to `end` with as few as there can be: days, and hours at the edges."""
+    at = first
+    while at < end:
+        if at.hour == 0 and at + _DAY <= end:
+            yield f"day:{at:%Y-%m-%d}", at
+            at += _DAY
+        else:
+            yield f"hour:{at:%Y-%m-%dT%H}", at
+            at += _HOUR
+
+
+def hours(first: datetime, end: datetime) -> Iterator[tuple[str, datetime]]:
+    """A table an hour."""
+    while first < end:
+        yield f"hour:{first:%Y-%m-%dT%H}", first
+        first += _HOUR
+
+
+def conversation_days(first: datetime, end: datetime) -> Iterator[tuple[str, datetime]]:
+    """Tables by conversation: whole days only."""
+    at = first.replace(hour=0)
+    while at < end:
+        yield f"conversations:{at:%Y-%m-%d}", at
+        at += _DAY
+
+
+def total(sums: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Measure by measure."""
+    result: dict[str, int] = {}
+    for one in sums:
+        for measure, number in one.items():
+            result[measure] = result.get(measure, 0) + number
+    return result

@@ -1,0 +1,262 @@
+"""Sending a request, and once more where its context was full.
+
+Lives here: looking at the beginning of an answer before the client sees any of it, and driving ``fit.recover``. Must not:
+deciding what an overflow is or how a request gets smaller, relaying, HTTP of our own.
+
+Nothing is taken from an answer: what was looked at is given again, so that whoever relays it passes on the upstream's bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeVar
+
+from turnfold.compression.calibration import Learned
+from turnfold.compression.fit.overflow import SCANNED, Overflow, detect
+from turnfold.compression.fit.recover import Call, Fold, Outcome, Reply, recover
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+
+T = TypeVar("T")
+
+_PATIENCE: Final = 10.0  # seconds for which an answer is held back: a refusal comes at once, a slow model's first word may not
+_LOOKED_AT: Final = frozenset({400, 413, 422, 500})  # statuses of answers whose bodies are read before they are passed on
+_READABLE: Final = frozenset({b"", b"identity", b"gzip", b"x-gzip", b"deflate"})
+
+
+class Answer(Protocol):
+    """A response whose head has arrived (``proxy.upstream.Answer``)."""
+
+    status: int
+    headers: Sequence[tuple[bytes, bytes]]
+
+    def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
+        """The body's bytes as they arrive, each with whether it is known to be the last."""
+        ...
+
+    def close(self) -> None:
+        """Drop the connection unless the response was read to its end."""
+        ...
+
+
+Send = Callable[[bytes], Awaitable[Answer]]
+#: Runs CPU-heavy work outside of the event loop.
+Run = Callable[[Callable[[], T]], Awaitable[T]]
+
+
+class Peeked:
+    """An answer of which the beginning was looked at, and that still gives all of it.
+
+    Attributes:
+        head: the beginning of its body, without its content coding; of a stream its first event.
+        in_stream: whether it has status 200.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self.status = answer.status
+        self.headers = answer.headers
+        self.in_stream = answer.status == 200
+        self._answer = answer
+        self._rest = answer.chunks()
+        self._held: list[tuple[bytes, bool]] = []
+        self._waiting: asyncio.Task[tuple[bytes, bool]] | None = None
+
+    @property
+    def head(self) -> bytes:
+        """What was read so far."""
+        return _plain(b"".join(chunk for chunk, _ in self._held), _header(self.headers, b"content-encoding"))
+
+    async def look(self, *, inside: bool) -> None:
+        """Read as much as tells an overflow; what comes late is not waited for, what cannot be read is not looked at.
+
+        Args:
+            inside: whether an answer with status 200 is looked at too, which holds its head back until its first event.
+        """
+        enough = self._enough() if inside or self.status != 200 else None
+        deadline = asyncio.get_running_loop().time() + _PATIENCE
+        while enough is not None and not enough(self.head) and not self._is_whole():
+            if not await self._read_before(deadline):
+                return
+
+    def _enough(self) -> Callable[[bytes], bool] | None:
+        """What tells that enough was read; None where nothing needs to be."""
+        if _header(self.headers, b"content-encoding") not in _READABLE:
+            return None
+        if self.status == 200:
+            return _has_event if _header(self.headers, b"content-type").startswith(b"text/event-stream") else _is_no_error
+        return _never if self.status in _LOOKED_AT else None
+
+    def _is_whole(self) -> bool:
+        return bool(self._held) and (self._held[-1][1] or sum(len(chunk) for chunk, _ in self._held) >= SCANNED)
+
+    async def _read_before(self, deadline: float) -> bool:
+        """One more chunk; False at the end, or when none came in time, or none but a failure: those are given with the rest."""
+        task = self._waiting or asyncio.ensure_future(anext(self._rest))
+        self._waiting = task
+        done, _ = await asyncio.wait([task], timeout=max(0.0, deadline - asyncio.get_running_loop().time()))
+        if not done or task.exception() is not None:
+            return False
+        self._waiting = None
+        self._held.append(task.result())
+        return True
+
+    async def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
+        """As of the answer itself: what was looked at first, then the rest."""
+        for held in self._held:
+            yield held
+        if self._waiting is not None:
+            try:
+                yield await self._waiting
+            except StopAsyncIteration:
+                return
+        async for chunk in self._rest:
+            yield chunk
+
+    def close(self) -> None:
+        """As of the answer itself."""
+        task, self._waiting = self._waiting, None
+        if task is not None and not task.cancel():
+            task.exception()  # seen, or the event loop complains that nobody looked
+        self._answer.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a recovery has to know of a request.
+
+    Attributes:
+        received: its body as the client sent it, without content coding.
+        sent: its body as it goes out first.
+        folded: whether that is a fold of `received`; else it is the same, coded perhaps.
+        known: what was learned of this upstream and model.
+        suspect: whether it is so long that a 200 may turn out to be an overflow.
+    """
+
+    received: bytes
+    sent: bytes
+    folded: bool
+    options: FoldOptions
+    known: Learned
+    suspect: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The answer that the client gets.
+
+    Attributes:
+        overflow: what the first answer complained of, if it did.
+        outcome: how the recovery ended, where one was tried.
+        unseen: the beginning of an answer that the client never gets; it may say what it cost.
+    """
+
+    answer: Peeked
+    overflow: Overflow | None = None
+    outcome: Outcome | None = None
+    unseen: bytes = b""
+
+
+async def serve(
+    request: Request,
+    send: Send,
+    fold: Fold,
+    memo: Memo,
+    run: Run[Call | Outcome],
+    failures: tuple[type[Exception], ...] = (OSError,),
+) -> Served:
+    """Send a request; where its context was full, send it once more, smaller. The caller closes the answer.
+
+    Args:
+        run: calls a function outside of the event loop.
+        failures: what `send` raises when no answer came. Of the first sending they go through to the caller; when the second
+            one fails so, the original error stands.
+    """
+    with contextlib.ExitStack() as unless_served:
+        first = Peeked(await send(request.sent))
+        unless_served.callback(first.close)
+        await first.look(inside=request.suspect)
+        overflow = detect(first.status, first.head, in_stream=first.in_stream)
+        served = Served(first)
+        if overflow is not None:
+            sent = request.sent if request.folded else None
+            flow = recover(request.received, overflow, request.options, fold, memo, request.known, sent)
+            served = await _drive(flow, first, overflow, send, run, failures)
+        unless_served.pop_all()
+        return served
+
+
+async def _drive(
+    flow: Generator[Call, Reply, Outcome],
+    first: Peeked,
+    overflow: Overflow,
+    send: Send,
+    run: Run[Call | Outcome],
+    failures: tuple[type[Exception], ...],
+) -> Served:
+    step = await run(lambda: _advance(flow, None))
+    if isinstance(step, Outcome):
+        return Served(first, overflow, step)
+    with contextlib.ExitStack() as unless_served:
+        try:
+            second = Peeked(await send(step.body))
+        except failures:
+            return Served(first, overflow, _failed(flow))
+        unless_served.callback(second.close)
+        await second.look(inside=True)
+        reply = Reply(second.status, second.head, second.in_stream)
+        outcome = await run(lambda: _advance(flow, reply))
+        assert isinstance(outcome, Outcome)  # noqa: S101 - the flow yields once
+        if not outcome.recovered:
+            return Served(first, overflow, outcome, second.head)
+        unless_served.pop_all()
+    first.close()
+    return Served(second, overflow, outcome, first.head)
+
+
+def _failed(flow: Generator[Call, Reply, Outcome]) -> Outcome:
+    """The outcome where no answer came to the second sending."""
+    outcome = _advance(flow, Reply(599, b"", in_stream=False))
+    assert isinstance(outcome, Outcome)  # noqa: S101 - the flow yields once
+    return outcome
+
+
+def _advance(flow: Generator[Call, Reply, Outcome], reply: Reply | None) -> Call | Outcome:
+    try:
+        return next(flow) if reply is None else flow.send(reply)
+    except StopIteration as done:
+        outcome: Outcome = done.value
+        return outcome
+
+
+def _never(_: bytes) -> bool:
+    return False
+
+
+def _has_event(head: bytes) -> bool:
+    """Whether the first event of a stream is whole; comments are none."""
+    event = head.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return any(b"data:" in block for block in event.split(b"\n\n")[:-1])
+
+
+def _is_no_error(head: bytes) -> bool:
+    """Whether a JSON answer with status 200 is seen not to be an error in disguise."""
+    start = head.lstrip()[:40].replace(b" ", b"")
+    return bool(start) and not start.startswith((b'{"error"', b'[{"error"', b'{"object":"error"', b'{"type":"error"'))
+
+
+def _header(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> bytes:
+    return next((value.strip().lower() for key, value in headers if key.lower() == name), b"")
+
+
+def _plain(data: bytes, coding: bytes) -> bytes:
+    """The beginning of a body without its coding."""
+    if coding in (b"", b"identity") or not data:
+        return data
+    try:
+        return zlib.decompressobj(47).decompress(data, SCANNED)
+    except zlib.error:
+        return b""

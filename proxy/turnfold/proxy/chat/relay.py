@@ -1,0 +1,33 @@
+"""Bytes from the upstream to the client, as they are and as they come.
+
+Lives here: passing a response on. Must not: changing a byte of a body, ending what the upstream did not end, buffering:
+ASGI's ``send`` waits while the client does not read, and so does our reading from the upstream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from starlette.types import Send
+
+from turnfold.proxy.chat.recovering import Answer
+from turnfold.proxy.http.refusals import RawHeaders
+
+
+async def relay(answer: Answer, headers: RawHeaders, send: Send, watch: Callable[[bytes], None]) -> None:
+    """Pass a response on, showing each chunk to `watch` first (so that the last one is seen even if the client goes then).
+
+    Raises:
+        UpstreamFailed: it broke off. Nothing was ended: the caller returns, and the server cuts the client's connection.
+    """
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    ended = False
+    async for chunk, ended in answer.chunks():
+        watch(chunk)
+        await send({"type": "http.response.body", "body": chunk, "more_body": not ended})
+    if not ended:
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def see_nothing(_: bytes) -> None:
+    """The watch of responses that are not read."""

@@ -1,0 +1,211 @@
+"""The way to the upstream.
+
+Lives here: the HTTP client, the mapping of paths, errors of the network as exceptions of ours. Must not: anything of a
+client's connection, JSON, retries (SDKs retry by themselves, and a chat completion is billed).
+
+Why aiohttp itself and not httpx over it: that transport joins repeated headers, normalises paths, and keeps a cookie jar
+for all tenants together. Here aiohttp is told to add nothing, to undo no coding, to keep no cookies.
+
+Paths. With B the path of ``upstream.url`` (``/v1`` by default), a request for path p goes to
+
+    p itself            where p lies under B, or B is empty;
+    B + rest            where p is ``/v1`` + rest: SDKs write ``/v1``, the setting says where that is;
+    B' + p              for Azure's ``/openai/deployments/...``, B' being B without a last ``/openai`` or ``/v1``;
+    B + p               else (the base URL was given without ``/v1``).
+
+Bytes of path and query stay as they came (the server's parser takes ASCII only). Dot segments are refused: they could leave B.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from types import TracebackType
+from typing import Final, Self
+from urllib.parse import urlsplit
+
+import aiohttp
+from aiohttp import hdrs
+from yarl import URL
+
+from turnfold.compression.errors import InvalidInput
+from turnfold.config.settings import UpstreamSettings
+from turnfold.proxy.http.refusals import Refused
+
+_POOL_WAIT: Final = 60.0  # seconds to wait for a free connection before saying so
+_READ_BUFFER: Final = 65536  # per stream; reading from the upstream pauses at twice this
+_PIECE: Final = 65536
+_AZURE: Final = "/openai/deployments/"
+_DOTS: Final = re.compile(r"/(?:\.|%2e){1,2}(?:/|\\|%2f|%5c|$)", re.IGNORECASE)
+_ADDED_BY_CLIENT: Final = (hdrs.ACCEPT, hdrs.ACCEPT_ENCODING, hdrs.USER_AGENT, hdrs.CONTENT_TYPE)
+
+
+class UpstreamFailed(Exception):
+    """No whole response came. Base of the following."""
+
+
+class UpstreamUnreachable(UpstreamFailed):
+    """The upstream could not be reached, or hung up before it answered."""
+
+
+class UpstreamUntrusted(UpstreamUnreachable):
+    """Its certificate was refused: trying again will not help."""
+
+
+class UpstreamSilent(UpstreamFailed):
+    """It took longer than the time-out."""
+
+
+class UpstreamBroke(UpstreamFailed):
+    """It stopped in the middle of its response."""
+
+
+class Answer:
+    """A response whose head has arrived.
+
+    Attributes:
+        status: HTTP status, 200 to 599.
+        headers: as received: order, case, repeats.
+    """
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        self.status = response.status
+        self.headers: Sequence[tuple[bytes, bytes]] = response.raw_headers
+
+    async def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
+        """The body's bytes as they arrive, each with whether it is known to be the last.
+
+        Raises:
+            UpstreamBroke: the body ended before its end.
+            UpstreamSilent: nothing came for too long.
+        """
+        content = self._response.content
+        try:
+            while chunk := await content.readany():
+                yield chunk, content.at_eof()
+        except TimeoutError as exc:
+            raise UpstreamSilent from exc
+        except aiohttp.ClientError as exc:
+            raise UpstreamBroke from exc
+
+    def close(self) -> None:
+        """Drop the connection unless the response was read to its end."""
+        self._response.close()
+
+
+async def _add_no_length(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Take back the ``content-length: 0`` that aiohttp gives to a DELETE without a body."""
+    if request.method == hdrs.METH_DELETE and not request.body and request.headers.get(hdrs.CONTENT_LENGTH) == "0":
+        del request.headers[hdrs.CONTENT_LENGTH]
+    return await handler(request)
+
+
+async def pieces(body: bytes) -> AsyncIterator[bytes]:
+    """A large body in slices, so that writing it leaves the event loop free in between."""
+    for start in range(0, len(body), _PIECE):
+        yield body[start : start + _PIECE]
+
+
+class Upstream:
+    """The one upstream of this process; an async context manager around its connections.
+
+    Raises:
+        InvalidInput: ``upstream.url`` is not an http or https URL.
+    """
+
+    def __init__(self, settings: UpstreamSettings) -> None:
+        self._settings = settings
+        parts = urlsplit(settings.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidInput("upstream.url", f"must be an http or https URL, not {settings.url!r}")
+        if "@" in parts.netloc:
+            raise InvalidInput("upstream.url", "must not carry credentials; the key goes into upstream.api_key")
+        self._origin = f"{parts.scheme}://{parts.netloc}"
+        self._base = parts.path.rstrip("/")
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        settings = self._settings
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=settings.max_connections, ttl_dns_cache=60),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=_ADDED_BY_CLIENT,
+            auto_decompress=False,
+            trust_env=False,
+            timeout=aiohttp.ClientTimeout(
+                total=None, connect=_POOL_WAIT, sock_connect=settings.connect_timeout, sock_read=settings.read_timeout
+            ),
+            read_bufsize=_READ_BUFFER,
+            max_line_size=2**16,
+            max_field_size=2**16,
+            max_headers=1000,
+            middlewares=(_add_no_length,),
+        )
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    def url(self, raw_path: bytes, query: bytes) -> URL:
+        """The upstream's URL for a request's path and query, byte for byte.
+
+        Raises:
+            Refused: 400, a path with dot segments.
+        """
+        path = raw_path.decode("ascii", "replace")
+        if _DOTS.search(path):
+            raise Refused(400, "invalid_path", "The path has dot segments in it.")
+        tail = "?" + query.decode("ascii", "replace") if query else ""
+        return URL(f"{self._origin}{self._path(path)}{tail}", encoded=True)
+
+    def _path(self, path: str) -> str:
+        base = self._base
+        if not base or path == base or path.startswith(base + "/"):
+            return path
+        if path == "/v1" or path.startswith("/v1/"):
+            return base + path[len("/v1") :]
+        if path.startswith(_AZURE):
+            return base.removesuffix("/v1").removesuffix("/openai") + path
+        return base + path
+
+    async def send(
+        self, method: str, url: URL, headers: list[tuple[str, str]], body: bytes | AsyncIterator[bytes] | None
+    ) -> Answer:
+        """Send a request and wait for the head of its response. Cancelling it drops the connection.
+
+        Raises:
+            UpstreamUnreachable, UpstreamUntrusted, UpstreamSilent: no head came.
+        """
+        assert self._session is not None, "the upstream is used outside of its context"  # noqa: S101 - a slip of ours
+        if isinstance(body, bytes):
+            headers = [*headers, ("content-length", str(len(body)))] if body or method == "POST" else headers
+            body = pieces(body) if len(body) > _PIECE else body or None
+        try:
+            response = await self._session.request(method, url, headers=headers, data=body, allow_redirects=False)
+        except (aiohttp.ClientConnectorCertificateError, ssl.SSLError) as exc:
+            raise UpstreamUntrusted from exc
+        except TimeoutError as exc:
+            raise UpstreamSilent from exc
+        except (aiohttp.ClientError, OSError) as exc:
+            raise UpstreamUnreachable from exc
+        if not 200 <= response.status <= 599:  # what ASGI servers can pass on
+            response.close()
+            raise UpstreamUnreachable
+        return Answer(response)
+
+
+def refusal(failure: UpstreamFailed) -> Refused:
+    """The answer to a client whose request the upstream did not answer.
+
+    SDKs retry 502 and 504 by themselves, as they would have retried the failed connection without us; ``x-should-retry``
+    only says no where trying again cannot help.
+    """
+    if isinstance(failure, UpstreamSilent):
+        return Refused(504, "upstream_timeout", "The upstream did not answer in time.")
+    if isinstance(failure, UpstreamUntrusted):
+        never = ((b"x-should-retry", b"false"),)
+        return Refused(502, "upstream_untrusted", "The upstream's certificate could not be verified.", headers=never)
+    return Refused(502, "upstream_unreachable", "The upstream could not be reached.")

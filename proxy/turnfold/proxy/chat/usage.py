@@ -1,0 +1,119 @@
+"""Reading the upstream's own figures from a copy of its response.
+
+Lives here: finding ``"usage": {...}`` in bytes that pass by, streamed or not, coded or not, in constant memory. Must not:
+holding a response back, changing it, or raising: whatever is not understood is no usage.
+
+The bytes are searched, not parsed: inside a JSON string the quotes of such a text would be escaped, so an unescaped match is
+a key. That one search serves server-sent events and whole bodies alike, wherever chunk borders fall.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from turnfold.proxy.chat.receipts import Usage
+from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, readable
+
+_KEY: Final = re.compile(rb'"usage"\s{0,8}:\s{0,8}\{|"model"\s{0,8}:\s{0,8}"([^"\\]{1,128})"')
+_CARRY: Final = 192  # more than the longest match that a chunk border may cut
+_LONGEST: Final = 16384  # the largest usage object seen in the field has about 1 kB
+_MOST_INFLATED: Final = 256 * 2**20
+_DECODER: Final = json.JSONDecoder()
+
+#: Where providers say it, in order of trust (OpenAI; DeepSeek; Anthropic and its relays; Moonshot).
+_PATHS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
+    "prompt_tokens": (("prompt_tokens",), ("input_tokens",)),
+    "completion_tokens": (("completion_tokens",), ("output_tokens",)),
+    "cached_tokens": (
+        ("prompt_tokens_details", "cached_tokens"),
+        ("input_tokens_details", "cached_tokens"),
+        ("prompt_cache_hit_tokens",),
+        ("cache_read_input_tokens",),
+        ("cached_tokens",),
+    ),
+    "cache_write_tokens": (
+        ("prompt_tokens_details", "cache_write_tokens"),
+        ("input_tokens_details", "cache_write_tokens"),
+        ("cache_write_tokens",),
+        ("cache_creation_input_tokens",),
+    ),
+}
+
+
+def _figure(usage: dict[str, Any], path: tuple[str, ...]) -> int | None:
+    value: Any = usage
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if type(value) is int and 0 <= value < 2**53 else None
+
+
+def merged(before: Usage, reported: dict[str, Any]) -> Usage:
+    """The figures known so far with those of a later report: a stream may report several times, each time more."""
+    found = {
+        name: next((figure for path in paths if (figure := _figure(reported, path)) is not None), getattr(before, name))
+        for name, paths in _PATHS.items()
+    }
+    return Usage(**found)
+
+
+class UsageReader:
+    """Watches one response's bytes go by.
+
+    Args:
+        coding: the response's ``content-encoding``, lower case, "" for none.
+    """
+
+    def __init__(self, coding: str = "") -> None:
+        self.usage = Usage()
+        self.model = ""
+        self._held = b""
+        self._collecting = False
+        self._plain: Callable[[bytes], Iterator[bytes]] | None = None
+        self._blind = coding not in ("", "identity") and not readable(coding)
+        if readable(coding):
+            self._plain = Inflater(coding, _MOST_INFLATED).pieces
+
+    def feed(self, chunk: bytes) -> None:
+        """Look at the next bytes. Never raises."""
+        if self._blind:
+            return
+        if self._plain is None:
+            self._scan(chunk)
+            return
+        try:
+            for piece in self._plain(chunk):
+                self._scan(piece)
+        except (CodedBodyBroken, CodedBodyTooLarge):
+            self._blind = True
+
+    def _scan(self, piece: bytes) -> None:
+        data = self._held + piece
+        at = 0
+        if self._collecting:
+            at = self._collect(data, 0)
+        while not self._collecting:
+            match = _KEY.search(data, at)
+            if match is None:
+                self._held = data[max(at, len(data) - _CARRY) :]
+                return
+            at = match.end()
+            if match[1] is not None:
+                self.model = self.model or match[1].decode("utf-8", "replace")
+            else:
+                at = self._collect(data, at - 1)
+
+    def _collect(self, data: bytes, start: int) -> int:
+        """Take the object that opens at `start`; where it is not whole yet, hold it for the next piece."""
+        text = data[start : start + _LONGEST].decode("utf-8", "replace")
+        try:
+            reported, end = _DECODER.raw_decode(text)
+        except (ValueError, RecursionError):
+            self._collecting = len(data) - start < _LONGEST
+            self._held = data[start:] if self._collecting else b""
+            return start + 1
+        self._collecting = False
+        self.usage = merged(self.usage, reported)
+        return start + len(text[:end].encode("utf-8"))

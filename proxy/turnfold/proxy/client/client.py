@@ -1,0 +1,445 @@
+"""The Python client: ``Client`` and ``AsyncClient``.
+
+Lives here: the calls as values, attempts as a generator, and two drivers of it. Must not: exceptions (``client_errors``), bodies
+(``bodies``).
+
+What cannot be done twice by accident is tried again: connection errors, 429 and 5xx, after 0.25 s, 0.5 s, 1 s (or what the server
+says in ``retry-after``). An add to a conversation carries a key, so that one which was done is not done again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Final, Generic, Self, TypeVar
+from urllib.parse import quote
+
+import httpx
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from turnfold.proxy.api.bodies import (
+    CacheCleared,
+    CacheStats,
+    CompressAnswer,
+    ConversationAnswer,
+    ConversationView,
+    Deleted,
+    DrillDownAnswer,
+    ExchangeAnswer,
+)
+from turnfold.proxy.api.message_bodies import CompressMessagesAnswer, UncompressMessagesAnswer
+from turnfold.proxy.client.errors import ConnectionFailed, TimedOut, UnexpectedAnswer, error_of
+
+__all__ = ["AsyncClient", "Client"]
+
+T = TypeVar("T")
+
+DEFAULT_URL: Final = "http://127.0.0.1:8420"
+_TIMEOUT: Final = 60.0
+_RETRIES: Final = 3
+_FIRST_WAIT: Final = 0.25
+_LONGEST_WAIT: Final = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One call: what is sent, and the type of its answer."""
+
+    method: str
+    path: str
+    answer: type[T]
+    body: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _compress(text: str, **options: Any) -> Call[CompressAnswer]:
+    return Call("POST", "/v1/compress", CompressAnswer, {"text": text, **_given(**options)})
+
+
+def _add(conversation_id: str, role: str, content: str, **options: Any) -> Call[ConversationAnswer]:
+    body = {"conversation_id": conversation_id, "message": {"role": role, "content": content}, **_given(**options)}
+    return Call("POST", "/v1/conversation", ConversationAnswer, body, {"idempotency-key": uuid.uuid4().hex})
+
+
+def _place(conversation_id: str) -> str:
+    return f"/v1/conversation/{quote(conversation_id, safe='')}"
+
+
+def _conversation(conversation_id: str, export: bool) -> Call[ConversationView]:
+    return Call("GET", _place(conversation_id), ConversationView, query={"export": "true"} if export else {})
+
+
+def _import(conversation_id: str, export: str) -> Call[ConversationView]:
+    return Call("PUT", _place(conversation_id), ConversationView, {"export": export})
+
+
+def _delete(conversation_id: str) -> Call[Deleted]:
+    return Call("DELETE", _place(conversation_id), Deleted)
+
+
+def _drill_down(section_id: str, layer: int) -> Call[DrillDownAnswer]:
+    return Call("POST", "/v1/drill-down", DrillDownAnswer, {"section_id": section_id, "target_layer": layer})
+
+
+def _compress_messages(messages: Sequence[Any], options: Mapping[str, Any]) -> Call[CompressMessagesAnswer]:
+    return Call("POST", "/v1/messages/compress", CompressMessagesAnswer, {"messages": list(messages), **options})
+
+
+def _uncompress_messages(
+    messages: Sequence[Any], verbatim: Mapping[str, Any] | None, recursive: bool
+) -> Call[UncompressMessagesAnswer]:
+    body = {"messages": list(messages), "recursive": recursive, **_given(verbatim=verbatim)}
+    return Call("POST", "/v1/messages/uncompress", UncompressMessagesAnswer, body)
+
+
+def _exchange(
+    text: str, accept: Sequence[str], budget: int | None, drill_down: Sequence[str], **options: Any
+) -> Call[ExchangeAnswer]:
+    headers = {
+        "x-turnfold-accept": ", ".join(accept),
+        "x-turnfold-budget": "" if budget is None else str(budget),
+        "x-turnfold-drill-down": ", ".join(drill_down),
+    }
+    sent = {name: value for name, value in headers.items() if value}
+    return Call("POST", "/v1/exchange", ExchangeAnswer, {"text": text, **_given(**options)}, sent)
+
+
+def _report(admin_token: str, query: Mapping[str, str]) -> Call[dict[str, Any]]:
+    headers = {"x-turnfold-admin-token": admin_token}
+    return Call("GET", "/admin/report", dict[str, Any], headers=headers, query=query)
+
+
+_CACHE_STATS: Final = Call("GET", "/v1/cache/stats", CacheStats)
+_CACHE_CLEAR: Final = Call("POST", "/v1/cache/clear", CacheCleared)
+
+
+def _read(call: Call[T], response: httpx.Response) -> T:
+    try:
+        body: Any = response.json()
+    except ValueError:
+        body = response.text
+    if not response.is_success:
+        raise error_of(response.status_code, body)
+    try:
+        if isinstance(call.answer, type) and issubclass(call.answer, BaseModel):
+            return call.answer.model_validate(body)
+        return TypeAdapter(call.answer).validate_python(body)
+    except ValidationError as exc:
+        raise UnexpectedAnswer(
+            f"{call.method} {call.path}: this is no answer of Turnfold's ({exc.error_count()} faults)"
+        ) from exc
+
+
+def _wait(attempt: int, response: httpx.Response | None) -> float:
+    said = "" if response is None else response.headers.get("retry-after", "")
+    return min(float(said) if said.isdigit() else _FIRST_WAIT * 2**attempt, _LONGEST_WAIT)
+
+
+#: Yields seconds to wait before it wants the next response; is sent a response or what was raised instead of one.
+Attempts = Generator[float, "httpx.Response | httpx.TransportError", T]
+
+
+def attempts(call: Call[T], retries: int) -> Attempts[T]:
+    """Try a call until it has an answer that is not worth trying again.
+
+    Raises:
+        ClientError: the last answer was an error, or there was none.
+    """
+    wait = 0.0
+    for attempt in range(retries + 1):
+        got = yield wait
+        if isinstance(got, httpx.Response):
+            if attempt == retries or (got.status_code != 429 and got.status_code < 500):
+                return _read(call, got)
+            wait = _wait(attempt, got)
+        elif attempt == retries:
+            kind = TimedOut if isinstance(got, httpx.TimeoutException) else ConnectionFailed
+            raise kind(f"{call.method} {call.path}: {got or type(got).__name__}") from got
+        else:
+            wait = _wait(attempt, None)
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def _headers(api_key: str | None) -> dict[str, str]:
+    return {"authorization": f"Bearer {api_key}"} if api_key else {}
+
+
+class Client:
+    """A running Turnfold's own API.
+
+    Args:
+        base_url: its root, without ``/v1``.
+        api_key: the credential that names the tenant: the one that chat completions are made with.
+        timeout: seconds for one attempt.
+        retries: further attempts after the first.
+        http: a client to use in place of one of its own; the caller closes it.
+
+    Every call may raise `turnfold.proxy.client.errors.ClientError`.
+    """
+
+    def __init__(
+        self,
+        base_url: str = DEFAULT_URL,
+        api_key: str | None = None,
+        *,
+        timeout: float = _TIMEOUT,
+        retries: int = _RETRIES,
+        http: httpx.Client | None = None,
+    ) -> None:
+        self._own = http is None
+        self._http = http or httpx.Client(base_url=base_url, headers=_headers(api_key), timeout=timeout)
+        self._retries = retries
+
+    def compress(
+        self,
+        text: str,
+        *,
+        layer: int | None = None,
+        l1_ratio: float | None = None,
+        l2_max_sentences: int | None = None,
+        sections: bool | None = None,
+        query: str | None = None,
+        scorer: str | None = None,
+    ) -> CompressAnswer:
+        """Three layers of a text; what is left out has the server's default."""
+        call = _compress(
+            text,
+            layer=layer,
+            l1_ratio=l1_ratio,
+            l2_max_sentences=l2_max_sentences,
+            sections=sections,
+            query=query,
+            scorer=scorer,
+        )
+        return self._do(call)
+
+    def add_message(
+        self,
+        conversation_id: str,
+        role: str,
+        content: str,
+        *,
+        compress_threshold: int | None = None,
+        keep_recent: int | None = None,
+    ) -> ConversationAnswer:
+        """Add a message; the answer has the context to send in place of the conversation."""
+        options = {"compress_threshold": compress_threshold, "keep_recent": keep_recent}
+        return self._do(_add(conversation_id, role, content, **options))
+
+    def conversation(self, conversation_id: str, *, export: bool = False) -> ConversationView:
+        """A conversation as it is kept; with `export` all of it."""
+        return self._do(_conversation(conversation_id, export))
+
+    def import_conversation(self, conversation_id: str, export: str) -> ConversationView:
+        """Put an exported conversation in the place of whatever is there."""
+        return self._do(_import(conversation_id, export))
+
+    def delete_conversation(self, conversation_id: str) -> None:
+        """Forget a conversation."""
+        self._do(_delete(conversation_id))
+
+    def drill_down(self, section_id: str, layer: int = 0) -> DrillDownAnswer:
+        """A layer of a section."""
+        return self._do(_drill_down(section_id, layer))
+
+    def compress_messages(self, messages: Sequence[Any], **options: Any) -> CompressMessagesAnswer:
+        """Old messages made shorter, and the originals: ``token_budget=2000`` and the other fields of the body."""
+        return self._do(_compress_messages(messages, options))
+
+    def uncompress_messages(
+        self, messages: Sequence[Any], verbatim: Mapping[str, Any] | None = None, *, recursive: bool = False
+    ) -> UncompressMessagesAnswer:
+        """Messages as they were, from these originals or from those that the server keeps."""
+        return self._do(_uncompress_messages(messages, verbatim, recursive))
+
+    def exchange(
+        self,
+        text: str,
+        *,
+        accept: Sequence[str] = (),
+        budget: int | None = None,
+        drill_down: Sequence[str] = (),
+        query: str | None = None,
+        format: str | None = None,  # noqa: A002 - the field's name
+    ) -> ExchangeAnswer:
+        """A text in the first accepted encoding that fits a budget, else its summary."""
+        return self._do(_exchange(text, accept, budget, drill_down, query=query, format=format))
+
+    def report(self, admin_token: str, **query: str) -> dict[str, Any]:
+        """What was saved: ``group_by="model"``, ``to=...`` and the other parameters of ``/admin/report``."""
+        return self._do(_report(admin_token, query))
+
+    def cache_stats(self) -> CacheStats:
+        """Figures of the compression cache."""
+        return self._do(_CACHE_STATS)
+
+    def clear_cache(self) -> int:
+        """Empty the compression cache; says how many results went."""
+        return self._do(_CACHE_CLEAR).cleared
+
+    def _do(self, call: Call[T]) -> T:
+        tries = attempts(call, self._retries)
+        wait = next(tries)
+        while True:
+            time.sleep(wait)
+            got: httpx.Response | httpx.TransportError
+            try:
+                got = self._http.request(call.method, call.path, json=call.body, headers=call.headers, params=call.query)
+            except httpx.TransportError as exc:
+                got = exc
+            try:
+                wait = tries.send(got)
+            except StopIteration as done:
+                result: T = done.value
+                return result
+
+    def close(self) -> None:
+        """Let go of connections."""
+        if self._own:
+            self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+class AsyncClient:
+    """`Client` for asyncio: the same arguments, calls and exceptions."""
+
+    def __init__(
+        self,
+        base_url: str = DEFAULT_URL,
+        api_key: str | None = None,
+        *,
+        timeout: float = _TIMEOUT,
+        retries: int = _RETRIES,
+        http: httpx.AsyncClient | None = None,
+    ) -> None:
+        self._own = http is None
+        self._http = http or httpx.AsyncClient(base_url=base_url, headers=_headers(api_key), timeout=timeout)
+        self._retries = retries
+
+    async def compress(
+        self,
+        text: str,
+        *,
+        layer: int | None = None,
+        l1_ratio: float | None = None,
+        l2_max_sentences: int | None = None,
+        sections: bool | None = None,
+        query: str | None = None,
+        scorer: str | None = None,
+    ) -> CompressAnswer:
+        """Three layers of a text; what is left out has the server's default."""
+        call = _compress(
+            text,
+            layer=layer,
+            l1_ratio=l1_ratio,
+            l2_max_sentences=l2_max_sentences,
+            sections=sections,
+            query=query,
+            scorer=scorer,
+        )
+        return await self._do(call)
+
+    async def add_message(
+        self,
+        conversation_id: str,
+        role: str,
+        content: str,
+        *,
+        compress_threshold: int | None = None,
+        keep_recent: int | None = None,
+    ) -> ConversationAnswer:
+        """Add a message; the answer has the context to send in place of the conversation."""
+        options = {"compress_threshold": compress_threshold, "keep_recent": keep_recent}
+        return await self._do(_add(conversation_id, role, content, **options))
+
+    async def conversation(self, conversation_id: str, *, export: bool = False) -> ConversationView:
+        """A conversation as it is kept; with `export` all of it."""
+        return await self._do(_conversation(conversation_id, export))
+
+    async def import_conversation(self, conversation_id: str, export: str) -> ConversationView:
+        """Put an exported conversation in the place of whatever is there."""
+        return await self._do(_import(conversation_id, export))
+
+    async def delete_conversation(self, conversation_id: str) -> None:
+        """Forget a conversation."""
+        await self._do(_delete(conversation_id))
+
+    async def drill_down(self, section_id: str, layer: int = 0) -> DrillDownAnswer:
+        """A layer of a section."""
+        return await self._do(_drill_down(section_id, layer))
+
+    async def compress_messages(self, messages: Sequence[Any], **options: Any) -> CompressMessagesAnswer:
+        """Old messages made shorter, and the originals: ``token_budget=2000`` and the other fields of the body."""
+        return await self._do(_compress_messages(messages, options))
+
+    async def uncompress_messages(
+        self, messages: Sequence[Any], verbatim: Mapping[str, Any] | None = None, *, recursive: bool = False
+    ) -> UncompressMessagesAnswer:
+        """Messages as they were, from these originals or from those that the server keeps."""
+        return await self._do(_uncompress_messages(messages, verbatim, recursive))
+
+    async def exchange(
+        self,
+        text: str,
+        *,
+        accept: Sequence[str] = (),
+        budget: int | None = None,
+        drill_down: Sequence[str] = (),
+        query: str | None = None,
+        format: str | None = None,  # noqa: A002 - the field's name
+    ) -> ExchangeAnswer:
+        """A text in the first accepted encoding that fits a budget, else its summary."""
+        return await self._do(_exchange(text, accept, budget, drill_down, query=query, format=format))
+
+    async def report(self, admin_token: str, **query: str) -> dict[str, Any]:
+        """What was saved: ``group_by="model"``, ``to=...`` and the other parameters of ``/admin/report``."""
+        return await self._do(_report(admin_token, query))
+
+    async def cache_stats(self) -> CacheStats:
+        """Figures of the compression cache."""
+        return await self._do(_CACHE_STATS)
+
+    async def clear_cache(self) -> int:
+        """Empty the compression cache; says how many results went."""
+        return (await self._do(_CACHE_CLEAR)).cleared
+
+    async def _do(self, call: Call[T]) -> T:
+        tries = attempts(call, self._retries)
+        wait = next(tries)
+        while True:
+            await asyncio.sleep(wait)
+            got: httpx.Response | httpx.TransportError
+            try:
+                got = await self._http.request(call.method, call.path, json=call.body, headers=call.headers, params=call.query)
+            except httpx.TransportError as exc:
+                got = exc
+            try:
+                wait = tries.send(got)
+            except StopIteration as done:
+                result: T = done.value
+                return result
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        if self._own:
+            await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()

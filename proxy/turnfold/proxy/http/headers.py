@@ -1,0 +1,143 @@
+"""Which headers cross the proxy, and the few that are ours.
+
+Lives here: hop-by-hop rules (RFC 9110 section 7.6.1), our own request headers and their values. Must not: credentials
+(``tenancy``), sizes (``limits``). Headers are ASGI's list of byte pairs: order and repeats matter, so no mapping.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, cast, get_args
+
+from turnfold.config.settings import Mode, StateMode
+from turnfold.proxy.http.refusals import RawHeaders, Refused
+
+OURS: Final = b"x-turnfold-"
+
+_HOP_BY_HOP: Final = frozenset(
+    b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade"
+    b" http2-settings".split()
+)
+# Host follows from the upstream's URL; our server has answered the expectation itself.
+_NOT_FORWARDED: Final = _HOP_BY_HOP | {b"host", b"expect"}
+_UNSENDABLE: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_MODES: Final = get_args(Mode)
+_STATES: Final = get_args(StateMode)
+_BUDGET: Final = re.compile(rb"[1-9][0-9]{0,11}")
+_LONGEST_LABEL: Final = 256
+
+
+def first(headers: RawHeaders, name: bytes) -> bytes | None:
+    """The first value of a header, None where there is none."""
+    return next((value for key, value in headers if key == name), None)
+
+
+def _named_by_connection(headers: RawHeaders) -> frozenset[bytes]:
+    values = (value for key, value in headers if key.lower() == b"connection")
+    return frozenset(token.strip().lower() for value in values for token in value.split(b","))
+
+
+def forwarded(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
+    """A request's headers as the upstream gets them, credentials and length untouched.
+
+    ``accept-encoding: identity`` is said where the client said nothing: leaving the header out allows any coding (RFC 9110
+    section 12.5.3), and a client that did not ask for one may not be able to undo it.
+    """
+    dropped = _NOT_FORWARDED | _named_by_connection(headers)
+    kept = [(key, value) for key, value in headers if key not in dropped and not key.startswith(OURS)]
+    if first(headers, b"transfer-encoding") is not None:
+        kept = without(kept, b"content-length")
+    if first(kept, b"accept-encoding") is None:
+        kept.append((b"accept-encoding", b"identity"))
+    return kept
+
+
+def returned(headers: RawHeaders, status: int) -> list[tuple[bytes, bytes]]:
+    """A response's headers as the client gets them.
+
+    A 204 or 304 loses its ``content-length``: it has no body, and servers wait for one of that length.
+    """
+    dropped = _HOP_BY_HOP | _named_by_connection(headers)
+    if status in (204, 304):
+        dropped |= {b"content-length"}
+    return [(key, value) for key, value in headers if key.lower() not in dropped]
+
+
+def without(headers: RawHeaders, *names: bytes) -> list[tuple[bytes, bytes]]:
+    """The headers but those of these (lower-case) names."""
+    return [(key, value) for key, value in headers if key.lower() not in names]
+
+
+def as_text(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
+    """Header pairs for the client library, which sends text as UTF-8.
+
+    Raises:
+        Refused: a value that it could not send as the bytes that came in.
+    """
+    return [(key.decode("ascii", "replace"), _sendable(key, value)) for key, value in headers]
+
+
+def _sendable(key: bytes, value: bytes) -> str:
+    name = key.decode("ascii", "replace")
+    if _UNSENDABLE.search(value):
+        raise Refused(400, "invalid_header", f"The header {name} has control characters in it.", name)
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError as exc:
+        raise Refused(400, "invalid_header", f"The header {name} is not UTF-8.", name) from exc
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the client asks of Turnfold by ``x-turnfold-*`` headers; None: nothing was said."""
+
+    mode: Mode | None
+    budget: int | None
+    conversation: str | None
+    state: StateMode | None = None
+
+
+def wishes(headers: RawHeaders) -> Wishes:
+    """Read our request headers.
+
+    Raises:
+        Refused: 400 that names the header whose value makes no sense.
+    """
+    return Wishes(
+        cast(Mode | None, _one_of(_MODES, headers, "x-turnfold-mode")),
+        _budget(first(headers, b"x-turnfold-budget")),
+        _label(first(headers, b"x-turnfold-conversation")),
+        cast(StateMode | None, _one_of(_STATES, headers, "x-turnfold-state")),
+    )
+
+
+def _one_of(known: tuple[str, ...], headers: RawHeaders, name: str) -> str | None:
+    value = first(headers, name.encode())
+    if value is None:
+        return None
+    text = value.strip().lower().decode("latin-1")
+    if text not in known:
+        raise _senseless(name, f"must be one of {', '.join(known)}")
+    return text
+
+
+def _budget(value: bytes | None) -> int | None:
+    if value is None:
+        return None
+    if not _BUDGET.fullmatch(value.strip()):
+        raise _senseless("x-turnfold-budget", "must be a positive whole number of tokens")
+    return int(value)
+
+
+def _label(value: bytes | None) -> str | None:
+    if value is None or not value.strip():
+        return None
+    if len(value) > _LONGEST_LABEL or _UNSENDABLE.search(value):
+        raise _senseless("x-turnfold-conversation", f"must be at most {_LONGEST_LABEL} bytes of text")
+    return value.strip().decode("utf-8", "replace")
+
+
+def _senseless(name: str, problem: str) -> Refused:
+    return Refused(400, "invalid_header", f"The header {name} {problem}.", name)

@@ -1,0 +1,135 @@
+"""Whose request this is, and whose key goes upstream.
+
+Lives here: credentials in, tenant and outgoing credentials out; the admin token. Must not: storing or logging a credential.
+
+Without a key of the operator's the client's own credentials go upstream untouched and name the tenant. With one, clients
+must bring a token of ours, which is replaced by that key on its way out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from turnfold.compression.errors import InvalidInput
+from turnfold.config.settings import AuthSettings, Settings, exposure, is_loopback
+from turnfold.proxy.http.headers import first, without
+from turnfold.proxy.http.refusals import RawHeaders, Refused
+
+#: Headers that carry a credential: OpenAI's and most others', Azure's, Anthropic's, Google's.
+_CREDENTIALS: Final = (b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key")
+_ADMIN: Final = b"x-turnfold-admin-token"
+_TENANT: Final = b"x-turnfold-tenant"
+_FOREIGN: Final = (
+    "Without auth.client_tokens only programs on this machine may use the operator's key; this request's 'host' or 'origin'"
+    " is another's."
+)
+_UNAUTHORISED: Final = "A token of this Turnfold is needed, as 'Authorization: Bearer ...' or as 'api-key'."
+
+
+def check_exposure(settings: Settings) -> None:
+    """Refuse to be an open relay on the operator's key.
+
+    Raises:
+        InvalidInput: ``upstream.api_key`` without ``auth.client_tokens`` on anything but loopback.
+    """
+    if problem := exposure(settings):
+        raise InvalidInput("auth.client_tokens", problem)
+
+
+def _from_this_machine(headers: RawHeaders) -> bool:
+    """Whether ``host`` and ``origin``, where they are given, name this machine (a page that rebinds its name gives its own)."""
+    host = b"//" + (first(headers, b"host") or b"localhost")
+    origin = first(headers, b"origin") or b"http://localhost"
+    names = (_host_name(value.decode("latin-1")) for value in (host, origin))
+    return all(is_loopback(name) for name in names)
+
+
+def _host_name(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _token(value: bytes) -> bytes:
+    scheme, _, rest = value.strip().partition(b" ")
+    return rest.strip() if scheme.lower() == b"bearer" and rest else value.strip()
+
+
+def _same(one: bytes, other: bytes) -> bool:
+    """Compare in constant time, lengths too."""
+    return hmac.compare_digest(hashlib.sha256(one).digest(), hashlib.sha256(other).digest())
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """A caller let in: its tenant, and its request's headers with the credentials that the upstream gets."""
+
+    tenant: str
+    headers: list[tuple[bytes, bytes]]
+
+
+class Gate:
+    """Lets callers in and says whose data they are."""
+
+    def __init__(self, upstream_key: SecretStr | None, auth: AuthSettings) -> None:
+        self._upstream_key = None if upstream_key is None else upstream_key.get_secret_value().encode()
+        self._client_tokens = tuple(token.get_secret_value().encode() for token in auth.client_tokens)
+        self._admin_token = None if auth.admin_token is None else auth.admin_token.get_secret_value().encode()
+        secret = b"" if auth.secret is None else auth.secret.get_secret_value().encode()
+        self._hash_key = hashlib.blake2b(secret).digest() if secret else b""
+
+    def admit(self, headers: RawHeaders) -> Admission:
+        """Let a caller in.
+
+        Raises:
+            Refused: 401, tokens are asked for and this caller has none of them; 403, none are asked for, and the request
+                looks like one of a web page that a browser on this machine has open.
+        """
+        name, token = self._credential(headers)
+        if self._upstream_key is None:
+            return Admission(self._tenant(token), list(headers))
+        if self._client_tokens and not self._is_ours(token):
+            raise Refused(401, "invalid_api_key", _UNAUTHORISED, headers=((b"www-authenticate", b"Bearer"),))
+        if not self._client_tokens and not _from_this_machine(headers):
+            raise Refused(403, "foreign_origin", _FOREIGN)
+        key = b"Bearer " + self._upstream_key if name == b"authorization" else self._upstream_key
+        return Admission(self._tenant(token), [*without(headers, *_CREDENTIALS), (name, key)])
+
+    def preflight(self, headers: RawHeaders) -> list[tuple[bytes, bytes]]:
+        """The headers of an OPTIONS request: browsers send it without credentials, so none are asked for, and ours stay here."""
+        return list(headers) if self._upstream_key is None else without(headers, *_CREDENTIALS)
+
+    def tenant(self, headers: RawHeaders) -> str:
+        """Whose data a request to a route of our own is about: the caller's, or the one that an administrator names.
+
+        Raises:
+            Refused: 401, as for `admit`.
+        """
+        chosen = first(headers, _TENANT)
+        if chosen is not None and self.is_admin(headers):
+            return chosen.decode("latin-1")
+        return self.admit(headers).tenant
+
+    def is_admin(self, headers: RawHeaders) -> bool:
+        """Whether the request carries the admin token; never where none is set."""
+        brought = first(headers, _ADMIN)
+        return brought is not None and self._admin_token is not None and _same(brought, self._admin_token)
+
+    def _credential(self, headers: RawHeaders) -> tuple[bytes, bytes]:
+        """The header that carries the credential and the credential; with several, the one that is a token of ours."""
+        found = [(key, _token(value)) for name in _CREDENTIALS for key, value in headers if key == name]
+        ours = [pair for pair in found if self._is_ours(pair[1])]
+        return next(iter(ours or found), (b"authorization", b""))
+
+    def _is_ours(self, token: bytes) -> bool:
+        return sum(_same(token, known) for known in self._client_tokens) > 0  # every one is compared, found or not
+
+    def _tenant(self, credential: bytes) -> str:
+        return hashlib.blake2b(credential, key=self._hash_key, digest_size=16).hexdigest()

@@ -1,0 +1,202 @@
+"""Cutting in the middle: it fits, what must stay whole does, and nothing else is touched than has to be."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.overfull import Writer, overfull
+from tests.support.structure import structure_faults
+from turnfold.compression.fit.cut import Cut, cut
+from turnfold.compression.fold import request_tokens
+from turnfold.compression.memo import Memo
+from turnfold.compression.wire.chat import parse_request
+
+Body = dict[str, Any]
+#: A single giant message has to be cut, the user's own too: the one law that a recovery may break.
+WAIVED = {"the last user message lost something of its own"}
+
+
+def encoded(body: Body) -> bytes:
+    return json.dumps(body, ensure_ascii=False).encode()
+
+
+def tokens_of(body: bytes, model: str = "gpt-4o") -> int:
+    return request_tokens(parse_request(body, Memo()), model, Memo())
+
+
+def cut_to(body: Body, budget: int) -> tuple[Cut, Body]:
+    raw = encoded(body)
+    result = cut(raw, budget, "gpt-4o", Memo())
+    assert result is not None
+    assert result.tokens == tokens_of(result.body) <= budget
+    assert not set(structure_faults(raw, result.body)) - WAIVED
+    return result, json.loads(result.body)
+
+
+def test_only_what_is_larger_than_the_level_changes() -> None:
+    w = Writer(2)
+    messages = [
+        {"role": "system", "content": "s"},
+        w.user(30),
+        w.assistant(3000),
+        w.user(20),
+        w.assistant(40),
+        w.user(30),
+        w.assistant(9),
+        w.user(10),
+    ]
+    result, after = cut_to({"model": "gpt-4o", "messages": messages, "temperature": 1.0}, 1000)
+    assert [i for i, (a, b) in enumerate(zip(messages, after["messages"], strict=True)) if a != b] == [2]
+    assert (result.shortened, result.dropped) == (1, 0)
+    assert result.tokens > 850  # no more is cut than a step of the ladder
+
+
+def test_untouched_messages_keep_their_bytes() -> None:
+    odd = '{ "role":"user" , "content":"\\u00e9 and 1.0", "x": 1.0e2 }'
+    raw = f'{{"model":"gpt-4o","messages":[{odd},{{"role":"assistant","content":{json.dumps("word " * 3000)}}},{odd}]}}'.encode()
+    result = cut(raw, 600, "gpt-4o", Memo())
+    assert result is not None
+    assert result.body.count(odd.encode()) == 2
+
+
+def test_the_oldest_go_when_cutting_is_not_enough() -> None:
+    body = overfull("long chat", 6000, model="gpt-4o")
+    result, after = cut_to(body, 2200)
+    count = len(body["messages"])
+    recent = -(-count // 5)
+    assert result.dropped > 0
+    assert after["messages"][0] == body["messages"][0]
+    assert after["messages"][-recent + 1 :] == body["messages"][-recent + 1 :]
+    assert f"[... {result.dropped} messages left out here ...]" in after["messages"][1]["content"]
+
+
+def test_two_giants_are_cut_alike() -> None:
+    body = overfull("two giant messages", 8000, model="gpt-4o")
+    _, after = cut_to(body, 2000)
+    sizes = [len(m["content"]) for m in after["messages"] if m["role"] == "user"]
+    assert max(sizes) < 1.3 * min(sizes)
+
+
+def test_every_long_part_of_a_message_is_cut() -> None:
+    w = Writer(3)
+    parts = [{"type": "text", "text": w.prose(n)} for n in (2000, 20, 2000)]
+    parts[0]["cache_control"] = {"type": "ephemeral"}  # type: ignore[assignment]
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": parts}]}
+    _, after = cut_to(body, 900)
+    assert after["messages"][0]["content"][1] == parts[1]
+    assert after["messages"][0]["content"][0]["cache_control"] == {"type": "ephemeral"}
+
+
+def test_long_arguments_stay_the_same_json_with_shorter_strings() -> None:
+    w = Writer(4)
+    body = overfull("giant tool result", 100, model="gpt-4o")
+    arguments = {"path": "/a.py", "text": w.prose(3000), "n": [1.50, {"deep": w.prose(1500)}]}
+    body["messages"][2]["tool_calls"][0]["function"]["arguments"] = json.dumps(arguments)
+    _, after = cut_to(body, 900)
+    short = json.loads(after["messages"][2]["tool_calls"][0]["function"]["arguments"])
+    assert short["path"] == "/a.py"
+    assert list(short) == list(arguments)
+    assert "tokens left out" in short["text"]
+
+
+def test_signed_messages_are_whole_or_gone() -> None:
+    w = Writer(5)
+    signed = {
+        "role": "assistant",
+        "content": w.prose(400),
+        "reasoning_details": [{"type": "reasoning.encrypted", "data": "A" * 400}],
+    }
+    turns = [m for _ in range(12) for m in (w.user(60), signed)]
+    body = {"model": "gpt-4o", "messages": [*turns, w.user(30)]}
+    _, after = cut_to(body, 2500)
+    assert all(m == signed for m in after["messages"] if m["role"] == "assistant")
+
+
+def test_a_system_message_between_dropped_ones_stays() -> None:
+    w = Writer(6)
+    turns = [m for _ in range(40) for m in (w.user(30), w.assistant(100))]
+    middle = {"role": "developer", "content": "From here on: metric units."}
+    _, after = cut_to({"model": "gpt-4o", "messages": [*turns[:20], middle, *turns[20:], w.user(9)]}, 1200)
+    assert middle in after["messages"]
+
+
+@pytest.mark.parametrize("shape", ["giant system prompt", "huge tool schema"])
+def test_what_may_not_be_touched_is_not(shape: str) -> None:
+    assert cut(encoded(overfull(shape, 5000, model="gpt-4o")), 2000, "gpt-4o", Memo()) is None
+
+
+def test_assistant_text_that_was_cut_does_not_end_in_white_space() -> None:
+    body = {
+        "model": "gpt-4o",
+        "messages": [
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "word " * 4000 + "\n \n"},
+            {"role": "user", "content": "go on"},
+        ],
+    }
+    _, after = cut_to(body, 400)
+    text = after["messages"][1]["content"]
+    assert text == text.rstrip()
+
+
+def test_a_level_stands_while_the_conversation_grows() -> None:
+    w = Writer(7)
+    messages = [w.user(20), w.assistant(4000), *[m for _ in range(6) for m in (w.user(20), w.assistant(20))], w.user(5)]
+    seen = set()
+    for _ in range(6):
+        messages += [w.assistant(10), w.user(5)]
+        _, after = cut_to({"model": "gpt-4o", "messages": messages}, 2000)
+        seen.add(after["messages"][1]["content"])
+    assert len(seen) <= 2
+
+
+texts = st.text("ab \n.é字`", max_size=60).map(lambda t: (t + "x") * 40)
+messages_of = {
+    "user": st.builds(lambda t: {"role": "user", "content": t}, texts),
+    "parts": st.builds(
+        lambda a, b: {"role": "user", "content": [{"type": "text", "text": a}, {"type": "text", "text": b}]}, texts, texts
+    ),
+    "assistant": st.builds(lambda t: {"role": "assistant", "content": t}, texts),
+    "reasoning": st.builds(lambda t: {"role": "assistant", "content": t, "reasoning_content": t}, texts),
+}
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> Body:
+    out: list[Body] = [{"role": "system", "content": "Be brief."}] if draw(st.booleans()) else []
+    for i in range(draw(st.integers(1, 8))):
+        out.append(draw(messages_of[draw(st.sampled_from(["user", "parts"]))]))
+        if draw(st.booleans()):
+            out += _exchange(draw, i)
+        out.append(draw(messages_of[draw(st.sampled_from(["assistant", "reasoning"]))]))
+    out.append(draw(messages_of["user"]))
+    return {"model": "gpt-4o", "messages": out}
+
+
+def _exchange(draw: st.DrawFn, number: int) -> list[Body]:
+    ids = [f"c{number}_{k}" for k in range(draw(st.integers(1, 3)))]
+    arguments = draw(texts.map(lambda t: json.dumps({"a": t})) | st.just('{"a": "par'))
+    calls = [{"id": i, "type": "function", "function": {"name": "f", "arguments": arguments}} for i in ids]
+    return [
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        *({"role": "tool", "tool_call_id": i, "content": draw(texts)} for i in ids),
+    ]
+
+
+@settings(max_examples=80)
+@given(conversations(), st.floats(0.05, 0.95))
+def test_any_conversation_fits_well_formed_or_is_left_alone(body: Body, share: float) -> None:
+    raw = encoded(body)
+    budget = int(tokens_of(raw) * share)
+    result = cut(raw, budget, "gpt-4o", Memo())
+    if result is None:
+        return
+    assert tokens_of(result.body) <= budget
+    assert not set(structure_faults(raw, result.body)) - WAIVED
+    assert json.loads(result.body)["messages"][-1]["role"] == body["messages"][-1]["role"]
+    assert cut(raw, budget, "gpt-4o", Memo()) == result

@@ -1,0 +1,268 @@
+"""The exchange of a recovery, without any network: one call at most, and what it carries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from tests.proxy.overflow_upstream import count_request
+from tests.support.overfull import CURABLE, INCURABLE, Writer, overfull
+from tests.support.structure import structure_faults
+from turnfold.compression.calibration import Learned, refused, taken
+from turnfold.compression.errors import FoldRejected
+from turnfold.compression.fit.overflow import Overflow
+from turnfold.compression.fit.recover import Call, Fold, Outcome, Reply, fit, recover
+from turnfold.compression.fold import FoldedRequest, fold_request, request_tokens
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.chat import parse_request
+
+WINDOW = 4096
+OPTIONS = FoldOptions(model="gpt-4o")
+OK = Reply(200, b'data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n', in_stream=True)
+
+
+def never_folds(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
+    count = request_tokens(parse_request(body, memo), options.model, memo)
+    return FoldedRequest(body, folded=False, reason="short", tokens_before=count, tokens_after=count)
+
+
+def fails(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
+    raise FoldRejected("roles-broken")
+
+
+def encoded(body: dict[str, Any]) -> bytes:
+    return json.dumps(body).encode()
+
+
+def ours(body: bytes) -> int:
+    return request_tokens(parse_request(body, Memo()), "gpt-4o", Memo())
+
+
+def started(body: bytes, overflow: Overflow, fold: Fold = fold_request, **more: Any) -> Generator[Call, Reply, Outcome]:
+    return recover(body, overflow, more.pop("options", OPTIONS), fold, Memo(), **more)
+
+
+def ended(flow: Generator[Call, Reply, Outcome], reply: Reply | None = None) -> Outcome:
+    with pytest.raises(StopIteration) as done:
+        flow.send(reply)  # type: ignore[arg-type]  # None starts a generator
+    outcome: Outcome = done.value.value
+    return outcome
+
+
+@pytest.mark.parametrize("fold", [fold_request, never_folds, fails])
+@pytest.mark.parametrize("shape", CURABLE)
+def test_one_call_that_fits_window_less_output_less_a_tenth(shape: str, fold: Fold) -> None:
+    body = encoded(overfull(shape, 3 * WINDOW, model="gpt-4o", max_tokens=500))
+    count = ours(body)
+    flow = started(body, Overflow("prompt", WINDOW, count, count), fold)
+    call = next(flow)
+    assert ours(call.body) <= (WINDOW - 500) * 0.9
+    assert not set(structure_faults(body, call.body)) - {"the last user message lost something of its own"}
+    outcome = ended(flow, OK)
+    assert (outcome.recovered, outcome.body, outcome.window, outcome.tokens_before) == (True, call.body, WINDOW, count)
+    assert outcome.tokens_after == ours(call.body)
+
+
+@pytest.mark.parametrize("shape", INCURABLE)
+def test_what_cannot_be_helped_is_not_tried(shape: str) -> None:
+    body = encoded(overfull(shape, 2 * WINDOW, model="gpt-4o"))
+    outcome = ended(started(body, Overflow("prompt", WINDOW)))
+    assert (outcome.recovered, outcome.reason, outcome.body, outcome.window) == (False, "nothing-to-cut", None, WINDOW)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(400, b'{"error":{"code":"context_length_exceeded"}}', in_stream=False),
+        Reply(429, b"", in_stream=False),
+        Reply(500, b"", in_stream=False),
+        Reply(200, b'data: {"error":{"message":"overloaded"}}\n\n', in_stream=True),
+    ],
+)
+def test_whatever_goes_wrong_then_the_first_error_stands(reply: Reply) -> None:
+    body = encoded(overfull("giant user message", 9000, model="gpt-4o"))
+    flow = started(body, Overflow("prompt", WINDOW))
+    next(flow)
+    outcome = ended(flow, reply)
+    assert (outcome.recovered, outcome.reason) == (False, "refused-again")
+
+
+def test_a_second_error_that_names_a_limit_is_learned_from() -> None:
+    body = encoded(overfull("giant user message", 9000, model="gpt-4o"))
+    flow = started(body, Overflow("prompt"))
+    next(flow)
+    again = b'{"error":{"message":"maximum context length is 1000 tokens","code":"context_length_exceeded"}}'
+    assert ended(flow, Reply(400, again, in_stream=False)).window == 1000
+
+
+def test_output_room_that_fills_the_window_is_told_by_the_first_error() -> None:
+    body = encoded(overfull("giant user message", 9000, model="gpt-4o", max_tokens=WINDOW))
+    assert ended(started(body, Overflow("prompt", WINDOW))).reason == "output-too-large"
+    assert ended(started(body, Overflow("output", WINDOW, 13_000, 9000, WINDOW))).reason == "output-too-large"
+
+
+def test_a_limit_of_the_prompt_alone_leaves_the_output_out() -> None:
+    body = encoded(overfull("giant user message", 9000, model="gpt-4o", max_tokens=WINDOW))
+    call = next(started(body, Overflow("prompt", WINDOW, prompt_only=True)))
+    assert ours(call.body) > 0.75 * WINDOW
+
+
+def test_the_upstreams_count_counts() -> None:
+    body = encoded(overfull("giant user message", 9000, model="gpt-4o"))
+    count = ours(body)
+    call = next(started(body, Overflow("prompt", WINDOW, 2 * count, 2 * count)))
+    assert 2 * ours(call.body) <= WINDOW * 0.9
+    assert count_request(json.loads(call.body)) < count_request(json.loads(body))
+
+
+def test_a_lower_bound_is_no_count() -> None:
+    body = encoded(overfull("giant user message", 9000, model="gpt-4o"))
+    sized = next(started(body, Overflow("prompt", WINDOW, WINDOW + 1, WINDOW + 1)))
+    bounded = next(started(body, Overflow("prompt", WINDOW, WINDOW + 1, WINDOW + 1, lower_bound=True)))
+    assert ours(bounded.body) <= WINDOW * 0.9
+    assert ours(bounded.body) <= ours(sized.body)
+
+
+def test_without_any_figure_what_is_known_of_the_model_counts() -> None:
+    body = encoded(overfull("giant user message", 9000, model="gpt-4o"))
+    published = next(started(body, Overflow("prompt"), options=FoldOptions(model="gpt-4o", window=6000)))
+    assert 0.6 * 6000 < ours(published.body) <= 0.9 * 6000
+    learned = next(started(body, Overflow("prompt"), known=refused(Learned(), 5000, None)))
+    assert 0.6 * 5000 < ours(learned.body) <= 0.9 * 5000
+    blind = next(started(body, Overflow("prompt")))
+    assert ours(blind.body) <= 0.3 * ours(body)
+
+
+def test_what_was_sent_may_have_been_a_fold() -> None:
+    body = encoded(overfull("long chat", 12_000, model="gpt-4o"))
+    sent = encoded(overfull("giant user message", 5000, model="gpt-4o"))
+    count = ours(sent)
+    flow = started(body, Overflow("prompt", WINDOW, count, count), sent=sent)
+    call = next(flow)
+    assert json.loads(call.body)["messages"][0] == json.loads(body)["messages"][0]
+    assert json.loads(body)["messages"][-1]["content"] in json.loads(call.body)["messages"][-1]["content"]
+    assert ended(flow, OK).tokens_before == count
+
+
+def test_no_body_makes_it_fail() -> None:
+    for body in (b"", b"[]", b"{", b'{"messages": 1}', b'{"messages": []}', b'{"messages": [{}]}', b"\xff"):
+        outcome = ended(started(body, Overflow("prompt", WINDOW)))
+        assert not outcome.recovered
+        assert outcome.body is None
+
+
+def test_small_chat_beside_a_giant_keeps_every_message() -> None:
+    w = Writer(1)
+    turns = [m for _ in range(10) for m in (w.user(20), w.assistant(30))]
+    body = {"model": "gpt-4o", "messages": [*turns, w.user(9000)]}
+    call = next(started(encoded(body), Overflow("prompt", WINDOW)))
+    after = json.loads(call.body)["messages"]
+    assert after[:-1] == turns
+    assert "tokens left out" in after[-1]["content"]
+
+
+@pytest.mark.parametrize("fill", [2, 4])
+@pytest.mark.parametrize("fold", [fold_request, never_folds])
+@pytest.mark.parametrize("shape", ["long chat", "long agent run"])
+def test_the_most_recent_fifth_stays_as_it_is(shape: str, fold: Fold, fill: int) -> None:
+    body = overfull(shape, fill * WINDOW, model="gpt-4o")
+    call = next(started(encoded(body), Overflow("prompt", WINDOW), fold))
+    before, after = body["messages"], json.loads(call.body)["messages"]
+    recent = -(-(len(before) - 1) // 5)
+    assert after[0] == before[0]
+    if ours(encoded({"messages": before[-recent:]})) > 0.8 * WINDOW:
+        assert after[-1]["role"] == before[-1]["role"]
+        return
+    for old, new in zip(before[-recent:], after[-recent:], strict=True):
+        assert {**new, "content": old["content"]} == old
+        assert (new["content"] or "").startswith(old["content"] or "")  # recall may stand behind the question
+    assert before[-recent:-1] == after[-recent:-1]
+
+
+# -- fitting before it is sent ------------------------------------------------------------------------------------------------
+
+
+def test_a_request_that_fits_is_sent_as_folded() -> None:
+    body = encoded(overfull("long chat", 2000, model="gpt-4o"))
+    fitted = fit(body, OPTIONS, never_folds, Memo(), refused(Learned(), WINDOW, None))
+    assert (fitted.body, fitted.fitted) == (body, False)
+
+
+def test_a_learned_window_is_fitted() -> None:
+    body = encoded(overfull("long chat", 9000, model="gpt-4o"))
+    fitted = fit(body, OPTIONS, never_folds, Memo(), refused(Learned(), WINDOW, None))
+    assert fitted.fitted
+    assert fitted.tokens == ours(fitted.body) <= 0.9 * WINDOW
+
+
+def test_a_published_window_is_fitted_until_more_was_taken() -> None:
+    body = encoded(overfull("long chat", 9000, model="gpt-4o"))
+    options = FoldOptions(model="gpt-4o", window=WINDOW)
+    assert fit(body, options, never_folds, Memo()).fitted
+    assert not fit(body, options, never_folds, Memo(), taken(Learned(), 10_000, 10_000)).fitted
+
+
+def test_the_ratio_counts_in_fitting() -> None:
+    body = encoded(overfull("long chat", 3000, model="gpt-4o"))
+    known = refused(taken(Learned(), 1000, 1800), WINDOW, None)
+    assert not fit(body, OPTIONS, never_folds, Memo(), refused(Learned(), WINDOW, None)).fitted
+    fitted = fit(body, OPTIONS, never_folds, Memo(), known)
+    assert fitted.fitted
+    assert fitted.tokens * 1.8 <= WINDOW * 0.9
+
+
+def test_what_cannot_fit_goes_as_it_is() -> None:
+    body = encoded(overfull("giant system prompt", 9000, model="gpt-4o"))
+    assert fit(body, OPTIONS, never_folds, Memo(), refused(Learned(), WINDOW, None)).body == body
+    assert fit(b"no json", OPTIONS, fold_request, Memo(), refused(Learned(), WINDOW, None)).body == b"no json"
+
+
+# -- broken streams come back as history ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fold", [fold_request, never_folds])
+@pytest.mark.parametrize(
+    "partial",
+    [
+        [{"role": "assistant", "content": "The answer is that the migr"}],
+        [{"role": "assistant", "content": "Let me think. ", "reasoning_content": "The user wants the migration to"}],
+        [
+            {
+                "role": "assistant",
+                "content": "Reading",
+                "tool_calls": [
+                    {"id": "partial_1", "type": "function", "function": {"name": "read", "arguments": '{"path": "/sr'}}
+                ],
+            },
+            {"role": "tool", "tool_call_id": "partial_1", "content": "error: the arguments were cut off"},
+        ],
+        [
+            {
+                "role": "assistant",
+                "content": [{"type": "text", "text": "Half a"}],
+                "reasoning_details": [{"type": "x", "data": "QUJ"}],
+            }
+        ],
+    ],
+    ids=["text", "reasoning", "tool call", "signed"],
+)
+@pytest.mark.parametrize("place", ["old", "recent"])
+def test_partial_output_is_history_like_any_other(partial: list[dict[str, Any]], place: str, fold: Fold) -> None:
+    w = Writer(9)
+    turns = [m for _ in range(60) for m in (w.user(30), w.assistant(100))]
+    retry = [{"role": "user", "content": "The stream broke off. Please go on."}]
+    messages = (
+        [w.user(20), *partial, *retry, w.assistant(40), *turns, w.user(9)]
+        if place == "old"
+        else [*turns, w.user(9), *partial, *retry]
+    )
+    body = encoded({"model": "gpt-4o", "messages": messages})
+    call = next(started(body, Overflow("prompt", WINDOW), fold))
+    assert ours(call.body) <= 0.9 * WINDOW
+    assert structure_faults(body, call.body) == []
+    if place == "recent":
+        assert json.loads(call.body)["messages"][-len(partial) - 1 : -1] == partial

@@ -1,0 +1,287 @@
+"""Prose in fewer words.
+
+Lives here: the laws of ``shorten.terse``, a golden sentence for each phrase of the lexicon, and what must never change. Golden
+sentences are files under ``terse_cases``, one per stage: ``level | phrase``, the sentence, what becomes of it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.growth import assert_linear
+from turnfold.compression import tokens
+from turnfold.compression.errors import InvalidInput
+from turnfold.compression.shorten import terse
+from turnfold.compression.shorten.terse import compress, expand
+from turnfold.compression.shorten.terse_rules import INTENSITIES, lexicon, saved
+from turnfold.compression.text.protect import protected_spans
+
+CASES: Final = Path(__file__).parent / "terse_cases"
+VOCABULARIES: Final[tuple[tokens.EncodingName, ...]] = ("o200k_base", "cl100k_base")
+
+
+def _cases() -> list[tuple[str, str, str, str]]:
+    found: list[tuple[str, str, str, str]] = []
+    for file in sorted(CASES.glob("*.txt")):
+        lines = file.read_text("utf-8").splitlines()
+        for head, said, expected in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
+            level, _, phrase = head.partition(" | ")
+            found.append((level, phrase, said.strip(), expected.strip()))
+    return found
+
+
+def test_golden_sentences() -> None:
+    wrong = [(said, compress(said, level).text) for level, _, said, new in _cases() if compress(said, level).text != new]
+    assert not wrong
+
+
+def test_every_phrase_has_a_golden_sentence() -> None:
+    tables = tomllib.loads((files("turnfold.compression.text.lexicon") / "terse_en.toml").read_text("utf-8"))["rule"]
+    phrases = [p for t in tables for p in (*t.get("drop", ()), *t.get("keep", ()), *t.get("replace", {}))]
+    shown = [phrase for _, phrase, _, _ in _cases()]
+    assert sorted(phrases) == sorted(shown)
+
+
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+def test_every_rule_saves_tokens(vocabulary: tokens.EncodingName) -> None:
+    rules = [rule for rule in lexicon().rules if rule.stage != "keep"]
+    assert len(rules) > 1000
+    assert not [rule.phrase for rule in rules if saved(rule, vocabulary) <= 0]
+
+
+def test_levels_do_what_they_say() -> None:
+    said = "Basically, I think the session data is stored in the cache. Please note that we really want to add a pull request."
+    assert compress(said, "lite").text == "I think the session data is stored in the cache. We want to add a pull request."
+    assert compress(said, "full").text == "Session data stored in cache. We want to add PR."
+    assert compress(said, "ultra").text == "Session data stored in cache. We want add PR."
+
+
+def test_a_receipt_stands_beside_the_text() -> None:
+    made = compress("The pull request is in the queue of the team.", "full")
+    receipt = made.receipt
+    assert receipt.tokens_before == tokens.count("The pull request is in the queue of the team.")
+    assert receipt.tokens_after == tokens.count(made.text)
+    assert receipt.saved_tokens == receipt.tokens_before - receipt.tokens_after > 0
+    assert receipt.saved_ratio == receipt.saved_tokens / receipt.tokens_before
+    assert receipt.compression_intensity == "full"
+    assert "tokens" not in made.text
+
+
+def test_expand_takes_back_our_abbreviations_and_no_others() -> None:
+    said = "Each PR needs review. Your pull request, like every Pull request of a virtual machine team, waits for QA."
+    made = compress(said, "full")
+    assert made.text.count("PR") == 3
+    full = expand(made.text, made.receipt)
+    assert full.startswith("Each PR needs review.")
+    assert "Your pull request, like every Pull request of virtual machine team" in full
+    assert full.endswith("waits for QA.")
+
+
+def test_expand_refuses_a_receipt_of_another_text() -> None:
+    receipt = compress("This pull request is in the queue.", "full").receipt
+    with pytest.raises(InvalidInput, match="receipt"):
+        expand("Something else altogether.", receipt)
+
+
+@pytest.mark.parametrize("intensity", ["", "FULL", "off"])
+def test_an_unknown_intensity_is_named(intensity: str) -> None:
+    with pytest.raises(InvalidInput, match="intensity"):
+        compress("The cat.", intensity)
+
+
+UNTOUCHED: Final = [
+    'She said "the cat is really on the mat" and “please, the dog too”.',
+    "> The quoted line of the mail is really there.",
+    "| the cat | the dog |\n| --- | --- |\n| is the | of the |",
+    "the cat | the dog | the bird",
+    "the\tcat\tis the dog",
+    '{"the": "really the cat", "a": ["the"]}',
+    "```\nthe cat is really here\n```",
+    "    the cat = the dog;",
+    "if the_cat is not None and the dog is here:",
+    "for a in the cats:",
+    "The *really* important (the best) _the end_ is `the code`.",
+    "Le chat est dans la maison et il dit que la voiture est verte, la dame aussi.",
+    "Voy a casa de Maria, no a la playa. El gato es de la casa, y la puerta es verde.",
+    "Der Hund war in the Haus und die Katze ist auch da, aber sie will nicht an den Strand.",
+    "Кот сидит на окне, the best кот из всех, и он не хочет идти домой.",
+    "猫は the best です。",
+    "Thanks!",
+]
+
+
+@pytest.mark.parametrize("text", UNTOUCHED[:10] + UNTOUCHED[11:])
+@pytest.mark.parametrize("frame", ["{}", "It is what we have and you know it:\n\n{}\n\nThat is all that we have of it."])
+def test_what_is_no_english_prose_stays(text: str, frame: str) -> None:
+    if text == "Thanks!" or frame == "{}" or text not in UNTOUCHED[:2]:
+        assert text in compress(frame.format(text), "full").text
+    for quoted in re.findall(r'"[^"]+"|“[^”]+”', text):
+        assert quoted in compress(frame.format(text), "ultra").text
+
+
+KEPT: Final = [
+    (
+        "You must not use the cache, and you may never do so unless the lead should ask.",
+        ["must not", "may never", "unless", "should"],
+    ),
+    ("It is not really safe, not just slow, and never quite done.", ["not really", "not just", "never quite"]),
+    ("We do not just want the speed.", ["not just"]),
+    ("The variable a is set, and option A is the best of a few.", ["ariable a", "option A", "a few"]),
+    ("Go from a to b, then the value is a.", ["from a to b", " a."]),
+    ("Alexander the Great met Ivan the Terrible in The Hague.", ["Alexander the Great", "Ivan the Terrible", "The Hague"]),
+    ("The Director of the Board at Bank of the West is new.", ["Bank of the West"]),
+    (
+        "He earns 5 dollars an hour, once a day, and $4.2 million a year on 2026-11-22.",
+        ["once a day", "$4.2 million", "2026-11-22"],
+    ),
+    ("He can only come if the train is not late, except on Sunday.", ["can only", "if", "not late", "except"]),
+    ("They could probably fail, and she is probably the one.", ["probably fail", "probably"]),
+    ("The more the better, and the one that stays is the other.", ["the better"]),
+]
+
+
+@pytest.mark.parametrize("intensity", INTENSITIES)
+@pytest.mark.parametrize(("text", "parts"), KEPT)
+def test_meaning_stays(text: str, parts: list[str], intensity: str) -> None:
+    short = compress(text, intensity).text
+    assert [part for part in parts if part not in short] == []
+
+
+def test_nothing_but_pleasantries_is_left_as_it_is() -> None:
+    said = "Thank you so much! I hope this helps."
+    assert compress(said, "ultra").text == said
+
+
+def test_a_line_that_says_nothing_goes_with_its_break() -> None:
+    said = "The build is green now.\n\nI hope this helps!\n\nThe tests are in the folder."
+    assert compress(said, "lite").text == "The build is green now.\n\nThe tests are in the folder."
+
+
+EXTENSION: Final = """
+language = "en"
+remove = ["prior to"]
+[[rule]]
+stage = "abbreviations"
+level = "lite"
+[rule.replace]
+"round trip time" = "RTT"
+"database" = "DB"
+[[rule]]
+stage = "fillers"
+drop = ["as everybody here knows"]
+"""
+
+
+def test_users_extend_the_lexicon() -> None:
+    said = "The round trip time of the database was high prior to the fix, as everybody here knows by now."
+    made = compress(said, "lite", extension=EXTENSION)
+    assert made.text == "The RTT of the database was high prior to the fix, by now."
+    assert expand(made.text, made.receipt) == said.replace(" as everybody here knows", "")
+    assert lexicon(EXTENSION).idle == ("database",)
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("[[rule]", "lexicon"),
+        ("[[rules]]\na = 1", "lexicon.rules"),
+        ('[[rule]]\nstage = "fillers"\nwhat = 1', r"lexicon.rule\[0\].what"),
+        ('[[rule]]\nstage = "nothing"\ndrop = ["x y"]', r"lexicon.rule\[0\].stage"),
+        ('[[rule]]\nstage = "fillers"\ndrop = ["must not"]', r"lexicon.rule\[0\]"),
+        ('[[rule]]\nstage = "fillers"\nafter = ["@nobody"]\ndrop = ["x y"]', "@nobody"),
+        ('[[rule]]\nstage = "fillers"\ndrop = ["(x)"]', "stands for no words"),
+        ('language = "de"', "lexicon.language"),
+    ],
+)
+def test_a_wrong_lexicon_names_the_field(text: str, field: str) -> None:
+    with pytest.raises(InvalidInput, match=field):
+        lexicon(text)
+
+
+# --- laws -----------------------------------------------------------------------------------------------------------
+
+PROTECTED: Final = [
+    "`the code`", "https://example.com/the/a?b=the", "/src/the/index.ts:42", "~/the/notes.md", r"C:\the\file.txt", "2026-11-22",
+    "v1.2.3", "3.14159", "1,024", "the_name", "theName", "the-name", "git commit -m 'the fix'", "feature/the-branch", "#1234",
+    "owner/repo#77", "REQ-0042", "the@example.com", "--the-flag", "$HOME/the", "42%", '{"the": "a"}', "npm run the:build",
+]  # fmt: skip
+BLOCKS: Final = [
+    "```py\nthe = a\n```",
+    "# The heading",
+    "| the | a |\n|---|---|\n| is | the |",
+    "~~~\nthe open fence",
+    "$ ls the",
+]
+_WORDS: Final = sorted({word for rule in lexicon().rules[::7] for word in (*rule.words, *rule.new) if word.strip("\n\0.,:-")})
+_PLAIN: Final = """the a an is are was were not never must may please really just that which , . ! ? : … The A An I It Paris cat
+dogs installed running updated x Not Please Basically, Thanks! naïve 日本 don't"""
+words = st.one_of(
+    st.sampled_from(_WORDS),
+    st.sampled_from(_PLAIN.split()),
+    st.sampled_from([rule.phrase for rule in lexicon().rules[::3]]),
+    st.sampled_from(PROTECTED),
+)
+gaps = st.sampled_from([" "] * 12 + ["  ", "\n", "\n\n", "\t", " \n", "\n  ", "\n- ", "\n1. ", "", ". ", ", ", " (", ") "])
+prose = st.lists(st.tuples(words, gaps), min_size=1, max_size=40).map(lambda pairs: "".join(w + g for w, g in pairs))
+mixtures = st.lists(st.one_of(prose, prose, st.sampled_from(BLOCKS)), min_size=1, max_size=4).map("\n\n".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(mixtures)
+def test_laws_on_mixtures(text: str) -> None:
+    sizes = [[tokens.count(text, name)] for name in VOCABULARIES]
+    for intensity in INTENSITIES:
+        made = compress(text, intensity)
+        assert compress(made.text, intensity).text == made.text
+        assert made.receipt.tokens_before == tokens.count(text)
+        assert made.receipt.tokens_after == tokens.count(made.text)
+        _assert_protected(text, made.text)
+        _assert_expands(made)
+        for column, name in zip(sizes, VOCABULARIES, strict=True):
+            column.append(tokens.count(made.text, name))
+    assert all(column == sorted(column, reverse=True) for column in sizes)
+
+
+def _assert_protected(text: str, short: str) -> None:
+    """Every protected span is there, in order."""
+    at = 0
+    for span in protected_spans(text):
+        at = short.find(span.of(text), at)
+        assert at >= 0, span.of(text)
+        at += span.end - span.start
+
+
+def _assert_expands(made: terse.Terse) -> None:
+    full = expand(made.text, made.receipt)
+    lost = made.text
+    for one in reversed(made.receipt.abbreviations):
+        assert lost[one.start : one.start + len(one.short)] == one.short
+        lost = lost[: one.start] + one.long + lost[one.start + len(one.short) :]
+    assert full == lost
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=200))
+def test_laws_on_any_text(text: str) -> None:
+    for intensity in INTENSITIES:
+        made = compress(text, intensity)
+        assert compress(made.text, intensity).text == made.text
+        assert made.receipt.tokens_before == tokens.count(text)
+        assert made.receipt.saved_tokens >= 0
+
+
+@pytest.mark.parametrize("unit", ["of ", "in order ", "the a ", ". ", ", ", "' ", "| ", "\t"])
+def test_linear_on_hostile_text(unit: str) -> None:
+    assert_linear(lambda text: compress(text, "ultra"), lambda size: "it is the one. " + unit * size, 4_000)
+
+
+def test_nested_phrases_are_undone_in_linear_time() -> None:
+    assert_linear(lambda text: compress(text, "full"), lambda size: "it is so. we say " + "of " * size + "course " * size, 3_000)
