@@ -112,9 +112,9 @@ def test_silence_of_the_upstream_is_no_usage() -> None:
 
 def test_what_is_remembered_survives_storing() -> None:
     past = Past(5000, 2000, "x", 3, 2, 2, 1, True, True, 0.9, Trails(trail(5000, ""), trail(2000, "x")))
-    assert Past.unpacked(past.packed()) == past
-    assert Past.unpacked(Past(5000, 5000).packed()) == Past(5000, 5000)
-    assert Past.unpacked(b'{"of": "another release"}') is None
+    assert Past.from_bytes(past.to_bytes()) == past
+    assert Past.from_bytes(Past(5000, 5000).to_bytes()) == Past(5000, 5000)
+    assert Past.from_bytes(b'{"of": "another release"}') is None
 
 
 def test_recall_that_comes_and_goes_is_no_cold_cache() -> None:

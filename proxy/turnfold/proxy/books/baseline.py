@@ -25,13 +25,14 @@ Without a label for the conversation only the share of cached tokens in the requ
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from turnfold.config.prices import TokenUse
 from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.chat.trail import Trails
+from turnfold.proxy.store.records import VERSION, decode_record
 
 _SMALLEST: Final = 1024  # no provider caches a shorter prefix
 _STEP: Final = 128  # cached prefixes are reported in such steps (OpenAI)
@@ -76,19 +77,22 @@ class Past:
             return 1.0
         return min(1.0, max(0.0, (self.silent - (1 - usual) * self.events) / (usual * self.events)))
 
-    def packed(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """For the store."""
         named = {field.name: getattr(self, field.name) for field in fields(self)}
-        return orjson.dumps({**named, "trails": self.trails and self.trails.packed()})
+        return orjson.dumps({VERSION: 1, **named, "trails": self.trails and self.trails.to_json()})
 
     @classmethod
-    def unpacked(cls, value: bytes) -> Past | None:
-        """From the store; None where another release kept it in another form."""
-        named = orjson.loads(value)
-        if set(named) != {field.name for field in fields(cls)}:
-            return None
-        trails = named.pop("trails")
-        return cls(**named, trails=Trails.unpacked(trails) if trails else None)
+    def from_bytes(cls, value: bytes) -> Past | None:
+        """From the store; None where this release cannot read it."""
+        return decode_record("cache model", value, cls._build)
+
+    @classmethod
+    def _build(cls, value: Any) -> Past:
+        """From the JSON value; a field that is not there has its default."""
+        named = {field.name: value[field.name] for field in fields(cls) if field.name in value}
+        trails = named.pop("trails", None)
+        return cls(**named, trails=Trails.from_json(trails) if trails else None)
 
 
 def token_use(usage: Usage) -> TokenUse | None:

@@ -15,7 +15,7 @@ import time
 import uuid
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
@@ -29,8 +29,9 @@ from turnfold.proxy.books import rollups
 from turnfold.proxy.books.baseline import Past, remembered, token_use, without_turnfold
 from turnfold.proxy.books.originals import section_items
 from turnfold.proxy.books.rollups import UNPRICED, Priced
-from turnfold.proxy.chat.receipts import Receipt
+from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.store import Batch, Item, Key, Store, StoreError
+from turnfold.proxy.store.records import VERSION, decode_record
 
 #: Dollars for a model's tokens at a Unix time; None when the price is unknown.
 PriceOf = Callable[[str, TokenUse, float], float | None]
@@ -47,7 +48,8 @@ _PAST_TTL: Final = 86_400.0
 _MOST_MODELS: Final = 500
 _LONGEST_NAME: Final = 200
 
-_FIELDS: Final = tuple(field.name for field in fields(Receipt) if field.name != "trails")
+_FIELDS: Final = tuple(field for field in fields(Receipt) if field.name != "trails")
+_USAGE: Final = tuple(field.name for field in fields(Usage))
 
 _log = logging.getLogger(__name__)
 
@@ -87,8 +89,24 @@ def line_of(receipt: Receipt, priced: Priced, sections: Sequence[str] = ()) -> b
     Args:
         sections: ids of what is folded in the request.
     """
-    named = {name: getattr(receipt, name) for name in _FIELDS}
-    return orjson.dumps({**named, "sections": sections, "paid": priced.paid, "paid_own": priced.own, "without": priced.without})
+    named = {field.name: getattr(receipt, field.name) for field in _FIELDS}
+    sums = {"paid": priced.paid, "paid_own": priced.own, "without": priced.without}
+    return orjson.dumps({VERSION: 1, **named, "sections": sections, **sums})
+
+
+def read_line(line: bytes) -> dict[str, Any] | None:
+    """A logged receipt, always with the same fields in the same order; None where this release cannot read it."""
+    return decode_record("receipt", line, _receipt)
+
+
+def _receipt(value: Any) -> dict[str, Any]:
+    """From the JSON value: unknown fields are left out, missing ones have their default."""
+    named = {
+        field.name: value[field.name] if field.default is MISSING else value.get(field.name, field.default) for field in _FIELDS
+    }
+    usage = {name: named["usage"].get(name) for name in _USAGE}
+    own = {"sections": value.get("sections", []), "paid_own": value.get("paid_own", 0.0)}
+    return {**named, "usage": usage, **own, "paid": value.get("paid"), "without": value.get("without")}
 
 
 class Ledger:
@@ -211,7 +229,7 @@ class Ledger:
         entries = [self._queue[i] for i in range(min(_AT_ONCE, len(self._queue)))]
         keys = list(dict.fromkeys(key for entry in entries if (key := _past_key(entry.receipt))))
         held = await self._store.get(keys) if keys else []
-        found = ((key, Past.unpacked(value)) for key, value in zip(keys, held, strict=True) if value is not None)
+        found = ((key, Past.from_bytes(value)) for key, value in zip(keys, held, strict=True) if value is not None)
         pasts = {key: past for key, past in found if past is not None}
         # In a thread, since a large batch takes its time; the entries leave the queue only when they are in the batch.
         batch = await asyncio.to_thread(self._batch, entries, pasts)
@@ -238,7 +256,7 @@ class Ledger:
             rollups.add(sums, receipt, priced)
             if self._watcher:
                 self._watcher.observe(receipt, priced)
-        kept = [Item(key, past.packed(), _PAST_TTL, key.id) for key, past in touched.items()]
+        kept = [Item(key, past.to_bytes(), _PAST_TTL, key.id) for key, past in touched.items()]
         return Batch(
             id=uuid.uuid4().hex,
             lines=lines,
@@ -299,8 +317,8 @@ async def receipts_between(store: Store, start: float, end: float) -> AsyncItera
         while position is not None:
             page, position = await store.log(name, position)
             for line in page:
-                receipt = orjson.loads(line)
-                if start <= receipt["at"] < end:
+                receipt = read_line(line)
+                if receipt is not None and start <= receipt["at"] < end:
                     yield receipt
 
 
@@ -316,7 +334,7 @@ async def find_receipt(store: Store, request_id: str, start: float, end: float) 
         while position is not None:
             page, position = await store.log(name, position)
             for line in page:
-                if sought in line and (receipt := orjson.loads(line))["request_id"] == request_id:
-                    found: dict[str, Any] = receipt
-                    return found
+                receipt = read_line(line) if sought in line else None
+                if receipt is not None and receipt["request_id"] == request_id:
+                    return receipt
     return None

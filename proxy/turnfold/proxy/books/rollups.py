@@ -3,8 +3,8 @@
 Lives here: which measures a receipt adds to, the names of tables and rows, and how a range of time is covered by tables.
 Must not: the store, rendering.
 
-A table is an hour or a day; a field is a row's five names and a measure; all values are whole numbers, so that additions by
-several processes come out exact.
+A table is an hour or a day; a field is a measure and a row (a JSON object of its names; a list of all five in the first release);
+all values are whole numbers, so that additions by several processes come out exact.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from turnfold.proxy.chat.receipts import Receipt
+from turnfold.proxy.store.records import decode_record
 
 #: Dollars are summed as whole billionths.
 NANO: Final = 1_000_000_000
@@ -36,6 +37,19 @@ class Row(NamedTuple):
     status: str
     reason: str
     conversation: str
+
+    def to_stem(self) -> str:
+        """As a part of a field's name; "" is left out."""
+        return orjson.dumps({name: value for name, value in self._asdict().items() if value}).decode()
+
+    @classmethod
+    def from_stem(cls, stem: str) -> Row | None:
+        """From `to_stem` or the first release's list; None where this release cannot read it."""
+        return decode_record("row of sums", stem.encode(), cls._build)
+
+    @classmethod
+    def _build(cls, value: Any) -> Row:
+        return cls(*value) if isinstance(value, list) else cls(**{name: value.get(name, "") for name in cls._fields})
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,20 +155,23 @@ def add(sums: dict[str, dict[str, int]], receipt: Receipt, priced: Priced) -> No
     added = [(measure, number) for measure, number in measures(receipt, priced) if number]
     for table, conversation in _tables(receipt):
         fields = sums.setdefault(table, {})
-        row = [receipt.tenant, receipt.model, receipt.status, receipt.reason, conversation]
-        stem = orjson.dumps(row).decode()
+        stem = Row(receipt.tenant, receipt.model, receipt.status, receipt.reason, conversation).to_stem()
         for measure, number in added:
             name = f"{measure}:{stem}"
             fields[name] = fields.get(name, 0) + number
 
 
 def rows(table: Mapping[str, int]) -> dict[Row, dict[str, int]]:
-    """A table of the store as sums by row."""
-    found: dict[str, dict[str, int]] = {}
+    """A table of the store as sums by row; rows that differ only in what this release does not know are one."""
+    by_stem: dict[str, dict[str, int]] = {}
     for name, number in table.items():
         measure, _, stem = name.partition(":")
-        found.setdefault(stem, {})[measure] = number
-    return {Row(*orjson.loads(stem)): sums for stem, sums in found.items()}
+        by_stem.setdefault(stem, {})[measure] = number
+    found: dict[Row, dict[str, int]] = {}
+    for stem, sums in by_stem.items():
+        if (row := Row.from_stem(stem)) is not None:
+            found[row] = total([found[row], sums]) if row in found else sums
+    return found
 
 
 def whole_hours(start: float, end: float) -> tuple[datetime, datetime]:

@@ -23,6 +23,7 @@ import orjson
 
 from turnfold.compression.calibration import Learned, refused, taken
 from turnfold.proxy.store.base import Item, Key, Store, StoreError
+from turnfold.proxy.store.records import VERSION, decode_record
 
 _KEPT: Final = 10_000  # keys in memory: a few MB
 _TTL: Final = 7 * 86_400  # seconds; models are replaced under their name about as often
@@ -122,28 +123,30 @@ def _written(entry: _Entry) -> bytes:
     known = entry.known
     return orjson.dumps(
         {
+            VERSION: 1,
             "until": entry.until,
             "ratios": known.ratios,
             "limit": known.limit,
             "fits": known.fits,
             "fails": known.fails,
-            "quiet": known.quiet,
+            "quiet": [{"ours": ours, "reported": reported} for ours, reported in known.quiet],
         }
     )
 
 
 def _read(value: bytes | None) -> tuple[float, Learned]:
-    """Until when, and what; nothing where another release wrote it otherwise."""
-    if value is None:
-        return 0.0, Learned()
-    try:
-        data: Any = orjson.loads(value)
-        return float(data["until"]), Learned(
-            ratios=tuple(float(r) for r in data["ratios"]),
-            limit=None if data["limit"] is None else int(data["limit"]),
-            fits=int(data["fits"]),
-            fails=None if data["fails"] is None else int(data["fails"]),
-            quiet=tuple((int(ours), int(reported)) for ours, reported in data["quiet"]),
-        )
-    except (ValueError, KeyError, TypeError):
-        return 0.0, Learned()
+    """Until when, and what; nothing where this release cannot read it."""
+    found = None if value is None else decode_record("window", value, _build)
+    return found or (0.0, Learned())
+
+
+def _build(data: Any) -> tuple[float, Learned]:
+    """From the JSON value; in the first release `quiet` had pairs without names."""
+    pairs = ((one["ours"], one["reported"]) if isinstance(one, dict) else one for one in data["quiet"])
+    return float(data["until"]), Learned(
+        ratios=tuple(float(ratio) for ratio in data["ratios"]),
+        limit=None if data["limit"] is None else int(data["limit"]),
+        fits=int(data["fits"]),
+        fails=None if data["fails"] is None else int(data["fails"]),
+        quiet=tuple((int(ours), int(reported)) for ours, reported in pairs),
+    )
