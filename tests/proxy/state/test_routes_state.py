@@ -170,3 +170,14 @@ def test_a_bad_state_is_refused_and_changes_nothing(http: httpx.Client, content:
 
 def test_names_are_bounded(http: httpx.Client) -> None:
     assert http.put(f"/v1/state/{'x' * 600}", json=STATE).status_code == 422
+
+
+@pytest.mark.parametrize("kept", [b'{"record_version":2}', b'{"record_version":1,"machine":[]}', b"\xff"])
+def test_a_state_of_a_newer_release_is_left_alone(http: httpx.Client, records: Records, kept: bytes) -> None:
+    records.kept["mine", "c"] = kept
+    assert http.get("/v1/state/c").status_code == 404
+    assert http.post("/v1/state/preview", json={"input": "x", "conversation": "c"}).status_code == 404
+    answer = http.put("/v1/state/c", json=STATE)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "state_unreadable")
+    assert records.kept["mine", "c"] == kept
+    assert http.delete("/v1/state/c").status_code == 200

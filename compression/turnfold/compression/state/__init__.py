@@ -48,7 +48,7 @@ from turnfold.compression.state.preprocessor import (
     preprocess_heuristic,
     validate_preprocessor_output,
 )
-from turnfold.compression.state.record import Record, read_record
+from turnfold.compression.state.record import Record, RecordUnreadable, read_record
 from turnfold.compression.state.reply import Reply, completion, reply_to, stream
 from turnfold.compression.state.serial import CheckpointDict, StateDict
 from turnfold.compression.state.transcript import ApplyResult, Transcript, TranscriptMessage, compile_transcript
@@ -76,6 +76,7 @@ __all__ = [
     "PreprocessOutcome",
     "PreprocessResult",
     "Record",
+    "RecordUnreadable",
     "Reply",
     "State",
     "StateDict",
