@@ -23,7 +23,7 @@ from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.compressions import Compressions
 from turnfold.proxy.api.conversations import Conversations
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.originals import Layered, find_section, packed, section_items, unpacked
+from turnfold.proxy.books.originals import Layered, find_section, pack_section, section_items, unpack_section
 from turnfold.proxy.books.replaced import Replaced
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
@@ -88,7 +88,7 @@ def test_json_that_is_too_deep_is_private_altogether() -> None:
 
 def test_sections_are_stored_without_it_and_found_by_their_id() -> None:
     raw = json.dumps({"role": "user", "content": f"The key: <private>{SECRET}</private>, as ever."})
-    kept = unpacked("abc", packed(Section("abc", "facts", (raw,), 9)))
+    kept = unpack_section("abc", pack_section(Section("abc", "facts", (raw,), 9)))
     assert isinstance(kept, Section)
     assert kept.id == "abc"
     assert json.loads(kept.messages[0])["content"] == f"The key: {REDACTED}, as ever."
@@ -97,7 +97,7 @@ def test_sections_are_stored_without_it_and_found_by_their_id() -> None:
 def test_layers_that_lost_their_tags_are_not_stored() -> None:
     whole = LayerText(f"Intro. <private>One. {SECRET} is it.</private> End.", 9)
     section = Layered("abc", (whole, LayerText(f"{SECRET} is it.", 4), LayerText(SECRET, 3)), (("user", whole.text),))
-    kept = unpacked("abc", packed(section))
+    kept = unpack_section("abc", pack_section(section))
     assert isinstance(kept, Layered)
     assert SECRET not in repr(kept)
     assert kept.layers[0].text == f"Intro. {REDACTED} End."
@@ -169,7 +169,7 @@ async def test_an_imported_block_is_told_by_what_is_left_of_it() -> None:
 def test_section_items_hold_none_of_it() -> None:
     raw = json.dumps({"role": "tool", "content": f"<private>{SECRET}"})
     items = section_items("t", Section("s", "line", (raw,), 3), 60.0, None)
-    assert SECRET not in repr(unpacked("s", items[0].value))
+    assert SECRET not in repr(unpack_section("s", items[0].value))
 
 
 def test_what_was_sent_in_place_of_something_private_is_not_kept() -> None:

@@ -13,13 +13,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from turnfold.config.settings import CacheSettings
 from turnfold.proxy.store import Item, Key, Scope, Store
 from turnfold.proxy.store.compare_and_set import Turns, compare_and_set
+from turnfold.proxy.store.records import VERSION, decode_record
 
 _KIND: Final = "compression"
 _INDEX: Final = "compression-index"
@@ -46,17 +47,27 @@ class Index:
         return sum(size for size, _ in self.entries.values())
 
 
-def _read(value: bytes | None) -> Index:
-    if value is None:
-        return Index()
-    hits, misses, evictions, entries = orjson.loads(value)
+def _read(value: bytes | None) -> Index | None:
+    """The index; an empty one where there is none, None where this release cannot read it."""
+    return Index() if value is None else decode_record("index of the compression cache", value, _build)
+
+
+def _build(value: Any) -> Index:
+    """From the JSON value; in the first release it was a list, its entries too."""
+    if isinstance(value, list):
+        hits, misses, evictions, rows = value
+        entries = {key: (size, expires) for key, size, expires in rows}
+    else:
+        hits, misses, evictions = value["hits"], value["misses"], value["evictions"]
+        entries = {key: (entry["bytes"], entry["expires"]) for key, entry in value["entries"].items()}
     now = time.time()
-    return Index(hits, misses, evictions, {key: (size, expires) for key, size, expires in entries if expires > now})
+    return Index(hits, misses, evictions, {key: entry for key, entry in entries.items() if entry[1] > now})
 
 
-def _written(index: Index) -> bytes:
-    rows = [[key, size, expires] for key, (size, expires) in index.entries.items()]
-    return orjson.dumps([index.hits, index.misses, index.evictions, rows])
+def _to_bytes(index: Index) -> bytes:
+    entries = {key: {"bytes": size, "expires": expires} for key, (size, expires) in index.entries.items()}
+    counts = {"hits": index.hits, "misses": index.misses, "evictions": index.evictions}
+    return orjson.dumps({VERSION: 1, **counts, "entries": entries})
 
 
 class CompressionCache:
@@ -112,7 +123,7 @@ class CompressionCache:
     async def stats(self, tenant: str) -> Index:
         """Counts and what is held now."""
         (value,) = await self._store.get([Key(tenant, _INDEX, "")])
-        return _read(value)
+        return _read(value) or Index()
 
     async def clear(self, tenant: str) -> int:
         """Forget every entry and every count; says how many entries went."""
@@ -123,9 +134,12 @@ class CompressionCache:
     async def _change(self, tenant: str, change: Callable[[Index], tuple[Index, list[str]]]) -> list[str]:
         key = Key(tenant, _INDEX, "")
 
-        async def changed(held: bytes | None) -> tuple[Item, list[str]]:
-            index, gone = change(_read(held))
-            return Item(key, _written(index), max(_INDEX_TTL, self.ttl)), gone
+        async def changed(held: bytes | None) -> tuple[Item | None, list[str]]:
+            before = _read(held)
+            if before is None:  # left to the release that wrote it: entries expire by themselves
+                return None, []
+            index, gone = change(before)
+            return Item(key, _to_bytes(index), max(_INDEX_TTL, self.ttl)), gone
 
         async with self._turns.of(key):
             return await compare_and_set(self._store, key, changed, patience=_PATIENCE)

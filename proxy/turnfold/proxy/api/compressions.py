@@ -14,8 +14,9 @@ import uuid
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+import pydantic_core
 from pydantic import TypeAdapter
 
 from turnfold.compression.layers import CompressedResult, Compressor, CompressRequest, LayerText
@@ -28,6 +29,7 @@ from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.originals import Layered, section_items
 from turnfold.proxy.store import Batch, Item, Store, StoreError
+from turnfold.proxy.store.records import VERSION, decode_record
 
 _RESULT: Final = TypeAdapter(CompressedResult)
 _BATCH_TTL: Final = 60.0
@@ -78,15 +80,15 @@ class Compressions:
         """All layers, entities and sections of a text."""
         started = time.perf_counter()
         key = request_key(request)
-        found = await self._found(tenant, key)
-        if found is not None:
-            result = await self._workshop.run(_unpacked, found)
+        cached = await self._find(tenant, key)
+        result = None if cached is None else await self._workshop.run(_unpack, cached)
+        if result is not None:
             return Compressed(result, _ms(started), cached=True, stored=self._settings.save_originals)
         result = await self._workshop.run(self._compressor.compress, request)
         ms = _ms(started)
         return Compressed(result, ms, cached=False, stored=await self._keep(tenant, key, result))
 
-    async def _found(self, tenant: str, key: str) -> bytes | None:
+    async def _find(self, tenant: str, key: str) -> bytes | None:
         try:
             return await self._cache.get(tenant, key)
         except StoreError as exc:
@@ -113,7 +115,7 @@ class Compressions:
         kept = list(_storable(result.sections)) if self._settings.save_originals else []
         items = [item for section in kept for item in section_items(tenant, section, ttl, None)]
         cached = self._settings.save_originals and not is_private(result.layers[0].text)
-        entry = self._cache.item(tenant, key, _packed(result)) if cached else None
+        entry = self._cache.item(tenant, key, _pack(result)) if cached else None
         return ([*items, entry], len(entry.value)) if entry else (items, None)
 
 
@@ -130,9 +132,15 @@ def _ms(started: float) -> float:
     return round(1000 * (time.perf_counter() - started), 3)
 
 
-def _packed(result: CompressedResult) -> bytes:
-    return zlib.compress(_RESULT.dump_json(result), 1)
+def _pack(result: CompressedResult) -> bytes:
+    return zlib.compress(pydantic_core.to_json({VERSION: 1, "result": result}), 1)
 
 
-def _unpacked(value: bytes) -> CompressedResult:
-    return _RESULT.validate_json(zlib.decompress(value))
+def _unpack(value: bytes) -> CompressedResult | None:
+    """The result of `_pack`; None where this release cannot read it."""
+    return decode_record("compression result", value, _build, parse=lambda data: pydantic_core.from_json(zlib.decompress(data)))
+
+
+def _build(value: Any) -> CompressedResult:
+    """From the JSON value; in the first release the result was all of it."""
+    return _RESULT.validate_python(value.get("result", value))

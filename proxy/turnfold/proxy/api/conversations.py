@@ -32,13 +32,15 @@ from turnfold.compression.layers import LayerText
 from turnfold.compression.text.private import redact
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.originals import Layered, packed, section_items, section_keys, unpacked
+from turnfold.proxy.books.originals import Layered, pack_section, section_items, section_keys, unpack_section
 from turnfold.proxy.store import Batch, Item, Key, Store
 from turnfold.proxy.store.compare_and_set import Turns, compare_and_set
+from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, version_of
 
 _KIND: Final = "conversation"
 _BLOCK: Final = "conversation-block"
-_FORMAT: Final = 1
+_VERSION: Final = 2
+_FIRST_RELEASE: Final = 1  # its heads say so under "format"
 _PATIENCE: Final = 10.0
 _OUTLAST: Final = 5.0
 _BATCH_TTL: Final = 60.0
@@ -59,6 +61,15 @@ class HistoryIncomplete(TurnfoldError):
 
     def __init__(self, conversation_id: str) -> None:
         super().__init__(f"Sections of conversation {conversation_id[:80]!r} are no longer kept; delete it to begin anew.")
+
+
+class ConversationUnreadable(TurnfoldError):
+    """The conversation is kept in a form that this release cannot read, so it is left alone."""
+
+    def __init__(self, conversation_id: str) -> None:
+        super().__init__(
+            f"Conversation {conversation_id[:80]!r} was written by a newer Turnfold; update this one, or delete the conversation."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,36 +110,37 @@ class _Head:
 _EMPTY: Final = _Head(History(), HistorySettings())
 
 
-def _pairs(messages: Sequence[Message]) -> list[tuple[str, str]]:
-    return [(message.role, message.content) for message in messages]
+def _objects(messages: Sequence[Message]) -> list[dict[str, str]]:
+    return [{"role": message.role, "content": message.content} for message in messages]
 
 
-def _messages(pairs: Sequence[Sequence[str]]) -> tuple[Message, ...]:
-    return tuple(Message(role, content) for role, content in pairs)
-
-
-def _packed(head: _Head) -> bytes:
-    bare = head.bare
+def _pack(head: _Head) -> bytes:
+    bare, settings = head.bare, head.settings
     return orjson.dumps(
         {
-            "format": _FORMAT,
+            VERSION: _VERSION,
             "version": bare.version,
-            "pinned": _pairs(bare.pinned),
+            "pinned": _objects(bare.pinned),
             "orders": bare.orders,
-            "recent": _pairs(bare.recent),
+            "recent": _objects(bare.recent),
             "recent_tokens": bare.recent_tokens,
             "raw_tokens": bare.raw_tokens,
             "messages": bare.messages,
             "duplicates": bare.duplicates,
-            "settings": [head.settings.compress_threshold, head.settings.keep_recent],
-            "blocks": head.ids,
-            "tokens": head.tokens,
+            "settings": {"compress_threshold": settings.compress_threshold, "keep_recent": settings.keep_recent},
+            "blocks": [{"id": name, "written": written} for name, written in head.ids],
+            "tokens": [{"token": token, "action": action} for token, action in head.tokens],
         }
     )
 
 
-def _unpacked(value: bytes) -> _Head:
-    data: dict[str, Any] = orjson.loads(value)
+def _unpack(value: bytes) -> _Head | None:
+    """The head of `_pack`; None where this release cannot read it."""
+    return decode_record("conversation", value, _head, newest=_VERSION)
+
+
+def _head(value: Any) -> _Head:
+    data = _named(value) if version_of(value) == 0 else value
     bare = History(
         version=data["version"],
         pinned=_messages(data["pinned"]),
@@ -139,8 +151,28 @@ def _unpacked(value: bytes) -> _Head:
         messages=data["messages"],
         duplicates=data["duplicates"],
     )
-    ids = tuple((name, written) for name, written in data["blocks"])
-    return _Head(bare, HistorySettings(*data["settings"]), ids, tuple((token, action) for token, action in data["tokens"]))
+    settings = HistorySettings(data["settings"]["compress_threshold"], data["settings"]["keep_recent"])
+    ids = tuple((block["id"], block["written"]) for block in data["blocks"])
+    return _Head(bare, settings, ids, tuple((token["token"], token["action"]) for token in data["tokens"]))
+
+
+def _messages(objects: Sequence[dict[str, str]]) -> tuple[Message, ...]:
+    return tuple(Message(item["role"], item["content"]) for item in objects)
+
+
+def _named(value: dict[str, Any]) -> dict[str, Any]:
+    """A head of the first release with names for what stood in lists."""
+    if value.get("format") != _FIRST_RELEASE:
+        raise UnreadableRecord("it has an unknown form")
+    threshold, keep_recent = value["settings"]
+    return {
+        **value,
+        "pinned": [{"role": role, "content": content} for role, content in value["pinned"]],
+        "recent": [{"role": role, "content": content} for role, content in value["recent"]],
+        "settings": {"compress_threshold": threshold, "keep_recent": keep_recent},
+        "blocks": [{"id": name, "written": written} for name, written in value["blocks"]],
+        "tokens": [{"token": token, "action": action} for token, action in value["tokens"]],
+    }
 
 
 def _public(message: Message) -> Message:
@@ -170,11 +202,11 @@ def _section(block: Block) -> Layered:
     raw = "\n".join(f"{message.role}: {message.content}" for message in block.messages)
     texts = (raw, *block.texts)
     first, second, third = (LayerText(text, tokens) for text, tokens in zip(texts, block.tokens, strict=True))
-    return Layered(block.id, (first, second, third), tuple(_pairs(block.messages)))
+    return Layered(block.id, (first, second, third), tuple((message.role, message.content) for message in block.messages))
 
 
 def _block(section: Layered) -> Block:
-    messages = _messages(section.messages)
+    messages = tuple(Message(role, content) for role, content in section.messages)
     raw, facts, summary = section.layers
     sizes = (raw.tokens, facts.tokens, summary.tokens)
     return Block(section.id, messages, (facts.text, summary.text), sizes, frozenset(message.key for message in messages))
@@ -188,12 +220,12 @@ def _block_items(conversation: Key, blocks: Sequence[Block], ttl: float) -> list
     items: list[Item] = []
     for section in map(_section, blocks):
         items += section_items(conversation.tenant, section, ttl, conversation.id)
-        items.append(Item(_block_key(conversation, section.id), packed(section), ttl, conversation.id))
+        items.append(Item(_block_key(conversation, section.id), pack_section(section), ttl, conversation.id))
     return items
 
 
 def _read_blocks(names: Sequence[str], values: Sequence[bytes | None]) -> dict[str, Block]:
-    sections = (unpacked(name, value) for name, value in zip(names, values, strict=True) if value is not None)
+    sections = (unpack_section(name, value) for name, value in zip(names, values, strict=True) if value is not None)
     return {section.id: _block(section) for section in sections if isinstance(section, Layered)}
 
 
@@ -223,6 +255,20 @@ class _Blocks:
             self._weight -= self._kept.popitem(last=False)[1][1]
 
 
+def _readable(conversation_id: str, held: bytes | None) -> _Head | None:
+    """The head, None where there is none.
+
+    Raises:
+        ConversationUnreadable: there is one that this release cannot read.
+    """
+    if held is None:
+        return None
+    head = _unpack(held)
+    if head is None:
+        raise ConversationUnreadable(conversation_id)
+    return head
+
+
 class Conversations:
     """The conversations of all tenants; any number of processes may serve the same ones."""
 
@@ -243,6 +289,7 @@ class Conversations:
 
         Raises:
             HistoryIncomplete: sections are no longer kept.
+            ConversationUnreadable: a newer release wrote the conversation.
             StoreError: the store cannot be reached, or others kept changing the conversation for seconds.
         """
         key = Key(tenant, _KIND, conversation_id)
@@ -250,7 +297,7 @@ class Conversations:
         message = _public(message)
 
         async def change(held: bytes | None) -> tuple[Item | None, Added]:
-            head = _EMPTY if held is None else _unpacked(held)
+            head = _readable(conversation_id, held) or _EMPTY
             whole = await self._whole(key, head)
             if done := head.done(token):
                 return None, Added(await self._kept(whole, settings), done)
@@ -258,7 +305,7 @@ class Conversations:
             ids = await self._written(key, after.blocks, dict(head.ids))
             tokens = (*head.tokens, (token, action))[-_MOST_TOKENS:]
             fresh = _Head(after, settings, ids, tokens)
-            return Item(key, _packed(fresh), self._ttl, conversation_id), Added(await self._kept(after, settings), action)
+            return Item(key, _pack(fresh), self._ttl, conversation_id), Added(await self._kept(after, settings), action)
 
         async with self._turns.of(key):
             return await compare_and_set(self._store, key, change, patience=_PATIENCE, outlast=_OUTLAST)
@@ -269,13 +316,14 @@ class Conversations:
         Raises:
             ConversationUnknown: there is none.
             HistoryIncomplete: sections are no longer kept.
+            ConversationUnreadable: a newer release wrote it.
             StoreError: the store cannot say.
         """
         key = Key(tenant, _KIND, conversation_id)
         (held,) = await self._store.get([key])
-        if held is None:
+        head = _readable(conversation_id, held)
+        if head is None:
             raise ConversationUnknown(conversation_id)
-        head = _unpacked(held)
         return await self._kept(await self._whole(key, head), head.settings)
 
     async def replace(self, tenant: str, conversation_id: str, state: History) -> Kept:
@@ -288,10 +336,11 @@ class Conversations:
         state = _public_history(state)
 
         async def change(held: bytes | None) -> tuple[Item, Kept]:
-            settings = _EMPTY.settings if held is None else _unpacked(held).settings
+            head = None if held is None else _unpack(held)
+            settings = _EMPTY.settings if head is None else head.settings
             ids = await self._written(key, state.blocks, {})
-            head = _Head(state, settings, ids)
-            return Item(key, _packed(head), self._ttl, conversation_id), await self._kept(state, settings)
+            fresh = _Head(state, settings, ids)
+            return Item(key, _pack(fresh), self._ttl, conversation_id), await self._kept(state, settings)
 
         async with self._turns.of(key):
             return await compare_and_set(self._store, key, change, patience=_PATIENCE)
@@ -308,7 +357,8 @@ class Conversations:
             (held,) = await self._store.get([key])
             if held is None or not await self._store.discard([key]):
                 raise ConversationUnknown(conversation_id)
-            names = [name for name, _ in _unpacked(held).ids]
+            head = _unpack(held)
+            names = [] if head is None else [name for name, _ in head.ids]
             await self._store.discard([*(_block_key(key, name) for name in names), *section_keys(tenant, names)])
 
     async def _kept(self, whole: History, settings: HistorySettings) -> Kept:
@@ -320,9 +370,9 @@ class Conversations:
         missing = [name for name, _ in head.ids if name not in known]
         if missing:
             values = await self._store.get([_block_key(key, name) for name in missing])
-            if None in values:
-                raise HistoryIncomplete(key.id)
             known |= await self._workshop.run(_read_blocks, missing, values)
+            if not known.keys() >= set(missing):
+                raise HistoryIncomplete(key.id)
             for name in missing:
                 self._blocks.keep(key.tenant, known[name])
         return replace(head.bare, blocks=tuple(known[name] for name, _ in head.ids))

@@ -122,11 +122,11 @@ def conversation_operations(conversations: Conversations, workshop: Workshop) ->
 
     one = (_ID,)
     post = Operation(
-        "POST", "/v1/conversation", "Add a message", ConversationAnswer, ConversationBody, add, (400, 410), (_TOKEN,)
+        "POST", "/v1/conversation", "Add a message", ConversationAnswer, ConversationBody, add, (400, 409, 410), (_TOKEN,)
     )
     return [
         post,
-        Operation("GET", _PATH, "Read a conversation", ConversationView, Nothing, read, (400, 404, 410), (_ID, _EXPORT)),
+        Operation("GET", _PATH, "Read a conversation", ConversationView, Nothing, read, (400, 404, 409, 410), (_ID, _EXPORT)),
         Operation("PUT", _PATH, "Import a conversation", ConversationView, ImportBody, put, (400,), one),
         Operation("DELETE", _PATH, "Delete a conversation", Deleted, Nothing, delete, (400, 404), one),
     ]
