@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 
-class Recorder(ThreadingHTTPServer):
+class RecordingUpstream(ThreadingHTTPServer):
     """The server; `bodies` holds every request body that arrived, in order."""
 
     daemon_threads = True
@@ -30,7 +30,7 @@ class Recorder(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: Recorder
+    server: RecordingUpstream
 
     def do_POST(self) -> None:
         body = json.loads(self._body())
@@ -60,9 +60,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def recording(port: int = 0) -> Iterator[Recorder]:
+def recording(port: int = 0) -> Iterator[RecordingUpstream]:
     """A recorder that serves in a thread until the end of the block."""
-    server = Recorder(port)
+    server = RecordingUpstream(port)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

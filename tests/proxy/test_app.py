@@ -21,7 +21,7 @@ from starlette.routing import Route
 from tests.proxy.harness import Receipts, UpstreamServer, call, proxy_server, reply, settings_for, until
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.app import create_app
-from turnfold.proxy.routes.ops import Check
+from turnfold.proxy.routes.ops import ReadinessCheck
 from turnfold.proxy.server import configuration, serve
 
 DOWN = "http://127.0.0.1:9/v1"
@@ -105,7 +105,9 @@ def test_readiness(required: bool, status: int, failure: str) -> None:
             await asyncio.sleep(60)
         return False
 
-    with proxy_server(DOWN, parts={"checks": [Check("vocabulary", works, True), Check("store", fails, required)]}) as (proxy, _):
+    with proxy_server(
+        DOWN, parts={"checks": [ReadinessCheck("vocabulary", works, True), ReadinessCheck("store", fails, required)]}
+    ) as (proxy, _):
         answer = call(proxy.origin, "GET", "/readyz")
     assert answer.status == status
     assert answer.json()["checks"] == {"vocabulary": "ok", "store": "down"}

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from turnfold.compression import budgeted as history
 from turnfold.compression.fold import Section
-from turnfold.compression.layers import CompressRequest, LayerText
+from turnfold.compression.layers import CompressRequest, Layer
 from turnfold.compression.text.private import REDACTED, is_private, redact, redact_all, redact_json
 from turnfold.config.settings import CacheSettings, StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
@@ -95,8 +95,8 @@ def test_sections_are_stored_without_it_and_found_by_their_id() -> None:
 
 
 def test_layers_that_lost_their_tags_are_not_stored() -> None:
-    whole = LayerText(f"Intro. <private>One. {SECRET} is it.</private> End.", 9)
-    section = Layered("abc", (whole, LayerText(f"{SECRET} is it.", 4), LayerText(SECRET, 3)), (("user", whole.text),))
+    whole = Layer(f"Intro. <private>One. {SECRET} is it.</private> End.", 9)
+    section = Layered("abc", (whole, Layer(f"{SECRET} is it.", 4), Layer(SECRET, 3)), (("user", whole.text),))
     kept = unpack_section("abc", pack_section(section))
     assert isinstance(kept, Layered)
     assert SECRET not in repr(kept)
@@ -141,7 +141,9 @@ async def test_conversations_never_hold_it() -> None:
         conversations = Conversations(store, StoreSettings(), workshop)
         few = history.HistorySettings(60, 1)
         for day in range(9):
-            said = history.Message("user", f"Day {day}: the pump holds {day + 40} bar. <private>{SECRET} {day}</private> Noted.")
+            said = history.HistoryMessage(
+                "user", f"Day {day}: the pump holds {day + 40} bar. <private>{SECRET} {day}</private> Noted."
+            )
             added = await conversations.add("t", "c", said, few)
         assert added.kept.history.blocks
         assert SECRET not in repr(added.kept)
@@ -155,7 +157,7 @@ async def test_conversations_never_hold_it() -> None:
 
 
 async def test_an_imported_block_is_told_by_what_is_left_of_it() -> None:
-    said = history.Message("user", f"a <private>{SECRET}</private> b")
+    said = history.HistoryMessage("user", f"a <private>{SECRET}</private> b")
     block = history.Block("b", (said,), (SECRET, SECRET), (9, 3, 3), frozenset())
     workshop = Workshop(1)
     try:

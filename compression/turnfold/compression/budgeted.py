@@ -40,7 +40,7 @@ _HEAD, _TAIL = "[Prior context summary]", "[Recent messages]"
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class HistoryMessage:
     """One message.
 
     Raises:
@@ -97,7 +97,7 @@ class Block:
     """
 
     id: str
-    messages: tuple[Message, ...]
+    messages: tuple[HistoryMessage, ...]
     texts: tuple[str, str]
     tokens: tuple[int, int, int]
     keys: frozenset[bytes]
@@ -108,10 +108,10 @@ class History:
     """The state of one conversation. `version` grows by one with each change, for compare-and-set."""
 
     version: int = 0
-    pinned: tuple[Message, ...] = ()
+    pinned: tuple[HistoryMessage, ...] = ()
     orders: tuple[str, ...] = ()
     blocks: tuple[Block, ...] = ()
-    recent: tuple[Message, ...] = ()
+    recent: tuple[HistoryMessage, ...] = ()
     recent_tokens: tuple[int, ...] = ()
     raw_tokens: int = 0
     messages: int = 0
@@ -133,16 +133,16 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchHit:
     """A message of the history that bears on a query."""
 
     block_id: str
-    message: Message
+    message: HistoryMessage
     score: float
 
 
 def add(
-    state: History, message: Message, settings: HistorySettings, *, count: Count = tokens.count, memo: Memo | None = None
+    state: History, message: HistoryMessage, settings: HistorySettings, *, count: Count = tokens.count, memo: Memo | None = None
 ) -> tuple[History, Action]:
     """The state with one more message, and what was done: appended, compressed (with a block made), or found a duplicate."""
     if _is_duplicate(state, message):
@@ -157,7 +157,7 @@ def add(
     return _compressed(state, len(state.recent) - settings.keep_recent, count, memo or Memo()), "compressed"
 
 
-def _is_duplicate(state: History, message: Message) -> bool:
+def _is_duplicate(state: History, message: HistoryMessage) -> bool:
     if state.recent and state.recent[-1] == message:
         return True
     if message in state.pinned:
@@ -272,12 +272,12 @@ def drill_down(state: History, block_id: str, layer: int = 0) -> str:
     raise SectionUnknown(block_id)
 
 
-def search(state: History, query: str, limit: int = 5, *, relevance: Relevance | None = None) -> tuple[Found, ...]:
+def search(state: History, query: str, limit: int = 5, *, relevance: Relevance | None = None) -> tuple[SearchHit, ...]:
     """The messages of the history that bear most on a query, best first; fewer than `limit` where fewer match."""
     places = [(block.id, message) for block in state.blocks for message in block.messages]
     scores = (relevance or _matching)([message.content for _, message in places], query) if places else []
     order = sorted((i for i in range(len(places)) if scores[i] > 0), key=lambda i: (-scores[i], i))[: max(0, limit)]
-    return tuple(Found(*places[i], score=scores[i]) for i in order)
+    return tuple(SearchHit(*places[i], score=scores[i]) for i in order)
 
 
 def _matching(texts: Sequence[str], query: str) -> list[float]:
@@ -286,7 +286,7 @@ def _matching(texts: Sequence[str], query: str) -> list[float]:
     return scores if scores != TfIdf().score(texts) else [0.0] * len(texts)
 
 
-def _line(message: Message) -> str:
+def _line(message: HistoryMessage) -> str:
     return f"{message.role}: {message.content}"
 
 
@@ -343,8 +343,8 @@ def _string(value: object, name: str) -> str:
     return value
 
 
-def _messages(data: Sequence[dict[str, Any]]) -> tuple[Message, ...]:
-    return tuple(Message(item["role"], item["content"]) for item in data)
+def _messages(data: Sequence[dict[str, Any]]) -> tuple[HistoryMessage, ...]:
+    return tuple(HistoryMessage(item["role"], item["content"]) for item in data)
 
 
 def _block(data: dict[str, Any]) -> Block:

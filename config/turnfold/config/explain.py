@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, SecretStr
 
 from turnfold.config.settings import Settings
-from turnfold.config.sources import MASK, VARIABLES, Loaded, Path2, without_password
+from turnfold.config.sources import MASK, VARIABLES, LoadedSettings, Path2, without_password
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def _description(path: Path2) -> str:
     return group.description or ""
 
 
-def explain(loaded: Loaded) -> list[SettingRow]:
+def explain(loaded: LoadedSettings) -> list[SettingRow]:
     """Every setting in the order of its definition."""
     rows = []
     for path, variable in VARIABLES.items():

@@ -32,7 +32,7 @@ from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.http.tenancy import Gate, check_exposure
 from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.chat import ChatCompletions
-from turnfold.proxy.routes.ops import Check, Readiness, healthz, not_here
+from turnfold.proxy.routes.ops import Readiness, ReadinessCheck, healthz, not_here
 from turnfold.proxy.store import Store
 
 # A thread that folds keeps the interpreter for this long when the event loop wants it; 5 ms is Python's own value, and a
@@ -81,7 +81,7 @@ def create_app(
     fold: FoldFunction = fold_request,
     options_for: OptionsFor | None = None,
     routes: Sequence[BaseRoute] = (),
-    checks: Sequence[Check] = (),
+    checks: Sequence[ReadinessCheck] = (),
     warm: Callable[[], Any] = warm_vocabulary,
     store: Store | None = None,
 ) -> ASGIApp:

@@ -18,7 +18,7 @@ from turnfold.proxy.app import create_app, warm_vocabulary
 from turnfold.proxy.books.metrics import shared_by_workers
 from turnfold.proxy.chat.state_records import StateRecords
 from turnfold.proxy.http.tenancy import Gate
-from turnfold.proxy.routes.ops import Check
+from turnfold.proxy.routes.ops import ReadinessCheck
 from turnfold.proxy.routes.state import state_routes
 from turnfold.proxy.shelf import Books
 
@@ -44,7 +44,7 @@ def build(settings: Settings) -> ASGIApp:
         books,
         options_for=partial(fold_options, settings),
         routes=[*books.routes(gate), *state_routes(StateRecords(books.store, settings.store.ttl), whose)],
-        checks=[Check("store", books.works)],
+        checks=[ReadinessCheck("store", books.works)],
         warm=partial(warm, settings),
         store=books.store,
     )

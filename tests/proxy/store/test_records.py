@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 
 from tests.proxy.store.receipts import NOON, SECTION, receipt
-from turnfold.compression.budgeted import HistorySettings, Message
+from turnfold.compression.budgeted import HistoryMessage, HistorySettings
 from turnfold.compression.calibration import Learned
 from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.fold import Section
-from turnfold.compression.layers import Compressor, CompressRequest, LayerText
+from turnfold.compression.layers import Compressor, CompressRequest, Layer
 from turnfold.compression.state import Machine, Record, State, read_record
 from turnfold.config.settings import CacheSettings, LimitSettings, StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
@@ -29,11 +29,11 @@ from turnfold.proxy.api.compressions import Compressions, request_key
 from turnfold.proxy.api.conversations import Conversations, ConversationUnknown, ConversationUnreadable
 from turnfold.proxy.api.roundtrips import Roundtrips, options_of, unpack_result
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.baseline import Past
+from turnfold.proxy.books.baseline import PastRequest
 from turnfold.proxy.books.ledger import Ledger, line_of, read_line, receipts_between
 from turnfold.proxy.books.originals import Layered, find_section, pack_section, unpack_section
 from turnfold.proxy.books.report import Query, report
-from turnfold.proxy.books.rollups import UNPRICED, Row
+from turnfold.proxy.books.rollups import UNPRICED, SumRow
 from turnfold.proxy.books.tables import as_csv
 from turnfold.proxy.chat.trail import Trail, Trails
 from turnfold.proxy.chat.windows import Spot, Windows
@@ -43,9 +43,9 @@ from turnfold.proxy.store import Batch, Item, Key
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.records import report_unreadable
 
-ROW = Row("anna", "gpt-4o", "folded", "", "a: c")
-PAST = Past(900, 700, "f", 3, 2, 1, 1, True, True, 1.5, Trails(Trail(2048, b"abcdefgh"), Trail(1024, b"abcd")), 600)
-LAYERED = Layered("b1", (LayerText("Grüße \ud800", 9), LayerText("one", 2), LayerText("1", 1)), (("user", "Grüße \ud800"),))
+ROW = SumRow("anna", "gpt-4o", "folded", "", "a: c")
+PAST = PastRequest(900, 700, "f", 3, 2, 1, 1, True, True, 1.5, Trails(Trail(2048, b"abcdefgh"), Trail(1024, b"abcd")), 600)
+LAYERED = Layered("b1", (Layer("Grüße \ud800", 9), Layer("one", 2), Layer("1", 1)), (("user", "Grüße \ud800"),))
 
 
 def packed(value: Any) -> bytes:
@@ -71,8 +71,8 @@ class Kind:
 KINDS = {
     "cache model": Kind(
         PAST,
-        Past.to_bytes,
-        Past.from_bytes,
+        PastRequest.to_bytes,
+        PastRequest.from_bytes,
         {
             "unfolded": 900,
             "sent": 700,
@@ -107,7 +107,7 @@ KINDS = {
     "row of sums": Kind(
         ROW,
         lambda row: row.to_stem().encode(),
-        lambda data: Row.from_stem(data.decode()),
+        lambda data: SumRow.from_stem(data.decode()),
         ["anna", "gpt-4o", "folded", "", "a: c"],
     ),
     "state": Kind(
@@ -295,7 +295,7 @@ async def test_a_conversation_of_a_newer_release_is_left_alone(workshop: Worksho
     with pytest.raises(ConversationUnreadable):
         await conversations.read("anna", "c")
     with pytest.raises(ConversationUnreadable):
-        await conversations.add("anna", "c", Message("user", "hello"), HistorySettings())
+        await conversations.add("anna", "c", HistoryMessage("user", "hello"), HistorySettings())
     assert await store.get([key]) == [head]
     answer = await answer_to(conversations, workshop, "/v1/conversation/c")
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "conversation_unreadable")

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, overload
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.flows.driving import Driven
+from turnfold.compression.flows.driving import DrivenFlow
 from turnfold.compression.flows.summarizers import Summarizer
 from turnfold.compression.roundtrip.compress import compressed, compressing
 from turnfold.compression.roundtrip.compressed import Compressed, CompressOptions
@@ -55,4 +55,4 @@ def compress(
     if not callable(summarizer):
         raise InvalidInput("summarizer", "must be a function of a text")
     called = summarizer
-    return Driven(lambda: compressing(messages, chosen, asks=True), lambda ask: called(ask.text), (Exception,))
+    return DrivenFlow(lambda: compressing(messages, chosen, asks=True), lambda ask: called(ask.text), (Exception,))

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-class Driven(Awaitable[T], Generic[T]):
+class DrivenFlow(Awaitable[T], Generic[T]):
     """Awaiting it runs the generator to its end; each awaiting runs a new one.
 
     Args:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from turnfold.compression.roundtrip.compressed import texts_of
-from turnfold.compression.roundtrip.condense import LEVELS, Level, pieces
-from turnfold.compression.roundtrip.sketch import OLD, Sketch, Written, retold, smaller
+from turnfold.compression.roundtrip.condense import LEVELS, CondenseLevel, pieces
+from turnfold.compression.roundtrip.sketch import OLD, Sketch, WrittenMessage, retold, smaller
 
 #: Characters that stay of a text which is cut off, from the mildest on; the last ones take whole blocks too.
 _HEADS: Final = (4000, 2000, 1000, 500, 250, 120, 60, 30, 0)
@@ -23,7 +23,7 @@ _GONE: Final = "…"
 class Setting(NamedTuple):
     """What was found: the messages as they are written, the window and whether they fit."""
 
-    written: tuple[Written, ...]
+    written: tuple[WrittenMessage, ...]
     window: int
     fits: bool
 
@@ -33,7 +33,7 @@ class Setting(NamedTuple):
         return sum(one.tokens for one in self.written)
 
 
-def at_window(sketch: Sketch, window: int, level: Level = LEVELS[0]) -> tuple[Written, ...]:
+def at_window(sketch: Sketch, window: int, level: CondenseLevel = LEVELS[0]) -> tuple[WrittenMessage, ...]:
     """What is written with a window and a level."""
     border = max(0, len(sketch.messages) - window)
     return tuple(one for slot in sketch.slots(border, level) for one in sketch.written(slot, level))
@@ -56,14 +56,14 @@ def fitting(sketch: Sketch, budget: int) -> Setting:
     return _converged(sketch, tightest, budget) if options.force_converge else tightest
 
 
-def _is_hopeless(sketch: Sketch, border: int, level: Level, budget: int) -> bool:
+def _is_hopeless(sketch: Sketch, border: int, level: CondenseLevel, budget: int) -> bool:
     """Whether not even half of what a level leaves would fit: then it need not be tried."""
     kept = [sketch.kept(i, OLD).tokens for i in range(len(sketch.messages))]
     old = sum(tokens for i, tokens in enumerate(kept) if i < border and sketch.may_change(i))
     return sum(kept) - old + old * min(level.prose, level.data) / 2 > budget
 
 
-def _widest(sketch: Sketch, fits: Setting, level: Level, budget: int) -> Setting:
+def _widest(sketch: Sketch, fits: Setting, level: CondenseLevel, budget: int) -> Setting:
     """Between a window that fits and all messages, which do not, the largest that fits."""
     low, high = fits.window, len(sketch.messages)
     while high - low > 1:
@@ -97,7 +97,7 @@ def _converged(sketch: Sketch, tightest: Setting, budget: int) -> Setting:
     return Setting(cut, tightest.window, fits=False)
 
 
-def _cut(sketch: Sketch, one: Written, border: int, head: int, blocks: bool) -> Written:
+def _cut(sketch: Sketch, one: WrittenMessage, border: int, head: int, blocks: bool) -> WrittenMessage:
     """A message with its texts cut off; the same where it is inside the window, fixed, or not smaller."""
     if one.end > border or not sketch.may_change(one.start):
         return one

@@ -21,15 +21,15 @@ from turnfold.compression.roundtrip.compressed import (
     NOTHING,
     Compressed,
     CompressOptions,
-    Decision,
     Figures,
     Lookup,
+    TraceEntry,
     Uncompressed,
     looked_up,
     texts_of,
 )
 from turnfold.compression.roundtrip.provenance import carrying, copied, provenance_of
-from turnfold.compression.roundtrip.sketch import OLD, Sketch, Written, smaller
+from turnfold.compression.roundtrip.sketch import OLD, Sketch, WrittenMessage, smaller
 
 #: How often originals may be compressed messages themselves.
 DEEPEST: Final = 10
@@ -80,14 +80,14 @@ def _found(sketch: Sketch) -> Setting:
 # --- summaries written by somebody else -------------------------------------------------------------------------------
 
 
-def _all_summarised(sketch: Sketch, written: Sequence[Written]) -> Generator[Ask, object, list[Written]]:
+def _all_summarised(sketch: Sketch, written: Sequence[WrittenMessage]) -> Generator[Ask, object, list[WrittenMessage]]:
     told = []
     for one in written:
         told.append((yield from _summarised(sketch, one)))  # noqa: PERF401 - a comprehension cannot yield
     return told
 
 
-def _summarised(sketch: Sketch, one: Written) -> Generator[Ask, object, Written]:
+def _summarised(sketch: Sketch, one: WrittenMessage) -> Generator[Ask, object, WrittenMessage]:
     """What the summarizer makes of a message or run, if that is a text, shorter than the original, and fits where ours does."""
     prose = sketch.prose(one.start, one.end) if one.action in ("shortened", "merged") else None
     if prose is None:
@@ -148,7 +148,7 @@ def _result(sketch: Sketch, found: Setting) -> Compressed:
     )
 
 
-def _out(sketch: Sketch, one: Written, result_id: str, verbatim: dict[str, Any]) -> Any:
+def _out(sketch: Sketch, one: WrittenMessage, result_id: str, verbatim: dict[str, Any]) -> Any:
     """A message as it goes out; its originals go into `verbatim`.
 
     One that came in with a provenance gets one of its own, so that restoring gives back just what came in.
@@ -165,11 +165,11 @@ def _ratio(before: int, after: int) -> float:
     return round(before / after, 4) if after else 1.0
 
 
-def _trace(sketch: Sketch, written: Sequence[Written]) -> Iterator[Decision]:
+def _trace(sketch: Sketch, written: Sequence[WrittenMessage]) -> Iterator[TraceEntry]:
     for place, one in enumerate(written):
         for i in range(one.start, one.end):
             key = "" if one.action == "kept" else sketch.keys.of(i)
-            yield Decision(i, key, one.action, one.why, place, sketch.kept(i, OLD).size, one.size)
+            yield TraceEntry(i, key, one.action, one.why, place, sketch.kept(i, OLD).size, one.size)
 
 
 # --- the way back -----------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def uncompress(messages: Sequence[Any] | Compressed, store: Lookup | None = None
         messages = messages.messages
     if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
         raise InvalidInput("messages", "must be a list")
-    back = _Back(NOTHING if store is None else store, DEEPEST if recursive else 1)
+    back = _Restorer(NOTHING if store is None else store, DEEPEST if recursive else 1)
     expanded = [back.restored(message) for message in messages]
     return Uncompressed(
         messages=[message for _, some in expanded for message in some],
@@ -201,7 +201,7 @@ def uncompress(messages: Sequence[Any] | Compressed, store: Lookup | None = None
     )
 
 
-class _Back:
+class _Restorer:
     """Restores messages; lives for one call."""
 
     def __init__(self, store: Lookup, deepest: int) -> None:

@@ -96,7 +96,7 @@ def fingerprint(message: object) -> str:
     return digest(text).hex()[:16]
 
 
-class Keys:
+class MessageKeys:
     """The key of each message of one conversation.
 
     Args:

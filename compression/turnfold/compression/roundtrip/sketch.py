@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from turnfold.compression.roundtrip.compressed import CompressOptions, characters, texts_of
-from turnfold.compression.roundtrip.condense import LEVELS, TOGETHER, Level, condensed, headline, is_spoken, merged
-from turnfold.compression.roundtrip.provenance import Keys, bare, can_carry
+from turnfold.compression.roundtrip.condense import LEVELS, TOGETHER, CondenseLevel, condensed, headline, is_spoken, merged
+from turnfold.compression.roundtrip.provenance import MessageKeys, bare, can_carry
 from turnfold.compression.roundtrip.references import Reference, Repeats, reference_text
 from turnfold.compression.shorten.sift import Read, read
 from turnfold.compression.wire.chat import is_sealed
@@ -49,7 +49,7 @@ class Slot(NamedTuple):
     reference: Reference | None = None
 
 
-class Written(NamedTuple):
+class WrittenMessage(NamedTuple):
     """What stands for the messages ``start..end``.
 
     Attributes:
@@ -74,7 +74,7 @@ class Sketch:
     def __init__(self, messages: Sequence[Any], options: CompressOptions) -> None:
         self.messages = messages
         self.options = options
-        self.keys = Keys(messages)
+        self.keys = MessageKeys(messages)
         roles = frozenset(options.preserve)
         self._preserved = roles | {"developer"} if "system" in roles else roles
         self._why_fixed = [self._fixed(i, message) for i, message in enumerate(messages)]
@@ -82,9 +82,9 @@ class Sketch:
         self._repeats = Repeats(list(self._repeatable()), exact=options.dedup, threshold=threshold)
         self._views: dict[int, View] = {}
         self._reads: dict[tuple[int, Path], Read | None] = {}
-        self._kept: dict[int, Written] = {}
-        self._tellings: dict[tuple[int, int, Level], str] = {}
-        self._written: dict[tuple[Slot, Level], tuple[Written, ...]] = {}
+        self._kept: dict[int, WrittenMessage] = {}
+        self._tellings: dict[tuple[int, int, CondenseLevel], str] = {}
+        self._written: dict[tuple[Slot, CondenseLevel], tuple[WrittenMessage, ...]] = {}
 
     # --- what a message is ---
 
@@ -131,7 +131,7 @@ class Sketch:
 
     # --- what becomes of messages ---
 
-    def slots(self, border: int, level: Level) -> Iterator[Slot]:
+    def slots(self, border: int, level: CondenseLevel) -> Iterator[Slot]:
         """What becomes of each message if those before the border are old; every message is in one slot, in order."""
         # At the tightest level a reference would cost more than what a long summary has of its message.
         references = self._repeats.before(border) if level is not LEVELS[-1] else {}
@@ -157,7 +157,7 @@ class Sketch:
         for i in range(border, len(self.messages)):
             yield Slot(i, i + 1, "keep", self._why_fixed[i] or "inside the recency window")
 
-    def _cut(self, start: int, end: int, level: Level) -> Iterator[Slot]:
+    def _cut(self, start: int, end: int, level: CondenseLevel) -> Iterator[Slot]:
         """Runs that begin and end with one role, so that what stands before and behind them still follows in turn."""
         at = start
         while at < end:
@@ -165,7 +165,7 @@ class Sketch:
             yield Slot(at, last + 1, "merge") if last > at else Slot(at, at + 1, "shorten")
             at = last + 1
 
-    def _last_of_run(self, start: int, end: int, level: Level) -> int:
+    def _last_of_run(self, start: int, end: int, level: CondenseLevel) -> int:
         role = self.messages[start]["role"]
         size, last = 0, start
         for i in range(start, min(end, start + level.messages)):
@@ -180,7 +180,7 @@ class Sketch:
 
     # --- what is written ---
 
-    def written(self, slot: Slot, level: Level) -> tuple[Written, ...]:
+    def written(self, slot: Slot, level: CondenseLevel) -> tuple[WrittenMessage, ...]:
         """What stands for a slot: never larger than what stood there, by characters and by the options' counter."""
         if slot.action == "keep":
             return (self.kept(slot.start, slot.why),)
@@ -189,24 +189,24 @@ class Sketch:
             self._written[key] = self._write(slot, level)
         return self._written[key]
 
-    def kept(self, i: int, why: str) -> Written:
+    def kept(self, i: int, why: str) -> WrittenMessage:
         """A message as it is."""
         if i not in self._kept:
             message = bare(self.messages[i])
             tokens = self.options.token_counter(message) if isinstance(message, dict) else 0
-            self._kept[i] = Written(i, i + 1, self.messages[i], "kept", OLD, characters(message), tokens)
+            self._kept[i] = WrittenMessage(i, i + 1, self.messages[i], "kept", OLD, characters(message), tokens)
         one = self._kept[i]
         return one if why == OLD else one._replace(why=why)
 
-    def _write(self, slot: Slot, level: Level) -> tuple[Written, ...]:
+    def _write(self, slot: Slot, level: CondenseLevel) -> tuple[WrittenMessage, ...]:
         originals = [self.kept(i, OLD) for i in range(slot.start, slot.end)]
         new = _WAYS[slot.action](self, slot, level)
         made = self.made(slot.start, slot.end, *new) if new else None
         return (made,) if made and smaller(made, originals) else tuple(originals)
 
-    def made(self, start: int, end: int, message: Mapping[str, Any], action: str, why: str) -> Written:
+    def made(self, start: int, end: int, message: Mapping[str, Any], action: str, why: str) -> WrittenMessage:
         """A message of ours that stands for others."""
-        return Written(start, end, message, action, why, characters(message), self.options.token_counter(message))
+        return WrittenMessage(start, end, message, action, why, characters(message), self.options.token_counter(message))
 
     def embedded(self, start: int, end: int, text: str) -> str:
         """A text with its summary id in front, where that is wanted."""
@@ -214,7 +214,7 @@ class Sketch:
             return text
         return f"[turnfold {self.keys.summary_id(range(start, end), self.options.source_version)}] {text}"
 
-    def _shorten(self, slot: Slot, level: Level) -> tuple[Mapping[str, Any], str, str] | None:
+    def _shorten(self, slot: Slot, level: CondenseLevel) -> tuple[Mapping[str, Any], str, str] | None:
         i = slot.start
         message = self.messages[i]
         new = {path: condensed(text, self.read(i, path, text), level) for path, text in texts_of(message)}
@@ -228,13 +228,13 @@ class Sketch:
         """The message at a place with new texts."""
         return retold(bare(self.messages[i]), texts)
 
-    def _merge(self, slot: Slot, level: Level) -> tuple[Mapping[str, Any], str, str]:
+    def _merge(self, slot: Slot, level: CondenseLevel) -> tuple[Mapping[str, Any], str, str]:
         starts = range(slot.start, slot.end, TOGETHER)
         told = [self._told(start, min(start + TOGETHER, slot.end), level) for start in starts]
         text = "\n".join(one for one in told if one)
         return self.summary(slot.start, slot.end, text), "merged", "one of a run of older messages"
 
-    def _told(self, start: int, end: int, level: Level) -> str:
+    def _told(self, start: int, end: int, level: CondenseLevel) -> str:
         """What is kept of some messages of a run."""
         key = (start, end, level)
         if key not in self._tellings:
@@ -272,7 +272,7 @@ class Sketch:
         """Whether the message at a place may be changed at all."""
         return not self._why_fixed[i]
 
-    def _refer(self, slot: Slot, level: Level) -> tuple[Mapping[str, Any], str, str] | None:
+    def _refer(self, slot: Slot, level: CondenseLevel) -> tuple[Mapping[str, Any], str, str] | None:
         del level
         if slot.reference is None:
             return None
@@ -297,7 +297,7 @@ def retold(message: Mapping[str, Any], texts: Mapping[Path, str]) -> Mapping[str
     return {**message, "content": parts}
 
 
-def smaller(made: Written, originals: Sequence[Written]) -> bool:
+def smaller(made: WrittenMessage, originals: Sequence[WrittenMessage]) -> bool:
     """Whether what was made is smaller by characters and no larger by tokens."""
     return made.size < sum(one.size for one in originals) and made.tokens <= sum(one.tokens for one in originals)
 

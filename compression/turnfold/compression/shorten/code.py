@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
 
 _NUMBER: Final = re.compile(r"\s*\d+(?:\t|→|\s*[|:] ?)")
 _DEFINES: Final = (
@@ -84,16 +84,16 @@ def _body(line: str) -> str:
     return line[number.end() :] if number else line
 
 
-def rows(text: str, words: frozenset[str]) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Every line with its worth; lines that carry their number need no mark for a gap."""
     lines = short_lines(text)
     remarks = _remarks(lines)
 
-    def row(i: int) -> Row:
+    def row(i: int) -> WeighedLine:
         number = _NUMBER.match(lines[i])
         found = _SORT.match(lines[i], number.end() if number else 0)
         sort = "remark" if i in remarks else (found.lastgroup or "" if found else "")
-        return Row(lines[i], _WORTH[sort], scale=0.5 if sort == "remark" else 1.0, unmarked=number is not None)
+        return WeighedLine(lines[i], _WORTH[sort], scale=0.5 if sort == "remark" else 1.0, unmarked=number is not None)
 
     return rows_of(lines, words, (i for i, line in enumerate(lines) if _defines(line)), row)
 

@@ -20,7 +20,7 @@ from pydantic_core import from_json
 
 from turnfold.compression.shorten.evidence import grade, grades
 from turnfold.compression.shorten.exact_json import Number
-from turnfold.compression.shorten.lines import Count, Row, ranked, short_lines, within
+from turnfold.compression.shorten.lines import Count, WeighedLine, ranked, short_lines, within
 
 _LONGEST: Final = 160  # characters of a string that are shown
 _RECORDS: Final = 6  # so many objects of one shape and they are a table
@@ -38,10 +38,10 @@ Path = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Leaf:
+class _JsonLeaf:
     path: Path
     shown: str
-    row: Row
+    row: WeighedLine
 
 
 def parse(text: str) -> Any:
@@ -122,7 +122,7 @@ def _varying(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> tu
     return varying, "".join(f", all with {key}: {same[key]}" for key in columns if key in same and key not in varying)
 
 
-def _leaves(value: Any, path: Path = ()) -> Iterator[_Leaf]:
+def _leaves(value: Any, path: Path = ()) -> Iterator[_JsonLeaf]:
     if len(path) > _DEEPEST:
         return
     if isinstance(value, dict) and value:
@@ -146,27 +146,31 @@ def _is_small(value: Mapping[str, Any]) -> bool:
     return len(value) <= _SMALL and all(not isinstance(inner, (dict, list)) and len(str(inner)) <= 60 for inner in value.values())
 
 
-def _small(value: Mapping[str, Any], path: Path) -> _Leaf:
+def _small(value: Mapping[str, Any], path: Path) -> _JsonLeaf:
     """A short flat object in an array is had whole or not at all, without what is empty in it."""
     filled = {key: inner for key, inner in value.items() if inner not in (None, "")}
     shown = loose(filled)
     like = "/".join("*" if isinstance(part, int) else part for part in path)
-    row = Row(" ".join(str(inner) for inner in filled.values()), weight=0.4, like=like, over=3.0 * len(filled), unmarked=True)
-    return _Leaf(path, shown, row)
+    row = WeighedLine(
+        " ".join(str(inner) for inner in filled.values()), weight=0.4, like=like, over=3.0 * len(filled), unmarked=True
+    )
+    return _JsonLeaf(path, shown, row)
 
 
-def _leaf(value: Any, path: Path) -> _Leaf:
+def _leaf(value: Any, path: Path) -> _JsonLeaf:
     key = next((part for part in reversed(path) if isinstance(part, str)), "")
     shown = _scalar(value)
     vital = key.lower() in _VITAL_KEYS and value not in (None, "", [], {})
     evidence = 2 if vital else (1 if isinstance(value, str) and len(value) < 400 and grade(value) == 3 else 0)
     like = "/".join("*" if isinstance(part, int) else part for part in path) if any(isinstance(p, int) for p in path) else ""
-    return _Leaf(
-        path, shown, Row(shown, weight=_worth(value), evidence=evidence, like=like, over=2.0 + len(key) / 6, unmarked=True)
+    return _JsonLeaf(
+        path,
+        shown,
+        WeighedLine(shown, weight=_worth(value), evidence=evidence, like=like, over=2.0 + len(key) / 6, unmarked=True),
     )
 
 
-def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: Path) -> Iterator[_Leaf]:
+def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: Path) -> Iterator[_JsonLeaf]:
     """A leaf per record, its cells in the order of the columns; unusual values make it worth more."""
     table = [[record.get(key) for record in values] for key in columns]
     unusual = Counter(i for column in table for i in _unusual(column))
@@ -175,7 +179,7 @@ def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: 
     ends = (0, len(values) - 1)
     for i, found in enumerate(grades([line.replace("\n", " ") for line in shown])):
         worth = 0.3 + 1.5 * unusual[i] + (1.5 if i in ends else 0.0)
-        yield _Leaf((*path, i), shown[i], Row(shown[i], weight=worth, evidence=1 if found == 3 else 0, unmarked=True))
+        yield _JsonLeaf((*path, i), shown[i], WeighedLine(shown[i], weight=worth, evidence=1 if found == 3 else 0, unmarked=True))
 
 
 def _unusual(column: Sequence[Any]) -> list[int]:
@@ -235,7 +239,7 @@ def _write_table(value: Sequence[Any], columns: Sequence[str], chosen: Mapping[P
     return f"[{len(kept)} of {len(value)} rows{same}: {'|'.join(varying)}\n" + "\n".join(kept) + "]"
 
 
-def _pruned(value: Any, leaves: Sequence[_Leaf], taken: Sequence[int]) -> str:
+def _pruned(value: Any, leaves: Sequence[_JsonLeaf], taken: Sequence[int]) -> str:
     chosen = {leaves[i].path: leaves[i].shown for i in taken}
     inside = frozenset(path[:n] for path in chosen for n in range(1, len(path) + 1))
     return _write(value, chosen, inside)
@@ -284,16 +288,16 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     return _pruned(value, leaves, taken)
 
 
-def rows(text: str, words: frozenset[str]) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """A value that stands among other text, a line per leaf: `items[3].id: o_3`; a record of a table is one leaf."""
     del words
     try:
         value = parse(text)
     except ValueError:
-        return [Row(line, weight=0.5) for line in short_lines(text)]
+        return [WeighedLine(line, weight=0.5) for line in short_lines(text)]
     return [leaf.row._replace(text=_told(leaf), over=0.0) for leaf in _leaves(_unwrapped(value))]
 
 
-def _told(leaf: _Leaf) -> str:
+def _told(leaf: _JsonLeaf) -> str:
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in leaf.path).lstrip(".")
     return f"{path}: {leaf.shown}" if path else leaf.shown

@@ -13,7 +13,7 @@ from typing import Final
 from sentencex import segment
 
 from turnfold.compression.shorten.evidence import graded, grades, with_messages
-from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
 
 _OFTEN: Final = 3
 _VARYING: Final = re.compile(r"[0-9][0-9a-f]*")
@@ -42,9 +42,9 @@ def _struck(text: str) -> str:
     return _BEGUN.sub("#", struck) if "#" in struck else struck
 
 
-def in_short(rows: Sequence[Row]) -> list[Row]:
+def in_short(rows: Sequence[WeighedLine]) -> list[WeighedLine]:
     """Failures that repeat the one before them in other numbers, said by these numbers alone: `… and 43, 4`."""
-    out: list[Row] = []
+    out: list[WeighedLine] = []
     first = 0
     for i, row in enumerate(rows):
         if i == 0 or row.like != rows[i - 1].like or row.evidence < 3 or len(row.text) < _LONG:
@@ -59,12 +59,12 @@ def in_short(rows: Sequence[Row]) -> list[Row]:
     return out
 
 
-def sentence_rows(text: str) -> list[Row]:
+def sentence_rows(text: str) -> list[WeighedLine]:
     """Prose: a row per sentence; numbers and names decide, the first sentence is worth more."""
     split = [_sentences(line) for line in text.rstrip("\n").split("\n")]
     graded = iter(grades([sentence for sentences in split for sentence in sentences]))
     return [
-        Row(sentence, weight=0.4 if at else 1.2, unmarked=True, evidence=1 if next(graded) == 3 else 0)
+        WeighedLine(sentence, weight=0.4 if at else 1.2, unmarked=True, evidence=1 if next(graded) == 3 else 0)
         for sentences in split
         for at, sentence in enumerate(sentences)
     ]
@@ -75,7 +75,7 @@ def _sentences(line: str) -> list[str]:
     return [piece for sentence in segment("en", line) for piece in short_lines(sentence.strip())] if len(line) > 80 else [line]
 
 
-def rows(text: str, words: frozenset[str]) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Every line, failures and outcomes as evidence, the first and the last worth a little more.
 
     A warning or an outcome that is said again and again in other numbers is evidence three times, a failure always.
@@ -85,12 +85,12 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
     last = len(lines) - 1
     seen: Counter[str] = Counter()
 
-    def row(i: int) -> Row:
+    def row(i: int) -> WeighedLine:
         key = template(lines[i])
         seen[key] += 1
         evidence = found[i] if found[i] == 3 or seen[key] <= _OFTEN else 0
         if _EXCERPT.match(lines[i]):
-            return Row(lines[i], weight=-0.2, scale=0.4)
-        return Row(lines[i], weight=2.0 if i in (0, last) else 0.6, evidence=evidence, like=key)
+            return WeighedLine(lines[i], weight=-0.2, scale=0.4)
+        return WeighedLine(lines[i], weight=2.0 if i in (0, last) else 0.6, evidence=evidence, like=key)
 
     return in_short(rows_of(lines, words, graded(found), row))

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.scorers.central import Central
 from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.scorers.tfidf import TfIdf
-from turnfold.compression.shorten.coverage import Piece, cover
+from turnfold.compression.shorten.coverage import CoverageItem, cover
 from turnfold.compression.text.entities import entities
 from turnfold.compression.text.lower import lowered, words
 from turnfold.compression.text.orders import is_standing_order
@@ -146,7 +146,7 @@ def _choose(spans: Sequence[Span], keep: int, judged: _Judged, costs: Sequence[i
     A heading comes along with the first sentence that is kept under it, if it fits.
     """
     pieces = [
-        Piece(cost + 1, _BY_WORTH * worth, 1.0, facts)
+        CoverageItem(cost + 1, _BY_WORTH * worth, 1.0, facts)
         for cost, worth, facts in zip(costs, judged.worths, judged.facts, strict=True)
     ]
     once = {fact: 1.0 for facts in judged.facts for fact in facts}

@@ -26,13 +26,13 @@ from turnfold.compression.shorten import (
 )
 from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.evidence import is_outcome
-from turnfold.compression.shorten.lines import FLOOR, Count, Row, choose, is_longer
+from turnfold.compression.shorten.lines import FLOOR, Count, WeighedLine, choose, is_longer
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.spans import Span
 
 __all__ = ["facts", "facts_arguments"]
 
-RowMaker = Callable[[str, frozenset[str]], list[Row]]
+RowMaker = Callable[[str, frozenset[str]], list[WeighedLine]]
 
 
 #: Rules for texts that nearly fit.
@@ -42,7 +42,7 @@ _ENDS: Final = 4  # lines at either end of a result in which a tool says how it 
 _SHORT: Final = 120  # characters of such a line at most
 
 
-def _wordless(make: Callable[[str], list[Row]]) -> RowMaker:
+def _wordless(make: Callable[[str], list[WeighedLine]]) -> RowMaker:
     return lambda text, _words: make(text)
 
 
@@ -70,7 +70,7 @@ ROWS: Final[dict[str, RowMaker]] = {
 }
 
 
-def _with_outcome(rows: list[Row]) -> list[Row]:
+def _with_outcome(rows: list[WeighedLine]) -> list[WeighedLine]:
     """An exit code or a total at the beginning or the end is evidence, whatever the text is otherwise."""
     for i in {*range(min(_ENDS, len(rows))), *range(max(0, len(rows) - _ENDS), len(rows))}:
         row = rows[i]
@@ -79,7 +79,7 @@ def _with_outcome(rows: list[Row]) -> list[Row]:
     return rows
 
 
-def _unless_known(row: Row, known: Container[str]) -> Row:
+def _unless_known(row: WeighedLine, known: Container[str]) -> WeighedLine:
     """A line that the reader has elsewhere is worth little here."""
     return row._replace(weight=-1.0, scale=0.1 * row.scale, evidence=0) if row.text.strip() in known else row
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from turnfold.compression.scorers.terms import STOP, terms
-from turnfold.compression.shorten.coverage import Piece, cover
+from turnfold.compression.shorten.coverage import CoverageItem, cover
 from turnfold.compression.shorten.prose import TELLS, join
 from turnfold.compression.text import inline
 from turnfold.compression.text.lower import lowered, words
@@ -156,14 +156,14 @@ def _fixed(one: Read) -> set[int]:
     return fixed
 
 
-def _piece(one: Read, j: int, note: _Sentence, centre: float) -> Piece:
+def _piece(one: Read, j: int, note: _Sentence, centre: float) -> CoverageItem:
     span = one.spans[j]
     says = len(note.words) >= _SHORT or bool(note.facts) or note.signal > 0 or span.kind == "heading"
     base = 0.03 + _BY_PLACE * (j == 0) + _BY_SIGNAL * note.signal + _BY_CENTRE * centre
     cost = 1 + (span.end - span.start) // 4
     # By the root of its length: per token the shortest sentences would win, and each of them needs a mark and a name beside it.
     factor = _ROLE_WORTH.get(one.role, 1.0) * math.sqrt(cost + 3) if says else 0.0
-    return Piece(cost, base, factor, note.facts)
+    return CoverageItem(cost, base, factor, note.facts)
 
 
 def _repeated(said: Sequence[str]) -> set[int]:

@@ -30,7 +30,7 @@ class Abbreviation:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class TerseReceipt:
     """What a compression did; kept beside the text, never in it.
 
     Attributes:
@@ -53,7 +53,7 @@ class Terse:
     """A compressed text and its receipt."""
 
     text: str
-    receipt: Receipt
+    receipt: TerseReceipt
 
 
 def compress(text: str, intensity: str = "full", *, extension: str = "") -> Terse:
@@ -71,7 +71,7 @@ def compress(text: str, intensity: str = "full", *, extension: str = "") -> Ters
     counted = _Counted()
     before, after = counted.count(text), counted.count(short)
     ratio = (before - after) / before if before else 0.0
-    return Terse(short, Receipt(before, after, before - after, ratio, intensity, made))
+    return Terse(short, TerseReceipt(before, after, before - after, ratio, intensity, made))
 
 
 def terse(text: str, intensity: str, extension: str = "") -> str:
@@ -79,7 +79,7 @@ def terse(text: str, intensity: str, extension: str = "") -> str:
     return _shortened(text, _level(intensity), lexicon(extension))[0]
 
 
-def expand(text: str, receipt: Receipt) -> str:
+def expand(text: str, receipt: TerseReceipt) -> str:
     """The text with every abbreviation that `compress` made written out again, and no other one.
 
     Raises:

@@ -27,7 +27,7 @@ from turnfold.compression.shorten.terse_rules import (
     OPAQUE_STOP,
     STOP,
     Node,
-    Rule,
+    TerseRule,
     Words,
 )
 from turnfold.compression.shorten.terse_text import Atoms, key_of
@@ -144,7 +144,7 @@ class Rewriter:
 
     # --- finding ----------------------------------------------------------------------------------------------------
 
-    def _match(self, at: int) -> tuple[Rule, int] | None:
+    def _match(self, at: int) -> tuple[TerseRule, int] | None:
         """The rule that fits here, the longest first, and the place behind what it takes."""
         node = self._tree.get(self._keys[at])
         if node is None or not self._open[at]:
@@ -169,7 +169,7 @@ class Rewriter:
                 return found
         return None
 
-    def _chosen(self, at: int, rules: list[Rule], end: int, steps: int) -> tuple[Rule, int] | None:
+    def _chosen(self, at: int, rules: list[TerseRule], end: int, steps: int) -> tuple[TerseRule, int] | None:
         """The first rule that fits, and the place behind what it takes; notes how far was looked for it."""
         for rule in rules:
             if rule.reach > max(steps, self._look[at]):
@@ -179,7 +179,7 @@ class Rewriter:
                 return rule, behind
         return None
 
-    def _fits(self, rule: Rule, at: int, end: int) -> int:
+    def _fits(self, rule: TerseRule, at: int, end: int) -> int:
         """The place behind what a rule takes here, 0 if it does not fit."""
         keys = self._keys
         if not self._stands(rule, at):
@@ -201,7 +201,7 @@ class Rewriter:
             return end
         return 0
 
-    def _stands(self, rule: Rule, at: int) -> bool:
+    def _stands(self, rule: TerseRule, at: int) -> bool:
         """Whether what stands in front allows a rule."""
         front = self._keys[self._prev[at]]
         if (rule.after is not None and front not in rule.after) or (rule.not_after is not None and front in rule.not_after):
@@ -210,7 +210,7 @@ class Rewriter:
             return True
         return rule.at == "sentence" and front == COLON and self._is_label(at)
 
-    def _followed(self, rule: Rule, end: int) -> bool:
+    def _followed(self, rule: TerseRule, end: int) -> bool:
         """Whether what follows allows a rule."""
         behind = self._keys[end]
         if rule.before is not None and behind not in rule.before:
@@ -239,7 +239,7 @@ class Rewriter:
             end = self._next[end]
         return end
 
-    def _may_go(self, rule: Rule, at: int, end: int) -> bool:
+    def _may_go(self, rule: TerseRule, at: int, end: int) -> bool:
         """Whether what is left still is a line, and no name is broken up."""
         front, behind = self._keys[self._prev[at]], self._keys[end]
         if rule.words[0] == COMMA:
@@ -268,7 +268,7 @@ class Rewriter:
     def _is_high(self, at: int) -> bool:
         return self._keys[at] not in _MARKS and self._texts[at].lstrip()[:1].isupper()
 
-    def _pays_here(self, rule: Rule, at: int, end: int) -> bool:
+    def _pays_here(self, rule: TerseRule, at: int, end: int) -> bool:
         """Whether the edit saves tokens here. Behind a blank every rule does; where a line begins words are other tokens."""
         if rule.words[0] == COMMA or (self._texts[at][:1] in (" ", "\t") and self._keys[self._prev[at]] != LINE):
             return True
@@ -288,7 +288,7 @@ class Rewriter:
 
     # --- editing ----------------------------------------------------------------------------------------------------
 
-    def _edit(self, rule: Rule, at: int, end: int) -> tuple[int, int]:
+    def _edit(self, rule: TerseRule, at: int, end: int) -> tuple[int, int]:
         """Do it; where to look from now on, and the first place behind the edit."""
         front = self._prev[at]
         if rule.new:
@@ -315,7 +315,7 @@ class Rewriter:
         begin = self._kept.get(first, first)
         return begin if self._keys[begin] else first
 
-    def _replaced(self, rule: Rule, at: int) -> str:
+    def _replaced(self, rule: TerseRule, at: int) -> str:
         """What a rule writes, with the blanks in front and the capital of what stood there."""
         old = self._texts[at]
         lead = old[: len(old) - len(old.lstrip())]
@@ -337,7 +337,7 @@ class Rewriter:
         plain = self._keys[end] not in _MARKS and len(word) > 1 and word.islower() and self._keys[end] not in self._guarded
         return _capital(new) if plain and front in _START and self._is_high(at) else new
 
-    def _replace(self, rule: Rule, at: int, end: int) -> None:
+    def _replace(self, rule: TerseRule, at: int, end: int) -> None:
         places = self._span(at, end)
         old = "".join(map(self._whole, places))
         words = self._replaced(rule, at)

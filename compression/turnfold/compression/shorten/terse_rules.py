@@ -83,7 +83,7 @@ Keys = frozenset[str] | Words
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class TerseRule:
     """One phrase and what becomes of it.
 
     Attributes:
@@ -119,7 +119,7 @@ class Rule:
 class Node:
     """Rules whose words end here, best first, and the words that may follow."""
 
-    rules: list[Rule] = field(default_factory=list)
+    rules: list[TerseRule] = field(default_factory=list)
     next: dict[str, Node] = field(default_factory=dict)
 
 
@@ -135,7 +135,7 @@ class Lexicon:
     """
 
     language: str
-    rules: tuple[Rule, ...]
+    rules: tuple[TerseRule, ...]
     trees: tuple[Mapping[str, Node], ...]
     fresh: tuple[frozenset[str], ...]
     guarded: Words
@@ -202,7 +202,7 @@ def _parsed(text: str) -> dict[str, Any]:
     return data
 
 
-def _rules(data: Mapping[str, Any], sets: Mapping[str, Sequence[str]]) -> Iterator[Rule]:
+def _rules(data: Mapping[str, Any], sets: Mapping[str, Sequence[str]]) -> Iterator[TerseRule]:
     guarded = _words(["@guarded"], sets, "guarded")
     for number, table in enumerate(data.get("rule", ())):
         where = f"lexicon.rule[{number}]"
@@ -213,7 +213,7 @@ def _rules(data: Mapping[str, Any], sets: Mapping[str, Sequence[str]]) -> Iterat
         pairs += [(phrase, tuple(new.split())) for phrase, new in table.get("replace", {}).items()]
         for phrase, new in pairs:
             for words in forms(phrase, where):
-                rule = Rule(words=words, new=new, **common)
+                rule = TerseRule(words=words, new=new, **common)
                 beyond = rule.tail + rule.comma + rule.needs_comma + (rule.then is not None) + (rule.at == "sentence")
                 rule = replace(rule, reach=len(words) + beyond)
                 if problem := _problem(rule, guarded, idiom=bool(table.get("idiom"))):
@@ -221,7 +221,7 @@ def _rules(data: Mapping[str, Any], sets: Mapping[str, Sequence[str]]) -> Iterat
                 yield rule
 
 
-def _problem(rule: Rule, guarded: Words, *, idiom: bool) -> str:
+def _problem(rule: TerseRule, guarded: Words, *, idiom: bool) -> str:
     """What is wrong with a rule, as half a sentence; "" if nothing is."""
     if len(rule.words) > LONGEST_PHRASE:
         return f"has more than {LONGEST_PHRASE} words"
@@ -276,7 +276,7 @@ def _guard(names: Sequence[str], sets: Mapping[str, Sequence[str]], where: str) 
     return found if found.endings else found.words or None
 
 
-def _tree(rules: Sequence[Rule]) -> dict[str, Node]:
+def _tree(rules: Sequence[TerseRule]) -> dict[str, Node]:
     roots: dict[str, Node] = {}
     for rule in sorted(rules, key=lambda rule: STAGES.index(rule.stage)):  # stable: within a stage as the lexicon has them
         level = roots
@@ -286,12 +286,12 @@ def _tree(rules: Sequence[Rule]) -> dict[str, Node]:
     return roots
 
 
-def _saves(rule: Rule) -> bool:
+def _saves(rule: TerseRule) -> bool:
     """Whether a rule saves tokens of both vocabularies in the middle of a line."""
     return rule.stage == "keep" or all(saved(rule, name) > 0 for name in ("o200k_base", "cl100k_base"))
 
 
-def saved(rule: Rule, name: tokens.EncodingName) -> int:
+def saved(rule: TerseRule, name: tokens.EncodingName) -> int:
     """Tokens of a vocabulary that a rule saves behind a blank."""
     if rule.words[0] == COMMA:
         return tokens.count(rule.phrase, name) - len(rule.new)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.shorten.lines import Row, short_lines
+from turnfold.compression.shorten.lines import WeighedLine, short_lines
 from turnfold.compression.shorten.plain import template
 
 _FRAME: Final = re.compile(r"\s+(?:File \"|at |\d+: )|\S+\(.*\)(?:\n|$)|\t\S+\.go:\d+")
@@ -24,11 +24,11 @@ _RUST_PLACE: Final = re.compile(r"\s+at \S+:\d+:\d+$")
 _CARETS: Final = re.compile(r"[\s^~]*$")
 
 
-def _row(line: str, foreign: bool, end: bool) -> Row:
+def _row(line: str, foreign: bool, end: bool) -> WeighedLine:
     if _OPENS.match(line):
-        return Row(line, weight=0.5, like=template(line), unmarked=True)
+        return WeighedLine(line, weight=0.5, like=template(line), unmarked=True)
     if line[:1].isspace() or _FRAME.match(line):
-        return Row(
+        return WeighedLine(
             line,
             weight=(0.3 if end else -0.6) if foreign else 1.5,
             scale=0.2 if foreign else 1.0,
@@ -36,7 +36,7 @@ def _row(line: str, foreign: bool, end: bool) -> Row:
             lines=1 + line.count("\n"),
             unmarked=True,
         )
-    return Row(line, weight=3, evidence=3, unmarked=True)
+    return WeighedLine(line, weight=3, evidence=3, unmarked=True)
 
 
 def _belongs(line: str, before: str) -> bool:
@@ -61,7 +61,7 @@ def _paired(lines: Sequence[str]) -> list[str]:
     return out
 
 
-def rows(text: str) -> list[Row]:
+def rows(text: str) -> list[WeighedLine]:
     """A row per frame, its source line with it; frames of libraries are worth little."""
     lines = _paired(short_lines(text))
     frames = [i for i, line in enumerate(lines) if _FRAME.match(line)]

@@ -178,16 +178,16 @@ def standing_orders(text: str) -> list[Span]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Clause:
+class _OrderClause:
     """Words between two signs; `strong` where a command is expected: not behind a mere comma."""
 
     said: tuple[str, ...]
     strong: bool
 
 
-def _clauses(language: _Language, pieces: Sequence[str]) -> list[_Clause]:
+def _clauses(language: _Language, pieces: Sequence[str]) -> list[_OrderClause]:
     """The clauses of a sentence without the words that lead into a command ("please", "and also")."""
-    found: list[_Clause] = []
+    found: list[_OrderClause] = []
     said: list[str] = []
     strong = True
     for piece in (*pieces, ""):
@@ -195,15 +195,15 @@ def _clauses(language: _Language, pieces: Sequence[str]) -> list[_Clause]:
             said.append(piece)
             continue
         begin = language.past("please", said, 0)
-        found.append(_Clause(tuple(said[begin:]), strong or begin > 0))
+        found.append(_OrderClause(tuple(said[begin:]), strong or begin > 0))
         # "Could you please always ...": behind such a word a command may begin anew.
-        found += [_Clause(tuple(said[i + 1 :]), True) for i in range(begin, len(said)) if language.at("aside", said, i)]
+        found += [_OrderClause(tuple(said[i + 1 :]), True) for i in range(begin, len(said)) if language.at("aside", said, i)]
         # Behind "please," alone a command may still begin.
         said, strong = [], piece != "," or (strong and begin == len(said))
     return [clause for clause in found if clause.said]
 
 
-def _orders(language: _Language, clauses: Sequence[_Clause]) -> bool:
+def _orders(language: _Language, clauses: Sequence[_OrderClause]) -> bool:
     if any(_commands_always(language, clause) or _is_told(language, clause) for clause in clauses):
         return True
     if any(language.commands(one.said, 0) and language.at("always", two.said, 0) for one, two in pairwise(clauses)):
@@ -211,7 +211,7 @@ def _orders(language: _Language, clauses: Sequence[_Clause]) -> bool:
     return _is_about_time_to_come(language, clauses)
 
 
-def _commands_always(language: _Language, clause: _Clause) -> bool:
+def _commands_always(language: _Language, clause: _OrderClause) -> bool:
     """Whether a clause begins with a command that holds beyond this turn."""
     said = clause.said
     if language.at("talk", said, 0):
@@ -229,7 +229,7 @@ def _commands_always(language: _Language, clause: _Clause) -> bool:
     return language.commands(said, 0) and language.has("bound", said, 1, 1 + _REACH)
 
 
-def _is_told(language: _Language, clause: _Clause) -> bool:
+def _is_told(language: _Language, clause: _OrderClause) -> bool:
     """Whether a clause says what the reader must do: "you must not", "I want you to always"."""
     said = clause.said
     if not language.parts["told"].keys().isdisjoint(said) and language.has("told", said):
@@ -244,7 +244,7 @@ def _is_told(language: _Language, clause: _Clause) -> bool:
     return False
 
 
-def _is_about_time_to_come(language: _Language, clauses: Sequence[_Clause]) -> bool:
+def _is_about_time_to_come(language: _Language, clauses: Sequence[_OrderClause]) -> bool:
     """Whether a phrase such as "from now on" or "every time I" comes with a command, or (the first) with no other subject."""
     if all(language.parts[part].keys().isdisjoint(c.said) for c in clauses for part in ("future", "someday", "when")):
         return False
@@ -268,7 +268,7 @@ def _commands(language: _Language, said: Sequence[str]) -> bool:
     return any(language.commands(said, i) and language.has("bound", said, i + 1, i + 2) for i in range(1, len(said)))
 
 
-def _narrates(language: _Language, clauses: Sequence[_Clause], clause: _Clause, behind: int) -> bool:
+def _narrates(language: _Language, clauses: Sequence[_OrderClause], clause: _OrderClause, behind: int) -> bool:
     """Whether somebody tells what will be: the sentence begins with a subject, or one follows the phrase."""
     at = clauses.index(clause)
     follows = clause.said[behind : behind + 2] or (clauses[at + 1].said[:2] if at + 1 < len(clauses) else ())

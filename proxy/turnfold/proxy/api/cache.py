@@ -29,7 +29,7 @@ _PATIENCE: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class CacheIndex:
     """What a tenant's cache holds.
 
     Attributes:
@@ -47,12 +47,12 @@ class Index:
         return sum(size for size, _ in self.entries.values())
 
 
-def _read(value: bytes | None) -> Index | None:
+def _read(value: bytes | None) -> CacheIndex | None:
     """The index; an empty one where there is none, None where this release cannot read it."""
-    return Index() if value is None else decode_record("index of the compression cache", value, _build)
+    return CacheIndex() if value is None else decode_record("index of the compression cache", value, _build)
 
 
-def _build(value: Any) -> Index:
+def _build(value: Any) -> CacheIndex:
     """From the JSON value; in the first release it was a list, its entries too."""
     if isinstance(value, list):
         hits, misses, evictions, rows = value
@@ -61,10 +61,10 @@ def _build(value: Any) -> Index:
         hits, misses, evictions = value["hits"], value["misses"], value["evictions"]
         entries = {key: (entry["bytes"], entry["expires"]) for key, entry in value["entries"].items()}
     now = time.time()
-    return Index(hits, misses, evictions, {key: entry for key, entry in entries.items() if entry[1] > now})
+    return CacheIndex(hits, misses, evictions, {key: entry for key, entry in entries.items() if entry[1] > now})
 
 
-def _to_bytes(index: Index) -> bytes:
+def _to_bytes(index: CacheIndex) -> bytes:
     entries = {key: {"bytes": size, "expires": expires} for key, (size, expires) in index.entries.items()}
     counts = {"hits": index.hits, "misses": index.misses, "evictions": index.evictions}
     return orjson.dumps({VERSION: 1, **counts, "entries": entries})
@@ -105,7 +105,7 @@ class CompressionCache:
         if gone:
             await self._store.discard([Key(tenant, _KIND, old) for old in gone])
 
-    def _with(self, index: Index, key: str, size: int | None) -> tuple[Index, list[str]]:
+    def _with(self, index: CacheIndex, key: str, size: int | None) -> tuple[CacheIndex, list[str]]:
         entries = {name: row for name, row in index.entries.items() if name != key}
         if size is not None:
             entries[key] = (size, time.time() + self.ttl)
@@ -120,10 +120,10 @@ class CompressionCache:
                 gone.append(name)
         return replace(index, misses=index.misses + 1, evictions=index.evictions + len(gone), entries=entries), gone
 
-    async def stats(self, tenant: str) -> Index:
+    async def stats(self, tenant: str) -> CacheIndex:
         """Counts and what is held now."""
         (value,) = await self._store.get([Key(tenant, _INDEX, "")])
-        return _read(value) or Index()
+        return _read(value) or CacheIndex()
 
     async def clear(self, tenant: str) -> int:
         """Forget every entry and every count; says how many entries went."""
@@ -131,7 +131,7 @@ class CompressionCache:
         await self._store.discard([Key(tenant, _INDEX, "")])
         return gone
 
-    async def _change(self, tenant: str, change: Callable[[Index], tuple[Index, list[str]]]) -> list[str]:
+    async def _change(self, tenant: str, change: Callable[[CacheIndex], tuple[CacheIndex, list[str]]]) -> list[str]:
         key = Key(tenant, _INDEX, "")
 
         async def changed(held: bytes | None) -> tuple[Item | None, list[str]]:
@@ -145,7 +145,7 @@ class CompressionCache:
             return await compare_and_set(self._store, key, changed, patience=_PATIENCE)
 
 
-def _used(index: Index, key: str) -> Index:
+def _used(index: CacheIndex, key: str) -> CacheIndex:
     entries = {name: row for name, row in index.entries.items() if name != key}
     if key in index.entries:
         entries[key] = index.entries[key]

@@ -19,8 +19,7 @@ from typing import Any, Final
 import pydantic_core
 from pydantic import TypeAdapter
 
-from turnfold.compression.layers import CompressedResult, Compressor, CompressRequest, LayerText
-from turnfold.compression.layers import Section as Part
+from turnfold.compression.layers import CompressedResult, Compressor, CompressRequest, Layer, TextSection
 from turnfold.compression.memo import digest
 from turnfold.compression.options import ENGINE_VERSION
 from turnfold.compression.text.private import Redactor, is_private
@@ -38,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Compressed:
+class CompressionOutcome:
     """A result and how it came about.
 
     Attributes:
@@ -76,17 +75,17 @@ class Compressions:
         self._workshop = workshop
         self._compressor = compressor or Compressor()
 
-    async def compress(self, tenant: str, request: CompressRequest) -> Compressed:
+    async def compress(self, tenant: str, request: CompressRequest) -> CompressionOutcome:
         """All layers, entities and sections of a text."""
         started = time.perf_counter()
         key = request_key(request)
         cached = await self._find(tenant, key)
         result = None if cached is None else await self._workshop.run(_unpack, cached)
         if result is not None:
-            return Compressed(result, _ms(started), cached=True, stored=self._settings.save_originals)
+            return CompressionOutcome(result, _ms(started), cached=True, stored=self._settings.save_originals)
         result = await self._workshop.run(self._compressor.compress, request)
         ms = _ms(started)
-        return Compressed(result, ms, cached=False, stored=await self._keep(tenant, key, result))
+        return CompressionOutcome(result, ms, cached=False, stored=await self._keep(tenant, key, result))
 
     async def _find(self, tenant: str, key: str) -> bytes | None:
         try:
@@ -119,13 +118,13 @@ class Compressions:
         return ([*items, entry], len(entry.value)) if entry else (items, None)
 
 
-def _storable(sections: Sequence[Part]) -> Iterator[Layered]:
+def _storable(sections: Sequence[TextSection]) -> Iterator[Layered]:
     """Sections as they are kept: what is private goes, and may begin in one section and end in another."""
     redactor = Redactor()
     for section in sections:
         raw = section.layers[0]
         public = redactor(raw.text)
-        yield Layered(section.id, section.layers if public == raw.text else (LayerText(public, raw.tokens),) * 3)
+        yield Layered(section.id, section.layers if public == raw.text else (Layer(public, raw.tokens),) * 3)
 
 
 def _ms(started: float) -> float:

@@ -26,9 +26,9 @@ from typing import Any, Final
 import orjson
 
 from turnfold.compression import budgeted as history
-from turnfold.compression.budgeted import Action, Block, Context, History, HistorySettings, Message
+from turnfold.compression.budgeted import Action, Block, Context, History, HistoryMessage, HistorySettings
 from turnfold.compression.errors import TurnfoldError
-from turnfold.compression.layers import LayerText
+from turnfold.compression.layers import Layer
 from turnfold.compression.text.private import redact
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.workshop import Workshop
@@ -73,7 +73,7 @@ class ConversationUnreadable(TurnfoldError):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredConversation:
     """A conversation.
 
     Attributes:
@@ -86,15 +86,15 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddResult:
     """A conversation after an add, and what the add did."""
 
-    kept: Kept
+    kept: StoredConversation
     action: Action
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
+class _HistoryRecord:
     """What lies in the conversation's own item: the history with empty blocks (`ids` has theirs, with when each was written)."""
 
     bare: History
@@ -107,14 +107,14 @@ class _Head:
         return next((action for known, action in self.tokens if known == token), None)
 
 
-_EMPTY: Final = _Head(History(), HistorySettings())
+_EMPTY: Final = _HistoryRecord(History(), HistorySettings())
 
 
-def _objects(messages: Sequence[Message]) -> list[dict[str, str]]:
+def _objects(messages: Sequence[HistoryMessage]) -> list[dict[str, str]]:
     return [{"role": message.role, "content": message.content} for message in messages]
 
 
-def _pack(head: _Head) -> bytes:
+def _pack(head: _HistoryRecord) -> bytes:
     bare, settings = head.bare, head.settings
     return orjson.dumps(
         {
@@ -134,12 +134,12 @@ def _pack(head: _Head) -> bytes:
     )
 
 
-def _unpack(value: bytes) -> _Head | None:
+def _unpack(value: bytes) -> _HistoryRecord | None:
     """The head of `_pack`; None where this release cannot read it."""
     return decode_record("conversation", value, _head, newest=_VERSION)
 
 
-def _head(value: Any) -> _Head:
+def _head(value: Any) -> _HistoryRecord:
     data = _named(value) if version_of(value) == 0 else value
     bare = History(
         version=data["version"],
@@ -153,11 +153,11 @@ def _head(value: Any) -> _Head:
     )
     settings = HistorySettings(data["settings"]["compress_threshold"], data["settings"]["keep_recent"])
     ids = tuple((block["id"], block["written"]) for block in data["blocks"])
-    return _Head(bare, settings, ids, tuple((token["token"], token["action"]) for token in data["tokens"]))
+    return _HistoryRecord(bare, settings, ids, tuple((token["token"], token["action"]) for token in data["tokens"]))
 
 
-def _messages(objects: Sequence[dict[str, str]]) -> tuple[Message, ...]:
-    return tuple(Message(item["role"], item["content"]) for item in objects)
+def _messages(objects: Sequence[dict[str, str]]) -> tuple[HistoryMessage, ...]:
+    return tuple(HistoryMessage(item["role"], item["content"]) for item in objects)
 
 
 def _named(value: dict[str, Any]) -> dict[str, Any]:
@@ -175,7 +175,7 @@ def _named(value: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _public(message: Message) -> Message:
+def _public(message: HistoryMessage) -> HistoryMessage:
     return replace(message, content=redact(message.content))
 
 
@@ -201,12 +201,12 @@ def _public_history(state: History) -> History:
 def _section(block: Block) -> Layered:
     raw = "\n".join(f"{message.role}: {message.content}" for message in block.messages)
     texts = (raw, *block.texts)
-    first, second, third = (LayerText(text, tokens) for text, tokens in zip(texts, block.tokens, strict=True))
+    first, second, third = (Layer(text, tokens) for text, tokens in zip(texts, block.tokens, strict=True))
     return Layered(block.id, (first, second, third), tuple((message.role, message.content) for message in block.messages))
 
 
 def _block(section: Layered) -> Block:
-    messages = tuple(Message(role, content) for role, content in section.messages)
+    messages = tuple(HistoryMessage(role, content) for role, content in section.messages)
     raw, facts, summary = section.layers
     sizes = (raw.tokens, facts.tokens, summary.tokens)
     return Block(section.id, messages, (facts.text, summary.text), sizes, frozenset(message.key for message in messages))
@@ -255,7 +255,7 @@ class _Blocks:
             self._weight -= self._kept.popitem(last=False)[1][1]
 
 
-def _readable(conversation_id: str, held: bytes | None) -> _Head | None:
+def _readable(conversation_id: str, held: bytes | None) -> _HistoryRecord | None:
     """The head, None where there is none.
 
     Raises:
@@ -280,8 +280,8 @@ class Conversations:
         self._turns = Turns()
 
     async def add(
-        self, tenant: str, conversation_id: str, message: Message, settings: HistorySettings, token: str | None = None
-    ) -> Added:
+        self, tenant: str, conversation_id: str, message: HistoryMessage, settings: HistorySettings, token: str | None = None
+    ) -> AddResult:
         """Add a message.
 
         Args:
@@ -296,21 +296,21 @@ class Conversations:
         token = token or uuid.uuid4().hex
         message = _public(message)
 
-        async def change(held: bytes | None) -> tuple[Item | None, Added]:
+        async def change(held: bytes | None) -> tuple[Item | None, AddResult]:
             head = _readable(conversation_id, held) or _EMPTY
             whole = await self._whole(key, head)
             if done := head.done(token):
-                return None, Added(await self._kept(whole, settings), done)
+                return None, AddResult(await self._kept(whole, settings), done)
             after, action = await self._workshop.run(history.add, whole, message, settings)
             ids = await self._written(key, after.blocks, dict(head.ids))
             tokens = (*head.tokens, (token, action))[-_MOST_TOKENS:]
-            fresh = _Head(after, settings, ids, tokens)
-            return Item(key, _pack(fresh), self._ttl, conversation_id), Added(await self._kept(after, settings), action)
+            fresh = _HistoryRecord(after, settings, ids, tokens)
+            return Item(key, _pack(fresh), self._ttl, conversation_id), AddResult(await self._kept(after, settings), action)
 
         async with self._turns.of(key):
             return await compare_and_set(self._store, key, change, patience=_PATIENCE, outlast=_OUTLAST)
 
-    async def read(self, tenant: str, conversation_id: str) -> Kept:
+    async def read(self, tenant: str, conversation_id: str) -> StoredConversation:
         """A conversation as it is.
 
         Raises:
@@ -326,7 +326,7 @@ class Conversations:
             raise ConversationUnknown(conversation_id)
         return await self._kept(await self._whole(key, head), head.settings)
 
-    async def replace(self, tenant: str, conversation_id: str, state: History) -> Kept:
+    async def replace(self, tenant: str, conversation_id: str, state: History) -> StoredConversation:
         """Put a history in the place of whatever there is.
 
         Raises:
@@ -335,11 +335,11 @@ class Conversations:
         key = Key(tenant, _KIND, conversation_id)
         state = _public_history(state)
 
-        async def change(held: bytes | None) -> tuple[Item, Kept]:
+        async def change(held: bytes | None) -> tuple[Item, StoredConversation]:
             head = None if held is None else _unpack(held)
             settings = _EMPTY.settings if head is None else head.settings
             ids = await self._written(key, state.blocks, {})
-            fresh = _Head(state, settings, ids)
+            fresh = _HistoryRecord(state, settings, ids)
             return Item(key, _pack(fresh), self._ttl, conversation_id), await self._kept(state, settings)
 
         async with self._turns.of(key):
@@ -361,10 +361,10 @@ class Conversations:
             names = [] if head is None else [name for name, _ in head.ids]
             await self._store.discard([*(_block_key(key, name) for name in names), *section_keys(tenant, names)])
 
-    async def _kept(self, whole: History, settings: HistorySettings) -> Kept:
-        return Kept(whole, settings, await self._workshop.run(history.context, whole, settings))
+    async def _kept(self, whole: History, settings: HistorySettings) -> StoredConversation:
+        return StoredConversation(whole, settings, await self._workshop.run(history.context, whole, settings))
 
-    async def _whole(self, key: Key, head: _Head) -> History:
+    async def _whole(self, key: Key, head: _HistoryRecord) -> History:
         """The history with its blocks."""
         known = {name: block for name, _ in head.ids if (block := self._blocks.get(key.tenant, name))}
         missing = [name for name, _ in head.ids if name not in known]

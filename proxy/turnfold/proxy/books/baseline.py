@@ -40,7 +40,7 @@ _TELLS: Final = 3 * _SMALLEST // 2  # a repeated prefix of so many tokens is ove
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastRequest:
     """The last request of a conversation.
 
     Attributes:
@@ -83,12 +83,12 @@ class Past:
         return orjson.dumps({VERSION: 1, **named, "trails": self.trails and self.trails.to_json()})
 
     @classmethod
-    def from_bytes(cls, value: bytes) -> Past | None:
+    def from_bytes(cls, value: bytes) -> PastRequest | None:
         """From the store; None where this release cannot read it."""
         return decode_record("cache model", value, cls._build)
 
     @classmethod
-    def _build(cls, value: Any) -> Past:
+    def _build(cls, value: Any) -> PastRequest:
         """From the JSON value; a field that is not there has its default."""
         named = {field.name: value[field.name] for field in fields(cls) if field.name in value}
         trails = named.pop("trails", None)
@@ -115,7 +115,7 @@ class _Reach:
     unfolded: float
 
 
-def _reach(receipt: Receipt, past: Past, sections: str) -> _Reach:
+def _reach(receipt: Receipt, past: PastRequest, sections: str) -> _Reach:
     """Without trails an unfolded conversation is taken to grow only, and a fold with other sections to repeat nothing."""
     if receipt.trails is None or past.trails is None:
         return _Reach(past.sent if sections == past.sections else 0.0, past.unfolded)
@@ -137,7 +137,7 @@ class _Look:
     hit: bool
     doubtful: bool
 
-    def warm_share(self, past: Past) -> float:
+    def warm_share(self, past: PastRequest) -> float:
         """How likely the cache was warm, 0 to 1."""
         usual = past.warm / past.seen if past.seen else 1.0
         if not self.tells:
@@ -148,7 +148,7 @@ class _Look:
         return missed / (missed + 1 - usual) if missed else 0.0
 
 
-def _look(used: TokenUse, past: Past, reach: _Reach, sections: str) -> _Look:
+def _look(used: TokenUse, past: PastRequest, reach: _Reach, sections: str) -> _Look:
     doubtful = sections != past.sections and (past.writes or used.written > 0)
     return _Look(reach.sent >= _TELLS, 2 * used.cached >= reach.sent, doubtful)
 
@@ -159,7 +159,7 @@ def _unfolded(receipt: Receipt, used: TokenUse, scale: float) -> int:
     return round(receipt.tokens_before * (scale or used.prompt / receipt.tokens_after))
 
 
-def without_turnfold(receipt: Receipt, used: TokenUse, past: Past | None, sections: str) -> TokenUse:
+def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None, sections: str) -> TokenUse:
     """The tokens that the same request would have been charged for, unfolded.
 
     Args:
@@ -182,13 +182,13 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: Past | None, sectio
     return TokenUse(prompt, used.completion, cached, prompt - cached if writes else 0)
 
 
-def remembered(receipt: Receipt, used: TokenUse, without: TokenUse, past: Past | None, sections: str) -> Past:
+def remembered(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastRequest | None, sections: str) -> PastRequest:
     """What the conversation's next request will need to know."""
-    before = past or Past(0, 0)
+    before = past or PastRequest(0, 0)
     look = _look(used, before, _reach(receipt, before, sections), sections)
     clear, doubtful = look.tells and not look.doubtful, look.tells and look.doubtful
     went_whole = not is_folded(receipt) and receipt.tokens_before > 0
-    return Past(
+    return PastRequest(
         unfolded=without.prompt,
         sent=used.prompt,
         sections=sections,

@@ -30,7 +30,7 @@ _BREAKPOINT: Final = "prompt_cache_breakpoint"
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class RecalledPassage:
     """A quotation of an older message that stands behind a user's own words."""
 
     role: str
@@ -38,7 +38,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MessageRow:
     """One message.
 
     Attributes:
@@ -66,7 +66,7 @@ class Row:
     tokens_after: int
     before: str
     after: str | None
-    recall: tuple[Passage, ...]
+    recall: tuple[RecalledPassage, ...]
     mark: str
 
 
@@ -136,7 +136,7 @@ def _economics(request: Request, options: FoldOptions, settings: Settings) -> di
     }
 
 
-def _rows(request: Request, forwarded: Request, folded: FoldedRequest, sections: Sequence[Replaced]) -> Iterator[Row]:
+def _rows(request: Request, forwarded: Request, folded: FoldedRequest, sections: Sequence[Replaced]) -> Iterator[MessageRow]:
     places = list(_places(request.messages, sections))
     kept = [i for i, place in enumerate(places) if place is None or place.level == "facts"]
     sent = dict(zip(kept, forwarded.messages, strict=True))
@@ -145,7 +145,7 @@ def _rows(request: Request, forwarded: Request, folded: FoldedRequest, sections:
     for index, message in enumerate(request.messages):
         place, now, texts = places[index], sent.get(index), added.get(index, [])
         what = _what(message, now, texts)
-        yield Row(
+        yield MessageRow(
             index=index,
             role=message.role,
             kind=kind_of(message.text),
@@ -205,7 +205,7 @@ def _why(message: Message, place: Replaced | None, what: str, is_question: bool)
     return _WHY[place.level]
 
 
-def _passages(written: str) -> Iterator[Passage]:
+def _passages(written: str) -> Iterator[RecalledPassage]:
     """The passages in a fence in front of which no section's marker stands: recall."""
     at = written.partition("[turnfold ")[0].find(OPEN)
     if at < 0:
@@ -218,7 +218,7 @@ def _passages(written: str) -> Iterator[Passage]:
             lines.append(line)
             continue
         if role:
-            yield Passage(role, unescape("\n".join(lines)).strip())
+            yield RecalledPassage(role, unescape("\n".join(lines)).strip())
         role, lines = label, [rest]
 
 

@@ -26,9 +26,9 @@ from turnfold.compression.memo import digest
 from turnfold.config.prices import TokenUse
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books import rollups
-from turnfold.proxy.books.baseline import Past, remembered, token_use, without_turnfold
+from turnfold.proxy.books.baseline import PastRequest, remembered, token_use, without_turnfold
 from turnfold.proxy.books.originals import section_items
-from turnfold.proxy.books.rollups import UNPRICED, Priced
+from turnfold.proxy.books.rollups import UNPRICED, RequestCost
 from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.store import Batch, Item, Key, Store, StoreError
 from turnfold.proxy.store.records import VERSION, decode_record
@@ -57,7 +57,7 @@ _log = logging.getLogger(__name__)
 class Watcher(Protocol):
     """Sees every receipt with its price, once, off the request path."""
 
-    def observe(self, receipt: Receipt, priced: Priced) -> None:
+    def observe(self, receipt: Receipt, priced: RequestCost) -> None:
         """Take note; returns at once."""
         ...
 
@@ -67,7 +67,7 @@ class Watcher(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _QueuedReceipt:
     receipt: Receipt
     carried: tuple[str, ...]
     fingerprint: str
@@ -83,7 +83,7 @@ def _past_key(receipt: Receipt) -> Key | None:
     return None if receipt.conversation is None else Key(receipt.tenant, "cache-model", receipt.conversation)
 
 
-def line_of(receipt: Receipt, priced: Priced, sections: Sequence[str] = ()) -> bytes:
+def line_of(receipt: Receipt, priced: RequestCost, sections: Sequence[str] = ()) -> bytes:
     """A receipt as a line of the log.
 
     Args:
@@ -130,7 +130,7 @@ class Ledger:
         self._settings = settings
         self._price = price
         self._watcher = watcher
-        self._queue: deque[_Entry] = deque()
+        self._queue: deque[_QueuedReceipt] = deque()
         self._bytes = 0
         self._kept: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._models: set[str] = set()
@@ -158,7 +158,7 @@ class Ledger:
             self._forget(receipt.tenant, fresh)
             fresh, size = (), 0
         self._bytes += size
-        self._queue.append(_Entry(receipt, carried, fingerprint, fresh, size))
+        self._queue.append(_QueuedReceipt(receipt, carried, fingerprint, fresh, size))
 
     def _fresh(self, tenant: str, sections: tuple[Section, ...]) -> tuple[Section, ...]:
         now = time.monotonic()
@@ -229,7 +229,7 @@ class Ledger:
         entries = [self._queue[i] for i in range(min(_AT_ONCE, len(self._queue)))]
         keys = list(dict.fromkeys(key for entry in entries if (key := _past_key(entry.receipt))))
         held = await self._store.get(keys) if keys else []
-        found = ((key, Past.from_bytes(value)) for key, value in zip(keys, held, strict=True) if value is not None)
+        found = ((key, PastRequest.from_bytes(value)) for key, value in zip(keys, held, strict=True) if value is not None)
         pasts = {key: past for key, past in found if past is not None}
         # In a thread, since a large batch takes its time; the entries leave the queue only when they are in the batch.
         batch = await asyncio.to_thread(self._batch, entries, pasts)
@@ -237,15 +237,15 @@ class Ledger:
             self._bytes -= self._queue.popleft().size
         return batch, len(entries)
 
-    def _originals(self, entry: _Entry) -> Iterator[Item]:
+    def _originals(self, entry: _QueuedReceipt) -> Iterator[Item]:
         for section in entry.sections:
             yield from section_items(entry.receipt.tenant, section, float(self._settings.ttl), entry.receipt.conversation)
 
-    def _batch(self, entries: list[_Entry], pasts: dict[Key, Past]) -> Batch:
+    def _batch(self, entries: list[_QueuedReceipt], pasts: dict[Key, PastRequest]) -> Batch:
         originals = [item for entry in entries for item in self._originals(entry)]
         lines: dict[str, list[bytes]] = {}
         sums: dict[str, dict[str, int]] = {}
-        touched: dict[Key, Past] = {}
+        touched: dict[Key, PastRequest] = {}
         for entry in entries:
             receipt = replace(entry.receipt, model=self._bounded(entry.receipt.model))
             key = _past_key(receipt)
@@ -274,16 +274,16 @@ class Ledger:
         self._models.add(name)
         return name
 
-    def _priced(self, receipt: Receipt, past: Past | None, fingerprint: str) -> tuple[Priced, Past | None]:
+    def _priced(self, receipt: Receipt, past: PastRequest | None, fingerprint: str) -> tuple[RequestCost, PastRequest | None]:
         own = self._own(receipt)
         used = token_use(receipt.usage)
         if not rollups.accepted(receipt):
-            return (Priced(own, 0.0, own or 0.0) if receipt.calls else UNPRICED), past
+            return (RequestCost(own, 0.0, own or 0.0) if receipt.calls else UNPRICED), past
         if used is None:
             return UNPRICED, past
         without = without_turnfold(receipt, used, past, fingerprint)
         paid = self._price(receipt.model, used, receipt.at)
-        priced = Priced(
+        priced = RequestCost(
             paid=None if paid is None or own is None else paid + own,
             without=self._price(receipt.model, without, receipt.at),
             own=own or 0.0,

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.fold import Section
-from turnfold.compression.layers import LayerText
+from turnfold.compression.layers import Layer
 from turnfold.compression.text.private import is_private, redact, redact_json
 from turnfold.proxy.books.replaced import Replaced
 from turnfold.proxy.store import Item, Key, Store
@@ -50,7 +50,7 @@ class Layered:
     """
 
     id: str
-    layers: tuple[LayerText, LayerText, LayerText]
+    layers: tuple[Layer, Layer, Layer]
     messages: tuple[tuple[str, str], ...] = ()
 
 
@@ -71,7 +71,7 @@ def pack_section(section: Section | Layered) -> bytes:
     layers = section.layers
     if is_private(layers[0].text):
         # A sentence of layer 1 or 2 may have lost the tags around it: only what is left of the whole is safe to keep.
-        layers = (LayerText(redact(layers[0].text), layers[0].tokens),) * 3
+        layers = (Layer(redact(layers[0].text), layers[0].tokens),) * 3
     return _bytes(
         {
             "form": "layered",
@@ -92,7 +92,7 @@ def _section(section_id: str, value: Any) -> Section | Layered:
         return Section(section_id, fields["level"], tuple(fields["messages"]), fields["tokens"])
     if fields["form"] != "layered":
         raise UnreadableRecord("it has an unknown form")
-    raw, facts, summary = (LayerText(layer["text"], layer["tokens"]) for layer in fields["layers"])
+    raw, facts, summary = (Layer(layer["text"], layer["tokens"]) for layer in fields["layers"])
     messages = tuple((message["role"], message["content"]) for message in fields["messages"])
     return Layered(section_id, (raw, facts, summary), messages)
 

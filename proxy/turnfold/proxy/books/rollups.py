@@ -29,7 +29,7 @@ _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
 
 
-class Row(NamedTuple):
+class SumRow(NamedTuple):
     """What a sum is about. `conversation` is "" outside of the tables by conversation."""
 
     tenant: str
@@ -43,17 +43,17 @@ class Row(NamedTuple):
         return orjson.dumps({name: value for name, value in self._asdict().items() if value}).decode()
 
     @classmethod
-    def from_stem(cls, stem: str) -> Row | None:
+    def from_stem(cls, stem: str) -> SumRow | None:
         """From `to_stem` or the first release's list; None where this release cannot read it."""
         return decode_record("row of sums", stem.encode(), cls._build)
 
     @classmethod
-    def _build(cls, value: Any) -> Row:
+    def _build(cls, value: Any) -> SumRow:
         return cls(*value) if isinstance(value, list) else cls(**{name: value.get(name, "") for name in cls._fields})
 
 
 @dataclass(frozen=True, slots=True)
-class Priced:
+class RequestCost:
     """Dollars of one request: paid, and without Turnfold; None when a price is unknown.
 
     Attributes:
@@ -70,7 +70,7 @@ class Priced:
     grown: int = 0
 
 
-UNPRICED: Final = Priced(None, None)
+UNPRICED: Final = RequestCost(None, None)
 
 
 def accepted(receipt: Receipt) -> bool:
@@ -98,7 +98,7 @@ def _usage(receipt: Receipt) -> Iterator[tuple[str, int]]:
     yield "written", usage.cache_write_tokens or 0
 
 
-def _money(receipt: Receipt, priced: Priced) -> Iterator[tuple[str, int]]:
+def _money(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]:
     if receipt.usage.prompt_tokens is None and accepted(receipt):
         return
     if priced.paid is None or priced.without is None:
@@ -117,7 +117,7 @@ def _own_calls(receipt: Receipt) -> Iterator[tuple[str, int]]:
         yield "own_completion", call.usage.completion_tokens or 0
 
 
-def measures(receipt: Receipt, priced: Priced) -> Iterator[tuple[str, int]]:
+def measures(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]:
     """What one receipt adds, measure by measure."""
     yield "requests", 1
     yield "overhead_us", round(receipt.overhead_ms * 1000)
@@ -150,26 +150,26 @@ def _tables(receipt: Receipt) -> Iterator[tuple[str, str]]:
         yield f"conversations:{when:%Y-%m-%d}", receipt.conversation
 
 
-def add(sums: dict[str, dict[str, int]], receipt: Receipt, priced: Priced) -> None:
+def add(sums: dict[str, dict[str, int]], receipt: Receipt, priced: RequestCost) -> None:
     """Add a receipt to the additions of a batch."""
     added = [(measure, number) for measure, number in measures(receipt, priced) if number]
     for table, conversation in _tables(receipt):
         fields = sums.setdefault(table, {})
-        stem = Row(receipt.tenant, receipt.model, receipt.status, receipt.reason, conversation).to_stem()
+        stem = SumRow(receipt.tenant, receipt.model, receipt.status, receipt.reason, conversation).to_stem()
         for measure, number in added:
             name = f"{measure}:{stem}"
             fields[name] = fields.get(name, 0) + number
 
 
-def rows(table: Mapping[str, int]) -> dict[Row, dict[str, int]]:
+def rows(table: Mapping[str, int]) -> dict[SumRow, dict[str, int]]:
     """A table of the store as sums by row; rows that differ only in what this release does not know are one."""
     by_stem: dict[str, dict[str, int]] = {}
     for name, number in table.items():
         measure, _, stem = name.partition(":")
         by_stem.setdefault(stem, {})[measure] = number
-    found: dict[Row, dict[str, int]] = {}
+    found: dict[SumRow, dict[str, int]] = {}
     for stem, sums in by_stem.items():
-        if (row := Row.from_stem(stem)) is not None:
+        if (row := SumRow.from_stem(stem)) is not None:
             found[row] = total([found[row], sums]) if row in found else sums
     return found
 

@@ -46,7 +46,7 @@ class Spot:
 
 
 @dataclass(slots=True)
-class _Entry:
+class _LearnedEntry:
     known: Learned
     until: float
     unwritten: int = 0
@@ -65,7 +65,7 @@ class Windows:
         self._store = store
         self._ttl = ttl
         self._clock = clock
-        self._entries: OrderedDict[Spot, _Entry] = OrderedDict()
+        self._entries: OrderedDict[Spot, _LearnedEntry] = OrderedDict()
 
     async def known(self, spot: Spot) -> Learned:
         """What is known of an upstream and model; asks the store the first time."""
@@ -76,7 +76,7 @@ class Windows:
         until, known = _read(await self._stored(spot))
         if until <= self._clock():
             known, until = Learned(), self._clock() + self._ttl
-        self._keep(spot, _Entry(known, until))
+        self._keep(spot, _LearnedEntry(known, until))
         return known
 
     async def taken(self, spot: Spot, ours: int, reported: int) -> Learned:
@@ -112,14 +112,14 @@ class Windows:
         except StoreError:
             return None
 
-    def _keep(self, spot: Spot, entry: _Entry) -> None:
+    def _keep(self, spot: Spot, entry: _LearnedEntry) -> None:
         self._entries[spot] = entry
         self._entries.move_to_end(spot)
         while len(self._entries) > _KEPT:
             self._entries.popitem(last=False)
 
 
-def _written(entry: _Entry) -> bytes:
+def _written(entry: _LearnedEntry) -> bytes:
     known = entry.known
     return orjson.dumps(
         {
