@@ -154,7 +154,7 @@ def add(
     state = replace(state, recent=(*state.recent, message), recent_tokens=(*state.recent_tokens, size))
     if not _is_due(state, settings, count):
         return state, "appended"
-    return _compressed(state, len(state.recent) - settings.keep_recent, count, memo or Memo()), "compressed"
+    return _with_block(state, len(state.recent) - settings.keep_recent, count, memo or Memo()), "compressed"
 
 
 def _is_duplicate(state: History, message: HistoryMessage) -> bool:
@@ -175,7 +175,7 @@ def _is_due(state: History, settings: HistorySettings, count: Count) -> bool:
     return sum(state.recent_tokens) + told + pinned + 12 > settings.compress_threshold
 
 
-def _compressed(state: History, size: int, count: Count, memo: Memo) -> History:
+def _with_block(state: History, size: int, count: Count, memo: Memo) -> History:
     """The oldest `size` recent messages as one more block."""
     gone = state.recent[:size]
     raw = sum(state.recent_tokens[:size])
@@ -212,7 +212,7 @@ def context(state: History, settings: HistorySettings, *, count: Count = tokens.
     room = settings.compress_threshold - count(recent) - count(pinned) - 12
     budget = min(room, int(_HISTORY * settings.compress_threshold))
     while True:
-        told = _told(state, budget, count)
+        told = _history_text(state, budget, count)
         text = "\n".join(part for part in (_HEAD, pinned, told, _TAIL, recent) if part)
         size = count(text)
         if size <= settings.compress_threshold or not told:
@@ -220,7 +220,7 @@ def context(state: History, settings: HistorySettings, *, count: Count = tokens.
         budget = min(budget, count(told)) - (size - settings.compress_threshold) - 1
 
 
-def _told(state: History, budget: int, count: Count) -> str:
+def _history_text(state: History, budget: int, count: Count) -> str:
     """Orders, then blocks in their order: ids of the oldest, summaries, and facts of the newest, within a budget."""
     if budget <= 0:
         return ""
@@ -275,12 +275,12 @@ def drill_down(state: History, block_id: str, layer: int = 0) -> str:
 def search(state: History, query: str, limit: int = 5, *, relevance: Relevance | None = None) -> tuple[SearchHit, ...]:
     """The messages of the history that bear most on a query, best first; fewer than `limit` where fewer match."""
     places = [(block.id, message) for block in state.blocks for message in block.messages]
-    scores = (relevance or _matching)([message.content for _, message in places], query) if places else []
+    scores = (relevance or _match_scores)([message.content for _, message in places], query) if places else []
     order = sorted((i for i in range(len(places)) if scores[i] > 0), key=lambda i: (-scores[i], i))[: max(0, limit)]
     return tuple(SearchHit(*places[i], score=scores[i]) for i in order)
 
 
-def _matching(texts: Sequence[str], query: str) -> list[float]:
+def _match_scores(texts: Sequence[str], query: str) -> list[float]:
     """TF-IDF without its fall-back: where no term of the query occurs nothing matches."""
     scores = TfIdf().score(texts, query)
     return scores if scores != TfIdf().score(texts) else [0.0] * len(texts)

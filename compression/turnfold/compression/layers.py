@@ -222,15 +222,15 @@ class Compressor:
         """All three layers of a text, its entities and its sections. Pure: the same request gives the same result."""
         scorer = SCORERS[request.scorer] if request.scorer else self._scorer
         query = request.query if request.query and request.query.strip() else None
-        source = self._read(request.text, QueryAware(scorer, self._relevance) if query else scorer, query)
+        source = self._judge(request.text, QueryAware(scorer, self._relevance) if query else scorer, query)
         whole = Layer(request.text, self._count(request.text))
         weights = _weights(source.found)
         kept = self._facts(source, weights, self._factors(source, query), max(1, int(whole.tokens * request.l1_ratio)))
-        facts = self._no_longer(whole, _joined(source, kept))
+        facts = self._no_longer(whole, _join(source, kept))
         summary = self._no_longer(facts, self._summary(source, weights, request.l2_max_sentences, facts.tokens))
         result_id = _identity(request, scorer.name)
         sections = self._sections(source, kept, result_id) if request.sections else ()
-        listed = _listed(source, kept if facts is not whole else range(len(source.clauses)))
+        listed = _distinct_entities(source, kept if facts is not whole else range(len(source.clauses)))
         important = [e for e in listed if weights[e.text.lower()] >= _IMPORTANT or e.count > 1]
         metadata = Metadata(
             scorer=scorer.name,
@@ -251,7 +251,7 @@ class Compressor:
         """
         return drill_down(result.sections, section_id, layer)
 
-    def _read(self, text: str, scorer: Scorer, query: str | None) -> _JudgedText:
+    def _judge(self, text: str, scorer: Scorer, query: str | None) -> _JudgedText:
         spans = sentences(text)
         scores = scorer.score([span.of(text) for span in spans], query)
         signals = [signal_weight(span.of(text)) if not span.kind else 0.0 for span in spans]
@@ -265,8 +265,8 @@ class Compressor:
         """What a query multiplies the worth of each sentence with: 1 to 4, by its section's relevance and its own."""
         if query is None:
             return [1.0] * len(source.spans)
-        alone = _scaled(self._relevance([span.of(source.text) for span in source.spans], query))
-        around = _scaled(self._relevance([source.slice(first, last) for first, last in source.ranges], query))
+        alone = _normalise(self._relevance([span.of(source.text) for span in source.spans], query))
+        around = _normalise(self._relevance([source.slice(first, last) for first, last in source.ranges], query))
         shared = [around[k] for k, (first, last) in enumerate(source.ranges) for _ in range(first, last)]
         return [1 + 2 * a + b for a, b in zip(alone, shared, strict=True)]
 
@@ -279,13 +279,13 @@ class Compressor:
         # Joined pieces take other tokens than their sum: each try learns from the one before, and what is too much is dropped.
         for _ in range(3 if len(pieces) < _MANY else 2):
             order = cover(pieces, weights, allowed)
-            true = self._count(_joined(source, sorted(order)))
+            true = self._count(_join(source, sorted(order)))
             allowed += budget - true
             while true > budget and order:
                 excess = true - budget
                 while order and excess > 0:
                     excess -= pieces[order.pop()].cost
-                true = self._count(_joined(source, sorted(order)))
+                true = self._count(_join(source, sorted(order)))
             if true > most:
                 kept, most = sorted(order), true
             if budget - most <= budget // 100:
@@ -330,7 +330,7 @@ class Compressor:
                     heading = -1
                 while nearest >= 0 and source.clauses[nearest].sentence == i:
                     nearest = next(under, -1)
-        left = budget - self._count(_joined(source, kept))
+        left = budget - self._count(_join(source, kept))
         for i in wanted:
             left -= self._count(source.text[source.clauses[i].start : source.clauses[i].end])
             if left >= 0:
@@ -386,7 +386,7 @@ class Compressor:
         line = source.spans[best].of(source.text).strip()
         whole = Layer(raw, self._count(raw))
         summary = Layer(line, self._count(line))
-        facts = Layer(_joined(source, parts), 0)
+        facts = Layer(_join(source, parts), 0)
         facts = Layer(facts.text, self._count(facts.text))
         if not summary.tokens <= facts.tokens <= whole.tokens:
             facts = summary
@@ -442,7 +442,7 @@ def _longest(text: str, cuts: Sequence[int], limit: int, count: Count) -> int:
     return cuts[low - 1] if low else 0
 
 
-def _scaled(scores: Sequence[float]) -> list[float]:
+def _normalise(scores: Sequence[float]) -> list[float]:
     top = max(scores, default=0.0)
     return [max(0.0, s) / top if top > 0 else 0.0 for s in scores]
 
@@ -461,7 +461,7 @@ def _weights(found: Sequence[Entity]) -> dict[str, float]:
     }
 
 
-def _listed(source: _JudgedText, kept: Sequence[int]) -> tuple[SourceEntity, ...]:
+def _distinct_entities(source: _JudgedText, kept: Sequence[int]) -> tuple[SourceEntity, ...]:
     """Every entity once, as it is first written; preserved if one of its mentions begins in a kept clause."""
     times = Counter(entity.text.lower() for entity in source.found)
     told = set(kept)
@@ -478,7 +478,7 @@ def _listed(source: _JudgedText, kept: Sequence[int]) -> tuple[SourceEntity, ...
     return tuple(SourceEntity(e.text, e.kind, times[name], name in preserved) for name, e in first.items())
 
 
-def _joined(source: _JudgedText, kept: Sequence[int]) -> str:
+def _join(source: _JudgedText, kept: Sequence[int]) -> str:
     """The clauses, each with the white space behind it; a line break where a part meets what is not its neighbour."""
     out: list[str] = []
     before: Clause | None = None

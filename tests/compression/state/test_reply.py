@@ -77,9 +77,9 @@ def test_lone_surrogates_are_written_as_escapes() -> None:
 def test_a_record_comes_back() -> None:
     engine = create_engine()
     engine.step("use podman instead of docker")
-    record = Record().observed(engine.machine, 4)
+    record = Record().with_observation(engine.machine, 4)
     assert read_record(record.to_bytes()) == record
-    put = record.put(Machine(State("p", {"x": "use"}))).observed(engine.machine, 9)
+    put = record.put(Machine(State("p", {"x": "use"}))).with_observation(engine.machine, 9)
     assert read_record(put.to_bytes()) == put
     assert (put.anchor().after, put.anchor().machine.state.premise) == (4, "p")
 

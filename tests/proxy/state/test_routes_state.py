@@ -111,7 +111,7 @@ def test_a_checkpoint_keeps_its_question(client: Client) -> None:
 
 
 def test_what_is_set_stands_behind_the_messages_seen(client: Client, records: Records) -> None:
-    records.kept["mine", "c"] = Record().observed(create_engine().machine, 6).to_bytes()
+    records.kept["mine", "c"] = Record().with_observation(create_engine().machine, 6).to_bytes()
     assert client.set_state("c", STATE)["messages_seen"] == 6
 
 

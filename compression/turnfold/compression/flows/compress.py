@@ -11,7 +11,7 @@ from typing import Any, overload
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.flows.driving import DrivenFlow
 from turnfold.compression.flows.summarizers import Summarizer
-from turnfold.compression.roundtrip.compress import compressed, compressing
+from turnfold.compression.roundtrip.compress import compress_at_once, compress_steps
 from turnfold.compression.roundtrip.compressed import Compressed, CompressOptions
 
 
@@ -51,8 +51,8 @@ def compress(
         options = {name: value for name, value in options.items() if name != "summarizer"}
     chosen = CompressOptions.of(options)
     if summarizer is None:
-        return compressed(messages, chosen)
+        return compress_at_once(messages, chosen)
     if not callable(summarizer):
         raise InvalidInput("summarizer", "must be a function of a text")
     called = summarizer
-    return DrivenFlow(lambda: compressing(messages, chosen, asks=True), lambda ask: called(ask.text), (Exception,))
+    return DrivenFlow(lambda: compress_steps(messages, chosen, asks=True), lambda ask: called(ask.text), (Exception,))

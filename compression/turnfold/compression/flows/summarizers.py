@@ -118,10 +118,10 @@ def create_escalating_summarizer(
         InvalidInput: an option is wrong; it names the option.
     """
     levels = [Prompting(max_response_tokens, system_prompt, mode, tuple(preserve_terms)) for mode in ("normal", "aggressive")]
-    return lambda text: DrivenFlow(lambda: _escalated(text, levels), call, failures)
+    return lambda text: DrivenFlow(lambda: _escalate(text, levels), call, failures)
 
 
-def _escalated(text: str, levels: Sequence[Prompting]) -> Generator[str, Any, str]:
+def _escalate(text: str, levels: Sequence[Prompting]) -> Generator[str, Any, str]:
     """Yields prompts, is sent replies (None for none)."""
     for prompting in levels:
         reply = yield prompting.prompt(text)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.roundtrip.compressed import texts_of
 from turnfold.compression.roundtrip.condense import LEVELS, CondenseLevel, pieces
-from turnfold.compression.roundtrip.sketch import OLD, Sketch, WrittenMessage, retold, smaller
+from turnfold.compression.roundtrip.sketch import OLD, Sketch, WrittenMessage, is_smaller, with_texts
 
 #: Characters that stay of a text which is cut off, from the mildest on; the last ones take whole blocks too.
 _HEADS: Final = (4000, 2000, 1000, 500, 250, 120, 60, 30, 0)
@@ -36,14 +36,14 @@ class Setting(NamedTuple):
 def at_window(sketch: Sketch, window: int, level: CondenseLevel = LEVELS[0]) -> tuple[WrittenMessage, ...]:
     """What is written with a window and a level."""
     border = max(0, len(sketch.messages) - window)
-    return tuple(one for slot in sketch.slots(border, level) for one in sketch.written(slot, level))
+    return tuple(one for slot in sketch.slots(border, level) for one in sketch.replacements(slot, level))
 
 
-def fitting(sketch: Sketch, budget: int) -> Setting:
+def find_setting(sketch: Sketch, budget: int) -> Setting:
     """The mildest setting within a budget; where there is none, the tightest, cut off if the options say so."""
     options = sketch.options
     whole = len(sketch.messages)
-    untouched = tuple(sketch.kept(i, "everything fits") for i in range(whole))
+    untouched = tuple(sketch.original(i, "everything fits") for i in range(whole))
     if sum(one.tokens for one in untouched) <= budget:
         return Setting(untouched, whole, fits=True)
     least = min(options.min_recency_window, whole)
@@ -53,12 +53,12 @@ def fitting(sketch: Sketch, budget: int) -> Setting:
         tightest = Setting(at_window(sketch, least, level), least, fits=False)
         if tightest.tokens <= budget:
             return _widest(sketch, tightest._replace(fits=True), level, budget)
-    return _converged(sketch, tightest, budget) if options.force_converge else tightest
+    return _converge(sketch, tightest, budget) if options.force_converge else tightest
 
 
 def _is_hopeless(sketch: Sketch, border: int, level: CondenseLevel, budget: int) -> bool:
     """Whether not even half of what a level leaves would fit: then it need not be tried."""
-    kept = [sketch.kept(i, OLD).tokens for i in range(len(sketch.messages))]
+    kept = [sketch.original(i, OLD).tokens for i in range(len(sketch.messages))]
     old = sum(tokens for i, tokens in enumerate(kept) if i < border and sketch.may_change(i))
     return sum(kept) - old + old * min(level.prose, level.data) / 2 > budget
 
@@ -76,7 +76,7 @@ def _widest(sketch: Sketch, fits: Setting, level: CondenseLevel, budget: int) ->
     return fits
 
 
-def _converged(sketch: Sketch, tightest: Setting, budget: int) -> Setting:
+def _converge(sketch: Sketch, tightest: Setting, budget: int) -> Setting:
     """What is older than the window cut off, as little as fits: first around blocks, then with them."""
     border = len(sketch.messages) - tightest.window
     best = tightest
@@ -105,9 +105,9 @@ def _cut(sketch: Sketch, one: WrittenMessage, border: int, head: int, blocks: bo
     if sum(len(text) for _, text in texts) <= head:
         return one
     new = {path: _cut_text(text, head, blocks) for path, text in texts}
-    message = retold(one.message, new)
-    cut = sketch.made(one.start, one.end, message, "cut", "nothing milder fits the budget")
-    return cut if smaller(cut, [one]) else one
+    message = with_texts(one.message, new)
+    cut = sketch.replacement(one.start, one.end, message, "cut", "nothing milder fits the budget")
+    return cut if is_smaller(cut, [one]) else one
 
 
 def _cut_text(text: str, head: int, blocks: bool) -> str:

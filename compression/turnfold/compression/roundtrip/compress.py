@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.roundtrip.budget import Setting, at_window, fitting
+from turnfold.compression.roundtrip.budget import Setting, at_window, find_setting
 from turnfold.compression.roundtrip.compressed import (
     NOTHING,
     Compressed,
@@ -25,11 +25,11 @@ from turnfold.compression.roundtrip.compressed import (
     Lookup,
     TraceEntry,
     Uncompressed,
-    looked_up,
+    look_up,
     texts_of,
 )
-from turnfold.compression.roundtrip.provenance import carrying, copied, provenance_of
-from turnfold.compression.roundtrip.sketch import OLD, Sketch, WrittenMessage, smaller
+from turnfold.compression.roundtrip.provenance import copy_json, provenance_of, with_provenance
+from turnfold.compression.roundtrip.sketch import OLD, Sketch, WrittenMessage, is_smaller
 
 #: How often originals may be compressed messages themselves.
 DEEPEST: Final = 10
@@ -44,7 +44,7 @@ class Ask:
     text: str
 
 
-def compressing(messages: Sequence[Any], options: CompressOptions, *, asks: bool) -> Generator[Ask, object, Compressed]:
+def compress_steps(messages: Sequence[Any], options: CompressOptions, *, asks: bool) -> Generator[Ask, object, Compressed]:
     """Compress messages; yields what is to be summarised and is sent the summaries, if `asks` says so.
 
     Raises:
@@ -53,15 +53,15 @@ def compressing(messages: Sequence[Any], options: CompressOptions, *, asks: bool
     if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
         raise InvalidInput("messages", "must be a list")
     sketch = Sketch(messages, options)
-    found = _found(sketch)
+    found = _setting(sketch)
     if asks:
-        found = found._replace(written=tuple((yield from _all_summarised(sketch, found.written))))
+        found = found._replace(written=tuple((yield from _summarise_all(sketch, found.written))))
     return _result(sketch, found)
 
 
-def compressed(messages: Sequence[Any], options: CompressOptions) -> Compressed:
-    """`compressing` without a summarizer."""
-    flow = compressing(messages, options, asks=False)
+def compress_at_once(messages: Sequence[Any], options: CompressOptions) -> Compressed:
+    """`compress_steps` without a summarizer."""
+    flow = compress_steps(messages, options, asks=False)
     try:
         next(flow)
     except StopIteration as done:
@@ -70,24 +70,24 @@ def compressed(messages: Sequence[Any], options: CompressOptions) -> Compressed:
     raise AssertionError("unreachable: nothing is asked")
 
 
-def _found(sketch: Sketch) -> Setting:
+def _setting(sketch: Sketch) -> Setting:
     options = sketch.options
     if options.token_budget is not None:
-        return fitting(sketch, options.token_budget)
+        return find_setting(sketch, options.token_budget)
     return Setting(at_window(sketch, options.recency_window), options.recency_window, fits=True)
 
 
 # --- summaries written by somebody else -------------------------------------------------------------------------------
 
 
-def _all_summarised(sketch: Sketch, written: Sequence[WrittenMessage]) -> Generator[Ask, object, list[WrittenMessage]]:
+def _summarise_all(sketch: Sketch, written: Sequence[WrittenMessage]) -> Generator[Ask, object, list[WrittenMessage]]:
     told = []
     for one in written:
-        told.append((yield from _summarised(sketch, one)))  # noqa: PERF401 - a comprehension cannot yield
+        told.append((yield from _summarise(sketch, one)))  # noqa: PERF401 - a comprehension cannot yield
     return told
 
 
-def _summarised(sketch: Sketch, one: WrittenMessage) -> Generator[Ask, object, WrittenMessage]:
+def _summarise(sketch: Sketch, one: WrittenMessage) -> Generator[Ask, object, WrittenMessage]:
     """What the summarizer makes of a message or run, if that is a text, shorter than the original, and fits where ours does."""
     prose = sketch.prose(one.start, one.end) if one.action in ("shortened", "merged") else None
     if prose is None:
@@ -100,10 +100,10 @@ def _summarised(sketch: Sketch, one: WrittenMessage) -> Generator[Ask, object, W
         message = sketch.summary(one.start, one.end, text)
     else:
         path = next(path for path, _ in texts_of(sketch.messages[one.start]))
-        message = sketch.retold(one.start, {path: sketch.embedded(one.start, one.end, text)})
-    made = sketch.made(one.start, one.end, message, one.action, f"{one.why}; by the summarizer")
-    originals = [sketch.kept(i, OLD) for i in range(one.start, one.end)]
-    if not smaller(made, originals) or (sketch.options.token_budget is not None and made.tokens > one.tokens):
+        message = sketch.with_texts(one.start, {path: sketch.with_id(one.start, one.end, text)})
+    made = sketch.replacement(one.start, one.end, message, one.action, f"{one.why}; by the summarizer")
+    originals = [sketch.original(i, OLD) for i in range(one.start, one.end)]
+    if not is_smaller(made, originals) or (sketch.options.token_budget is not None and made.tokens > one.tokens):
         return one._replace(why=f"{one.why}; the summarizer's text was too long")
     return made
 
@@ -125,7 +125,7 @@ def _result(sketch: Sketch, found: Setting) -> Compressed:
     done = Counter[str]()
     for one in found.written:
         done[one.action] += one.end - one.start
-    before = [sketch.kept(i, OLD) for i in range(len(sketch.messages))]
+    before = [sketch.original(i, OLD) for i in range(len(sketch.messages))]
     figures = Figures(
         original_version=options.source_version,
         ratio=_ratio(sum(one.size for one in before), sum(one.size for one in found.written)),
@@ -154,11 +154,11 @@ def _out(sketch: Sketch, one: WrittenMessage, result_id: str, verbatim: dict[str
     One that came in with a provenance gets one of its own, so that restoring gives back just what came in.
     """
     indices = range(one.start, one.end)
-    if one.action == "kept" and (sketch.keys.provenance(one.start) is None or not sketch.keys.readable(one.start)):
+    if one.action == "kept" and (sketch.keys.provenance(one.start) is None or not sketch.keys.is_readable(one.start)):
         return sketch.messages[one.start]
     for i in indices:
-        verbatim[sketch.keys.of(i)] = copied(sketch.messages[i])
-    return carrying(one.message, sketch.keys.made(indices, sketch.options.source_version, result_id))
+        verbatim[sketch.keys.of(i)] = copy_json(sketch.messages[i])
+    return with_provenance(one.message, sketch.keys.provenance_for(indices, sketch.options.source_version, result_id))
 
 
 def _ratio(before: int, after: int) -> float:
@@ -169,7 +169,7 @@ def _trace(sketch: Sketch, written: Sequence[WrittenMessage]) -> Iterator[TraceE
     for place, one in enumerate(written):
         for i in range(one.start, one.end):
             key = "" if one.action == "kept" else sketch.keys.of(i)
-            yield TraceEntry(i, key, one.action, one.why, place, sketch.kept(i, OLD).size, one.size)
+            yield TraceEntry(i, key, one.action, one.why, place, sketch.original(i, OLD).size, one.size)
 
 
 # --- the way back -----------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def uncompress(messages: Sequence[Any] | Compressed, store: Lookup | None = None
     if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
         raise InvalidInput("messages", "must be a list")
     back = _Restorer(NOTHING if store is None else store, DEEPEST if recursive else 1)
-    expanded = [back.restored(message) for message in messages]
+    expanded = [back.restore(message) for message in messages]
     return Uncompressed(
         messages=[message for _, some in expanded for message in some],
         messages_expanded=sum(was for was, _ in expanded),
@@ -210,7 +210,7 @@ class _Restorer:
         self._done = 0
         self.missing: dict[str, None] = {}
 
-    def restored(self, message: Any, above: tuple[str, ...] = ()) -> tuple[bool, list[Any]]:
+    def restore(self, message: Any, above: tuple[str, ...] = ()) -> tuple[bool, list[Any]]:
         """Whether a message was restored, and what it stands for; itself where nothing or not all of it is there.
 
         Args:
@@ -218,19 +218,19 @@ class _Restorer:
         """
         provenance = provenance_of(message) if len(above) < self._deepest else None
         if provenance is None or provenance.summary_id in above:
-            return False, self._one(message)
+            return False, self._copy(message)
         self._count(len(provenance.ids))
-        originals = [looked_up(self._store, key, provenance.result_id) for key in provenance.ids]
+        originals = [look_up(self._store, key, provenance.result_id) for key in provenance.ids]
         absent = [key for key, found in zip(provenance.ids, originals, strict=True) if found is None]
         if absent:
             self.missing |= dict.fromkeys(absent)
-            return False, self._one(message)
+            return False, self._copy(message)
         path = (*above, provenance.summary_id)
-        return True, [inner for found in originals for inner in self.restored(found, path)[1]]
+        return True, [inner for found in originals for inner in self.restore(found, path)[1]]
 
-    def _one(self, message: Any) -> list[Any]:
+    def _copy(self, message: Any) -> list[Any]:
         self._count(1)
-        return [copied(message)]
+        return [copy_json(message)]
 
     def _count(self, messages: int) -> None:
         self._done += messages

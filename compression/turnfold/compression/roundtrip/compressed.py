@@ -262,7 +262,7 @@ class Results:
 Lookup = Mapping[str, Any] | Callable[[str], Any] | Results
 
 
-def looked_up(store: Lookup, key: str, result_id: str) -> Any:
+def look_up(store: Lookup, key: str, result_id: str) -> Any:
     """An original of a result, None where there is none."""
     if isinstance(store, Results):
         return store.verbatim.get(result_id, NOTHING).get(key)

@@ -82,7 +82,7 @@ def _count(text: str) -> int:
     return (len(text) + 3) // 4
 
 
-def condensed(text: str, known: Read | None, level: CondenseLevel) -> str:
+def condense(text: str, known: Read | None, level: CondenseLevel) -> str:
     """The text of one message at a level, never empty; the text itself where nothing shorter came out.
 
     Args:
@@ -102,7 +102,7 @@ def _data(text: str, share: float) -> str:
 def pieces(text: str) -> Iterator[tuple[str, bool]]:
     """A text in pieces, and whether each must stay byte for byte."""
     at = 0
-    for start, end in _kept(text):
+    for start, end in _fixed_ranges(text):
         if at < start:
             yield text[at:start], False
         yield text[start:end], True
@@ -111,7 +111,7 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
         yield text[at:], False
 
 
-def _kept(text: str) -> Iterator[tuple[int, int]]:
+def _fixed_ranges(text: str) -> Iterator[tuple[int, int]]:
     """Ranges that stay: blocks, and lines with something like a secret outside of them."""
     at = 0
     for start, end in [*((s.start, s.end) for s in block_spans(text) if s.kind in EXACT), (len(text), len(text))]:
@@ -142,7 +142,7 @@ def _between(text: str, share: float) -> str:
     return text[:start] + short + text[start + len(body) :]
 
 
-def merged(reads: Sequence[Read], names: Sequence[str], level: CondenseLevel) -> str:
+def merge(reads: Sequence[Read], names: Sequence[str], level: CondenseLevel) -> str:
     """What stands for a run of messages: of each the sentences that are kept, behind the name of who says them."""
     kept = sift(reads, level.share_of(sum(len(one.text) for one in reads)))
     return "\n".join(f"{name}: {text.strip()}" for name, text in zip(names, kept, strict=True) if text)
@@ -159,10 +159,10 @@ __all__ = [
     "TOGETHER",
     "CondenseLevel",
     "Read",
-    "condensed",
+    "condense",
     "headline",
     "is_spoken",
-    "merged",
+    "merge",
     "pieces",
     "read",
 ]

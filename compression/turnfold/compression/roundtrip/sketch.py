@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from turnfold.compression.roundtrip.compressed import CompressOptions, characters, texts_of
-from turnfold.compression.roundtrip.condense import LEVELS, TOGETHER, CondenseLevel, condensed, headline, is_spoken, merged
+from turnfold.compression.roundtrip.condense import LEVELS, TOGETHER, CondenseLevel, condense, headline, is_spoken, merge
 from turnfold.compression.roundtrip.provenance import MessageKeys, bare, can_carry
 from turnfold.compression.roundtrip.references import Reference, Repeats, reference_text
 from turnfold.compression.shorten.sift import Read, read
@@ -77,7 +77,7 @@ class Sketch:
         self.keys = MessageKeys(messages)
         roles = frozenset(options.preserve)
         self._preserved = roles | {"developer"} if "system" in roles else roles
-        self._why_fixed = [self._fixed(i, message) for i, message in enumerate(messages)]
+        self._why_fixed = [self._reason_fixed(i, message) for i, message in enumerate(messages)]
         threshold = options.fuzzy_threshold if options.fuzzy_dedup else None
         self._repeats = Repeats(list(self._repeatable()), exact=options.dedup, threshold=threshold)
         self._views: dict[int, View] = {}
@@ -88,13 +88,13 @@ class Sketch:
 
     # --- what a message is ---
 
-    def _fixed(self, i: int, message: Any) -> str:
+    def _reason_fixed(self, i: int, message: Any) -> str:
         """Why a message is never changed; "" where it may be."""
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             return "not a message with a role"
         if message["role"] in self._preserved:
             return f"role {message['role']} is preserved"
-        if not can_carry(message) or not self.keys.readable(i) or not all(_has_utf8(text) for _, text in texts_of(message)):
+        if not can_carry(message) or not self.keys.is_readable(i) or not all(_has_utf8(text) for _, text in texts_of(message)):
             return "holds what no store could keep"
         return "signed or sealed reasoning" if is_sealed(message) else ""
 
@@ -107,10 +107,10 @@ class Sketch:
     def view(self, i: int) -> View:
         """What the message at a place is."""
         if i not in self._views:
-            self._views[i] = self._seen(i)
+            self._views[i] = self._make_view(i)
         return self._views[i]
 
-    def _seen(self, i: int) -> View:
+    def _make_view(self, i: int) -> View:
         if self._why_fixed[i]:
             return View("fixed", self._why_fixed[i])
         message = self.messages[i]
@@ -169,7 +169,7 @@ class Sketch:
         role = self.messages[start]["role"]
         size, last = 0, start
         for i in range(start, min(end, start + level.messages)):
-            size += self.kept(i, OLD).size
+            size += self.original(i, OLD).size
             if size > level.characters and i > start:
                 break
             if self.messages[i]["role"] == role:
@@ -180,16 +180,16 @@ class Sketch:
 
     # --- what is written ---
 
-    def written(self, slot: Slot, level: CondenseLevel) -> tuple[WrittenMessage, ...]:
+    def replacements(self, slot: Slot, level: CondenseLevel) -> tuple[WrittenMessage, ...]:
         """What stands for a slot: never larger than what stood there, by characters and by the options' counter."""
         if slot.action == "keep":
-            return (self.kept(slot.start, slot.why),)
+            return (self.original(slot.start, slot.why),)
         key = (slot, level)
         if key not in self._written:
             self._written[key] = self._write(slot, level)
         return self._written[key]
 
-    def kept(self, i: int, why: str) -> WrittenMessage:
+    def original(self, i: int, why: str) -> WrittenMessage:
         """A message as it is."""
         if i not in self._kept:
             message = bare(self.messages[i])
@@ -199,16 +199,16 @@ class Sketch:
         return one if why == OLD else one._replace(why=why)
 
     def _write(self, slot: Slot, level: CondenseLevel) -> tuple[WrittenMessage, ...]:
-        originals = [self.kept(i, OLD) for i in range(slot.start, slot.end)]
+        originals = [self.original(i, OLD) for i in range(slot.start, slot.end)]
         new = _WAYS[slot.action](self, slot, level)
-        made = self.made(slot.start, slot.end, *new) if new else None
-        return (made,) if made and smaller(made, originals) else tuple(originals)
+        made = self.replacement(slot.start, slot.end, *new) if new else None
+        return (made,) if made and is_smaller(made, originals) else tuple(originals)
 
-    def made(self, start: int, end: int, message: Mapping[str, Any], action: str, why: str) -> WrittenMessage:
+    def replacement(self, start: int, end: int, message: Mapping[str, Any], action: str, why: str) -> WrittenMessage:
         """A message of ours that stands for others."""
         return WrittenMessage(start, end, message, action, why, characters(message), self.options.token_counter(message))
 
-    def embedded(self, start: int, end: int, text: str) -> str:
+    def with_id(self, start: int, end: int, text: str) -> str:
         """A text with its summary id in front, where that is wanted."""
         if not self.options.embed_summary_id:
             return text
@@ -217,30 +217,34 @@ class Sketch:
     def _shorten(self, slot: Slot, level: CondenseLevel) -> tuple[Mapping[str, Any], str, str] | None:
         i = slot.start
         message = self.messages[i]
-        new = {path: condensed(text, self.read(i, path, text), level) for path, text in texts_of(message)}
+        new = {path: condense(text, self.read(i, path, text), level) for path, text in texts_of(message)}
         changed = {path: new[path] for path, text in texts_of(message) if new[path] != text}
         if not changed:
             return None
         first = next(iter(changed))
-        return self.retold(i, {**changed, first: self.embedded(i, i + 1, changed[first])}), "shortened", "older than the window"
+        return (
+            self.with_texts(i, {**changed, first: self.with_id(i, i + 1, changed[first])}),
+            "shortened",
+            "older than the window",
+        )
 
-    def retold(self, i: int, texts: Mapping[Path, str]) -> Mapping[str, Any]:
+    def with_texts(self, i: int, texts: Mapping[Path, str]) -> Mapping[str, Any]:
         """The message at a place with new texts."""
-        return retold(bare(self.messages[i]), texts)
+        return with_texts(bare(self.messages[i]), texts)
 
     def _merge(self, slot: Slot, level: CondenseLevel) -> tuple[Mapping[str, Any], str, str]:
         starts = range(slot.start, slot.end, TOGETHER)
-        told = [self._told(start, min(start + TOGETHER, slot.end), level) for start in starts]
+        told = [self._run_text(start, min(start + TOGETHER, slot.end), level) for start in starts]
         text = "\n".join(one for one in told if one)
         return self.summary(slot.start, slot.end, text), "merged", "one of a run of older messages"
 
-    def _told(self, start: int, end: int, level: CondenseLevel) -> str:
+    def _run_text(self, start: int, end: int, level: CondenseLevel) -> str:
         """What is kept of some messages of a run."""
         key = (start, end, level)
         if key not in self._tellings:
             said = [(i, self.read(i, path, text)) for i in range(start, end) for path, text in texts_of(self.messages[i])]
             reads = [(one, _speaker(self.messages[i])) for i, one in said if one]
-            self._tellings[key] = merged([one for one, _ in reads], [name for _, name in reads], level)
+            self._tellings[key] = merge([one for one, _ in reads], [name for _, name in reads], level)
         return self._tellings[key]
 
     def summary(self, start: int, end: int, text: str) -> Mapping[str, Any]:
@@ -280,13 +284,13 @@ class Sketch:
         text = reference_text(slot.reference, target, len(self.messages[slot.start]["content"]))
         action = "reference" if slot.reference.exact else "near reference"
         why = f"message {slot.reference.target} says the same ({slot.reference.similarity:.0%})"
-        return self.retold(slot.start, {("content",): self.embedded(slot.start, slot.end, text)}), action, why
+        return self.with_texts(slot.start, {("content",): self.with_id(slot.start, slot.end, text)}), action, why
 
 
 _WAYS: Final = {"shorten": Sketch._shorten, "merge": Sketch._merge, "reference": Sketch._refer}
 
 
-def retold(message: Mapping[str, Any], texts: Mapping[Path, str]) -> Mapping[str, Any]:
+def with_texts(message: Mapping[str, Any], texts: Mapping[Path, str]) -> Mapping[str, Any]:
     """A message with new texts by path, everything else as it was."""
     if isinstance(message["content"], str):
         return {**message, "content": texts["content",]}
@@ -297,7 +301,7 @@ def retold(message: Mapping[str, Any], texts: Mapping[Path, str]) -> Mapping[str
     return {**message, "content": parts}
 
 
-def smaller(made: WrittenMessage, originals: Sequence[WrittenMessage]) -> bool:
+def is_smaller(made: WrittenMessage, originals: Sequence[WrittenMessage]) -> bool:
     """Whether what was made is smaller by characters and no larger by tokens."""
     return made.size < sum(one.size for one in originals) and made.tokens <= sum(one.tokens for one in originals)
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from turnfold.compression.scorers.terms import TermMatrix, Vector, scaled, term_matrix, terms
+from turnfold.compression.scorers.terms import TermMatrix, Vector, normalise, term_matrix, terms
 
 _DAMPING: Final = 0.85
 _STEPS: Final = 100
@@ -51,7 +51,7 @@ def rank(matrix: TermMatrix) -> Vector:
 
 def rank_scores(matrix: TermMatrix) -> list[float]:
     """Ranks with the best sentence at 1."""
-    return scaled(rank(matrix))
+    return normalise(rank(matrix))
 
 
 class TextRank:

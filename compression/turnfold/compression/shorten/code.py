@@ -46,26 +46,26 @@ def _remarks(lines: Sequence[str]) -> set[int]:
     """
     out: set[int] = set()
     opened, since = "", 0
-    for i in _marked(lines):
+    for i in _lines_with_marks(lines):
         if opened:
             if opened in lines[i]:
                 out.update(range(since, i + 1))
                 opened = ""
             continue
-        opened = _opened(lines, i)
+        opened = _closing_mark(lines, i)
         since = i + 1
     if opened:
         out.update(range(since, len(lines)))
     return out
 
 
-def _marked(lines: Sequence[str]) -> list[int]:
+def _lines_with_marks(lines: Sequence[str]) -> list[int]:
     """Lines with something that may open or close a long remark."""
     marks = [mark for mark in ('"""', "'''", "/*", "*/") if any(mark in line for line in lines)]
     return [i for i, line in enumerate(lines) if any(mark in line for mark in marks)] if marks else []
 
 
-def _opened(lines: Sequence[str], i: int) -> str:
+def _closing_mark(lines: Sequence[str], i: int) -> str:
     """What closes the remark that line `i` opens; "" where it opens none."""
     body = _body(lines[i])
     for opening, closing in _LONG_REMARKS:

@@ -89,6 +89,6 @@ def with_messages(lines: Sequence[str], found: Sequence[int]) -> list[int]:
     ]
 
 
-def graded(found: Sequence[int]) -> Iterator[int]:
+def graded_lines(found: Sequence[int]) -> Iterator[int]:
     """Indices of lines whose grade is not 0."""
     return (i for i, one in enumerate(found) if one)

@@ -79,7 +79,7 @@ def facts(
     if keep >= size and not (size > _DENSE and text.lstrip().startswith(_JSON_OPENS)):
         return text
     if role in ("user", "assistant") and _is_spoken(text):
-        return _worded(shorten(text, keep, role=role, words=words, count=count), role, prose)
+        return _reword(shorten(text, keep, role=role, words=words, count=count), role, prose)
     return registry.facts(text, keep, words, count, role=role, known=known)
 
 
@@ -90,7 +90,7 @@ def arguments(text: str, *, count: Callable[[str], int]) -> str:
     return text if keep >= size else facts_arguments(text, keep, count)
 
 
-def _worded(text: str, role: str, prose: Prose) -> str:
+def _reword(text: str, role: str, prose: Prose) -> str:
     """The sentences in fewer words; a user's text with a standing order in it stays as it was said."""
     if prose.intensity == "off" or (role == "user" and standing_orders(text)):
         return text

@@ -10,7 +10,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser
 
-from turnfold.compression.shorten.evidence import graded, grades
+from turnfold.compression.shorten.evidence import graded_lines, grades
 from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
 from turnfold.compression.shorten.plain import template
 
@@ -45,7 +45,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
             lines[i], weight=worth, evidence=1 if found[i] == 3 else 0, like="#" if heading else lines[i], unmarked=True
         )
 
-    return rows_of(lines, words, graded(found), row)
+    return rows_of(lines, words, graded_lines(found), row)
 
 
 def xml_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
@@ -61,7 +61,7 @@ def xml_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
             evidence=1 if found[i] == 3 else 0,
         )
 
-    return rows_of(lines, words, graded(found), row)
+    return rows_of(lines, words, graded_lines(found), row)
 
 
 def _with_parents(lines: Sequence[str], found: Sequence[int]) -> list[int]:

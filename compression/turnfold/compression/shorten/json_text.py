@@ -20,7 +20,7 @@ from pydantic_core import from_json
 
 from turnfold.compression.shorten.evidence import grade, grades
 from turnfold.compression.shorten.exact_json import Number
-from turnfold.compression.shorten.lines import Count, WeighedLine, ranked, short_lines, within
+from turnfold.compression.shorten.lines import Count, WeighedLine, rank_lines, short_lines, within
 
 _LONGEST: Final = 160  # characters of a string that are shown
 _RECORDS: Final = 6  # so many objects of one shape and they are a table
@@ -51,7 +51,7 @@ def parse(text: str) -> Any:
         ValueError: nothing of it can be read.
     """
     try:
-        return _as_written(text) if _INEXACT.search(text) else orjson.loads(text)
+        return _parse_exact(text) if _INEXACT.search(text) else orjson.loads(text)
     except ValueError:
         lines = text.strip().split("\n")
         if len(lines) > 1 and lines[0][:1] == "{" and lines[0][-1:] == "}":
@@ -59,7 +59,7 @@ def parse(text: str) -> Any:
         return from_json(text, allow_partial=True)
 
 
-def _as_written(text: str) -> Any:
+def _parse_exact(text: str) -> Any:
     """The value with its numbers as they are written: `80.50`, or an id of twenty digits."""
     return json.loads(text, parse_float=Number, parse_int=Number)
 
@@ -71,17 +71,17 @@ def _or_text(line: str) -> Any:
         return line
 
 
-def _unwrapped(value: Any, depth: int = 12) -> Any:
+def _unwrap(value: Any, depth: int = 12) -> Any:
     """The value with JSON that stands in its strings read too."""
     if not depth:
         return value
     if isinstance(value, dict):
-        return {key: _unwrapped(inner, depth - 1) for key, inner in value.items()}
+        return {key: _unwrap(inner, depth - 1) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_unwrapped(inner, depth - 1) for inner in value]
+        return [_unwrap(inner, depth - 1) for inner in value]
     if isinstance(value, str) and value[:1] in ("{", "[") and len(value) > 40:
         inner = _or_text(value)
-        return inner if isinstance(inner, str) else _unwrapped(inner, depth - 1)
+        return inner if isinstance(inner, str) else _unwrap(inner, depth - 1)
     return value
 
 
@@ -111,7 +111,7 @@ def _columns(records: Sequence[Any]) -> list[str]:
     return columns if columns and len(columns) <= 40 and sum(keys.values()) * 2 > len(records) * len(columns) else []
 
 
-def _varying(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> tuple[list[str], str]:
+def _varying_columns(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> tuple[list[str], str]:
     """Columns that say something of a record, and what is the same in all of them, once."""
     same: dict[str, str] = {}
     for key in columns:
@@ -134,7 +134,7 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[_JsonLeaf]:
     elif isinstance(value, list) and value:
         columns = _columns(value)
         if columns:
-            yield from _records(value, _varying(value, columns)[0], path)
+            yield from _records(value, _varying_columns(value, columns)[0], path)
             return
         for i, inner in enumerate(value):
             yield from _leaves(inner, (*path, i))
@@ -235,11 +235,11 @@ def _write_list(value: Sequence[Any], chosen: Mapping[Path, str], inside: frozen
 
 def _write_table(value: Sequence[Any], columns: Sequence[str], chosen: Mapping[Path, str], path: Path) -> str:
     kept = [chosen[(*path, i)] for i in range(len(value)) if (*path, i) in chosen]
-    varying, same = _varying(value, columns)
+    varying, same = _varying_columns(value, columns)
     return f"[{len(kept)} of {len(value)} rows{same}: {'|'.join(varying)}\n" + "\n".join(kept) + "]"
 
 
-def _pruned(value: Any, leaves: Sequence[_JsonLeaf], taken: Sequence[int]) -> str:
+def _prune(value: Any, leaves: Sequence[_JsonLeaf], taken: Sequence[int]) -> str:
     chosen = {leaves[i].path: leaves[i].shown for i in taken}
     inside = frozenset(path[:n] for path in chosen for n in range(1, len(path) + 1))
     return _write(value, chosen, inside)
@@ -260,7 +260,7 @@ def _full(value: Any) -> str:
     if isinstance(value, list):
         columns = _columns(value)
         if columns and all(columns == list(record) for record in value):
-            varying, same = _varying(value, columns)
+            varying, same = _varying_columns(value, columns)
             rows = "\n".join("|".join(_full(record[key]) for key in varying) for record in value)
             return f"[{len(value)} rows{same}: {'|'.join(varying)}\n{rows}]"
         return "[" + ", ".join(map(_full, value)) + "]"
@@ -275,7 +275,7 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     """
     value = parse(text)
     if '\\"' in text:
-        value = _unwrapped(value)
+        value = _unwrap(value)
     dense = _dense(value, max(_WHOLE, keep), count)
     if dense:
         return dense
@@ -283,9 +283,9 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     rows = [leaf.row for leaf in leaves]
     if not isinstance(value, (dict, list)) or not rows:
         return _scalar(value)
-    order = ranked(rows, keep, words, count, known)
-    taken = within(rows, order, lambda some: count(_pruned(value, leaves, some)), keep)
-    return _pruned(value, leaves, taken)
+    order = rank_lines(rows, keep, words, count, known)
+    taken = within(rows, order, lambda some: count(_prune(value, leaves, some)), keep)
+    return _prune(value, leaves, taken)
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
@@ -295,9 +295,9 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
         value = parse(text)
     except ValueError:
         return [WeighedLine(line, weight=0.5) for line in short_lines(text)]
-    return [leaf.row._replace(text=_told(leaf), over=0.0) for leaf in _leaves(_unwrapped(value))]
+    return [leaf.row._replace(text=_leaf_line(leaf), over=0.0) for leaf in _leaves(_unwrap(value))]
 
 
-def _told(leaf: _JsonLeaf) -> str:
+def _leaf_line(leaf: _JsonLeaf) -> str:
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in leaf.path).lstrip(".")
     return f"{path}: {leaf.shown}" if path else leaf.shown

@@ -78,7 +78,7 @@ def names(text: str) -> list[str]:
     return found[:_MOST_NAMES]
 
 
-def shown(text: str) -> set[str]:
+def visible_parts(text: str) -> set[str]:
     """Lines and names that a reader of the text has: what another text then need not show (`known` of `registry.facts`)."""
     lines = [line.strip() for line in text.split("\n")]
     return {line for line in lines if len(line) > 12}.union(*map(names, lines))
@@ -141,7 +141,7 @@ def _rate(rows: Sequence[WeighedLine], count: Count) -> float:
     return max(count(sample), 1) / max(len(sample), 1)
 
 
-def _looked_at(rows: Sequence[WeighedLine], words: frozenset[str]) -> list[int]:
+def _lines_to_weigh(rows: Sequence[WeighedLine], words: frozenset[str]) -> list[int]:
     """Rows that are weighed at all: of a very long text the evidence, what has a word of the task, and an even sample."""
     filled = [i for i, row in enumerate(rows) if row.text and not row.text.isspace()]
     if len(filled) <= _MOST_ROWS:
@@ -164,7 +164,7 @@ def _even(some: Sequence[int]) -> Sequence[int]:
 def rows_of(
     lines: Sequence[str], words: frozenset[str], telling: Iterable[int], make: Callable[[int], WeighedLine]
 ) -> list[WeighedLine]:
-    """`make` for each line of a text, by index; of a very long one for those that `_looked_at` would name, with a row that is
+    """`make` for each line of a text, by index; of a very long one for those that `_lines_to_weigh` would name, with a row that is
     never chosen for each run of others.
 
     Args:
@@ -192,14 +192,16 @@ def _foremost(entries: list[tuple[bool, float, int]], cost: Mapping[int, float],
     return [entry for entry, so_far in zip(entries, spent, strict=True) if so_far <= room or not entry[0]]
 
 
-def ranked(rows: Sequence[WeighedLine], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> list[int]:
+def rank_lines(
+    rows: Sequence[WeighedLine], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()
+) -> list[int]:
     """Indices in the order in which they are to be taken, evidence first; more of them than fit `keep` tokens.
 
     Of rows that are alike only the best that is left stands in the heap; of the rest only what is worth most at first sight, a
     few times as much as fits; and worth is looked at anew a few times per row at most. So the time is linear in the text.
     """
     rate = _rate(rows, count)
-    looked_at = _looked_at(rows, words)
+    looked_at = _lines_to_weigh(rows, words)
     cost = {i: _cost(rows[i], rate) for i in looked_at}
     worth = _Worth(rows, looked_at, words, known)
     queues: dict[str, list[tuple[bool, float, int]]] = {}
@@ -228,7 +230,7 @@ def ranked(rows: Sequence[WeighedLine], keep: int, words: frozenset[str], count:
     return order
 
 
-def written(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> str:
+def write_lines(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> str:
     """Chosen rows in their order, a mark for each gap, and at the end how many of how many lines are shown.
 
     `chosen` need not be sorted; headings that chosen rows need are written too.
@@ -249,7 +251,7 @@ def written(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> str:
     return "\n".join(out)
 
 
-def fitting(order: Sequence[int], tokens: Callable[[Sequence[int]], int], limit: float) -> list[int]:
+def fit_to_limit(order: Sequence[int], tokens: Callable[[Sequence[int]], int], limit: float) -> list[int]:
     """As many of the first of `order` as take up to `limit` tokens, then any of the next few that still fit beside them.
 
     The search aims by proportion and is content with 96% of a large limit, because every look costs a count.
@@ -275,10 +277,10 @@ def fitting(order: Sequence[int], tokens: Callable[[Sequence[int]], int], limit:
 
 def within(rows: Sequence[WeighedLine], order: Sequence[int], tokens: Callable[[Sequence[int]], int], keep: int) -> list[int]:
     """What of `order` is taken: `keep` tokens of it, or, where the evidence alone is more, evidence up to the ceiling."""
-    taken = fitting(order, tokens, keep)
+    taken = fit_to_limit(order, tokens, keep)
     evidence = [i for i in order if rows[i].evidence]
     if sum(1 for i in taken if rows[i].evidence) < len(evidence):
-        return fitting(evidence, tokens, int(keep * CEILING))
+        return fit_to_limit(evidence, tokens, int(keep * CEILING))
     return taken
 
 
@@ -327,6 +329,6 @@ def choose(rows: Sequence[WeighedLine], keep: int, words: frozenset[str], count:
     whole = "\n".join(row.text for row in rows)
     if len(whole) <= 12 * keep and count(whole) <= keep:
         return whole
-    order = ranked(rows, keep, words, count, known)
-    taken = within(rows, order, lambda some: count(written(rows, some)), keep)
-    return written(rows, taken) if taken else _head(whole, keep, count)
+    order = rank_lines(rows, keep, words, count, known)
+    taken = within(rows, order, lambda some: count(write_lines(rows, some)), keep)
+    return write_lines(rows, taken) if taken else _head(whole, keep, count)

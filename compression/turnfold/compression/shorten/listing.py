@@ -39,7 +39,7 @@ def _folder(line: str) -> str:
     return line[: line.rstrip("/").rfind("/") + 1] if _PATH.match(line) else ""
 
 
-def _grouped(folder: str, lines: Sequence[str], words: frozenset[str]) -> list[WeighedLine]:
+def _group_names(folder: str, lines: Sequence[str], words: frozenset[str]) -> list[WeighedLine]:
     """Names of a folder on shared lines; those that the task's words point to keep a line of their own, with the whole path."""
     out: list[WeighedLine] = []
     rest: list[str] = []
@@ -66,7 +66,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     for folder, run in groupby(lines, key=_folder):
         some = list(run)
         if folder and len(some) > 2:
-            out.extend(_grouped(folder, some, words))
+            out.extend(_group_names(folder, some, words))
         else:
             out.extend(WeighedLine(line, weight=_worth(line, words), unmarked=True) for line in some)
     return out

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import Final
 
-from turnfold.compression.shorten.evidence import graded, grades
+from turnfold.compression.shorten.evidence import graded_lines, grades
 from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
 from turnfold.compression.shorten.plain import in_short, templates
 
@@ -44,4 +44,4 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
         edge = 2.0 if i in ends else 0.0
         return WeighedLine(shown, weight=edge + (1.0 if new else 0.2), evidence=found[i], like=key, unmarked=True)
 
-    return in_short(rows_of(lines, words, {*graded(found), *first.values()}, row))
+    return in_short(rows_of(lines, words, {*graded_lines(found), *first.values()}, row))

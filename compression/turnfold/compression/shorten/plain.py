@@ -12,7 +12,7 @@ from typing import Final
 
 from sentencex import segment
 
-from turnfold.compression.shorten.evidence import graded, grades, with_messages
+from turnfold.compression.shorten.evidence import graded_lines, grades, with_messages
 from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
 
 _OFTEN: Final = 3
@@ -27,17 +27,17 @@ _LONG: Final = 50  # characters of a line that is worth saying in short
 
 def template(line: str) -> str:
     """The line with everything that varies from one occurrence to the next struck out."""
-    return _struck(line.strip())
+    return _strike_values(line.strip())
 
 
 def templates(lines: Sequence[str]) -> list[str]:
     """`template` of each line, in one pass."""
     if any("\n" in line for line in lines):
         return [template(line) for line in lines]
-    return _struck("\n".join([line.strip() for line in lines])).split("\n") if lines else []
+    return _strike_values("\n".join([line.strip() for line in lines])).split("\n") if lines else []
 
 
-def _struck(text: str) -> str:
+def _strike_values(text: str) -> str:
     struck = _VARYING.sub("#", text)
     return _BEGUN.sub("#", struck) if "#" in struck else struck
 
@@ -93,4 +93,4 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
             return WeighedLine(lines[i], weight=-0.2, scale=0.4)
         return WeighedLine(lines[i], weight=2.0 if i in (0, last) else 0.6, evidence=evidence, like=key)
 
-    return in_short(rows_of(lines, words, graded(found), row))
+    return in_short(rows_of(lines, words, graded_lines(found), row))

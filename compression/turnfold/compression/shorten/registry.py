@@ -79,12 +79,12 @@ def _with_outcome(rows: list[WeighedLine]) -> list[WeighedLine]:
     return rows
 
 
-def _unless_known(row: WeighedLine, known: Container[str]) -> WeighedLine:
+def _discount_known(row: WeighedLine, known: Container[str]) -> WeighedLine:
     """A line that the reader has elsewhere is worth little here."""
     return row._replace(weight=-1.0, scale=0.1 * row.scale, evidence=0) if row.text.strip() in known else row
 
 
-def _shortened(text: str, keep: int, words: frozenset[str], known: Container[str], count: Count) -> str:
+def _shorten(text: str, keep: int, words: frozenset[str], known: Container[str], count: Count) -> str:
     spans = parts(text)
     if len(spans) == 1 and spans[0].kind in ("json", "jsonl"):
         try:
@@ -94,7 +94,7 @@ def _shortened(text: str, keep: int, words: frozenset[str], known: Container[str
     table = ROWS | ROOMY if len(text) <= 12 * keep and count(text) <= _ROOMY * keep else ROWS
     rows = [row for span in spans for row in table[span.kind](span.of(text), words)]
     if known:
-        rows = [_unless_known(row, known) for row in rows]
+        rows = [_discount_known(row, known) for row in rows]
     rows = _with_outcome(rows)  # last: two commands that end alike are still two outcomes
     return choose(rows, keep, words, count, known)
 
@@ -116,7 +116,7 @@ def facts(
         words: lower-case words of the task; lines with them are worth more.
         count: the token counter.
         role: who wrote it; prose of users and assistants is cut by sentences.
-        known: lines and names that the reader has in another message (see `lines.shown`); here they are worth little.
+        known: lines and names that the reader has in another message (see `lines.visible_parts`); here they are worth little.
 
     Returns:
         the shorter text, or `text` itself where nothing shorter came out. Lines that show a failure or an outcome may take it to
@@ -125,5 +125,5 @@ def facts(
     del role
     if not text.strip():
         return text
-    short = _shortened(text, max(keep, FLOOR), words, known, count)
+    short = _shorten(text, max(keep, FLOOR), words, known, count)
     return short if is_longer(text, count(short), count) else text

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.terms import terms
-from turnfold.compression.text.lower import lowered, words
+from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.orders import is_standing_order, may_order
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.sentences import sentences
@@ -71,11 +71,11 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) 
     """
     messages = [_message_of(source, memo) for source in sources]
     weights = _weights(messages)
-    standing_out = _standing_out(sources, messages, weights, budget)
+    standing_out = _standouts(sources, messages, weights, budget)
     kept = {i: _candidates_of(sources[i], memo) for i in sorted(standing_out)}
     chosen, spent = _orders(sources, kept, count)
     seen = {fact for quote in chosen for fact in _facts(sources, quote)}
-    queue = _ranked(sources, kept, weights)
+    queue = _ranking(sources, kept, weights)
     # Lazy greedy: worth only falls as facts are quoted, so what is still on top with its worth of now is the best.
     while queue and spent + PER_QUOTE + _SHORT < budget:
         top = heapq.heappop(queue)
@@ -96,7 +96,7 @@ def _message_of(source: Source, memo: Memo) -> _MessageWords:
 
 
 def _message(source: Source) -> _MessageWords:
-    said = words(lowered(source.text))
+    said = words(lower_text(source.text))
     dense = not source.text.isascii() and len(said) < len(source.text) // 12  # a script without blanks
     order = source.role in _TELLS and (dense or not source.text.isascii() or may_order(said))
     bag = tuple(dict.fromkeys(terms(source.text) if dense else said))
@@ -116,9 +116,7 @@ def _centre(said: Sequence[str], weights: dict[str, float]) -> float:
     return sum([weights.get(word, 0.0) for word in said]) / (len(said) + 4)
 
 
-def _standing_out(
-    sources: Sequence[Source], messages: Sequence[_MessageWords], weights: dict[str, float], budget: int
-) -> set[int]:
+def _standouts(sources: Sequence[Source], messages: Sequence[_MessageWords], weights: dict[str, float], budget: int) -> set[int]:
     """Messages that may hold orders, and the best of the others by their words."""
     worth = [
         (_centre(m.words, weights) + 0.8 * m.signal, -i) for i, m in enumerate(messages) if m.words and sources[i].role != "tool"
@@ -138,7 +136,7 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
     found: list[_QuoteCandidate] = []
     for span in sentences(source.text):
         piece = span.of(source.text)
-        said = words(lowered(piece))
+        said = words(lower_text(piece))
         order = source.role in _TELLS and not span.kind and is_standing_order(piece, said)
         dense = not piece.isascii() and len(said) < len(piece) // 12
         if not order and (span.kind or source.role == "tool" or (len(said) < _SHORT and not dense)):
@@ -161,7 +159,7 @@ def _orders(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, ..
     return list(latest.values()), FIXED + sum(count(text) + PER_QUOTE for text in latest)
 
 
-def _ranked(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, ...]], weights: dict[str, float]) -> list[_Ranked]:
+def _ranking(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, ...]], weights: dict[str, float]) -> list[_Ranked]:
     heap: list[_Ranked] = []
     for i, candidates in kept.items():
         role = _ROLE_WORTH.get(sources[i].role, 0.0)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.shorten.evidence import graded, grades
+from turnfold.compression.shorten.evidence import graded_lines, grades
 from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
 
 _LONGEST_CELL: Final = 120
@@ -80,7 +80,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
             delimiter.join(map(_cut, records[i])) if long else lines[i], weight=worth, evidence=evidence, unmarked=True
         )
 
-    return rows_of(lines, words, {0, 1, *unusual, *graded(found)}, row)
+    return rows_of(lines, words, {0, 1, *unusual, *graded_lines(found)}, row)
 
 
 def markdown_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
@@ -96,4 +96,4 @@ def markdown_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
         cells = "|".join([" ".join(cell.split()) for cell in line.split("|")])
         return WeighedLine(cells, weight=0.5, evidence=2 if i == header else (1 if found[i] == 3 else 0), unmarked=True)
 
-    return rows_of(lines, words, {header, *graded(found)}, row)
+    return rows_of(lines, words, {header, *graded_lines(found)}, row)

@@ -67,7 +67,7 @@ def compress(text: str, intensity: str = "full", *, extension: str = "") -> Ters
     Raises:
         InvalidInput: the intensity is none, or the extension is no lexicon.
     """
-    short, made = _shortened(text, _level(intensity), lexicon(extension))
+    short, made = _shorten(text, _level(intensity), lexicon(extension))
     counted = _Counted()
     before, after = counted.count(text), counted.count(short)
     ratio = (before - after) / before if before else 0.0
@@ -76,7 +76,7 @@ def compress(text: str, intensity: str = "full", *, extension: str = "") -> Ters
 
 def terse(text: str, intensity: str, extension: str = "") -> str:
     """The text of `compress`, without counting."""
-    return _shortened(text, _level(intensity), lexicon(extension))[0]
+    return _shorten(text, _level(intensity), lexicon(extension))[0]
 
 
 def expand(text: str, receipt: TerseReceipt) -> str:
@@ -101,7 +101,7 @@ def _level(intensity: str) -> int:
     return INTENSITIES.index(intensity)
 
 
-def _shortened(text: str, level: int, words: Lexicon) -> tuple[str, tuple[Abbreviation, ...]]:
+def _shorten(text: str, level: int, words: Lexicon) -> tuple[str, tuple[Abbreviation, ...]]:
     row = atoms(text)
     if not any(row.open):
         return text, ()
@@ -110,7 +110,7 @@ def _shortened(text: str, level: int, words: Lexicon) -> tuple[str, tuple[Abbrev
         rewriter.run(words.trees[step], words.fresh[step])
     if level:
         rewriter.close_gaps()
-    short, made = rewriter.written()
+    short, made = rewriter.result()
     if not short.strip():  # nothing but pleasantries: a text is never emptied
         return text, ()
     return short, tuple(Abbreviation(*one) for one in made)

@@ -153,7 +153,7 @@ class Rewriter:
         here = following[at]
         inner = node.next.get(keys[here])
         if inner is None:  # as nearly always: only rules of one word, if any
-            return self._chosen(at, node.rules, here, 1) if node.rules else None
+            return self._choose(at, node.rules, here, 1) if node.rules else None
         ends = [(node.rules, here)]
         node, steps = inner, 1
         while node is not None:
@@ -164,12 +164,12 @@ class Rewriter:
             node = node.next.get(keys[here])
         self._look[at] = steps
         for rules, end in reversed(ends):
-            found = self._chosen(at, rules, end, steps)
+            found = self._choose(at, rules, end, steps)
             if found:
                 return found
         return None
 
-    def _chosen(self, at: int, rules: list[TerseRule], end: int, steps: int) -> tuple[TerseRule, int] | None:
+    def _choose(self, at: int, rules: list[TerseRule], end: int, steps: int) -> tuple[TerseRule, int] | None:
         """The first rule that fits, and the place behind what it takes; notes how far was looked for it."""
         for rule in rules:
             if rule.reach > max(steps, self._look[at]):
@@ -195,7 +195,7 @@ class Rewriter:
                 end = self._next[end]
             elif keys[end] != LINE:
                 return 0
-        elif not self._followed(rule, end):
+        elif not self._allows_next(rule, end):
             return 0
         if rule.stage == "keep" or (self._may_go(rule, at, end) and self._pays_here(rule, at, end)):
             return end
@@ -210,7 +210,7 @@ class Rewriter:
             return True
         return rule.at == "sentence" and front == COLON and self._is_label(at)
 
-    def _followed(self, rule: TerseRule, end: int) -> bool:
+    def _allows_next(self, rule: TerseRule, end: int) -> bool:
         """Whether what follows allows a rule."""
         behind = self._keys[end]
         if rule.before is not None and behind not in rule.before:
@@ -276,8 +276,8 @@ class Rewriter:
         indent = before[before.rfind("\n") + 1 :]
         old = "".join(self._texts[i] for i in self._span(at, end))
         if rule.new:
-            return _pays(indent + old, indent + self._replaced(rule, at))
-        return _pays(indent + old + self._texts[end], indent + self._moved(at, end))
+            return _pays(indent + old, indent + self._replacement(rule, at))
+        return _pays(indent + old + self._texts[end], indent + self._moved_text(at, end))
 
     def _span(self, at: int, end: int) -> list[int]:
         out: list[int] = []
@@ -297,7 +297,7 @@ class Rewriter:
             end = self._drop_sentence(at, end)
         else:
             if rule.words[0] != COMMA:
-                self._texts[end] = self._moved(at, end)
+                self._texts[end] = self._moved_text(at, end)
             self._cut(at, end)
         return self._back_to(front, at), end
 
@@ -315,7 +315,7 @@ class Rewriter:
         begin = self._kept.get(first, first)
         return begin if self._keys[begin] else first
 
-    def _replaced(self, rule: TerseRule, at: int) -> str:
+    def _replacement(self, rule: TerseRule, at: int) -> str:
         """What a rule writes, with the blanks in front and the capital of what stood there."""
         old = self._texts[at]
         lead = old[: len(old) - len(old.lstrip())]
@@ -323,7 +323,7 @@ class Rewriter:
         high = self._is_high(at) and self._keys[self._prev[at]] in _START and rule.new[0].islower()
         return _capital(new) if high else new
 
-    def _moved(self, at: int, end: int) -> str:
+    def _moved_text(self, at: int, end: int) -> str:
         """What follows, moved to the place of what goes: to the beginning of its line, and with its capital."""
         old, new = self._texts[at], self._texts[end]
         if self._keys[end] in ENDS:
@@ -340,7 +340,7 @@ class Rewriter:
     def _replace(self, rule: TerseRule, at: int, end: int) -> None:
         places = self._span(at, end)
         old = "".join(map(self._whole, places))
-        words = self._replaced(rule, at)
+        words = self._replacement(rule, at)
         lead = words[: len(words) - len(words.lstrip())]
         new = [f"{' ' if i else lead}{word}" for i, word in enumerate(words.split())]
         for place, text in zip(places, new, strict=False):
@@ -360,7 +360,7 @@ class Rewriter:
         """Take a sentence away, and its line where it stood alone; the place behind it."""
         front = self._prev[at]
         if self._keys[front] != LINE or self._keys[end] != LINE:
-            self._texts[end] = self._moved(at, end)
+            self._texts[end] = self._moved_text(at, end)
             self._cut(at, end)
             return end
         self._cut(at, end)
@@ -392,7 +392,7 @@ class Rewriter:
             if self._open[at] and keys[at - 1] in _PAUSES and texts[at].strip():
                 texts[at] = " " + texts[at].lstrip(" ")
 
-    def written(self) -> tuple[str, list[tuple[int, str, str]]]:
+    def result(self) -> tuple[str, list[tuple[int, str, str]]]:
         """The text, and its abbreviations: where each stands, what it is, what it stands for."""
         texts, made = self._texts, list[tuple[int, str, str]]()
         starts = [0, *accumulate(map(len, texts))] if self._long else []

@@ -177,7 +177,7 @@ def lexicon(extension: str = "") -> Lexicon:
     rules = list(_rules(base, sets))
     idle: list[str] = []
     if extension:
-        added = _parsed(extension)
+        added = _parse(extension)
         sets |= {name: [*sets.get(name, ()), *words] for name, words in added.get("sets", {}).items()}
         own = list(_rules(added, sets))
         idle = [rule.phrase for rule in own if not _saves(rule)]
@@ -190,7 +190,7 @@ def lexicon(extension: str = "") -> Lexicon:
     return Lexicon(base["language"], tuple(rules), trees, fresh, _words(["@guarded"], sets, "guarded"), tuple(idle))
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parse(text: str) -> dict[str, Any]:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as exc:
@@ -288,10 +288,10 @@ def _tree(rules: Sequence[TerseRule]) -> dict[str, Node]:
 
 def _saves(rule: TerseRule) -> bool:
     """Whether a rule saves tokens of both vocabularies in the middle of a line."""
-    return rule.stage == "keep" or all(saved(rule, name) > 0 for name in ("o200k_base", "cl100k_base"))
+    return rule.stage == "keep" or all(saving(rule, name) > 0 for name in ("o200k_base", "cl100k_base"))
 
 
-def saved(rule: TerseRule, name: tokens.EncodingName) -> int:
+def saving(rule: TerseRule, name: tokens.EncodingName) -> int:
     """Tokens of a vocabulary that a rule saves behind a blank."""
     if rule.words[0] == COMMA:
         return tokens.count(rule.phrase, name) - len(rule.new)

@@ -48,7 +48,7 @@ def _belongs(line: str, before: str) -> bool:
     return bool(_GO_PLACE.match(line) or (_RUST_PLACE.match(line) and _RUST.match(before)))
 
 
-def _paired(lines: Sequence[str]) -> list[str]:
+def _pair_lines(lines: Sequence[str]) -> list[str]:
     """Lines with what belongs to them put behind them, carets taken out."""
     out: list[str] = []
     for line in lines:
@@ -63,7 +63,7 @@ def _paired(lines: Sequence[str]) -> list[str]:
 
 def rows(text: str) -> list[WeighedLine]:
     """A row per frame, its source line with it; frames of libraries are worth little."""
-    lines = _paired(short_lines(text))
+    lines = _pair_lines(short_lines(text))
     frames = [i for i, line in enumerate(lines) if _FRAME.match(line)]
     ends = {frames[0], frames[-1]} if frames else set()
     return [_row(line, foreign=bool(_FOREIGN.search(line)), end=i in ends) for i, line in enumerate(lines)]

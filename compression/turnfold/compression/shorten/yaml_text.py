@@ -5,7 +5,7 @@ Lives here: worth by depth. Must not: loading YAML: tags and anchors stay as the
 
 from __future__ import annotations
 
-from turnfold.compression.shorten.evidence import graded, grades
+from turnfold.compression.shorten.evidence import graded_lines, grades
 from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
 from turnfold.compression.shorten.plain import template
 
@@ -23,4 +23,4 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
             lines[i], weight=worth, evidence=1 if found[i] == 3 else 0, like=template(body) if depth else "", unmarked=True
         )
 
-    return rows_of(lines, words, graded(found), row)
+    return rows_of(lines, words, graded_lines(found), row)

@@ -86,10 +86,10 @@ def draft_directive(engine: Engine, message: str) -> Generator[DraftCall, str | 
     if found["classification"] == "no_directive":
         return None
     directive = parse_preprocessor_output((yield render_prompt(message)))
-    return DirectiveDraft(directive, by_model=True) if directive is not None and _named_in(message, directive) else None
+    return DirectiveDraft(directive, by_model=True) if directive is not None and _has_operands(message, directive) else None
 
 
-def _named_in(message: str, directive: str) -> bool:
+def _has_operands(message: str, directive: str) -> bool:
     """Whether every operand stands in the message, word for word: a model must not make up an item."""
     parsed = parse(directive)
     if not isinstance(parsed, Directive):

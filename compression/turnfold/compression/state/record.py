@@ -42,7 +42,7 @@ class Record:
         """Where a replay of the conversation begins."""
         return Anchor() if self.base is None else Anchor(self.base, self.after)
 
-    def observed(self, machine: Machine, seen: int) -> Record:
+    def with_observation(self, machine: Machine, seen: int) -> Record:
         """The record behind a request of `seen` messages that led to `machine`."""
         return replace(self, machine=machine, seen=seen)
 

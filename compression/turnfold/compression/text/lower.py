@@ -11,7 +11,7 @@ from typing import Final
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
-def lowered(text: str) -> str:
+def lower_text(text: str) -> str:
     """Small letters and straight apostrophes."""
     return text.lower().replace("’", "'")
 

@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.lower import lowered, words
+from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.run_on_orders import run_on_orders
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
@@ -104,10 +104,10 @@ def _plain(text: str) -> str:
 
 
 def _split(phrase: str) -> tuple[str, ...]:
-    return tuple(part for word in phrase.split("_") for part in _unjoined(word))
+    return tuple(part for word in phrase.split("_") for part in _split_elision(word))
 
 
-def _unjoined(word: str) -> Iterable[str]:
+def _split_elision(word: str) -> Iterable[str]:
     """French and Italian small words stand alone: ``n'utilise`` is two words."""
     for small in _JOINED:
         if word.startswith(small) and len(word) > len(small):
@@ -157,10 +157,10 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
         return not _ASKS.search(sentence)
     if known is not None and not may_order(known):
         return False
-    low = lowered(sentence)
+    low = lower_text(sentence)
     if (known is None and not may_order(words(low))) or (_ASKS.search(low) and not _ASKS_YOU.search(low)):
         return False
-    pieces = [part for piece in _PIECE.findall(_plain(low)) for part in _unjoined(piece)]
+    pieces = [part for piece in _PIECE.findall(_plain(low)) for part in _split_elision(piece)]
     said = frozenset(pieces)
     return any(_orders(language, _clauses(language, pieces)) for language in _SPACED if not language.triggers.isdisjoint(said))
 
@@ -172,7 +172,7 @@ def may_order(known: Sequence[str]) -> bool:
 
 def standing_orders(text: str) -> list[Span]:
     """The sentences of a text that are standing orders, white space behind them included; kind ``order``."""
-    if text.isascii() and not may_order(words(lowered(text))):
+    if text.isascii() and not may_order(words(lower_text(text))):
         return []
     return [Span(s.start, s.end, "order") for s in sentences(text) if not s.kind and is_standing_order(s.of(text))]
 
@@ -204,7 +204,7 @@ def _clauses(language: _Language, pieces: Sequence[str]) -> list[_OrderClause]:
 
 
 def _orders(language: _Language, clauses: Sequence[_OrderClause]) -> bool:
-    if any(_commands_always(language, clause) or _is_told(language, clause) for clause in clauses):
+    if any(_commands_always(language, clause) or _is_instruction(language, clause) for clause in clauses):
         return True
     if any(language.commands(one.said, 0) and language.at("always", two.said, 0) for one, two in pairwise(clauses)):
         return True  # "Use pnpm, never npm"
@@ -229,7 +229,7 @@ def _commands_always(language: _Language, clause: _OrderClause) -> bool:
     return language.commands(said, 0) and language.has("bound", said, 1, 1 + _REACH)
 
 
-def _is_told(language: _Language, clause: _OrderClause) -> bool:
+def _is_instruction(language: _Language, clause: _OrderClause) -> bool:
     """Whether a clause says what the reader must do: "you must not", "I want you to always"."""
     said = clause.said
     if not language.parts["told"].keys().isdisjoint(said) and language.has("told", said):

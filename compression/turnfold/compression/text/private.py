@@ -76,19 +76,17 @@ def redact_json(raw: str) -> str:
         return raw
     try:
         value = json.loads(raw)
-        redacted = _redacted(value, Redactor())
+        redacted = _redact(value, Redactor())
     except RecursionError:  # nested deeper than can be looked into
         return json.dumps({"content": REDACTED})
     return raw if redacted == value else json.dumps(redacted, separators=(",", ":"))
 
 
-def _redacted(value: Any, redactor: Redactor) -> Any:
+def _redact(value: Any, redactor: Redactor) -> Any:
     if isinstance(value, str):
         return redactor(value)
     if isinstance(value, list):
-        return [_redacted(item, redactor) for item in value]
+        return [_redact(item, redactor) for item in value]
     if isinstance(value, dict):
-        return {
-            key: item if key in _NAMES and isinstance(item, str) else _redacted(item, redactor) for key, item in value.items()
-        }
+        return {key: item if key in _NAMES and isinstance(item, str) else _redact(item, redactor) for key, item in value.items()}
     return value

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from turnfold.compression.text.lower import lowered, words
+from turnfold.compression.text.lower import lower_text, words
 
 _WEIGHTS: Final = {"decision": 0.6, "commitment": 0.4, "finding": 0.35, "fact": 0.25, "question": 0.1}
 _WORDS: Final = {
@@ -78,7 +78,7 @@ def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...
 
     `known` are its words (``words(lowered(sentence))``) where the caller has them already.
     """
-    said = words(lowered(sentence)) if known is None else known
+    said = words(lower_text(sentence)) if known is None else known
     found = {_BY_WORD[word] for word in _BY_WORD.keys() & set(said)}
     if not _PAIR_OPENERS.isdisjoint(said):
         found.update(_BY_PAIR[pair] for pair in pairwise(said) if pair in _BY_PAIR)

@@ -114,7 +114,7 @@ def term(word: str) -> int:
     return crc32(word.encode("utf-8", "surrogatepass"))
 
 
-def stemmed(distinct: Collection[str], name: str) -> dict[str, int]:
+def stem_table(distinct: Collection[str], name: str) -> dict[str, int]:
     """The term of each word in a language; identifiers are not stemmed. A stemmer is made for each call: one object must not
     serve two threads."""
     bases = _IRREGULAR.get(name, {})

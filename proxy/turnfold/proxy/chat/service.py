@@ -26,7 +26,7 @@ from starlette.types import Send
 from yarl import URL
 
 from turnfold.compression import tokens
-from turnfold.compression.calibration import Learned, truncated
+from turnfold.compression.calibration import Learned, is_truncated
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.recover import Call, Outcome, fit
 from turnfold.compression.fold import Section
@@ -403,7 +403,7 @@ class Service:
         if outgoing.received is None or outgoing.tokens is None or reported is None or progress.upstream_status != 200:
             return
         ours = outgoing.tokens[1]
-        if truncated(outgoing.known, ours, reported):
+        if is_truncated(outgoing.known, ours, reported):
             _log.warning(
                 "%s: the upstream read %d of about %d tokens: it cuts prompts off in silence", request.id, reported, ours
             )

@@ -215,7 +215,7 @@ class Stating:
         if plain is None or request is None:
             return Decision(Decided(""), record)
         placed = place([_turn(message) for message in request.messages], self._options, record.anchor())
-        kept = record.observed(placed.machine, len(request.messages))
+        kept = record.with_observation(placed.machine, len(request.messages))
         verdict = placed.verdict
         if not asked.enforce:
             return Decision(Decided(f"would-{verdict.kind}", request.model), kept)

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import orjson
 
-from turnfold.compression.calibration import Learned, refused, taken
+from turnfold.compression.calibration import Learned, learn_from_refusal, learn_from_usage
 from turnfold.proxy.store.base import Item, Key, Store, StoreError
 from turnfold.proxy.store.records import VERSION, decode_record
 
@@ -82,12 +82,12 @@ class Windows:
     async def taken(self, spot: Spot, ours: int, reported: int) -> Learned:
         """Learn from the usage that an upstream reported for a request of `ours` tokens."""
         before = await self.known(spot)
-        return await self._learn(spot, before, taken(before, ours, reported))
+        return await self._learn(spot, before, learn_from_usage(before, ours, reported))
 
     async def refused(self, spot: Spot, limit: int | None, theirs: int | None) -> Learned:
         """Learn from a request that overflowed."""
         before = await self.known(spot)
-        return await self._learn(spot, before, refused(before, limit, theirs))
+        return await self._learn(spot, before, learn_from_refusal(before, limit, theirs))
 
     async def _learn(self, spot: Spot, before: Learned, after: Learned) -> Learned:
         if after == before:

@@ -32,7 +32,7 @@ class Inflater:
     """Undoes one body's gzip (RFC 1952, several members too) or deflate (RFC 1950, and RFC 1951 bare as some send it).
 
     Args:
-        coding: one that is `readable`.
+        coding: one that is `is_readable`.
         limit: bytes that may come out in all.
     """
 
