@@ -2,7 +2,7 @@
 
     python -m benchmarks.cctx_suite [--data DIR] [--query] [--json FILE]
 
-Lives here: measuring and printing. Must not: anything that the engine reads. Without the published cases
+Lives here: measuring and printing. Does not belong here: anything that the engine reads. Without the published cases
 (``$TURNFOLD_SHARED/data/cctx/datasets``) those of our own (``benchmarks/cases``) are used.
 """
 

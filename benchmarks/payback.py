@@ -3,7 +3,7 @@
     python -m benchmarks.payback                              # cases of our own
     python -m benchmarks.payback --sets NC_locomo --miss 0.3   # evaluation data, with a cache that is cold at times
 
-Lives here: replaying conversations through the engine (no HTTP) and the arithmetic. Must not: the cache model
+Lives here: replaying conversations through the engine (no HTTP) and the arithmetic. Does not belong here: the cache model
 (``support.caches``).
 
 A fold event is a request that does not repeat more than EVENT tokens of the one before it. Against it stands what would have

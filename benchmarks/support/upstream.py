@@ -1,6 +1,6 @@
 """An upstream that remembers what reached it.
 
-Lives here: a recording chat-completions server on loopback. Must not: judging what it recorded.
+Lives here: a recording chat-completions server on loopback. Does not belong here: judging what it recorded.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.compressions import Compressions
 from turnfold.proxy.api.conversations import Conversations
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.originals import Layered, find_section, pack_section, section_items, unpack_section
 from turnfold.proxy.books.replaced import Replaced
+from turnfold.proxy.books.section_records import Layered, find_section, pack_section, section_items, unpack_section
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
 

@@ -1,6 +1,7 @@
 """A conversation kept within a token budget (rows C8 and C9), as values.
 
-Lives here: the state and its pure transitions: add, context, drill-down, search, export, import. Must not: stores, locks, time.
+Lives here: the state and its pure transitions: add, context, drill-down, search, export, import. Does not belong here: stores,
+locks, time.
 
 History is append-only: a block is made once, from the messages themselves, at two levels of detail, and never compressed again.
 What a context shows of it is a choice among these frozen texts: the newest blocks in detail, older ones by their summary, the

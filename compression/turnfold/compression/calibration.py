@@ -1,6 +1,6 @@
 """What is learned of an upstream's model: how it counts tokens, and how many it takes.
 
-Lives here: the value, its transitions, and what it says. Must not: remembering it (``proxy.windows`` does), counting.
+Lives here: the value, its transitions, and what it says. Does not belong here: remembering it (``proxy.windows`` does), counting.
 
 Used in fitting and reporting only: borders of folds are found with the plain counter, or they would move as we learn.
 

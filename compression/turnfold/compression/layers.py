@@ -1,7 +1,7 @@
 """Three layers of one text: raw, facts, summary (system C).
 
-Lives here: ``Compressor``, its request and result, drill-down by section, ``truncate_to_tokens``. Must not: HTTP, time, storage,
-scorers.
+Lives here: ``Compressor``, its request and result, drill-down by section, ``truncate_to_tokens``. Does not belong here: HTTP,
+time, storage, scorers.
 
 Layers 1 and 2 hold nothing but text of the source, in its order. Layer 1 is its key sentences, long ones cut to the clauses that
 carry the facts; code, tables and other blocks are kept whole or left out whole, their section's id leads back to them.

@@ -1,6 +1,7 @@
 """Context exchange between agents (row C13): which encoding of a text the receiver gets.
 
-Lives here: the choice, and the result as an A2A message part and an MCP resource. Must not: headers, HTTP, making the layers.
+Lives here: the choice, and the result as an A2A message part and an MCP resource. Does not belong here: headers, HTTP, making the
+layers.
 
 An encoding is a layer by another name: raw, facts, summary. The receiver names those that it takes, in its order, and how many
 tokens it has room for; it gets the first that fits, else the summary, and may have sections drilled into as far as the rest of

@@ -1,6 +1,7 @@
 """Effective settings as rows for a reader.
 
-Lives here: which value each setting has, where it came from and what it means, with secrets masked. Must not: printing.
+Lives here: which value each setting has, where it came from and what it means, with secrets masked. Does not belong here:
+printing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a model costs.
 
-Lives here: a model's prices and cache ratios by its name, from genai-prices (packaged, offline) with a small table for what
-it lacks. Must not: sums over requests (``proxy.ledger``), the network.
+Lives here: a model's prices and cache ratios by its name, from genai-prices (packaged, offline) with a small table for what it
+lacks. Does not belong here: sums over requests (``proxy.ledger``), the network.
 
 A name is looked through from the particular to the general: as written, without ``ft:`` and a provider's prefix, without a
 date or tag, and at last its family, by leaving out what stands behind its dashes (``gpt-5-foo`` is priced as ``gpt-5``).

@@ -1,7 +1,7 @@
 """Where settings come from.
 
-Lives here: the reading of flags, environment, ``.env`` and ``turnfold.toml``, their flat names, their precedence, and the
-origin of each value; this is the only reader of the environment. Must not: defaults and validation (``settings``).
+Lives here: the reading of flags, environment, ``.env`` and ``turnfold.toml``, their flat names, their precedence, and the origin
+of each value; this is the only reader of the environment. Does not belong here: defaults and validation (``settings``).
 
 Precedence: flag > environment > ``.env`` > ``turnfold.toml`` > default. An empty variable counts as not set, as a compose
 file writes it for a value that nobody gave.

@@ -1,7 +1,7 @@
 """Whether an installation will work: findings for an operator.
 
-Lives here: looking at each part once. Must not: printing, anything that could be billed (the upstream is asked for nothing
-but whether it answers).
+Lives here: looking at each part once. Does not belong here: printing, anything that could be billed (the upstream is asked for
+nothing but whether it answers).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``turnfold demo``: a long conversation is folded before your eyes, with no key and no network.
 
-Lives here: playing the packaged conversation turn by turn over real HTTP against the real proxy and a small upstream on
-loopback, and showing what was sent and saved. Must not: folding, composing the proxy (the caller brings its configuration).
+Lives here: playing the packaged conversation turn by turn over real HTTP against the real proxy and a small upstream on loopback,
+and showing what was sent and saved. Does not belong here: folding, composing the proxy (the caller brings its configuration).
 
 Tokens are counted where they arrive, by one counter on both sides, and not taken from the proxy's own headers.
 """

@@ -18,7 +18,7 @@ from turnfold.compression.budgeted import History, HistoryMessage, HistorySettin
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.conversations import Conversations, ConversationUnknown, HistoryIncomplete
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.originals import find_section
+from turnfold.proxy.books.section_records import find_section
 from turnfold.proxy.store import Item, Key, Scope, Store, StoreTimedOut, open_store
 from turnfold.proxy.store.compare_and_set import Contended, compare_and_set
 from turnfold.proxy.store.memory import MemoryStore

@@ -30,11 +30,11 @@ from turnfold.proxy.api.conversations import Conversations, ConversationUnknown,
 from turnfold.proxy.api.roundtrips import Roundtrips, options_of, unpack_result
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.baseline import PastRequest
+from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.ledger import Ledger, line_of, read_line, receipts_between
-from turnfold.proxy.books.originals import Layered, find_section, pack_section, unpack_section
 from turnfold.proxy.books.report import Query, report
 from turnfold.proxy.books.rollups import UNPRICED, SumRow
-from turnfold.proxy.books.tables import as_csv
+from turnfold.proxy.books.section_records import Layered, find_section, pack_section, unpack_section
 from turnfold.proxy.chat.trail import Trail, Trails
 from turnfold.proxy.chat.windows import Spot, Windows
 from turnfold.proxy.routes.conversation import conversation_operations

@@ -1,7 +1,8 @@
 """Summaries of messages by a model of the caller's.
 
-Lives here: what is asked (the prompts are ours), and asking again more tersely. Must not: sending anything (the caller's function
-does), deciding whether a summary is used (``roundtrip.compress`` refuses one that is empty or no shorter).
+Lives here: what is asked (the prompts are ours), and asking again more tersely. Does not belong here: sending anything (the
+caller's function does), deciding whether a summary is used (``roundtrip.compress_messages`` refuses one that is empty or no
+shorter).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.flows.driving import DrivenFlow
+from turnfold.compression.flows.driver import DrivenFlow
 
 #: Answers a prompt, at once or later.
 PromptFunction = Callable[[str], str | Awaitable[str]]

@@ -1,7 +1,7 @@
 """The mildest setting that fits a budget of tokens.
 
-Lives here: the search over recency windows and levels, and the cutting off that comes last. Must not: what stands for a message
-(``sketch``).
+Lives here: the search over recency windows and levels, and the cutting off that comes last. Does not belong here: what stands for
+a message (``sketch``).
 
 The settings in order: at each level of shortening the windows from the largest to the smallest that is allowed. Sizes fall with
 the window, so each level takes a binary search; a summary that was tried at one window is there for the next.
@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from turnfold.compression.roundtrip.compressed import texts_of
 from turnfold.compression.roundtrip.condense import LEVELS, CondenseLevel, pieces
 from turnfold.compression.roundtrip.sketch import OLD, Sketch, WrittenMessage, is_smaller, with_texts
+from turnfold.compression.roundtrip.values import texts_of
 
 #: Characters that stay of a text which is cut off, from the mildest on; the last ones take whole blocks too.
 _HEADS: Final = (4000, 2000, 1000, 500, 250, 120, 60, 30, 0)

@@ -1,7 +1,7 @@
 """Shorter texts for old messages: one message by itself, or a run of them as one summary.
 
-Lives here: how much stays at each level, and what a shortened text looks like. Must not: which messages are old
-(``roundtrip``), budgets (``budget``), sentences (``shorten.sift``) or kinds (``shorten.registry``).
+Lives here: how much stays at each level, and what a shortened text looks like. Does not belong here: which messages are old
+(``sketch``), budgets (``budget``), sentences (``shorten.sift``) or kinds (``shorten.registry``).
 
 Code, JSON, SQL, tables, traces and keys stay byte for byte; so do sentences and lines that hold something like a secret.
 """

@@ -1,7 +1,7 @@
 """Where a compressed message comes from.
 
-Lives here: what is written into ``metadata`` of a message, reading it, taking it off, and the keys of originals. Must not:
-compressing, restoring.
+Lives here: what is written into ``metadata`` of a message, reading it, taking it off, and the keys of originals. Does not belong
+here: compressing, restoring.
 
 A key is the message's own id where that is plain. Two messages of one id, and messages without one, are told apart by a hash of
 their content, so that no original ever takes another's place, in one result or in several put together.

@@ -1,6 +1,6 @@
 """Which old messages say again what stands elsewhere, and what is written in their place.
 
-Lives here: choosing the one that is kept, and the text of a reference. Must not: finding repeated texts (``dedup``).
+Lives here: choosing the one that is kept, and the text of a reference. Does not belong here: finding repeated texts (``dedup``).
 
 Kept is the first of equal texts inside the recency window, else the latest; a reference names a message that stands in the
 result, never one that is a reference itself.

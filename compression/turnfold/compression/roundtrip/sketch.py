@@ -1,7 +1,7 @@
 """A conversation as the reversible compression sees it: what each message is, and what stands for it at a border and a level.
 
-Lives here: cutting old messages into what is kept, shortened by itself, merged or replaced by a reference, and writing it.
-Must not: choosing border and level (``budget``), the result as a whole (``roundtrip``).
+Lives here: cutting old messages into what is kept, shortened by itself, merged or replaced by a reference, and writing it. Does
+not belong here: choosing border and level (``budget``), the result as a whole (``compress_messages``).
 
 What stands for a message or a run depends on it and the level alone, so each is written once however many borders are tried.
 """
@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from turnfold.compression.roundtrip.compressed import CompressOptions, characters, texts_of
 from turnfold.compression.roundtrip.condense import LEVELS, TOGETHER, CondenseLevel, condense, headline, is_spoken, merge
 from turnfold.compression.roundtrip.provenance import MessageKeys, bare, can_carry
 from turnfold.compression.roundtrip.references import Reference, Repeats, reference_text
+from turnfold.compression.roundtrip.values import CompressOptions, characters, texts_of
 from turnfold.compression.shorten.sift import Read, read
 from turnfold.compression.wire.chat import is_sealed
 

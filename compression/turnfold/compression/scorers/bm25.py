@@ -1,7 +1,7 @@
 """BM25 over passages, on arrays.
 
-Lives here: the lexical score of Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with
-the non-negative idf of Lucene. Must not: words, languages, what a passage is.
+Lives here: the lexical score of Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with the
+non-negative idf of Lucene. Does not belong here: words, languages, what a passage is.
 
 A field is kept as the bare sequence of its terms, passage after passage. A query looks through it once for its own few
 terms (a 64k table in front of an exact check), so nothing is sorted when a field is built, and what is found stays sparse.

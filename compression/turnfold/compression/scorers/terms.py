@@ -1,6 +1,6 @@
 """Terms of sentences and the TF-IDF matrix over them.
 
-Lives here: cutting sentences into terms, the sparse matrix, its two products. Must not: scores.
+Lives here: cutting sentences into terms, the sparse matrix, its two products. Does not belong here: scores.
 
 The numbers are those of scikit-learn's ``TfidfVectorizer`` (smooth idf, rows of length 1) for the same terms (a test holds it to
 that); scikit-learn's import would cost every process 1.6 s and 70 MB for what numpy does in thirty lines.

@@ -1,6 +1,6 @@
 """TF-IDF: a sentence matters when it is close to the whole, or to a query.
 
-Lives here: the centroid and the query score. Must not: terms and the matrix (``terms``).
+Lives here: the centroid and the query score. Does not belong here: terms and the matrix (``terms``).
 
 D. Radev et al., "Centroid-based summarization of multiple documents", IPM 2004.
 """

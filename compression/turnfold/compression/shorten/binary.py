@@ -1,6 +1,6 @@
 """Encoded bytes: that they are there, how many, and how they begin.
 
-Lives here: the stand-in for base64, hex and the like. Must not: decoding.
+Lives here: the stand-in for base64, hex and the like. Does not belong here: decoding.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Forms of a fresh tool result from which every value and every line can still be copied exactly.
 
 Lives here: JSON without its white space or as a columnar table and back, repeated lines counted, terminal output as a terminal
-shows it. Must not: dropping anything, or knowing which results a model may have to quote with their white space: such a text
-must not come here.
+shows it. Does not belong here: dropping anything, or knowing which results a model may have to quote with their white space: such
+a text must not come here.
 
 The table: a skeleton of JSON in which each array of records is the string "@n", then per array a head line
 `@n: 3 rows of id|name|price{net|gross}` and a line per record. A cell is bare text, or JSON where bare text would read as

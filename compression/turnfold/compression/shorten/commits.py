@@ -1,6 +1,6 @@
 """A log of commits: each id with its subject; dates, authors and bodies after these.
 
-Lives here: what a line of `git log` is worth. Must not: the patches in between (see `diff`).
+Lives here: what a line of `git log` is worth. Does not belong here: the patches in between (see `diff`).
 """
 
 from __future__ import annotations

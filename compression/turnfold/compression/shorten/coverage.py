@@ -1,6 +1,6 @@
 """Choosing pieces under a budget so that the facts of a text are covered.
 
-Lives here: the greedy choice. Must not: what pieces, scores or facts are.
+Lives here: the greedy choice. Does not belong here: what pieces, scores or facts are.
 
 Budgeted maximum coverage by worth per token (Khuller, Moss and Naor 1999), made lazily: a piece's worth only falls as its facts
 get covered, so the top of a heap needs a second look and the others none.

@@ -1,7 +1,7 @@
 """Diffs: every file and hunk header, then what changed, and no context.
 
-Lives here: what a line of a unified diff is worth. Must not: applying or parsing a patch's numbers: a diff that a tool cut
-in the middle must be read as well as a whole one.
+Lives here: what a line of a unified diff is worth. Does not belong here: applying or parsing a patch's numbers: a diff that a
+tool cut in the middle must be read as well as a whole one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Lines that no shortening may lose: failures, warnings, outcomes.
 
-Lives here: what marks such a line, as data. Must not: how lines are chosen.
+Lives here: what marks such a line, as data. Does not belong here: how lines are chosen.
 """
 
 from __future__ import annotations

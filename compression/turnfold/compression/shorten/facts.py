@@ -1,6 +1,7 @@
 """FACTS: one message's text, shortened by its role and kind.
 
-Lives here: how much of a message stays. Must not: how a kind of text gets shorter (a file per kind beside this one does).
+Lives here: how much of a message stays. Does not belong here: how a kind of text gets shorter (a file per kind beside this one
+does).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """HTML and XML: the text that a reader would see, headings first, without scripts, styles and menus.
 
-Lives here: pages to lines (selectolax, a wrapper of Lexbor), XML to lines of its own. Must not: following links.
+Lives here: pages to lines (selectolax, a wrapper of Lexbor), XML to lines of its own. Does not belong here: following links.
 """
 
 from __future__ import annotations

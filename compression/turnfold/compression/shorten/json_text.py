@@ -1,6 +1,7 @@
 """JSON: keys and values that matter, records of one shape as a table.
 
-Lives here: the lossy form of JSON values. Must not: lossless forms (see `birth`), the arguments of calls (see `arguments`).
+Lives here: the lossy form of JSON values. Does not belong here: lossless forms (see `birth`), the arguments of calls (see
+`arguments`).
 
 A value is cut into leaves: a scalar with its key, or a whole record where an array holds many of one shape. The shared
 chooser's measure ranks them; what is chosen is written as a pruned tree in a loose notation, `{key: value, …2 more}`.

@@ -1,7 +1,7 @@
 """Choosing lines of a text under a token limit.
 
-Lives here: the one chooser that every line-wise kind shares (code, logs, diffs, search results, tests, traces, listings,
-YAML, tables), and how its choice is written out. Must not: knowledge of a kind; each kind's file says what its lines are
+Lives here: the one chooser that every line-wise kind shares (code, logs, diffs, search results, tests, traces, listings, YAML,
+tables), and how its choice is written out. Does not belong here: knowledge of a kind; each kind's file says what its lines are
 worth.
 
 A line is worth its own weight plus the names that no chosen line has shown yet (weighted coverage, chosen greedily by
@@ -164,8 +164,8 @@ def _even(some: Sequence[int]) -> Sequence[int]:
 def rows_of(
     lines: Sequence[str], words: frozenset[str], telling: Iterable[int], make: Callable[[int], WeighedLine]
 ) -> list[WeighedLine]:
-    """`make` for each line of a text, by index; of a very long one for those that `_lines_to_weigh` would name, with a row that is
-    never chosen for each run of others.
+    """`make` for each line of a text, by index. Of a very long text only the lines that `_lines_to_weigh` names get one; each run
+    of others gets a row that is never chosen.
 
     Args:
         telling: indices of lines that have to be looked at.

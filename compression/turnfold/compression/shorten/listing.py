@@ -1,6 +1,6 @@
 """Directory listings: paths, grouped by folder, without owners, modes and dates.
 
-Lives here: reading `ls -l`, `git ls-tree`, trees and bare paths. Must not: opening anything.
+Lives here: reading `ls -l`, `git ls-tree`, trees and bare paths. Does not belong here: opening anything.
 """
 
 from __future__ import annotations

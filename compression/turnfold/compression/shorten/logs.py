@@ -1,6 +1,6 @@
 """Logs: every error once, each kind of line once with its count, first and last.
 
-Lives here: levels, and templates by what varies. Must not: dropping a line that names a failure while there is room.
+Lives here: levels, and templates by what varies. Does not belong here: dropping a line that names a failure while there is room.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Output of programs that has no better name: which of its lines matter.
 
-Lives here: the rule for lines of unknown structure. Must not: kinds that have a file of their own.
+Lives here: the rule for lines of unknown structure. Does not belong here: kinds that have a file of their own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """FACTS for prose: the sentences of a text that carry it.
 
-Lives here: choosing and joining them. Must not: other kinds of content, rewording (every sentence is the text's own).
+Lives here: choosing and joining them. Does not belong here: other kinds of content, rewording (every sentence is the text's own).
 
 Blocks (fences, tables, JSON) stay whole or go whole. A gap is one " …", a single token of o200k and cl100k. Standing orders of a
 user stay whatever they cost.

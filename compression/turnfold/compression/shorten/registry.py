@@ -1,6 +1,7 @@
 """Which rule shortens which kind of content.
 
-Lives here: the table of kinds, and how a mixed text is taken part by part. Must not: rules themselves, choosing lines.
+Lives here: the table of kinds, and how a mixed text is taken part by part. Does not belong here: rules themselves, choosing
+lines.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from typing import Final
 
 from turnfold.compression.shorten import (
     binary,
-    code,
     commits,
     diff,
     html_text,
@@ -19,9 +19,10 @@ from turnfold.compression.shorten import (
     logs,
     plain,
     search,
+    source_code,
+    stack_trace,
     table,
     test_output,
-    trace,
     yaml_text,
 )
 from turnfold.compression.shorten.arguments import facts_arguments
@@ -49,10 +50,10 @@ def _wordless(make: Callable[[str], list[WeighedLine]]) -> RowMaker:
 #: Kinds that are chosen line by line; neighbours among them share one limit.
 ROWS: Final[dict[str, RowMaker]] = {
     "binary": _wordless(binary.rows),
-    "code": code.rows,
+    "code": source_code.rows,
     "csv": table.rows,
     "diff": diff.rows,
-    "fence": code.rows,
+    "fence": source_code.rows,
     "history": commits.rows,
     "html": html_text.rows,
     "json": json_text.rows,
@@ -64,7 +65,7 @@ ROWS: Final[dict[str, RowMaker]] = {
     "search": search.rows,
     "table": table.markdown_rows,
     "tests": test_output.rows,
-    "trace": _wordless(trace.rows),
+    "trace": _wordless(stack_trace.rows),
     "xml": html_text.xml_rows,
     "yaml": yaml_text.rows,
 }

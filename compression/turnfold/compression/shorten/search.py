@@ -1,6 +1,6 @@
 """Results of a search: hits grouped under their file, every file named, hits that say something new first.
 
-Lives here: reading `path:line:text`, `path-line-text`, `path:text` and `line:text`. Must not: the meaning of a hit.
+Lives here: reading `path:line:text`, `path-line-text`, `path:text` and `line:text`. Does not belong here: the meaning of a hit.
 """
 
 from __future__ import annotations

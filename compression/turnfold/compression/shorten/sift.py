@@ -1,7 +1,7 @@
 """Which sentences of one message, or of a run of them, are worth keeping.
 
-Lives here: reading a text into sentences with their worth, and the choice under a share. Must not: other kinds of content
-(``registry``), writing messages, rewording (every sentence is the text's own).
+Lives here: reading a text into sentences with their worth, and the choice under a share. Does not belong here: other kinds of
+content (``registry``), writing messages, rewording (every sentence is the text's own).
 
 What a run says is chosen for the run as a whole: names and figures count once, so a second sentence that says the same has
 little to add (``coverage``). A choice depends on the run alone, so it is the same whatever comes before or after.

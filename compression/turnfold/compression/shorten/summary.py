@@ -1,6 +1,6 @@
 """SUMMARY: the few sentences that stand for a whole block of messages.
 
-Lives here: choosing them, as verbatim quotes. Must not: rendering (``conversation.fence``), rewording.
+Lives here: choosing them, as verbatim quotes. Does not belong here: rendering (``conversation.fence``), rewording.
 
 All standing orders of users come first; then the best sentences by centrality and signals (decisions, promises, open questions),
 each worth less the more of its names and figures are quoted already. A block may be the whole of a long conversation, so it is

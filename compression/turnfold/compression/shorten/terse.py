@@ -1,7 +1,7 @@
 """Prose in fewer words, by rules and for good: what it says stays, how it is said gets shorter.
 
-Lives here: compressing a text, its receipt, and taking back abbreviations. Must not: rules (``terse_rules``, the lexicon), what
-may be rewritten at all (``terse_text``), choosing sentences (``prose``).
+Lives here: compressing a text, its receipt, and taking back abbreviations. Does not belong here: rules (``terse_rules``, the
+lexicon), what may be rewritten at all (``terse_text``), choosing sentences (``prose``).
 
 Deterministic, linear in the text's length, and done once: ``compress(compress(x)) == compress(x)``. Levels are nested: "full"
 goes on from the result of "lite", "ultra" from that of "full", and every edit saves tokens of o200k and of cl100k alike.

@@ -1,7 +1,7 @@
 """Applying rules to a row of words until none applies any more.
 
-Lives here: the row as a linked list, finding the rule that fits a place, editing. Must not: rules and the cutting of texts
-(``terse_rules``, ``terse_text``).
+Lives here: the row as a linked list, finding the rule that fits a place, editing. Does not belong here: rules and the cutting of
+texts (``terse_rules``, ``terse_text``).
 
 One walk from left to right. What stands in front of a word is final when the word is looked at; behind an edit, every place that
 had looked as far as it is looked at again. So at the end no rule fits anywhere, in time linear in the row: an edit makes the text

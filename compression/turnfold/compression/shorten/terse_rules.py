@@ -1,7 +1,8 @@
 """Which words of prose can go: the rules of a lexicon.
 
-Lives here: reading a lexicon (TOML) into rules, and the tree in which they are looked up by word. Must not: texts that are
-compressed (``terse``, ``terse_text``), any word of a language (the lexicon, ``text/lexicon/terse_en.toml``, has them all).
+Lives here: reading a lexicon (TOML) into rules, and the tree in which they are looked up by word. Does not belong here: texts
+that are compressed (``terse``, ``terse_text``), any word of a language (the lexicon, ``text/lexicon/terse_en.toml``, has them
+all).
 
 A lexicon has a ``language``, named ``sets`` of words (``*ing``: whatever ends so) and ``[[rule]]`` tables:
 

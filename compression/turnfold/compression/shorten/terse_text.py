@@ -1,7 +1,7 @@
 """A text as a row of words that may be rewritten and parts that may not.
 
-Lives here: cutting a text into such parts, and telling which lines are English prose. Must not: rules (``terse_rules``),
-rewriting (``terse``).
+Lives here: cutting a text into such parts, and telling which lines are English prose. Does not belong here: rules
+(``terse_rules``), rewriting (``terse``).
 
 What stays byte for byte: `protected_spans`, quoted text, lines that look like code, table rows, quoted lines, whatever is glued
 to a mark (``*really*``, ``(the``), and every line in another language.

@@ -1,6 +1,7 @@
 """Test output: names of what failed, why, and the totals; what passed is counted.
 
-Lives here: marks of pytest, unittest, jest, mocha, go test, cargo and TAP. Must not: judging whether a failure matters.
+Lives here: marks of pytest, unittest, jest, mocha, go test, cargo and TAP. Does not belong here: judging whether a failure
+matters.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """YAML and other outlines of `key: value`: shallow lines first.
 
-Lives here: worth by depth. Must not: loading YAML: tags and anchors stay as they are written, and nothing is built from them.
+Lives here: worth by depth. Does not belong here: loading YAML: tags and anchors stay as they are written, and nothing is built
+from them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Steps and rehearsals of an engine, with what they change.
 
-Lives here: `step`, `preview`, `state_diff` and their result shapes, version 1. Must not: rules of their own.
+Lives here: `step`, `preview`, `state_diff` and their result shapes, version 1. Does not belong here: rules of their own.
 """
 
 from __future__ import annotations

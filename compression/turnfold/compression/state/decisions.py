@@ -1,6 +1,6 @@
 """A decision as a JSON value, and small questions to decisions and states.
 
-Lives here: the shapes that `engine` and `controller` hand out, their names and readers. Must not: making decisions.
+Lives here: the shapes that `engine` and `controller` hand out, their names and readers. Does not belong here: making decisions.
 """
 
 from __future__ import annotations

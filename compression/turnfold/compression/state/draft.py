@@ -1,8 +1,8 @@
 """Directives drafted by a model: proposals, never orders.
 
-Lives here: the prompt, the generator that yields the call, and the check of the reply. Must not: calling anything,
-applying anything. A draft passes the same check as a rule's output and may only name what the message names; it is shown
-to the user, who sends it or does not.
+Lives here: the prompt, the generator that yields the call, and the check of the reply. Does not belong here: calling anything,
+applying anything. A draft passes the same check as a rule's output and may only name what the message names; it is shown to the
+user, who sends it or does not.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An engine: one machine that lives on from message to message.
 
-Lives here: the object with the interface of the contract, a thin hold on a `Machine`. Must not: rules. Everything handed
-out is a fresh value, so engines never share anything and any number of them stand side by side.
+Lives here: the object with the interface of the contract, a thin hold on a `Machine`. Does not belong here: rules. Everything
+handed out is a fresh value, so engines never share anything and any number of them stand side by side.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The state machine: a state, perhaps a pending question, and what a message makes of them. Pure.
 
-Lives here: `State`, `Pending`, `Machine`, `Decision` and the one transition `decide`. Must not: JSON (`serial`), text
+Lives here: `State`, `Pending`, `Machine`, `Decision` and the one transition `decide`. Does not belong here: JSON (`serial`), text
 shapes (`grammar`), knowledge of conversations (`placement`).
 """
 

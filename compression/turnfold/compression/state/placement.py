@@ -1,7 +1,7 @@
 """The state in a conversation: rebuilt from its messages, and where its block stands.
 
-Lives here: the replay of a proxied conversation, what becomes of its last message, the pins of the state block. Must not:
-bytes of requests, the store, rendering of replies (`reply`). Pure: the same messages give the same answer on any replica.
+Lives here: the replay of a proxied conversation, what becomes of its last message, the pins of the state block. Does not belong
+here: bytes of requests, the store, rendering of replies (`reply`). Pure: the same messages give the same answer on any replica.
 
 How it differs from the contract's transcript replay: it goes on past a clarify and its answer, ordinary sentences are kept
 from the engine (`guard`), and a pending question never holds a conversation. The question is put again once; a second

@@ -1,7 +1,7 @@
 """Our own answers as chat completions, so that no client sees a difference in kind.
 
-Lives here: bodies and stream events for a text that the proxy answers itself (a clarify, an acknowledgement). Must not:
-writing them, clocks: `created` comes from the caller. A stream of ours ends with ``[DONE]``: it is ours to end.
+Lives here: bodies and stream events for a text that the proxy answers itself (a clarify, an acknowledgement). Does not belong
+here: writing them, clocks: `created` comes from the caller. A stream of ours ends with ``[DONE]``: it is ours to end.
 """
 
 from __future__ import annotations

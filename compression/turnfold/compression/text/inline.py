@@ -1,6 +1,7 @@
 """Parts of a line that are more than words: code, URLs, dates, commands, and tokens with digits or odd marks.
 
-Lives here: one finder or pattern for each. Must not: their order and priority (``protect``), whole lines (``blocks``).
+Lives here: one finder or pattern for each. Does not belong here: their order and priority (``protect``), whole lines
+(``blocks``).
 
 Every pattern is linear: possessive quantifiers, no nested repetition, bounded look-back.
 """

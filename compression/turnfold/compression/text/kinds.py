@@ -1,7 +1,7 @@
 """What a text is, by its structure, and where a mixed text changes from one kind to another.
 
-Lives here: the marks that lines carry, as data, and the vote over them. Must not: shortening; file names or tool names
-(the text alone decides, so that the same bytes are always the same kind).
+Lives here: the marks that lines carry, as data, and the vote over them. Does not belong here: shortening; file names or tool
+names (the text alone decides, so that the same bytes are always the same kind).
 
 Kinds: json, jsonl, diff, history (of commits), search, log, tests, trace, code, listing, table, csv, yaml, html, xml,
 markdown, binary, plain, prose. `plain` is output of programs that no better mark fits.

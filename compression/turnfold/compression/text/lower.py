@@ -1,6 +1,7 @@
 """Words of a text in small letters.
 
-Lives here: the one cut into words that rules over words share. Must not: stop words, stems (scorers have their own terms).
+Lives here: the one cut into words that rules over words share. Does not belong here: stop words, stems (scorers have their own
+terms).
 """
 
 from __future__ import annotations

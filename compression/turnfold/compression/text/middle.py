@@ -1,6 +1,6 @@
 """Leaving out the middle of a text.
 
-Lives here: where a text may be parted, and the note that stands for what is missing. Must not: choosing which text.
+Lives here: where a text may be parted, and the note that stands for what is missing. Does not belong here: choosing which text.
 
 A border is put at the end of a line, a sentence or a word near the wanted place, and never inside a protected span that is
 short enough to be kept or left whole. Where a code fence is open at a border it is closed there, or opened, so that what

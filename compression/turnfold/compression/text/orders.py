@@ -1,7 +1,7 @@
 """Standing orders: what a user wants done from now on, whatever the turn.
 
-Lives here: finding the sentences that say so, in languages that put blanks between words. Must not: obeying them, other
-signals (``signals``), the words and phrases (``lexicon/orders.txt``), scripts without blanks (``run_on_orders``).
+Lives here: finding the sentences that say so, in languages that put blanks between words. Does not belong here: obeying them,
+other signals (``signals``), the words and phrases (``lexicon/orders.txt``), scripts without blanks (``run_on_orders``).
 
 Orders are told from talk by form: a verb that commands together with a word of rule ("Use pnpm, never npm"), a word of rule
 or a prohibition where a command begins ("Never sign", but not "I never sign" nor "Never been there"), a phrase about the time

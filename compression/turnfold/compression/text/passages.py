@@ -1,6 +1,6 @@
 """Cutting a message into passages that can be quoted on their own.
 
-Lives here: where a passage begins and ends. Must not: what it is worth.
+Lives here: where a passage begins and ends. Does not belong here: what it is worth.
 
 A message of up to about 150 tokens is one passage; a longer one is cut into chunks of about 25 tokens at sentence or line
 borders, never across a blank line. Every step looks at a character a bounded number of times.

@@ -1,7 +1,7 @@
 """What a user marked as private: ``<private>...</private>``.
 
-Lives here: taking it out of a text, of texts that follow each other, and of a message's JSON. Must not: deciding where a text is
-stored (the shell does; whatever it stores goes through here first).
+Lives here: taking it out of a text, of texts that follow each other, and of a message's JSON. Does not belong here: deciding
+where a text is stored (the shell does; whatever it stores goes through here first).
 
 Tags nest, are of any case, may have attributes, and one that nobody closes holds to the end: what is in doubt is private. A lone
 closing tag is text.

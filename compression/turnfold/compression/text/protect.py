@@ -1,7 +1,7 @@
 """What no lossy stage may touch.
 
-Lives here: the one tokenizer that finds protected spans, and the order in which it looks. Must not: the patterns themselves
-(``blocks``, ``inline``), sentences, shortening, any judgement of importance.
+Lives here: the one tokenizer that finds protected spans, and the order in which it looks. Does not belong here: the patterns
+themselves (``blocks``, ``inline``), sentences, shortening, any judgement of importance.
 
 The stages run in the order of tables; what a stage has found is masked before the next one looks, so spans never overlap.
 Spans err on the side of protecting: a word too many costs a little space, a digit too few costs the truth.

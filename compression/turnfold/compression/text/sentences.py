@@ -1,6 +1,6 @@
 """Sentences of a text.
 
-Lives here: cutting a text, losslessly, into blocks and sentences. Must not: which of them matter, what is protected
+Lives here: cutting a text, losslessly, into blocks and sentences. Does not belong here: which of them matter, what is protected
 (``protect``).
 
 The sentence rules are ``sentencex``'s (abbreviations, decimals, many scripts); this file cuts at blocks and newlines first,

@@ -1,6 +1,7 @@
 """Signals of a conversation: what was decided, promised, found out, asked, and what somebody says of themselves.
 
-Lives here: the words of each, and their weights. Must not: standing orders (``orders``), scores of whole texts (``scorers``).
+Lives here: the words of each, and their weights. Does not belong here: standing orders (``orders``), scores of whole texts
+(``scorers``).
 
 Word lists rather than patterns: this runs over every sentence of a long conversation.
 """

@@ -1,7 +1,7 @@
 """Words of a text as terms that can be looked up again.
 
-Lives here: what counts as a word in each script, which language a text is in, function words, stems, and the 32-bit hash
-under which a term is indexed. Must not: scores, passages.
+Lives here: what counts as a word in each script, which language a text is in, function words, stems, and the 32-bit hash under
+which a term is indexed. Does not belong here: scores, passages.
 
 Terms are CRC-32 values of folded stems: the same in every process, small, and comparable in numpy. Two of 10,000 terms
 collide once in about 86 texts, which costs a little precision and nothing else.

@@ -1,7 +1,7 @@
 """Bodies of our own API: what may come in, what goes out (SYSTEMS.md, system C).
 
 Lives here: one pydantic model for each body. The routes validate with them, ``/openapi.json`` is made from them, the client
-returns them. Must not: behaviour.
+returns them. Does not belong here: behaviour.
 
 Requests are strict: no unknown field, no number in a string. Texts that must not be blank say so in the schema, but are checked
 by the routes, since blank is 400 and malformed 422.

@@ -1,7 +1,7 @@
 """The compression cache: results by the content that they were made from (row C11).
 
-Lives here: which results of a tenant are kept, least recently used first to go, and the counts of hits and misses. Must not:
-what a result is (bytes here), how it is made.
+Lives here: which results of a tenant are kept, least recently used first to go, and the counts of hits and misses. Does not
+belong here: what a result is (bytes here), how it is made.
 
 Entries are items of the store with a time to live, so they outlast the process and serve every replica. Beside them lies one
 index for each tenant, changed by compare-and-set: the order of use, sizes, counts. Should the index be lost, entries are still

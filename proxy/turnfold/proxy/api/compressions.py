@@ -1,6 +1,6 @@
 """Layers of a text for a tenant: from the cache, or made and kept.
 
-Lives here: the order of cache, engine and store. Must not: the engine's work, HTTP.
+Lives here: the order of cache, engine and store. Does not belong here: the engine's work, HTTP.
 
 A store that is away costs the cache and drill-down, never the result. Of a text with private parts the caller gets the layers
 whole; what is kept of it says ``[private]`` there, and its result is not cached.
@@ -26,7 +26,7 @@ from turnfold.compression.text.private import Redactor, is_private
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.originals import Layered, section_items
+from turnfold.proxy.books.section_records import Layered, section_items
 from turnfold.proxy.store import Batch, Item, Store, StoreError
 from turnfold.proxy.store.records import VERSION, decode_record
 

@@ -1,6 +1,6 @@
 """The stateful conversations (rows C8 and C9): histories in the store, changed by compare-and-set.
 
-Lives here: how a history lies in the store, and adding to it from many places at once. Must not: what a history does
+Lives here: how a history lies in the store, and adding to it from many places at once. Does not belong here: what a history does
 (``turnfold.compression.budgeted``), HTTP.
 
 A history is one small item (its head: recent messages, counts, which blocks there are) and its blocks, which are never changed.
@@ -32,7 +32,7 @@ from turnfold.compression.layers import Layer
 from turnfold.compression.text.private import redact
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.originals import Layered, pack_section, section_items, section_keys, unpack_section
+from turnfold.proxy.books.section_records import Layered, pack_section, section_items, section_keys, unpack_section
 from turnfold.proxy.store import Batch, Item, Key, Store
 from turnfold.proxy.store.compare_and_set import Turns, compare_and_set
 from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, version_of

@@ -1,6 +1,6 @@
 """Reversible compression of messages, with the store.
 
-Lives here: keeping messages and originals as one value, finding originals again. Must not: compression, HTTP.
+Lives here: keeping messages and originals as one value, finding originals again. Does not belong here: compression, HTTP.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from functools import partial
 from typing import Any, Final
 
 from turnfold.compression import Compressed, CompressOptions, Uncompressed, compress, default_token_counter, tokens, uncompress
-from turnfold.compression.roundtrip.compress import DEEPEST
-from turnfold.compression.roundtrip.compressed import Results, TokenCounter, readable
 from turnfold.compression.roundtrip.provenance import provenance_of
+from turnfold.compression.roundtrip.uncompress_messages import DEEPEST
+from turnfold.compression.roundtrip.values import Results, TokenCounter, readable
 from turnfold.compression.text.private import REDACTED, redact_json
 from turnfold.compression.tokens import EncodingName
 from turnfold.config.settings import StoreSettings

@@ -1,6 +1,6 @@
 """What a request would have cost without Turnfold: a model of the provider's prompt cache over the unfolded conversation.
 
-Lives here: that model, and the little that it remembers of a conversation. Must not: prices, storage.
+Lives here: that model, and the little that it remembers of a conversation. Does not belong here: prices, storage.
 
 The model, for requests of one conversation in their order:
 

@@ -1,6 +1,6 @@
 """One request under the glass: what a fold makes of every message, and why.
 
-Lives here: from a body to rows for people. Must not: folding, printing, the store.
+Lives here: from a body to rows for people. Does not belong here: folding, printing, the store.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The ledger: receipts and originals on their way into the store, off the request path.
 
-Lives here: the bounded queue, batches, repetition after a failure, the last flush at an orderly stop. Must not: what is
-summed (``rollups``), the cache model (``baseline``), reading back (``report``).
+Lives here: the bounded queue, batches, repetition after a failure, the last flush at an orderly stop. Does not belong here: what
+is summed (``rollups``), the cache model (``baseline``), reading back (``report``).
 
 `record` only queues. A task writes a batch every quarter of a second, so a crash costs less than a second's worth. While the
 store is away batches wait; a batch that may or may not have arrived is sent again under its name, and counts once.
@@ -27,8 +27,8 @@ from turnfold.config.prices import TokenUse
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books import rollups
 from turnfold.proxy.books.baseline import PastRequest, remembered, token_use, without_turnfold
-from turnfold.proxy.books.originals import section_items
 from turnfold.proxy.books.rollups import UNPRICED, RequestCost
+from turnfold.proxy.books.section_records import section_items
 from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.store import Batch, Item, Key, Store, StoreError
 from turnfold.proxy.store.records import VERSION, decode_record

@@ -1,6 +1,6 @@
 """Figures for Prometheus.
 
-Lives here: the metrics, what a receipt adds to them, rendering, and what several workers need. Must not: HTTP.
+Lives here: the metrics, what a receipt adds to them, rendering, and what several workers need. Does not belong here: HTTP.
 
 With several workers each writes its values into files of one directory, and whichever is scraped adds them up
 (prometheus-client's multiprocess mode). It is switched on by a variable that must be set before the library is loaded, so

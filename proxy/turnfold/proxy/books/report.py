@@ -1,6 +1,7 @@
 """What Turnfold did with the requests of a range of time: the report's figures.
 
-Lives here: from tables of sums to totals and groups. Must not: HTTP, tables for a terminal (``cli`` and ``routes`` render).
+Lives here: from tables of sums to totals and groups. Does not belong here: HTTP, tables for a terminal (``cli`` and ``routes``
+render).
 
 Honest by construction: only requests that the upstream served count as anything but "failed"; tokens saved and dollars saved
 are different figures; cached tokens stand apart; what the upstream or the price list did not say is counted as unknown.

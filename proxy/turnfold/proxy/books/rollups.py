@@ -1,7 +1,7 @@
 """Sums over receipts, by the hour and by the day.
 
-Lives here: which measures a receipt adds to, the names of tables and rows, and how a range of time is covered by tables.
-Must not: the store, rendering.
+Lives here: which measures a receipt adds to, the names of tables and rows, and how a range of time is covered by tables. Does not
+belong here: the store, rendering.
 
 A table is an hour or a day; a field is a measure and a row (a JSON object of its names; a list of all five in the first release);
 all values are whole numbers, so that additions by several processes come out exact.

@@ -1,7 +1,7 @@
 """What was learned of each upstream and model, remembered.
 
-Lives here: memory with a bound and a time to live, in front of the store that other replicas and later starts share. Must
-not: what a figure means (``compression.calibration``), any text of a conversation.
+Lives here: memory with a bound and a time to live, in front of the store that other replicas and later starts share. Does not
+belong here: what a figure means (``compression.calibration``), any text of a conversation.
 
 Keys carry the tenant: two credentials may have two windows for one model, and nothing that one tenant's upstream says
 reaches another's requests. The store is never waited for on a request's way more than once per key, and its loss only costs

@@ -1,6 +1,6 @@
 """``turnfold benchmark``.
 
-Lives here: how fast and how small this machine makes a text. Must not: quality on labelled cases (the benchmarks
+Lives here: how fast and how small this machine makes a text. Does not belong here: quality on labelled cases (the benchmarks
 beside the source do that).
 """
 

@@ -1,6 +1,7 @@
 """``turnfold compress``.
 
-Lives here: the command's arguments; a text in, figures and a layer out. Must not: compression, messages (``messages``).
+Lives here: the command's arguments; a text in, figures and a layer out. Does not belong here: compression, messages
+(``messages``).
 """
 
 from __future__ import annotations

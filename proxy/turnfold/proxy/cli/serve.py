@@ -1,6 +1,6 @@
 """``turnfold serve``.
 
-Lives here: flags onto settings. Must not: how the server runs (``turnfold.proxy.assembly``).
+Lives here: flags onto settings. Does not belong here: how the server runs (``turnfold.proxy.assembly``).
 """
 
 from __future__ import annotations

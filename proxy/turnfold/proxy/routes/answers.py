@@ -1,6 +1,6 @@
 """Answers of our own routes that read and write the store.
 
-Lives here: the error body, and the translation of a store's exceptions. Must not: decisions of a route.
+Lives here: the error body, and the translation of a store's exceptions. Does not belong here: decisions of a route.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.proxy.api.conversations import ConversationUnknown, ConversationUnreadable, HistoryIncomplete
-from turnfold.proxy.books.originals import SectionExpired
+from turnfold.proxy.books.section_records import SectionExpired
 from turnfold.proxy.store import StoreError
 
 Handler = Callable[[Request], Awaitable[Response]]

@@ -1,6 +1,6 @@
 """``/v1/cache``: figures of the compression cache, and emptying it; the caller's own tenant only.
 
-Lives here: counts to an answer. Must not: the cache.
+Lives here: counts to an answer. Does not belong here: the cache.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``POST /v1/compress``: three layers of a text.
 
-Lives here: body to request, result to answer. Must not: compression, storage.
+Lives here: body to request, result to answer. Does not belong here: compression, storage.
 """
 
 from __future__ import annotations

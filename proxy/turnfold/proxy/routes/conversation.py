@@ -1,6 +1,6 @@
 """``/v1/conversation``: a conversation that is kept here and stays within its token budget.
 
-Lives here: bodies to messages, histories to answers. Must not: concurrency (``conversations``), what a history does.
+Lives here: bodies to messages, histories to answers. Does not belong here: concurrency (``conversations``), what a history does.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """``POST /v1/drill-down``: a layer of a section, whether the proxy folded it or the API cut it.
 
-Lives here: id in, text out. Must not: how originals are kept (``originals``), how layers are made (``drilling``).
+Lives here: id in, text out. Does not belong here: how originals are kept (``section_records``), how layers are made
+(``section_layers``).
 """
 
 from __future__ import annotations
 
 from turnfold.proxy.api.bodies import DrillDownAnswer, DrillDownBody
-from turnfold.proxy.api.drilling import drilled
+from turnfold.proxy.api.section_layers import drilled
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.originals import find_section
+from turnfold.proxy.books.section_records import find_section
 from turnfold.proxy.routes.operations import Operation, OperationCall
 from turnfold.proxy.store import Store
 

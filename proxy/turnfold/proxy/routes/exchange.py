@@ -1,6 +1,6 @@
 """``POST /v1/exchange``: what one agent hands another, in the form that the other asks for (row C13).
 
-Lives here: headers to a demand, the result to an answer. Must not: the choice (``turnfold.compression.negotiate``).
+Lives here: headers to a demand, the result to an answer. Does not belong here: the choice (``turnfold.compression.negotiate``).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from turnfold.compression.layers import CompressRequest
 from turnfold.compression.negotiate import Demand, ExchangeResult, encodings, negotiate, to_a2a_part, to_mcp_resource
 from turnfold.proxy.api.bodies import DrillDownAnswer, ExchangeAnswer, ExchangeBody, SectionSummary
 from turnfold.proxy.api.compressions import Compressions
-from turnfold.proxy.api.drilling import drilled
-from turnfold.proxy.books.originals import find_section
+from turnfold.proxy.api.section_layers import drilled
+from turnfold.proxy.books.section_records import find_section
 from turnfold.proxy.routes.compress import require_text, section_summaries
 from turnfold.proxy.routes.operations import Operation, OperationCall, OperationReply, Parameter
 from turnfold.proxy.store import Store

@@ -1,6 +1,6 @@
 """``POST /v1/messages/compress`` and ``/v1/messages/uncompress``: messages made shorter, and had back byte for byte.
 
-Lives here: body to request, result to answer. Must not: compression, storage (``roundtrips``).
+Lives here: body to request, result to answer. Does not belong here: compression, storage (``roundtrips``).
 """
 
 from __future__ import annotations

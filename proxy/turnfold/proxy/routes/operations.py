@@ -1,7 +1,7 @@
 """Our own API as a table of operations: each is validated, served and documented from the same entry.
 
-Lives here: what an operation is, reading its body, dispatch by method. Must not: what any operation does, the document
-(``openapi``).
+Lives here: what an operation is, reading its body, dispatch by method. Does not belong here: what any operation does, the
+document (``openapi``).
 
 A path of ours is ours with every method: one that we don't serve is 405 and never goes upstream.
 """

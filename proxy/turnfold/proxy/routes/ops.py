@@ -1,6 +1,6 @@
 """Whether the process is alive and ready. Never a call to the upstream: it might be billed.
 
-Lives here: ``/healthz`` and ``/readyz``. Must not: anything that needs a credential.
+Lives here: ``/healthz`` and ``/readyz``. Does not belong here: anything that needs a credential.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``/v1/state``: read, set, forget a conversation's state, and rehearse a message.
 
-Lives here: parsing and rendering of these four calls. Must not: who may call (the caller hands in `authorise`), where records
-lie (a store of three methods), rules of the state.
+Lives here: parsing and rendering of these four calls. Does not belong here: who may call (the caller hands in `authorise`), where
+records lie (a store of three methods), rules of the state.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A store in this process's memory.
 
-Lives here: the smallest back-end, for one process, bounded by bytes. Must not: anything that outlives the process.
+Lives here: the smallest back-end, for one process, bounded by bytes. Does not belong here: anything that outlives the process.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """``turnfold inspect``.
 
-Lives here: asking for one request, and printing it side by side. Must not: folding (``turnfold.proxy.books.inspection``).
+Lives here: asking for one request, and printing it side by side. Does not belong here: folding
+(``turnfold.proxy.books.inspection``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Reversible compression of messages (system E): shorter messages and the originals, as one value, and the way back.
+"""Reversible compression of messages (system E): shorter messages and the originals, as one value.
 
-Lives here: putting a result together, provenance included, and restoring. Must not: what becomes of a message (``sketch``),
-looking for what fits a budget (``budget``), calling a summarizer (``flows.compress`` drives the generator here).
+Lives here: putting a result together, provenance included. Does not belong here: what becomes of a message (``sketch``),
+searching for what fits a budget (``budget``), calling a summarizer (``flows.roundtrip`` drives the generator here), the way back
+(``uncompress_messages``).
 
 Unlike the fold of a request, which keeps every message in its place, whole runs of old messages become one summary here. Such a
 run begins and ends with the same role, so roles go on alternating as they did. Tool calls stay as they are and every result
@@ -13,28 +14,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.roundtrip.budget import Setting, at_window, find_setting
-from turnfold.compression.roundtrip.compressed import (
-    NOTHING,
+from turnfold.compression.roundtrip.provenance import copy_json, with_provenance
+from turnfold.compression.roundtrip.sketch import OLD, Sketch, WrittenMessage, is_smaller
+from turnfold.compression.roundtrip.values import (
     Compressed,
     CompressOptions,
     Figures,
-    Lookup,
     TraceEntry,
-    Uncompressed,
-    look_up,
     texts_of,
 )
-from turnfold.compression.roundtrip.provenance import copy_json, provenance_of, with_provenance
-from turnfold.compression.roundtrip.sketch import OLD, Sketch, WrittenMessage, is_smaller
-
-#: How often originals may be compressed messages themselves.
-DEEPEST: Final = 10
-#: Look-ups and messages of one restoring: a store may be made so that every key stands for a hundred others.
-_MOST: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,69 +162,3 @@ def _trace(sketch: Sketch, written: Sequence[WrittenMessage]) -> Iterator[TraceE
         for i in range(one.start, one.end):
             key = "" if one.action == "kept" else sketch.keys.of(i)
             yield TraceEntry(i, key, one.action, one.why, place, sketch.original(i, OLD).size, one.size)
-
-
-# --- the way back -----------------------------------------------------------------------------------------------------
-
-
-def uncompress(messages: Sequence[Any] | Compressed, store: Lookup | None = None, *, recursive: bool = False) -> Uncompressed:
-    """Put originals back in place of what stands for them.
-
-    Args:
-        messages: compressed messages, or a whole result.
-        store: originals by key, as a mapping or a function, or those of several results; of a result its own by default.
-        recursive: whether originals that were compressed before are restored in turn, ten times at most.
-
-    Raises:
-        InvalidInput: the messages are no list, or restoring them gives more than half a million.
-    """
-    if isinstance(messages, Compressed):
-        store = messages.verbatim if store is None else store
-        messages = messages.messages
-    if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
-        raise InvalidInput("messages", "must be a list")
-    back = _Restorer(NOTHING if store is None else store, DEEPEST if recursive else 1)
-    expanded = [back.restore(message) for message in messages]
-    return Uncompressed(
-        messages=[message for _, some in expanded for message in some],
-        messages_expanded=sum(was for was, _ in expanded),
-        messages_passthrough=sum(not was for was, _ in expanded),
-        missing_ids=tuple(back.missing),
-    )
-
-
-class _Restorer:
-    """Restores messages; lives for one call."""
-
-    def __init__(self, store: Lookup, deepest: int) -> None:
-        self._store = store
-        self._deepest = deepest
-        self._done = 0
-        self.missing: dict[str, None] = {}
-
-    def restore(self, message: Any, above: tuple[str, ...] = ()) -> tuple[bool, list[Any]]:
-        """Whether a message was restored, and what it stands for; itself where nothing or not all of it is there.
-
-        Args:
-            above: summary ids of what it is restored from: one that comes again would have no end.
-        """
-        provenance = provenance_of(message) if len(above) < self._deepest else None
-        if provenance is None or provenance.summary_id in above:
-            return False, self._copy(message)
-        self._count(len(provenance.ids))
-        originals = [look_up(self._store, key, provenance.result_id) for key in provenance.ids]
-        absent = [key for key, found in zip(provenance.ids, originals, strict=True) if found is None]
-        if absent:
-            self.missing |= dict.fromkeys(absent)
-            return False, self._copy(message)
-        path = (*above, provenance.summary_id)
-        return True, [inner for found in originals for inner in self.restore(found, path)[1]]
-
-    def _copy(self, message: Any) -> list[Any]:
-        self._count(1)
-        return [copy_json(message)]
-
-    def _count(self, messages: int) -> None:
-        self._done += messages
-        if self._done > _MOST:
-            raise InvalidInput("messages", f"restoring gives more than {_MOST // 2:,} messages")

@@ -1,6 +1,7 @@
 """Stack traces: the error, the first and last frames, frames of the user's own code.
 
-Lives here: what a frame is worth in Python, JavaScript, Java, Go and Rust. Must not: unwinding or symbolising anything.
+Lives here: what a frame is worth in Python, JavaScript, Java, Go and Rust. Does not belong here: unwinding or symbolising
+anything.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One layer of a section, whatever form it is kept in.
 
-Lives here: making layers 1 and 2 of what the proxy folded. Must not: the store (``originals``).
+Lives here: making layers 1 and 2 of what the proxy folded. Does not belong here: the store (``section_records``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from turnfold.compression.fold import Section
 from turnfold.compression.layers import Compressor, CompressRequest, SectionLayer
 from turnfold.compression.scorers.conversation import ConversationScorer
-from turnfold.proxy.books.originals import Layered
+from turnfold.proxy.books.section_records import Layered
 
 
 def drilled(section: Section | Layered, layer: int) -> SectionLayer:

@@ -1,6 +1,6 @@
 """Source code: signatures first, then the lines that show most names.
 
-Lives here: what a line of code is worth, in any language. Must not: choosing, or rewriting a line: what is shown is
+Lives here: what a line of code is worth, in any language. Does not belong here: choosing, or rewriting a line: what is shown is
 verbatim, indentation too, because a model quotes code when it edits.
 """
 

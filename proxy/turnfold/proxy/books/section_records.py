@@ -1,6 +1,6 @@
 """The originals of sections, as they lie in the store.
 
-Lives here: their forms there, and finding one by its id. Must not: the queue that they wait in (``ledger``), HTTP.
+Lives here: their forms there, and finding one by its id. Does not belong here: the queue that they wait in (``ledger``), HTTP.
 
 There are two forms: what the proxy folded (messages, byte for byte) and what the API cut (three layers of a text). Beside each
 a tombstone is kept for longer, so that "no longer kept" can be told from "never seen".

@@ -1,6 +1,7 @@
 """Values of the reversible compression of messages: its options, its results.
 
-Lives here: what goes in and what comes out, validated. Must not: making any of it (``roundtrip``, ``budget``).
+Lives here: what goes in and what comes out, validated. Does not belong here: making any of it (``compress_messages``,
+``budget``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """``compress``: at once, or, with a summarizer of the caller's, as something to await.
 
-Lives here: the one entry to the reversible compression of messages. Must not: any step of it (``roundtrip.compress``).
+Lives here: the one entry to the reversible compression of messages. Does not belong here: any step of it
+(``roundtrip.compress_messages``).
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, overload
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.flows.driving import DrivenFlow
+from turnfold.compression.flows.driver import DrivenFlow
 from turnfold.compression.flows.summarizers import Summarizer
-from turnfold.compression.roundtrip.compress import compress_at_once, compress_steps
-from turnfold.compression.roundtrip.compressed import Compressed, CompressOptions
+from turnfold.compression.roundtrip.compress_messages import compress_at_once, compress_steps
+from turnfold.compression.roundtrip.values import Compressed, CompressOptions
 
 
 @overload
