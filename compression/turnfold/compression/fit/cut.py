@@ -51,6 +51,7 @@ class Cut:
 
     Attributes:
         forwarded: what to send.
+        changes: what was changed.
         tokens: its tokens by our own count for its model.
         shortened: texts that were cut.
         dropped: messages that were left out.
@@ -58,6 +59,7 @@ class Cut:
     """
 
     forwarded: Conversation
+    changes: Changes
     tokens: int
     shortened: int
     dropped: int
@@ -188,10 +190,11 @@ def _cut(conversation: Conversation, pieces: Sequence[_Piece], way: _Way, model:
     if gone:
         _note_gap(messages, texts, len(gone))
     dropped = tuple((u.start, u.end) for u in way.dropped)
-    forwarded = written(conversation, Changes(dropped=dropped, texts=texts), memo)
+    changes = Changes(dropped=dropped, texts=texts)
+    forwarded = written(conversation, changes, memo)
     check(conversation, forwarded, waived=frozenset({"last-user-broken"}))
     tokens = conversation_tokens(forwarded, model, memo)
-    return Cut(forwarded, tokens, count, len(gone), way.end < len(messages))
+    return Cut(forwarded, changes, tokens, count, len(gone), way.end < len(messages))
 
 
 def _note_gap(messages: Sequence[Message], texts: dict[int, dict[Path, str]], count: int) -> None:

@@ -13,9 +13,10 @@ from typing import Final, TypeVar
 from turnfold.compression import tokens
 from turnfold.compression.calibration import Learned
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.fit.cut import cut
+from turnfold.compression.fit.cut import Cut, cut
 from turnfold.compression.fit.older import fold_older
 from turnfold.compression.fold import Fold, Folded, Section, fold, lean
+from turnfold.compression.fold.account import Account
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Conversation
@@ -38,6 +39,7 @@ class Fitted:
         forwarded: what to send.
         tokens: tokens of `forwarded`, by our own count.
         sections: originals of what is folded in `forwarded`, for drill-down.
+        account: what became of each message.
         fitted: whether it is smaller than what the fold alone would have sent.
     """
 
@@ -45,16 +47,18 @@ class Fitted:
     forwarded: Conversation
     tokens: int
     sections: tuple[Section, ...]
+    account: Account
     fitted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Smaller:
-    """A request made to count so many tokens at most; `tokens` by our own count."""
+    """A request made to count so many tokens at most; its attributes as of `Fitted`."""
 
     forwarded: Conversation
     tokens: int
     sections: tuple[Section, ...]
+    account: Account
 
 
 def fit(
@@ -77,7 +81,7 @@ def fit(
         FoldRejected: our own output failed a check.
     """
     folded = fold(conversation, options, memo)
-    plain = Fitted(folded, folded.forwarded, folded.tokens_after, folded.sections)
+    plain = Fitted(folded, folded.forwarded, folded.tokens_after, folded.sections, folded.account)
     theirs = known.theirs(folded.tokens_after)
     window = known.window(theirs) or _unless_outgrown(options.window, known.fits)
     if window is None or theirs < window / 4:  # where that is too much, the room for the answer is to blame
@@ -89,7 +93,7 @@ def fit(
     small = smaller(conversation, room, options, memo, fold) if room >= LEAST_ROOM else None
     if small is None:
         return plain
-    return Fitted(folded, small.forwarded, small.tokens, small.sections, fitted=True)
+    return Fitted(folded, small.forwarded, small.tokens, small.sections, small.account, fitted=True)
 
 
 def _unless_outgrown(published: int | None, fits: int) -> int | None:
@@ -119,18 +123,24 @@ def smaller(conversation: Conversation, room: int, options: FoldOptions, memo: M
     base = lean(conversation, options, memo)
     older = _unless_rejected(lambda: fold_older(base, room, options, fold, memo))
     if older is not None:
-        return Smaller(older.forwarded, older.tokens, older.folded.sections)
+        return Smaller(older.forwarded, older.tokens, older.sections, older.account)
     plain = _unless_rejected(lambda: cut(base, room, options.model, memo))
+    plain_cut = None if plain is None else _smaller_by_cut(base, plain)
     if plain is not None and (plain.recent_whole or not plain.dropped):
-        return Smaller(plain.forwarded, plain.tokens, ())
+        return plain_cut
     folded = _unless_rejected(lambda: fold(conversation, replace(options, budget=room), memo))
     if folded is not None and folded.folded:
         if folded.tokens_after <= room:
-            return Smaller(folded.forwarded, folded.tokens_after, folded.sections)
+            return Smaller(folded.forwarded, folded.tokens_after, folded.sections, folded.account)
         both = _unless_rejected(lambda: cut(folded.forwarded, room, options.model, memo))
         if both is not None:
-            return Smaller(both.forwarded, both.tokens, folded.sections)
-    return Smaller(plain.forwarded, plain.tokens, ()) if plain is not None else None
+            return Smaller(both.forwarded, both.tokens, folded.sections, folded.account.after(both.changes))
+    return plain_cut
+
+
+def _smaller_by_cut(base: Conversation, made: Cut) -> Smaller:
+    account = Account(tuple(range(len(base.messages)))).after(made.changes)
+    return Smaller(made.forwarded, made.tokens, (), account)
 
 
 def _unless_rejected(make: Callable[[], T | None]) -> T | None:

@@ -1,7 +1,17 @@
 """The log-structured conversation: plan, draft, recall, write, check, and back again."""
 
 from turnfold.compression.fold.counts import conversation_tokens
-from turnfold.compression.fold.engine import Fold, Folded, conversation_name, fold, fold_request, lean, unfold, written
+from turnfold.compression.fold.engine import (
+    Fold,
+    Folded,
+    conversation_name,
+    fold,
+    fold_request,
+    lean,
+    state_written,
+    unfold,
+    written,
+)
 from turnfold.compression.fold.write import Section
 
 __all__ = [
@@ -13,6 +23,7 @@ __all__ = [
     "fold",
     "fold_request",
     "lean",
+    "state_written",
     "unfold",
     "written",
 ]

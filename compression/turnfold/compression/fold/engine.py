@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.ask import Recall, recall_for
 from turnfold.compression.fold.check import check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
@@ -56,6 +57,12 @@ class Folded:
     recalls: Mapping[int, Recall] = field(default_factory=dict)
     events: int = 0
     fitting: int = 0
+
+    @property
+    def account(self) -> Account:
+        """What became of each message."""
+        everything = tuple(range(len(self.conversation.messages)))
+        return Account(everything, frozenset(), self.section_of, self.recalls).after(self.changes)
 
     @property
     def body(self) -> bytes:
@@ -125,6 +132,12 @@ def written(conversation: Conversation, made: Changes, memo: Memo) -> Conversati
     """The conversation with changes made, read anew from the text that they give."""
     text = apply(conversation.text, conversation.wire.write(conversation, made))
     return conversation.wire.read(text.encode("utf-8"), memo)
+
+
+def state_written(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conversation:
+    """The conversation with its state's blocks in its messages and nothing folded, byte for byte as `fold` leaves it when it
+    folds nothing; itself where it has no state."""
+    return _unfolded(conversation, options, memo).forwarded
 
 
 def lean(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conversation:

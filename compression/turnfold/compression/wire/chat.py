@@ -16,10 +16,25 @@ from hashlib import blake2b
 from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
+import orjson
+
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.wire.conversation import Beside, Call, Changes, Conversation, Message, Path, Place, Text, Texts, Wire
+from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE, completion, reply_to, stream
+from turnfold.compression.wire.conversation import (
+    Beside,
+    Call,
+    Changes,
+    Conversation,
+    Message,
+    OwnReply,
+    Path,
+    Place,
+    Text,
+    Texts,
+    Wire,
+)
 from turnfold.compression.wire.edits import Edit, json_string, shifted
 from turnfold.compression.wire.media import media_tokens
 from turnfold.compression.wire.spans import Value, array, members, skip, unique, value, value_span
@@ -189,7 +204,14 @@ def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         sealed=is_sealed(data),
         marked=any(isinstance(p, dict) and any(m in p for m in _MARKS) for p in [data, *parts]),
         has_calls=bool(data.get("tool_calls") or data.get("function_call")),
+        sole=_sole(content),
     )
+
+
+def _sole(content: Any) -> str | None:
+    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and content[0].get("type") == "text":
+        content = content[0].get("text")
+    return content if isinstance(content, str) else None
 
 
 def _content_texts(content: Any) -> Iterator[Text]:
@@ -308,5 +330,43 @@ def _inner(text: str) -> str:
     return json_string(text)[1:-1]
 
 
+# ---------------------------------------------------------------- fingerprints and replies
+
+
+def unmarked(conversation: Conversation) -> bytes:
+    """The messages' JSON; where one carries a cache mark, written anew without marks and with content as a list of texts: marks
+    move on from request to request, and a string becomes a list of parts to carry one, which no cache takes for a change."""
+    if any(m.marked for m in conversation.messages):
+        return b"".join(_unmarked(m.raw) for m in conversation.messages)
+    start, end = conversation.history
+    return conversation.text[start:end].encode("utf-8")
+
+
+def _unmarked(raw: str) -> bytes:
+    """A message with its content in front."""
+    try:
+        message = orjson.loads(raw)
+    except orjson.JSONDecodeError:  # a lone surrogate: a fingerprint of the text as it is will do
+        return raw.encode("utf-8")
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    rest = {key: value for key, value in message.items() if key not in ("content", *_MARKS)}
+    return orjson.dumps([message.get("role"), [_bare(part) for part in parts], rest])
+
+
+def _bare(part: Any) -> Any:
+    if not isinstance(part, dict):
+        return part
+    return part["text"] if "text" in part else {key: value for key, value in part.items() if key not in _MARKS}
+
+
+def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
+    """A chat completion of ours, streamed where the client asks for that."""
+    answer = reply_to(conversation.settings, text, created=created, seed=digest(conversation.text).hex())
+    if conversation.streams:
+        return OwnReply(STREAM_TYPE, tuple(stream(answer)))
+    return OwnReply(JSON_TYPE, (completion(answer),))
+
+
 #: Chat completions.
-CHAT: Final = Wire("chat", read, write)
+CHAT: Final = Wire("chat", read, write, unmarked, reply)

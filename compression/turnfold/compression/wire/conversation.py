@@ -73,6 +73,7 @@ class Message:
         sealed: whether it is signed or carries encrypted reasoning: whole or gone, never edited.
         marked: whether a part of it carries a cache mark of the client's.
         has_calls: whether it calls tools.
+        sole: its text where that is all its content holds; None for anything else (images, several parts, no content).
     """
 
     raw: str
@@ -93,6 +94,7 @@ class Message:
     sealed: bool
     marked: bool
     has_calls: bool
+    sole: str | None
 
     @property
     def pinned(self) -> bool:
@@ -135,6 +137,14 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnReply:
+    """An answer of ours in the form of a wire: its content type, and the body in the pieces in which it is written."""
+
+    content_type: str
+    pieces: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Wire:
     """A wire format, as functions.
 
@@ -142,11 +152,16 @@ class Wire:
         name: "chat", "responses" or "messages".
         read: a body to its conversation. Raises FoldRejected("unparsable") for a body that goes upstream as it came.
         write: changes to the edits of the conversation's own text that make them.
+        unmarked: the messages' JSON without cache marks, in a form that a moving mark does not change: what tells how far one
+            request repeats another.
+        reply: an answer of ours to a conversation, streamed where the client asks for that; its text, and Unix time in seconds.
     """
 
     name: str
     read: Callable[[bytes, Memo], Conversation]
     write: Callable[[Conversation, Changes], list[Edit]]
+    unmarked: Callable[[Conversation], bytes]
+    reply: Callable[[Conversation, str, int], OwnReply]
 
 
 @dataclass(frozen=True, slots=True)
