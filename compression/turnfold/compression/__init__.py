@@ -7,7 +7,7 @@ imports from here.
 from turnfold.compression.errors import InvalidInput, TurnfoldError
 from turnfold.compression.flows.roundtrip import compress
 from turnfold.compression.flows.summarizers import create_escalating_summarizer, create_summarizer
-from turnfold.compression.fold import FoldedRequest, fold_request, unfold
+from turnfold.compression.fold import Folded, fold_request, unfold
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
@@ -21,7 +21,7 @@ __all__ = [
     "Compressed",
     "Compressor",
     "FoldOptions",
-    "FoldedRequest",
+    "Folded",
     "InvalidInput",
     "Memo",
     "TurnfoldError",
