@@ -24,7 +24,7 @@ def _outside() -> Path:
     return Path(os.environ.get("TURNFOLD_SHARED") or CASES.parent.parent.parent / "shared")
 
 
-def shared() -> Path:
+def shared_directory() -> Path:
     """The directory of evaluation data: in ``TURNFOLD_SHARED``, by default beside the repository."""
     return _outside() / "data" / "eval"
 
@@ -64,8 +64,8 @@ def conversations(name: str) -> list[list[Message]]:
 
 def _rows(name: str) -> Iterator[dict[str, Any]]:
     names = (f"{name}.conversations.jsonl", f"{name}.jsonl")
-    found = next((path for path in (shared() / one for one in names) if path.exists()), None)
+    found = next((path for path in (shared_directory() / one for one in names) if path.exists()), None)
     if found is None:
-        raise FileNotFoundError(f"{name} is not in {shared()}; set TURNFOLD_SHARED")
+        raise FileNotFoundError(f"{name} is not in {shared_directory()}; set TURNFOLD_SHARED")
     with found.open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)

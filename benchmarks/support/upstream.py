@@ -60,7 +60,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def recording(port: int = 0) -> Iterator[RecordingUpstream]:
+def record_requests(port: int = 0) -> Iterator[RecordingUpstream]:
     """A recorder that serves in a thread until the end of the block."""
     server = RecordingUpstream(port)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)

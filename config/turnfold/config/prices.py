@@ -146,7 +146,7 @@ def _known_ratios(model: str) -> CachePrices:
 
 
 @lru_cache(maxsize=1024)
-def _packaged(model: str, url: str) -> ModelPrices:
+def _packaged_prices(model: str, url: str) -> ModelPrices:
     found = _look_up(model, url)
     if found is None:
         return ModelPrices(None, None, _known_ratios(model), takes_breakpoints(model), "", guessed=True)
@@ -167,7 +167,7 @@ def prices_of(model: str, upstream_url: str = "", own: ModelSettings | None = No
     Args:
         own: the operator's figures, which win one by one.
     """
-    packaged = _packaged(model, upstream_url)
+    packaged = _packaged_prices(model, upstream_url)
     if own is None:
         return packaged
     read, write = _first(own.cache_read, packaged.cache.read), _first(own.cache_write, packaged.cache.write)

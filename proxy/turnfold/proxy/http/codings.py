@@ -23,7 +23,7 @@ class CodedBodyBroken(Exception):
     """The bytes are not what their coding says, or they stop early."""
 
 
-def readable(coding: str) -> bool:
+def is_readable(coding: str) -> bool:
     """Whether `Inflater` undoes this coding."""
     return coding in _GZIP or coding == "deflate"
 

@@ -34,18 +34,18 @@ def first(headers: RawHeaders, name: bytes) -> bytes | None:
     return next((value for key, value in headers if key == name), None)
 
 
-def _named_by_connection(headers: RawHeaders) -> frozenset[bytes]:
+def _connection_headers(headers: RawHeaders) -> frozenset[bytes]:
     values = (value for key, value in headers if key.lower() == b"connection")
     return frozenset(token.strip().lower() for value in values for token in value.split(b","))
 
 
-def forwarded(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
+def forwarded_headers(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
     """A request's headers as the upstream gets them, credentials and length untouched.
 
     ``accept-encoding: identity`` is said where the client said nothing: leaving the header out allows any coding (RFC 9110
     section 12.5.3), and a client that did not ask for one may not be able to undo it.
     """
-    dropped = _NOT_FORWARDED | _named_by_connection(headers)
+    dropped = _NOT_FORWARDED | _connection_headers(headers)
     kept = [(key, value) for key, value in headers if key not in dropped and not key.startswith(OURS)]
     if first(headers, b"transfer-encoding") is not None:
         kept = without(kept, b"content-length")
@@ -54,12 +54,12 @@ def forwarded(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
     return kept
 
 
-def returned(headers: RawHeaders, status: int) -> list[tuple[bytes, bytes]]:
+def returned_headers(headers: RawHeaders, status: int) -> list[tuple[bytes, bytes]]:
     """A response's headers as the client gets them.
 
     A 204 or 304 loses its ``content-length``: it has no body, and servers wait for one of that length.
     """
-    dropped = _HOP_BY_HOP | _named_by_connection(headers)
+    dropped = _HOP_BY_HOP | _connection_headers(headers)
     if status in (204, 304):
         dropped |= {b"content-length"}
     return [(key, value) for key, value in headers if key.lower() not in dropped]

@@ -53,7 +53,7 @@ class Inbound:
                 yield chunk
         self._read.set()
 
-    async def gone(self) -> None:
+    async def wait_until_gone(self) -> None:
         """Return when the client has left (or has all of its answer)."""
         if self.has_body:
             await self._read.wait()
@@ -68,7 +68,7 @@ async def while_present(inbound: Inbound, work: Coroutine[Any, Any, None]) -> No
         Whatever `work` raises.
     """
     worker = asyncio.create_task(work)
-    watcher = asyncio.create_task(inbound.gone())
+    watcher = asyncio.create_task(inbound.wait_until_gone())
     try:
         await asyncio.wait((worker, watcher), return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -57,7 +57,7 @@ def plain_body(body: bytes, coding: str, limits: LimitSettings) -> bytes | None:
     """
     if coding in ("", "identity"):
         return body
-    if not codings.readable(coding):
+    if not codings.is_readable(coding):
         return None
     try:
         return codings.inflate(body, coding, limits.max_body_bytes)

@@ -156,9 +156,9 @@ class RedisStore:
             return await work()
         except (errors.ConnectionError, ConnectionError) as exc:
             if not again or isinstance(exc, errors.AuthenticationError):
-                raise _translated(exc) from exc
+                raise _translate(exc) from exc
         except (errors.RedisError, OSError) as exc:
-            raise _translated(exc) from exc
+            raise _translate(exc) from exc
         return await self._call(work, again=False)
 
     async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
@@ -286,7 +286,7 @@ class RedisStore:
         await self._redis.aclose()
 
 
-def _translated(exc: Exception) -> StoreError:
+def _translate(exc: Exception) -> StoreError:
     away = (errors.ConnectionError, errors.TimeoutError, errors.BusyLoadingError, OSError)
     refused = isinstance(exc, errors.AuthenticationError)
     return (StoreUnavailable if isinstance(exc, away) and not refused else StoreFailed)(f"Redis: {exc or type(exc).__name__}")
