@@ -318,7 +318,7 @@ def _spellings(data: Data) -> Iterator[Chain]:
             yield _chain(Case(f"spelling/{name}/{talk.name}", *write(talk.ending())))
 
 
-_ODD_SET: Final = "rag_nq"
+_ODD_SET: Final = "tool_output"
 _ODD: Final[Mapping[str, bytes]] = {
     "no-json": b'{"model": "gpt-4o", "messages": [',
     "no-object": b"[]",
