@@ -1,6 +1,6 @@
 """Conversations to measure on.
 
-Lives here: reading cases of our own, and evaluation data where it is present. Must not: measuring.
+Lives here: reading cases of our own, and evaluation data where it is present. Does not belong here: measuring.
 """
 
 from __future__ import annotations

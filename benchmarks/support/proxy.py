@@ -1,6 +1,6 @@
 """A Turnfold process to measure.
 
-Lives here: starting the command as a user does, waiting until it is ready, stopping it. Must not: measuring.
+Lives here: starting the command as a user does, waiting until it is ready, stopping it. Does not belong here: measuring.
 """
 
 from __future__ import annotations

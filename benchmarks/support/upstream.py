@@ -25,7 +25,7 @@ TAKES: Final = "x-case-takes"
 _BYTES_PER_TOKEN: Final = 4
 
 
-class Recorder(ThreadingHTTPServer):
+class RecordingUpstream(ThreadingHTTPServer):
     """The server; `bodies` holds every request body that arrived, in order."""
 
     daemon_threads = True
@@ -47,7 +47,7 @@ class Recorder(ThreadingHTTPServer):
         return 200, completion(body.get("model"), {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3})
 
 
-class Hasher(Recorder):
+class Hasher(RecordingUpstream):
     """A server for many requests: `sent` holds the SHA-256 of every body that arrived, in order, by case.
 
     It reports no usage, so that the proxy learns nothing from it, unless a request names a window: then it counts a token per
@@ -78,7 +78,7 @@ def completion(model: str | None, usage: dict[str, int] | None) -> dict[str, Any
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: Recorder
+    server: RecordingUpstream
 
     def do_POST(self) -> None:
         status, answer = self.server.take(self.headers, self._body())
@@ -103,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-_Server = TypeVar("_Server", bound=Recorder)
+_Server = TypeVar("_Server", bound=RecordingUpstream)
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def serving(server: _Server) -> Iterator[_Server]:
 
 
 @contextmanager
-def recording(port: int = 0) -> Iterator[Recorder]:
+def recording(port: int = 0) -> Iterator[RecordingUpstream]:
     """A recorder that serves in a thread until the end of the block."""
-    with serving(Recorder(port)) as server:
+    with serving(RecordingUpstream(port)) as server:
         yield server

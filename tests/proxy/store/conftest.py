@@ -13,7 +13,7 @@ import pytest
 
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
-from turnfold.proxy.store.redis import RedisStore
+from turnfold.proxy.store.redis_store import RedisStore
 from turnfold.proxy.store.sqlite import SqliteStore
 
 
