@@ -1,7 +1,7 @@
 """The log-structured conversation: plan, draft, recall, write, check, and back again."""
 
 from turnfold.compression.fold.counts import conversation_tokens
-from turnfold.compression.fold.engine import Fold, Folded, conversation_name, fold, fold_request, lean, unfold, written
+from turnfold.compression.fold.engine import Fold, Folded, conversation_name, fold, fold_request, lean, unfold
 from turnfold.compression.fold.write import Section
 
 __all__ = [
@@ -14,5 +14,4 @@ __all__ = [
     "fold_request",
     "lean",
     "unfold",
-    "written",
 ]
