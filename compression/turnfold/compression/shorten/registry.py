@@ -57,6 +57,7 @@ ROWS: Final[dict[str, RowMaker]] = {
     "history": commits.rows,
     "html": html_text.rows,
     "json": json_text.rows,
+    "jsonl": json_text.rows,
     "listing": listing.rows,
     "log": logs.rows,
     "markdown": _wordless(plain.sentence_rows),
