@@ -1,4 +1,4 @@
-"""Effective settings as rows for a reader.
+"""Effective settings as rows for people.
 
 Lives here: which value each setting has, where it came from and what it means, with secrets masked. Does not belong here:
 printing.

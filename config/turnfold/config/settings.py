@@ -193,7 +193,7 @@ class ServerSettings(_Group):
 
 
 class ModelSettings(_Group):
-    """What you know of one model better than the packaged tables do; what is left out is looked up."""
+    """Your own figures for one model. Anything that you leave out is looked up in the packaged tables."""
 
     input: Annotated[float | None, Field(ge=0, description="Dollars per million input tokens.")] = None
     output: Annotated[float | None, Field(ge=0, description="Dollars per million output tokens.")] = None
@@ -208,7 +208,7 @@ class ModelSettings(_Group):
 class Settings(BaseSettings):
     """All settings of a process.
 
-    ``Settings(...)`` takes what it is given and reads nothing; ``sources.load`` reads flags, environment and files.
+    ``Settings(...)`` uses its arguments and reads nothing; ``sources.load`` reads flags, environment and files.
     """
 
     model_config = SettingsConfigDict(env_prefix="TURNFOLD_", extra="forbid", frozen=True)
@@ -233,7 +233,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments only: precedence and the origin of each value are kept by ``sources``."""
+        """Read arguments only: ``sources`` decides precedence and records the origin of each value."""
         del settings_cls, env_settings, dotenv_settings, file_secret_settings
         return (init_settings,)
 
@@ -245,7 +245,7 @@ class Settings(BaseSettings):
 
 
 def exposure(settings: Settings) -> str | None:
-    """What is wrong with settings under which others than this machine could spend the operator's key; None when nothing is."""
+    """The problem with settings that would let other machines spend the operator's key; None if there is none."""
     if settings.upstream.api_key is None or settings.auth.client_tokens or is_loopback(settings.server.host):
         return None
     return (

@@ -136,13 +136,13 @@ def _pool(url: str, connect_timeout: float) -> aioredis.BlockingConnectionPool:
 
 
 class RedisStore:
-    """A store behind a URL as redis-py takes it; nothing is sent before the first call.
+    """A store behind a redis-py URL; nothing is sent before the first call.
 
     Args:
         connect_timeout: seconds that a new connection may take.
 
     Raises:
-        StoreFailed: the URL says something that redis-py does not understand.
+        StoreFailed: redis-py does not understand the URL.
     """
 
     def __init__(self, url: str, connect_timeout: float = 0.1) -> None:
@@ -151,7 +151,7 @@ class RedisStore:
         self._record = self._redis.register_script(_RECORD)
 
     async def _call(self, work: Callable[[], Awaitable[T]], again: bool = True) -> T:
-        """Run and translate; `again`: a connection that went stale in the pool may be replaced and the call repeated."""
+        """Run and translate exceptions; with `again`, repeat the call once on a new connection if a pooled one went stale."""
         try:
             return await work()
         except (errors.ConnectionError, ConnectionError) as exc:
