@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import uvicorn
 
-from tests.proxy.harness import ProxyServer, Running, StartProxy, UpstreamServer, proxy_server, running
+from tests.proxy.harness import NO_LOGGING, ProxyServer, Running, StartProxy, UpstreamServer, proxy_server, running
 
 
 @pytest.fixture(scope="session")
@@ -17,7 +17,7 @@ def shared_upstream() -> Iterator[tuple[UpstreamServer, Running]]:
     app = UpstreamServer()
     config = uvicorn.Config(
         app,
-        log_level="critical",
+        **NO_LOGGING,
         lifespan="off",
         server_header=False,
         date_header=False,

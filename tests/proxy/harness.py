@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -26,6 +26,10 @@ from turnfold.proxy.server import configuration
 
 Pairs = list[tuple[str, str]]
 Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+#: Flags of every server that runs in this process. uvicorn's own logging setup closes all log handlers of the process, and
+#: some of them (absl's, which a benchmark's library loads) close the stream beneath: pytest's capture file.
+NO_LOGGING: Final[dict[str, Any]] = {"log_config": None, "log_level": "critical"}
 
 
 class QuickServer(uvicorn.Server):
@@ -250,8 +254,6 @@ def proxy_server(
     def build(settings: Settings) -> ASGIApp:
         return create_app(settings, recorder, **{"fold": fold, "warm": lambda: None} | (parts or {}))
 
-    config = configuration(
-        settings_for(upstream_url, **groups), build, log_level="critical", workers=1, timeout_graceful_shutdown=5
-    )
+    config = configuration(settings_for(upstream_url, **groups), build, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5)
     with running(config) as server:
         yield ProxyServer(server.origin, recorder), server

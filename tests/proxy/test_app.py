@@ -18,7 +18,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from tests.proxy.harness import Receipts, UpstreamServer, call, proxy_server, reply, settings_for, until
+from tests.proxy.harness import NO_LOGGING, Receipts, UpstreamServer, call, proxy_server, reply, settings_for, until
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.app import create_app
 from turnfold.proxy.routes.ops import Check
@@ -136,7 +136,7 @@ def test_an_open_relay_does_not_start() -> None:
 
 
 def test_the_server_adds_no_headers_of_its_own() -> None:
-    config = configuration(settings_for(DOWN, server={"port": 1234, "workers": 3}))
+    config = configuration(settings_for(DOWN, server={"port": 1234, "workers": 3}), **NO_LOGGING)
     assert (config.server_header, config.date_header, config.port, config.workers) == (False, False, 1234, 3)
 
 
