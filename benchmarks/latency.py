@@ -26,8 +26,8 @@ from typing import Any
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from turnfold.config.settings import Settings, UpstreamSettings
-from turnfold.proxy.server import bare_app, configuration
+from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings
+from turnfold.proxy.server import configuration
 
 ANSWER = json.dumps(
     {"choices": [{"message": {"role": "assistant", "content": "ok"}}], "usage": {"completion_tokens": 1}}
@@ -65,8 +65,10 @@ def run_proxy(listener: socket.socket, upstream_url: str, mode: str) -> None:
     """The proxy's process."""
     base = Settings()
     folding = base.folding.model_copy(update={"mode": mode})
-    settings = base.model_copy(update={"upstream": UpstreamSettings(url=upstream_url), "folding": folding})
-    uvicorn.Server(configuration(settings, bare_app)).run(sockets=[listener])
+    settings = base.model_copy(
+        update={"upstream": UpstreamSettings(url=upstream_url), "folding": folding, "store": StoreSettings(url="memory://")}
+    )
+    uvicorn.Server(configuration(settings)).run(sockets=[listener])
 
 
 @contextlib.contextmanager

@@ -33,12 +33,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the test upst
 
 from tests.proxy.overflow_upstream import DIALECTS, Log, application, count_request
 from tests.support.overfull import CURABLE, INCURABLE, overfull
-from turnfold.compression.fold import FoldedRequest, Section, fold_request, request_tokens
+from turnfold.compression.fold import Folded, Section, conversation_tokens, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import parse_request
-from turnfold.config.settings import Settings, UpstreamSettings
-from turnfold.proxy.app import create_app
+from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings
+from turnfold.proxy.app import build
 from turnfold.proxy.chat.receipts import Receipt
 
 _TEST_WINDOW: Final = 32_768
@@ -196,8 +196,10 @@ def run(name: str, asked: argparse.Namespace) -> bool:
         with upstream(name, real, window, log) as url:
             base = Settings.model_construct()
             own_key = SecretStr(asked.key) if asked.key else None
-            settings = base.model_copy(update={"upstream": UpstreamSettings(url=url, api_key=own_key)})
-            app = create_app(settings, last, fold=_only_recovery if asked.no_fold else fold_request)
+            settings = base.model_copy(
+                update={"upstream": UpstreamSettings(url=url, api_key=own_key), "store": StoreSettings(url="memory://")}
+            )
+            app = build(settings, recorder=last, engine=_only_recovery if asked.no_fold else fold)
             body = sized(asked.shape, window * fill // 100, model, stream=asked.stream, max_tokens=16)
             with served(app, "on") as origin:
                 result = ask(origin, body, asked.key or "none", last, None if real else log)
@@ -214,12 +216,12 @@ def run(name: str, asked: argparse.Namespace) -> bool:
     return odd
 
 
-def _only_recovery(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
+def _only_recovery(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
     """A fold that leaves everything that has no budget as it is."""
     if options.budget is not None:
-        return fold_request(body, options, memo)
-    count = request_tokens(parse_request(body, memo), options.model, memo)
-    return FoldedRequest(body, folded=False, reason="short", tokens_before=count, tokens_after=count)
+        return fold(conversation, options, memo)
+    count = conversation_tokens(conversation, options.model, memo)
+    return Folded(conversation, conversation, Changes(), False, "short", count, count)
 
 
 if __name__ == "__main__":

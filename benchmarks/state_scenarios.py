@@ -24,11 +24,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from turnfold.compression.fold import FoldedRequest, fold_request
+from turnfold.compression.fold import Folded, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.state import Placement, Turn, create_engine, place
 from turnfold.compression.state.block import CLOSING, OPENING
+from turnfold.compression.wire.chat import CHAT
 
 KEPT: Final = 0.2
 MEMO: Final = Memo()
@@ -168,15 +169,16 @@ def added_up(turns: list[Turn]) -> Check:
     )
 
 
-def forwarded(turns: list[Turn], placed: Placement) -> FoldedRequest:
+def forwarded(turns: list[Turn], placed: Placement) -> Folded:
     """The request that goes upstream, folded to a fifth by the engine."""
     messages = [{"role": turn.role, "content": turn.text} for turn in turns]
     body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
-    before = fold_request(body, FoldOptions(), MEMO).tokens_before
-    return fold_request(body, FoldOptions(budget=int(KEPT * before), state=placed.blocks()), MEMO)
+    conversation = CHAT.read(body, MEMO)
+    before = fold(conversation, FoldOptions(), MEMO).tokens_before
+    return fold(conversation.with_state(placed.blocks()), FoldOptions(budget=int(KEPT * before)), MEMO)
 
 
-def text_of(folded: FoldedRequest) -> str:
+def text_of(folded: Folded) -> str:
     """All that its messages say, in order."""
     return "\n".join(message["content"] for message in json.loads(folded.body)["messages"])
 

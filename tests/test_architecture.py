@@ -73,7 +73,7 @@ BAD = [
     ("wings_stand_on_each_other", f"{ENGINE}.errors", "from turnfold.compression.text.spans import Span", "later wing"),
     ("wings_stand_on_each_other", f"{ENGINE}.flows.call", "from turnfold.compression import fold_request", "face"),
     ("wings_stand_on_each_other", f"{ENGINE}.cellar", "x = 1", "no wing"),
-    ("wings_stand_on_each_other", f"{ENGINE}.savings", "import turnfold.compression.cellar", "later wing"),
+    ("wings_stand_on_each_other", f"{ENGINE}.flows.savings", "import turnfold.compression.cellar", "later wing"),
     ("engine_is_pure", f"{ENGINE}.errors", "import socket", "socket"),
     ("engine_is_pure", f"{ENGINE}.errors", "from os import environ", "os"),
     ("engine_is_pure", f"{ENGINE}.errors", "from urllib import request", "urllib.request"),

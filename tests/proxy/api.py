@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.proxy.harness import NO_LOGGING, running
 from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings
-from turnfold.proxy.assembly import build, warm
+from turnfold.proxy.app import warm
 from turnfold.proxy.server import configuration
 
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -27,5 +27,5 @@ def api_server(store_url: str, upstream: str = NOWHERE, **groups: Any) -> Iterat
         **groups,
     )
     warm(settings)  # once for the process; on a busy machine it takes longer than a start may
-    with running(configuration(settings, build, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5)) as server:
+    with running(configuration(settings, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5)) as server:
         yield server.origin

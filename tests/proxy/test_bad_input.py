@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, call_on, proxy_server, reply, until
-from turnfold.compression.fold import FoldedRequest, fold_request
+from turnfold.compression.fold import Folded, fold, written
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.conversation import Changes, Conversation
 
 BAD = {
     "not json": b"{",
@@ -40,7 +41,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_it_reaches_the_upstream_as_it_came(upstream: UpstreamServer, start_proxy: StartProxy, name: str) -> None:
     upstream.handler = reply(b'{"error":{"message":"upstream says no"}}', status=400)
-    answer = start_proxy(upstream.origin + "/v1", fold=fold_request).chat(BAD[name])
+    answer = start_proxy(upstream.origin + "/v1", fold=fold).chat(BAD[name])
     assert upstream.seen[0].body == BAD[name]
     assert (answer.status, answer.json()["error"]["message"]) == (400, "upstream says no")
 
@@ -156,13 +157,14 @@ def test_an_endless_head_is_cut_off(proxy: ProxyServer) -> None:
                 client.sendall(b"a" * 65536)
 
 
-def _picky(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
+def _picky(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
     """An engine that trusts its input, as ours must not be able to hurt."""
-    del memo
-    value = json.loads(body)
-    kept = [m for m in value["messages"] if m["role"] != "assistant" or m["content"].strip()]
-    text = json.dumps({**value, "messages": kept[: options.budget]}).encode()
-    return FoldedRequest(text, len(text) < len(body), "", len(body), len(text), ())
+    messages = conversation.messages
+    kept = [i for i, m in enumerate(messages) if m.role != "assistant" or m.texts[0].text.strip()][: options.budget]
+    changes = Changes(dropped=tuple((i, i + 1) for i in range(len(messages) - 1) if i not in kept))
+    forwarded = written(conversation, changes, memo)
+    before, after = len(conversation.text), len(forwarded.text)
+    return Folded(conversation, forwarded, changes, after < before, "", before, after)
 
 
 JSON_VALUES: st.SearchStrategy[Any] = st.recursive(

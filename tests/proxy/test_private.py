@@ -24,7 +24,6 @@ from turnfold.proxy.api.compressions import Compressions
 from turnfold.proxy.api.conversations import Conversations
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.originals import Layered, find_section, packed, section_items, unpacked
-from turnfold.proxy.books.replaced import Replaced
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
 
@@ -174,7 +173,7 @@ def test_section_items_hold_none_of_it() -> None:
 
 def test_what_was_sent_in_place_of_something_private_is_not_kept() -> None:
     raw = json.dumps({"role": "user", "content": f"a <private>{SECRET}</private> b"})
-    one = Replaced("0" * 12, "facts", (raw, '{"role":"user","content":"open"}'), 9, (f"a {SECRET}", "opn"))
+    one = Section("0" * 12, "facts", (raw, '{"role":"user","content":"open"}'), 9, (f"a {SECRET}", "opn"))
     for section in (one, replace(one, level="summary", instead=(f"quotes {SECRET}",))):
         stored = b"".join(zlib.decompress(item.value) for item in section_items("anna", section, 60, None) if item.value)
         assert SECRET.encode() not in stored

@@ -6,16 +6,17 @@ import asyncio
 import gzip
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
 
 import pytest
 
-from turnfold.compression.calibration import Learned
-from turnfold.compression.fit.recover import Call, Outcome
-from turnfold.compression.fold import fold_request
+from turnfold.compression.fit.overflow import detect
+from turnfold.compression.fit.recover import Outcome, Resend, recover
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.chat import CHAT
 from turnfold.proxy.chat import recovering
-from turnfold.proxy.chat.recovering import Peeked, Request, Served, serve
+from turnfold.proxy.chat.recovering import Peeked, resend
 
 EVENTS = (b"content-type", b"text/event-stream; charset=utf-8")
 JSON = (b"content-type", b"application/json")
@@ -59,19 +60,41 @@ class Canned:
         self.closed = True
 
 
-async def run(work: Callable[[], Call | Outcome]) -> Call | Outcome:
+async def run(work: Callable[[], Resend | Outcome]) -> Resend | Outcome:
     return await asyncio.to_thread(work)
 
 
-async def served(*answers: Canned, suspect: bool = True, body: bytes = LONG) -> tuple[Served, list[bytes]]:
-    waiting, sent = list(answers), []
+@dataclass(frozen=True)
+class Result:
+    """The answer that the client gets, how a recovery ended where one was tried, and the bodies sent after the first."""
+
+    answer: Peeked
+    outcome: Outcome | None = None
+    resent: tuple[bytes, ...] = ()
+
+
+async def peek_and_recover(*answers: Canned, suspect: bool = True) -> Result:
+    """As the stations do: look at the first answer, and where it tells of a full context, drive a recovery."""
+    first, *waiting = answers
+    sent: list[bytes] = []
 
     async def send(body: bytes) -> Canned:
         sent.append(body)
         return waiting.pop(0)
 
-    request = Request(body, body, False, FoldOptions(model="gpt-4o"), Learned(), suspect)
-    return await serve(request, send, fold_request, Memo(), run, (Broke,)), sent
+    peeked = Peeked(first)
+    try:
+        await peeked.look(inside=suspect)
+        overflow = detect(peeked.status, peeked.head, in_stream=peeked.in_stream)
+        if overflow is None:
+            return Result(peeked)
+        memo = Memo()
+        flow = recover(CHAT.read(LONG, memo), overflow, FoldOptions(model="gpt-4o"), memo)
+        recovered = await resend(flow, peeked, send, run, (Broke,))
+    except asyncio.CancelledError:
+        peeked.close()
+        raise
+    return Result(recovered.answer, recovered.outcome, tuple(sent))
 
 
 async def gather(answer: Peeked, into: list[bytes]) -> None:
@@ -85,20 +108,20 @@ async def everything(answer: Peeked) -> bytes:
 
 async def test_an_answer_is_given_whole_and_in_its_chunks() -> None:
     chunks = (b": hi\n\n", b"da", b'ta: {"choices"', b": []}\n", b"\ndata: 2\n\n", b"data: [DONE]\n\n")
-    result, sent = await served(Canned(*chunks))
+    result = await peek_and_recover(Canned(*chunks))
     assert [chunk async for chunk, _ in result.answer.chunks()] == list(chunks)
-    assert (result.overflow, result.outcome, len(sent)) == (None, None, 1)
+    assert (result.outcome, result.resent) == (None, ())
 
 
 async def test_no_more_is_read_than_the_first_event() -> None:
     answer = Canned(b"data: 1\n\n", b"data: 2\n\n")
-    await served(answer)
+    await peek_and_recover(answer)
     assert answer.given == 1
 
 
 async def test_a_request_beyond_suspicion_is_not_held_back() -> None:
     answer = Canned(3600.0)
-    result, _ = await served(answer, suspect=False)
+    result = await peek_and_recover(answer, suspect=False)
     assert answer.given == 0
     result.answer.close()
     assert answer.closed
@@ -107,7 +130,7 @@ async def test_a_request_beyond_suspicion_is_not_held_back() -> None:
 async def test_a_slow_first_word_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recovering, "_PATIENCE", 0.05)
     said = asyncio.Event()
-    result, _ = await served(Canned(b": keep-alive\n\n", said, b"data: 1\n\n", b"data: 2\n\n"))
+    result = await peek_and_recover(Canned(b": keep-alive\n\n", said, b"data: 1\n\n", b"data: 2\n\n"))
     said.set()
     assert await everything(result.answer) == b": keep-alive\n\ndata: 1\n\ndata: 2\n\n"
 
@@ -115,7 +138,7 @@ async def test_a_slow_first_word_is_not_waited_for(monkeypatch: pytest.MonkeyPat
 async def test_a_slow_answer_may_be_closed_while_its_first_word_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recovering, "_PATIENCE", 0.01)
     answer = Canned(3600.0)
-    result, _ = await served(answer)
+    result = await peek_and_recover(answer)
     result.answer.close()
     result.answer.close()
     assert answer.closed
@@ -123,7 +146,7 @@ async def test_a_slow_answer_may_be_closed_while_its_first_word_is_awaited(monke
 
 @pytest.mark.parametrize("script", [(Broke(),), (b"data: ", Broke()), (b": x\n\n", Broke())])
 async def test_an_answer_that_breaks_off_breaks_for_whoever_relays_it(script: tuple[bytes | Exception, ...]) -> None:
-    result, _ = await served(Canned(*script))
+    result = await peek_and_recover(Canned(*script))
     got: list[bytes] = []
     with pytest.raises(Broke):
         await gather(result.answer, got)
@@ -132,59 +155,59 @@ async def test_an_answer_that_breaks_off_breaks_for_whoever_relays_it(script: tu
 
 
 async def test_a_broken_answer_may_be_closed_unread() -> None:
-    result, _ = await served(Canned(Broke()))
+    result = await peek_and_recover(Canned(Broke()))
     result.answer.close()
 
 
 @pytest.mark.parametrize("status", [401, 404, 429, 502])
 async def test_statuses_that_say_something_else_are_not_read(status: int) -> None:
     answer = Canned(ERROR, status=status, headers=(JSON,))
-    result, sent = await served(answer)
-    assert (answer.given, len(sent)) == (0, 1)
+    result = await peek_and_recover(answer)
+    assert (answer.given, result.resent) == (0, ())
     assert await everything(result.answer) == ERROR
 
 
 async def test_a_coding_that_we_do_not_undo_is_passed_on() -> None:
     answer = Canned(b"\x0b\x02", b"more", status=400, headers=(JSON, (b"content-encoding", b"br")))
-    result, _ = await served(answer)
+    result = await peek_and_recover(answer)
     assert answer.given == 0
     assert await everything(result.answer) == b"\x0b\x02more"
 
 
 async def test_a_large_error_is_not_gathered() -> None:
     answer = Canned(*[b"x" * 4096] * 100, status=400, headers=(JSON,))
-    result, _ = await served(answer)
+    result = await peek_and_recover(answer)
     assert answer.given <= 3
     assert len(await everything(result.answer)) == 409_600
 
 
 async def test_a_whole_answer_is_not_gathered() -> None:
     answer = Canned(b'{"id": "1", ', *[b" " * 100] * 50, b"}", headers=(JSON,))
-    await served(answer)
+    await peek_and_recover(answer)
     assert answer.given == 1
 
 
 @pytest.mark.parametrize("chunks", [(ERROR,), (ERROR[:9], ERROR[9:]), (b" ", ERROR)])
 async def test_a_200_that_is_an_error_is_recovered(chunks: tuple[bytes, ...]) -> None:
     first, second = Canned(*chunks, headers=(JSON,)), Canned(b'{"choices": []}', headers=(JSON,))
-    result, sent = await served(first, second)
+    result = await peek_and_recover(first, second)
     assert result.outcome is not None
     assert result.outcome.recovered
-    assert (first.closed, second.closed, len(sent)) == (True, False, 2)
+    assert (first.closed, second.closed, len(result.resent)) == (True, False, 1)
     assert await everything(result.answer) == b'{"choices": []}'
 
 
 async def test_the_beginning_of_a_coded_stream_is_read() -> None:
     coded = gzip.compress(b"data: " + ERROR + b"\n\n")
     first = Canned(coded[:20], coded[20:], headers=(EVENTS, (b"Content-Encoding", b"GZIP")))
-    result, _ = await served(first, Canned(b"data: {}\n\n"))
+    result = await peek_and_recover(first, Canned(b"data: {}\n\n"))
     assert result.outcome is not None
     assert result.outcome.recovered
 
 
 async def test_cancelling_lets_go_of_both_connections() -> None:
     first, second = Canned(ERROR, status=400, headers=(JSON,)), Canned(3600.0)
-    task = asyncio.create_task(served(first, second))
+    task = asyncio.create_task(peek_and_recover(first, second))
     await asyncio.sleep(0.5)  # the second answer is being waited for
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from tests.proxy.harness import NO_LOGGING, Answer, ProxyServer, StartProxy, UpstreamServer, proxy_server, reply, running, until
 from tests.proxy.overflow_upstream import DIALECTS, LOOK_ALIKES, Dialect, Log, application, count_request
 from tests.support.overfull import CURABLE, INCURABLE, overfull
-from turnfold.compression.fold import fold_request
+from turnfold.compression.fold import fold, fold_request
 from turnfold.proxy.chat.receipts import OwnCall, Usage
 
 WINDOW = 3000
@@ -45,7 +45,7 @@ def shared() -> Iterator[tuple[Server, ProxyServer]]:
     with contextlib.ExitStack() as stack:
         app = Server()
         server = stack.enter_context(running(uvicorn.Config(app, **NO_LOGGING, lifespan="off")))
-        yield app, stack.enter_context(proxy_server(server.origin + "/v1", fold=fold_request))[0]
+        yield app, stack.enter_context(proxy_server(server.origin + "/v1", fold=fold))[0]
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_two_failures_give_the_first_error(upstream: UpstreamServer, start_proxy
         await reply(json.dumps(error).encode(), status=400, headers=headers)(scope, receive, send)
 
     upstream.handler = handler
-    proxy = start_proxy(upstream.origin + "/v1", fold=fold_request)
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold)
     answer = proxy.chat(overfull("long chat", 4000))
     assert (answer.status, answer.json()["error"]["message"], answer.header("x-request-id")) == (400, "no 0", "first")
     assert len(upstream.seen) == 2
@@ -187,7 +187,7 @@ def test_a_second_sending_that_breaks_leaves_the_first_error(upstream: UpstreamS
         await reply(error, status=400)(scope, receive, send)
 
     upstream.handler = handler
-    proxy = start_proxy(upstream.origin + "/v1", fold=fold_request)
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold)
     answer = proxy.chat(overfull("long chat", 4000))
     assert (answer.status, answer.body, len(upstream.seen)) == (400, error, 2)
 
@@ -216,7 +216,7 @@ def test_a_coded_error_and_a_coded_request_are_understood(upstream: UpstreamServ
         await answer(scope, receive, send)
 
     upstream.handler = handler
-    proxy = start_proxy(upstream.origin + "/v1", fold=fold_request)
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold)
     body = gzip.compress(json.dumps(overfull("giant user message", 4000)).encode())
     answer = proxy.chat(body, ("content-encoding", "gzip"))
     assert (answer.status, answer.header("x-turnfold-status")) == (200, "recovered")
@@ -241,7 +241,7 @@ def test_an_answer_that_nobody_sees_is_paid_for(upstream: UpstreamServer, start_
         await reply(json.dumps(body).encode(), status=status)(scope, receive, send)
 
     upstream.handler = handler
-    proxy = start_proxy(upstream.origin + "/v1", fold=fold_request)
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold)
     assert proxy.chat(overfull("long chat", 2 * WINDOW, model="gpt-4o"), KEY).header("x-turnfold-status") == "recovered"
     receipt = proxy.recorder.one()
     assert receipt.usage.prompt_tokens == 2000

@@ -14,16 +14,17 @@ from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, halve, proxy_server, reply, until
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.fold import FoldedRequest
+from turnfold.compression.fold import Folded
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.conversation import Changes, Conversation
 
 TWO = b'{"model":"gpt-4o","messages":[{"role":"user","content":"one"},{"role":"user","content":"two"}]}'
 USAGE = reply(b'{"model":"gpt-4o-2024-08-06","usage":{"prompt_tokens":7,"completion_tokens":2}}')
 
 
 def _raising(error: BaseException) -> Any:
-    def fold(*_: object) -> FoldedRequest:
+    def fold(*_: object) -> Folded:
         raise error
 
     return fold
@@ -58,8 +59,8 @@ def test_whatever_fails_in_the_engine_the_original_goes_out(
 
 
 def test_a_fold_that_is_not_smaller_is_not_used(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
-    def larger(body: bytes, *_: object) -> FoldedRequest:
-        return FoldedRequest(body + b" ", True, "", 10, 10, ())
+    def larger(conversation: Conversation, *_: object) -> Folded:
+        return Folded(conversation, conversation, Changes(), True, "", 10, 10)
 
     proxy = start_proxy(upstream.origin + "/v1", fold=larger)
     assert proxy.chat(TWO).header("x-turnfold-status") == "failed-open"
@@ -71,9 +72,9 @@ def test_a_fold_that_takes_too_long_is_not_waited_for(upstream: UpstreamServer, 
     go_on = threading.Event()
     body = TWO.replace(b"one", b"one " * 2000)
 
-    def endless(body: bytes, *_: object) -> FoldedRequest:
+    def endless(conversation: Conversation, *_: object) -> Folded:
         go_on.wait(10)
-        return FoldedRequest(body, False, "", 0, 0, ())
+        return Folded(conversation, conversation, Changes(), False, "", 0, 0)
 
     proxy = start_proxy(upstream.origin + "/v1", fold=endless, limits={"fold_timeout": 0.1})
     answer = proxy.chat(body)
@@ -86,10 +87,10 @@ def test_a_fold_that_takes_too_long_is_not_waited_for(upstream: UpstreamServer, 
 def test_small_requests_do_not_wait_behind_large_ones(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     go_on = threading.Event()
 
-    def slow_when_large(body: bytes, *_: object) -> FoldedRequest:
-        if len(body) > 100_000:
+    def slow_when_large(conversation: Conversation, *_: object) -> Folded:
+        if len(conversation.text) > 100_000:
             go_on.wait(10)
-        return FoldedRequest(body, False, "short", 1, 1, ())
+        return Folded(conversation, conversation, Changes(), False, "short", 1, 1)
 
     proxy = start_proxy(upstream.origin + "/v1", fold=slow_when_large)
     large = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * 200_000}]}).encode()
@@ -124,10 +125,10 @@ def test_observe_sends_the_original_and_records_what_a_fold_would_save(upstream:
     upstream.handler = USAGE
     begun, go_on = threading.Event(), threading.Event()
 
-    def slow(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
+    def slow(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
         begun.set()
         go_on.wait(5)
-        return halve(body, options, memo)
+        return halve(conversation, options, memo)
 
     proxy = start_proxy(upstream.origin + "/v1", fold=slow, folding={"mode": "observe"})
     answer = proxy.chat(TWO, ("x-turnfold-budget", "33"))
@@ -144,9 +145,9 @@ def test_observe_sends_the_original_and_records_what_a_fold_would_save(upstream:
 def test_observing_waits_until_nobody_is_served(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     folded, go_on = threading.Event(), threading.Event()
 
-    def fold(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
+    def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
         folded.set()
-        return halve(body, options, memo)
+        return halve(conversation, options, memo)
 
     async def slow_for_large(scope: Scope, receive: Receive, send: Send) -> None:
         if len(upstream.seen[-1].body) > 1000:
@@ -173,9 +174,9 @@ def test_observe_survives_an_engine_that_fails(upstream: UpstreamServer, start_p
 
 
 def test_what_is_observed_is_recorded_before_the_app_stops(upstream: UpstreamServer) -> None:
-    def slow(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
+    def slow(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
         time.sleep(0.2)
-        return halve(body, options, memo)
+        return halve(conversation, options, memo)
 
     with proxy_server(upstream.origin + "/v1", fold=slow, folding={"mode": "observe"}) as (proxy, _):
         proxy.chat(TWO)
@@ -222,7 +223,7 @@ def test_gzip_that_folds_is_read_and_counted(upstream: UpstreamServer, proxy: Pr
 
 def test_liveness_and_readiness_cost_no_upstream_call(upstream: UpstreamServer, proxy: ProxyServer) -> None:
     assert call(proxy.origin, "GET", "/healthz").json() == {"status": "alive"}
-    assert call(proxy.origin, "GET", "/readyz").json() == {"status": "ready", "checks": {}}
+    assert call(proxy.origin, "GET", "/readyz").json() == {"status": "ready", "checks": {"store": "ok"}}
     assert call(proxy.origin, "HEAD", "/healthz").status == 200
     assert call(proxy.origin, "GET", "/admin/nothing").status == 404
     assert call(proxy.origin, "POST", "/admin").status == 404

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pydantic import SecretStr
 
-from tests.proxy.harness import Receipts, StartProxy, UpstreamServer, call, settings_for
+from tests.proxy.harness import StartProxy, UpstreamServer, call, settings_for
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import AuthSettings
-from turnfold.proxy.app import create_app
+from turnfold.proxy.app import build
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.http.tenancy import Gate
 
@@ -86,15 +86,15 @@ def test_only_an_admin_chooses_a_tenant() -> None:
 def test_an_open_relay_on_the_operators_key_does_not_start(host: str) -> None:
     settings = settings_for("http://h/v1", upstream={"api_key": "sk-op"}, server={"host": host})
     with pytest.raises(InvalidInput, match=r"auth\.client_tokens"):
-        create_app(settings, Receipts())
-    create_app(settings_for("http://h/v1", server={"host": host}), Receipts())
+        build(settings)
+    build(settings_for("http://h/v1", server={"host": host}))
     with_tokens = settings_for("http://h/v1", upstream={"api_key": "k"}, server={"host": host}, auth={"client_tokens": ("t",)})
-    create_app(with_tokens, Receipts())
+    build(with_tokens)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.9.9.9"])
 def test_on_loopback_it_does(host: str) -> None:
-    create_app(settings_for("http://h/v1", upstream={"api_key": "sk-op"}, server={"host": host}), Receipts())
+    build(settings_for("http://h/v1", upstream={"api_key": "sk-op"}, server={"host": host}))
 
 
 def test_over_the_wire(upstream: UpstreamServer, start_proxy: StartProxy) -> None:

@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.growth import assert_linear
+from turnfold.compression.memo import Memo
+from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.conversation import Conversation
 from turnfold.proxy.chat.trail import Trail, Trails, trail_of
 
 Message = dict[str, Any]
@@ -17,7 +20,7 @@ Message = dict[str, Any]
 
 def trail(messages: list[Message], **behind: Any) -> Trail:
     body = {"model": "m", "messages": messages, **behind}
-    return trail_of(json.dumps(body).encode(), body)
+    return trail_of(CHAT.read(json.dumps(body).encode(), Memo()))
 
 
 def said(*lengths: int, role: str = "user") -> list[Message]:
@@ -79,4 +82,7 @@ def test_both_sides_survive_the_store() -> None:
 
 
 def test_a_trail_takes_linear_time() -> None:
-    assert_linear(lambda body: trail_of(body, ("messages",)), lambda size: b'{"messages":' + b"[" * 1000 * size, 1000)
+    def of(size: int) -> Conversation:
+        return CHAT.read(b'{"messages":[{"role":"user","content":"' + b"[" * 1000 * size + b'"}]}', Memo())
+
+    assert_linear(trail_of, of, 1000)

@@ -6,7 +6,7 @@ Lives here: the names that a program outside is meant to use. Must not: anything
 from turnfold.compression.errors import InvalidInput, TurnfoldError
 from turnfold.compression.flows.compress import compress
 from turnfold.compression.flows.summarizers import create_escalating_summarizer, create_summarizer
-from turnfold.compression.fold import FoldedRequest, fold_request, unfold
+from turnfold.compression.fold import Folded, fold_request, unfold
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
@@ -20,7 +20,7 @@ __all__ = [
     "Compressed",
     "Compressor",
     "FoldOptions",
-    "FoldedRequest",
+    "Folded",
     "InvalidInput",
     "Memo",
     "TurnfoldError",

@@ -74,13 +74,12 @@ class FoldOptions:
         prices: the model's cache prices; they set how much is left raw and how often a fold pays.
         cache_hit_share: share of requests that find the cache warm, 0 to 1.
         budget: tokens that the forwarded request may take, tool schemas included; None: no limit.
-        window: input tokens that the model takes, where known; acts in the last fitting step only.
+        window: input tokens that the model takes, where published; a fold ignores it, ``fit`` does not.
         recall: whether passages of folded turns are quoted behind the user's message.
         recall_tool_text: whether tool results may be quoted there (they are quoted as data either way).
         shape_results: whether tool results take a smaller form with the same values when they first appear.
         cache_breakpoints: whether the upstream takes ``prompt_cache_breakpoint`` on a text part (OpenAI 5.6 and later).
         prose: how the prose kept at FACTS is worded.
-        state: the conversation's state; it is no part of what is folded, quoted or kept as an original.
     """
 
     model: str = ""
@@ -93,4 +92,3 @@ class FoldOptions:
     shape_results: bool = True
     cache_breakpoints: bool = False
     prose: Prose = Prose()
-    state: StateBlocks = StateBlocks()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -26,7 +26,7 @@ from genai_prices import Usage, data_snapshot
 from genai_prices.types import ModelInfo, Provider, TieredPrices, TimeOfDateConstraint
 
 from turnfold.compression.options import CachePrices
-from turnfold.config.settings import ModelSettings
+from turnfold.config.settings import ModelSettings, Settings
 
 # Whose names a family may be guessed among; a hoster's prices say nothing of another model that begins alike.
 _MAKERS: Final = ("openai", "anthropic", "google", "deepseek", "x-ai", "mistral")
@@ -191,6 +191,10 @@ class TokenUse:
     written: int = 0
 
 
+#: Dollars for a model's tokens at a Unix time; None when the price is unknown.
+PriceOf = Callable[[str, TokenUse, float], float | None]
+
+
 @dataclass(frozen=True, slots=True)
 class _Flat:
     """Dollars for a million tokens of each sort, good for prompts shorter than `below`."""
@@ -254,6 +258,15 @@ def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: M
     when = datetime.fromtimestamp(at, UTC)
     priced = found.info.calc_price(usage, found.provider, genai_request_timestamp=when, auto_update_timestamp=None)
     return float(priced.total_price)
+
+
+def price_from(settings: Settings) -> PriceOf:
+    """Dollars by the settings' upstream and the operator's own figures."""
+
+    def price(model: str, use: TokenUse, at: float) -> float | None:
+        return dollars(model, use, at, settings.upstream.url, settings.models.get(model))
+
+    return price
 
 
 def packaged_window(model: str, upstream_url: str = "") -> int | None:

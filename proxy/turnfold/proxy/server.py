@@ -15,10 +15,9 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
-from turnfold.compression.fold import Section
 from turnfold.config.settings import Settings
-from turnfold.proxy.app import create_app
-from turnfold.proxy.chat.receipts import Receipt
+from turnfold.proxy.app import build
+from turnfold.proxy.books.metrics import shared_by_workers
 from turnfold.proxy.http.http11 import Http11
 
 # Longer than clients and load balancers keep idle connections (SDKs 5 s, AWS 60 s, Google 600 s): the side that sends next
@@ -37,19 +36,7 @@ _ARENAS: Final = 2
 _SHUTDOWN_PATIENCE: Final = 25  # seconds that streams get to end after SIGTERM; orchestrators kill after 30
 
 
-class Discard:
-    """A recorder that keeps nothing."""
-
-    def record(self, receipt: Receipt, sections: tuple[Section, ...]) -> None:
-        """Forget both."""
-
-
-def bare_app(settings: Settings) -> ASGIApp:
-    """The app without store and ledger."""
-    return create_app(settings, Discard())
-
-
-def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = bare_app, **changes: Any) -> uvicorn.Config:
+def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = build, **changes: Any) -> uvicorn.Config:
     """uvicorn's configuration.
 
     ``date`` and ``server`` headers are the upstream's; with more than one worker `build` must be importable (a module's
@@ -81,7 +68,7 @@ def _built(build: Callable[[Settings], ASGIApp], settings: Settings) -> ASGIApp:
     return build(settings)
 
 
-def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = bare_app) -> None:
+def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build) -> None:
     """Serve until a signal comes.
 
     Raises:
@@ -89,7 +76,8 @@ def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = bare_app) -
     """
     build(settings)  # a wrong setting is reported here, once, and not by each worker
     config = configuration(settings, build)
-    if settings.server.workers > 1:
-        Multiprocess(config, sockets=[config.bind_socket()]).run()
-    else:
+    if settings.server.workers == 1:
         uvicorn.Server(config).run()
+        return
+    with shared_by_workers():
+        Multiprocess(config, sockets=[config.bind_socket()]).run()

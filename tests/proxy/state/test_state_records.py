@@ -8,30 +8,50 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
+from yarl import URL
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.state import Machine, Record, State, read_record, render_block
-from turnfold.config.settings import LimitSettings
-from turnfold.proxy.chat.state_records import KIND, StateRecords
-from turnfold.proxy.chat.stating import Asked, Decided, Decision, Stating
+from turnfold.compression.wire.chat import CHAT
+from turnfold.proxy.chat.exchange import ChatRequest, Exchange
+from turnfold.proxy.chat.folding import Lanes
+from turnfold.proxy.chat.stating import Stating
 from turnfold.proxy.store import Item, Key, StoreFailed, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.store.state_records import KIND, StateRecords
+
+T = TypeVar("T")
 
 DOCKER = Machine(State(policies={"docker": "use"}))
 BODY = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}).encode()
 
 
-async def at_once(work: Callable[[], Decision]) -> Decision:
-    return work()
+class AtOnce(Lanes):
+    """Lanes that do the work where they are asked."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    async def run(self, request: ChatRequest, work: Callable[[], T]) -> T:
+        del request
+        return work()
 
 
-async def decided(records: StateRecords | None, run: Any = at_once) -> Decided:
-    stating = Stating("local", lambda model, budget: FoldOptions(model=model, budget=budget), LimitSettings(), records)
-    return await stating.decide(Asked(BODY, "", "t", "c", 0.0, enforce=True), Memo(), run)
+async def decide(records: StateRecords, lanes: Lanes | None = None) -> Exchange:
+    """What the station makes of a lone "hello", sent under the label "c"."""
+    body = BODY if lanes is None else BODY.ljust(5000)  # a small one does not go to a lane
+    request = ChatRequest("r", 0.0, 0.0, 0.0, URL("http://u/v1"), (), "", body, "on", None, "c", "t", "enforce")
+    memo = Memo()
+    lanes = lanes or AtOnce()
+    stating = Stating("local", lambda model, budget: FoldOptions(model=model, budget=budget), records, lanes, memo)
+    try:
+        return await stating.apply_state(Exchange(request, CHAT.read(body, memo)))
+    finally:
+        lanes.close()
 
 
 async def test_no_change_is_lost() -> None:
@@ -58,26 +78,26 @@ async def test_a_record_that_never_rests_is_given_up() -> None:
 
 async def test_a_state_set_while_a_request_is_looked_at_holds_for_it() -> None:
     records = StateRecords(MemoryStore(), 60)
-    tries: list[Decision] = []
+    tries: list[Any] = []
 
-    async def interrupted(work: Callable[[], Decision]) -> Decision:
-        decision = work()
-        if not tries:
-            await records.update("t", "c", lambda record: record.put(DOCKER))
-        tries.append(decision)
-        return decision
+    class Interrupted(AtOnce):
+        async def run(self, request: ChatRequest, work: Callable[[], T]) -> T:
+            decision = await super().run(request, work)
+            if not tries:
+                await records.update("t", "c", lambda record: record.put(DOCKER))
+            tries.append(decision)
+            return decision
 
-    made = await decided(records, interrupted)
+    made = await decide(records, Interrupted())
     assert len(tries) == 2
-    assert made.stated is not None
-    assert json.loads(made.stated.body)["messages"][0]["content"] == f"{render_block(DOCKER.state)}\n\nhello"
+    assert json.loads(made.outgoing)["messages"][0]["content"] == f"{render_block(DOCKER.state)}\n\nhello"
     assert read_record(await records.get("t", "c") or b"").seen == 1
 
 
 async def test_a_record_of_another_release_is_left_alone() -> None:
     store = MemoryStore()
     await store.put([Item(Key("t", KIND, "c"), b'{"record_version":9}', 60)])
-    assert (await decided(StateRecords(store, 60))).verdict == "forward"
+    assert (await decide(StateRecords(store, 60))).verdict == "forward"
     assert await store.get([Key("t", KIND, "c")]) == [b'{"record_version":9}']
 
 
@@ -93,4 +113,4 @@ async def test_a_store_that_is_away_costs_no_request(works: int) -> None:
             del expected, item
             raise StoreUnavailable("down")
 
-    assert (await decided(StateRecords(Away(), 60))).verdict == "forward"
+    assert (await decide(StateRecords(Away(), 60))).verdict == "forward"

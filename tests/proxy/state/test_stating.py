@@ -30,12 +30,11 @@ from tests.proxy.harness import (
     settings_for,
 )
 from tests.support.prefix import Kind, classify
-from turnfold.compression.fold import fold_request
+from turnfold.compression.fold import fold, fold_request
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.state import State, render_block
 from turnfold.compression.state.block import OPENING
-from turnfold.proxy.assembly import build
 from turnfold.proxy.books.rollups import UNPRICED, measures
 from turnfold.proxy.client.state import StateClient
 from turnfold.proxy.server import configuration
@@ -83,7 +82,7 @@ def told(answer: Answer) -> str:
 
 @pytest.fixture
 def enforcing(upstream: UpstreamServer, start_proxy: StartProxy) -> Chat:
-    return Chat(start_proxy(upstream.origin + "/v1", fold=fold_request, folding=ENFORCE), upstream)
+    return Chat(start_proxy(upstream.origin + "/v1", fold=fold, folding=ENFORCE), upstream)
 
 
 def test_off_changes_no_byte(upstream: UpstreamServer, proxy: ProxyServer) -> None:
@@ -176,7 +175,7 @@ def test_ordinary_sentences_go_through(enforcing: Chat) -> None:
 
 
 def test_an_acknowledgement_may_be_left_to_the_model(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
-    proxy = start_proxy(upstream.origin + "/v1", fold=fold_request, folding=ENFORCE | {"state_acknowledge": "forward"})
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold, folding=ENFORCE | {"state_acknowledge": "forward"})
     chat = Chat(proxy, upstream)
     chat.say("use docker")
     assert chat.forwarded() == [f"{DOCKER}\n\nuse docker"]
@@ -298,7 +297,7 @@ def whole_proxy(upstream: UpstreamServer, path: Path) -> Iterator[tuple[ProxySer
     settings = settings_for(upstream.origin + "/v1", folding=ENFORCE, store=store, auth=auth)
     patient = settings.store.model_copy(update={"timeout": 10.0})  # this machine may be busy with other tests
     settings = settings.model_copy(update={"store": patient})
-    config = configuration(settings, build, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5)
+    config = configuration(settings, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5)
     with running(config) as server:
         yield ProxyServer(server.origin, Receipts()), server
 

@@ -21,8 +21,8 @@ import pytest
 from tests.proxy.store.receipts import SECTION, receipt
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy import cli
+from turnfold.proxy.app import Parts
 from turnfold.proxy.chat.receipts import OwnCall, Usage
-from turnfold.proxy.shelf import Books
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -51,14 +51,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 async def _fill(path: Path) -> None:
-    books = Books(Settings(store=StoreSettings(url=f"sqlite:///{path}/turnfold.db")))
-    await books.start()
-    now = time.time()
-    books.record(receipt(at=now), (SECTION,))
-    books.record(receipt(at=now, model="[red]\x1b[2J", usage=()), ())
-    books.record(receipt(at=now, status="observed"), ())
-    assert await books.works()
-    await books.stop()
+    parts = Parts(Settings(store=StoreSettings(url=f"sqlite:///{path}/turnfold.db")))
+    async with parts.running():
+        now = time.time()
+        parts.ledger.record(receipt(at=now), (SECTION,))
+        parts.ledger.record(receipt(at=now, model="[red]\x1b[2J", usage=()), ())
+        parts.ledger.record(receipt(at=now, status="observed"), ())
 
 
 @pytest.fixture
@@ -136,7 +134,7 @@ def test_wrong_settings_are_one_line_and_exit_code_2(run: Run, monkeypatch: pyte
 def test_serve_hands_its_flags_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Settings] = []
     server = types.SimpleNamespace(serve=served.append)
-    monkeypatch.setitem(sys.modules, "turnfold.proxy.assembly", server)
+    monkeypatch.setitem(sys.modules, "turnfold.proxy.server", server)
     flags = [
         "--upstream",
         "http://u/v1/",
@@ -193,13 +191,12 @@ def test_report_by_conversation_says_why(filled: Run) -> None:
 
 def test_report_shows_the_hold_out(run: Run, tmp_path: Path) -> None:
     async def fill() -> None:
-        books = Books(Settings(store=StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db")))
-        await books.start()
-        for number in range(6):
-            held = {"status": "bypassed", "reason": "held-out"} if number % 2 else {}
-            calls = () if number else (OwnCall("summary", "gpt-4o", Usage(1000, 10)),)
-            books.record(receipt(at=time.time(), conversation=f"c{number}", calls=calls, **held), ())
-        await books.stop()
+        parts = Parts(Settings(store=StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db")))
+        async with parts.running():
+            for number in range(6):
+                held = {"status": "bypassed", "reason": "held-out"} if number % 2 else {}
+                calls = () if number else (OwnCall("summary", "gpt-4o", Usage(1000, 10)),)
+                parts.ledger.record(receipt(at=time.time(), conversation=f"c{number}", calls=calls, **held), ())
 
     asyncio.run(fill())
     out = " ".join(run("report")[1].split())

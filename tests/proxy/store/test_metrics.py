@@ -13,11 +13,11 @@ import pytest
 from tests.proxy.store.receipts import receipt
 from tests.support.growth import assert_linear
 from turnfold.config.settings import Settings, StoreSettings
+from turnfold.proxy.app import Parts
 from turnfold.proxy.books import metrics as module
 from turnfold.proxy.books.metrics import Health, Metrics
 from turnfold.proxy.books.rollups import UNPRICED, Priced
-from turnfold.proxy.chat.holdout import held_out
-from turnfold.proxy.shelf import Books
+from turnfold.proxy.chat.holdout import is_held_out
 
 
 def lines(made: Metrics) -> dict[str, float]:
@@ -68,14 +68,13 @@ def test_health_is_taken_over() -> None:
 
 
 async def test_the_books_feed_the_metrics() -> None:
-    books = Books(Settings(store=StoreSettings(url="memory://")))
-    await books.start()
-    books.record(receipt(), ())
-    async with asyncio.timeout(10):
-        while not books.ledger.written:  # noqa: ASYNC110 - as a scraper sees it
-            await asyncio.sleep(0.02)
-    assert lines(books._metrics)['turnfold_dollars_paid_total{model="gpt-4o"}'] > 0
-    await books.stop()
+    parts = Parts(Settings(store=StoreSettings(url="memory://")))
+    async with parts.running():
+        parts.ledger.record(receipt(), ())
+        async with asyncio.timeout(10):
+            while not parts.ledger.written:  # noqa: ASYNC110 - as a scraper sees it
+                await asyncio.sleep(0.02)
+        assert lines(parts.metrics)['turnfold_dollars_paid_total{model="gpt-4o"}'] > 0
 
 
 WORKER = """
@@ -120,7 +119,7 @@ def test_metrics_cost_the_thousandth_request_no_more_than_the_first() -> None:
 
 def test_the_held_out_share_is_a_share_and_stands() -> None:
     names = [f"conversation {number}" for number in range(4000)]
-    chosen = {name for name in names if held_out(name, 0.1)}
+    chosen = {name for name in names if is_held_out(name, 0.1)}
     assert 0.08 < len(chosen) / len(names) < 0.12
-    assert chosen <= {name for name in names if held_out(name, 0.2)}
-    assert not any(held_out(name, 0.0) for name in names)
+    assert chosen <= {name for name in names if is_held_out(name, 0.2)}
+    assert not any(is_held_out(name, 0.0) for name in names)

@@ -17,19 +17,21 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.fold.check import check
-from turnfold.compression.fold.engine import request_tokens
+from turnfold.compression.fold.counts import conversation_tokens
+from turnfold.compression.fold.engine import written
 from turnfold.compression.fold.units import Unit, units
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.middle import cut_middle
-from turnfold.compression.wire.chat import Message, Request, Text, parse_request, value_span
-from turnfold.compression.wire.edits import Edit, apply, json_string
+from turnfold.compression.wire.conversation import Changes, Conversation, Message, Path, Text
+from turnfold.compression.wire.edits import json_string
 
 _SOFT: Final = 192  # tokens of a text that can still be followed: a few sentences of its head and of its tail
 _HARD: Final = 32
@@ -48,14 +50,16 @@ class Cut:
     """A request that was cut to fit.
 
     Attributes:
-        body: the bytes to send.
+        forwarded: what to send.
+        changes: what was changed.
         tokens: its tokens by our own count for its model.
         shortened: texts that were cut.
         dropped: messages that were left out.
         recent_whole: whether the most recent fifth is as it was.
     """
 
-    body: bytes
+    forwarded: Conversation
+    changes: Changes
     tokens: int
     shortened: int
     dropped: int
@@ -81,23 +85,23 @@ class _Way:
     dropped: tuple[Unit, ...] = ()
 
 
-def cut(body: bytes, budget: int, model: str, memo: Memo) -> Cut | None:
+def cut(conversation: Conversation, budget: int, model: str, memo: Memo) -> Cut | None:
     """The mildest cut of a request with which it counts at most `budget` tokens; None when none does.
 
     Raises:
-        FoldRejected: the body cannot be parsed, or our own output failed a check.
+        FoldRejected: our own output failed a check.
     """
-    request = parse_request(body, memo)
-    total = request_tokens(request, model, memo)
-    border = sum(m.tokens for m in request.messages) or 1
-    fixed = request_tokens(Request("", (), (), model, request.schema), model, memo)
-    pieces = tuple(_pieces(request.messages, memo))
+    messages = conversation.messages
+    total = conversation_tokens(conversation, model, memo)
+    border = sum(m.tokens for m in messages) or 1
+    fixed = conversation_tokens(replace(conversation, messages=()), model, memo)
+    pieces = tuple(_pieces(messages, memo))
     room = int((budget - fixed) * border / max(1, total - fixed))  # in tokens of the border counter
     for _ in range(_TRIES):
-        way = next(_ways(request.messages, pieces, room), None)
+        way = next(_ways(messages, pieces, room), None)
         if way is None:
             return None
-        result = _made(request, pieces, way, model, memo)
+        result = _cut(conversation, pieces, way, model, memo)
         if result.tokens <= budget:
             return result
         room = min(int(room * 0.98), int(room - (result.tokens - budget) * border / max(1, total)))
@@ -173,44 +177,33 @@ def _sparse(sizes: Sequence[int]) -> Iterator[int]:
     yield from dict.fromkeys((*sizes[step - 1 :: step], *sizes[-1:]))
 
 
-def _made(request: Request, pieces: Sequence[_Piece], way: _Way, model: str, memo: Memo) -> Cut:
+def _cut(conversation: Conversation, pieces: Sequence[_Piece], way: _Way, model: str, memo: Memo) -> Cut:
+    messages = conversation.messages
     gone = {i for u in way.dropped for i in range(u.start, u.end)}
-    shorter = {
-        (p.message, p.text.path): _shortened(p, request.messages[p.message].role, way.level)
-        for p in pieces
-        if p.message < way.end and p.message not in gone and p.tokens > way.level
-    }
-    changed = {key: text for key, text in shorter.items() if text is not None}
-    count = len(changed)
+    texts: dict[int, dict[Path, str]] = defaultdict(dict)
+    for p in pieces:
+        if p.message < way.end and p.message not in gone and p.tokens > way.level:
+            short = _shortened(p, messages[p.message].role, way.level)
+            if short is not None:
+                texts[p.message][p.text.path] = short
+    count = sum(map(len, texts.values()))
     if gone:
-        _note_gap(request, changed, len(gone))
-    edits = [_edit(request, i, path, text) for (i, path), text in changed.items()]
-    body = apply(request.text, [*edits, *_removals(request, gone)]).encode("utf-8")
-    forwarded = parse_request(body, memo)
-    check(request, forwarded, waived=frozenset({"last-user-broken"}))
-    return Cut(body, request_tokens(forwarded, model, memo), count, len(gone), way.end < len(request.messages))
+        _note_gap(messages, texts, len(gone))
+    dropped = tuple((u.start, u.end) for u in way.dropped)
+    changes = Changes(dropped=dropped, texts=texts)
+    forwarded = written(conversation, changes, memo)
+    check(conversation, forwarded, waived=frozenset({"last-user-broken"}))
+    tokens = conversation_tokens(forwarded, model, memo)
+    return Cut(forwarded, changes, tokens, count, len(gone), way.end < len(messages))
 
 
-def _edit(request: Request, index: int, path: tuple[str | int, ...], text: str) -> Edit:
-    start, end = value_span(request.messages[index].raw, path)
-    base = request.spans[index][0]
-    return Edit(base + start, base + end, json_string(text))
-
-
-def _removals(request: Request, gone: set[int]) -> Iterator[Edit]:
-    """A message goes with the comma behind it; the last message of a request is never left out."""
-    for i in sorted(gone):
-        yield Edit(request.spans[i][0], request.spans[i + 1][0], "")
-
-
-def _note_gap(request: Request, changed: dict[tuple[int, tuple[str | int, ...]], str], count: int) -> None:
+def _note_gap(messages: Sequence[Message], texts: dict[int, dict[Path, str]], count: int) -> None:
     """Say behind the text of the first user message, in front of the gap, that messages are missing."""
-    first = next(i for i, m in enumerate(request.messages) if not m.pinned)
-    message = request.messages[first]
-    if message.role == "user" and message.texts:
-        last = message.texts[-1]
-        text = changed.get((first, last.path), last.text)
-        changed[(first, last.path)] = f"{text}\n\n[... {count} messages left out here ...]"
+    first = next(i for i, m in enumerate(messages) if not m.pinned)
+    if messages[first].role == "user" and messages[first].texts:
+        last = messages[first].texts[-1]
+        text = texts[first].get(last.path, last.text)
+        texts[first][last.path] = f"{text}\n\n[... {count} messages left out here ...]"
 
 
 def _shortened(piece: _Piece, role: str, level: int) -> str | None:

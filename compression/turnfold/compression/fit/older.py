@@ -1,7 +1,7 @@
 """Folding what is older than the most recent fifth of a conversation, and nothing else.
 
-Lives here: taking the recent messages off a request, having the rest folded, and putting them back as they were. Must not:
-folding itself, choosing budgets.
+Lives here: taking the recent messages off a conversation, having the rest folded, and making the same changes to the whole of it.
+Does not belong here: folding itself, choosing budgets.
 
 A fold under a budget keeps as little raw as its prices say; after an overflow the recent messages are worth more than that,
 since the model was in the middle of something. The question at hand goes along with what is folded, so that recall looks for
@@ -10,86 +10,102 @@ what it needs; of the recent messages it is the only one that can come back long
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from turnfold.compression.fit.cut import recent_start
-from turnfold.compression.fold import FoldedRequest, request_tokens
+from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.check import check
+from turnfold.compression.fold.counts import conversation_tokens
+from turnfold.compression.fold.engine import Fold, Folded, written
 from turnfold.compression.fold.units import units
+from turnfold.compression.fold.write import Section
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import Message, Request, parse_request
+from turnfold.compression.wire.conversation import Changes, Conversation, Message
+
+T = TypeVar("T")
 
 _MOST_RECENT: Final = 0.95  # share of the room that they may take; a twentieth holds the summary of all that is older
 
 
 @dataclass(frozen=True, slots=True)
 class Older:
-    """A request whose older part was folded; `tokens` by our own count for its model."""
+    """A conversation whose older part was folded.
 
-    body: bytes
+    Attributes:
+        tokens: by our own count for its model.
+        sections: originals of what is folded, for drill-down.
+        account: what became of each message.
+    """
+
+    forwarded: Conversation
     tokens: int
-    folded: FoldedRequest
+    sections: tuple[Section, ...]
+    account: Account
 
 
-def fold_older(
-    body: bytes, room: int, options: FoldOptions, fold: Callable[[bytes, FoldOptions, Memo], FoldedRequest], memo: Memo
-) -> Older | None:
+def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold: Fold, memo: Memo) -> Older | None:
     """Fold all but the most recent fifth into what these leave of `room`; None where they leave too little, or it does not fit.
 
     Raises:
-        FoldRejected: the body cannot be parsed, or our own output failed a check.
+        FoldRejected: our own output failed a check.
     """
-    request = parse_request(body, memo)
-    start = recent_start(request.messages, units(request.messages, memo=memo))
-    recent = _count(request.messages[start:], options.model, memo)
-    if not 0 < start < len(request.messages) or recent > _MOST_RECENT * room:
+    messages = conversation.messages
+    start = recent_start(messages, units(messages, memo=memo))
+    recent = _tokens(conversation, messages[start:], options.model, memo)
+    if not 0 < start < len(messages) or recent > _MOST_RECENT * room:
         return None
-    asked = max((i for i in range(start, len(request.messages)) if request.messages[i].role == "user"), default=None)
+    asked = max((i for i in range(start, len(messages)) if messages[i].role == "user"), default=None)
     for question in (asked, None) if asked is not None else (None,):
-        length = 0 if question is None else _count(request.messages[question : question + 1], options.model, memo)
+        length = 0 if question is None else _tokens(conversation, messages[question : question + 1], options.model, memo)
         budget = room - recent + length
-        folded = fold(_head(request, start, question), replace(options, budget=budget, window=None), memo)
+        folded = fold(_head(conversation, start, question, memo), replace(options, budget=budget, window=None), memo)
         if not folded.folded or folded.tokens_after > budget:
             continue
-        head = parse_request(folded.body, memo)
-        if question is None or _only_longer(request.messages[question], head):
-            return _whole(request, _joined(request, start, question, head), room, folded, options, memo)
+        if question is None or _only_longer(messages[question], folded.forwarded):
+            return _whole(conversation, start, question, folded, room, options, memo)
     return None
 
 
-def _only_longer(question: Message, head: Request) -> bool:
+def _only_longer(question: Message, head: Conversation) -> bool:
     """Whether the question still begins as it did: a summary in front of it would stand behind messages that are newer."""
     return len(head.messages) > 1 and head.messages[-1].own.startswith(question.own)
 
 
-def _whole(request: Request, text: str, room: int, folded: FoldedRequest, options: FoldOptions, memo: Memo) -> Older | None:
-    body = text.encode("utf-8")
-    forwarded = parse_request(body, memo)
-    check(request, forwarded)
-    tokens = request_tokens(forwarded, options.model, memo)
-    return Older(body, tokens, folded) if tokens <= room else None
+def _tokens(conversation: Conversation, messages: tuple[Message, ...], model: str, memo: Memo) -> int:
+    return conversation_tokens(replace(conversation, messages=messages, schema=""), model, memo)
 
 
-def _count(messages: tuple[Message, ...], model: str, memo: Memo) -> int:
-    return request_tokens(Request("", messages, (), model, ""), model, memo)
+def _head(conversation: Conversation, start: int, question: int | None, memo: Memo) -> Conversation:
+    """The conversation without its recent messages, but for the question."""
+    end = len(conversation.messages)
+    runs = ((start, end),) if question is None else ((start, question), (question + 1, end))
+    return written(conversation, Changes(dropped=tuple((a, b) for a, b in runs if a < b)), memo)
 
 
-def _head(request: Request, start: int, asked: int | None) -> bytes:
-    """The request without its recent messages, but for the question."""
-    question = "" if asked is None else f",{request.messages[asked].raw}"
-    return (request.text[: request.spans[start - 1][1]] + question + request.text[request.spans[-1][1] :]).encode("utf-8")
+def _whole(
+    conversation: Conversation, start: int, question: int | None, folded: Folded, room: int, options: FoldOptions, memo: Memo
+) -> Older | None:
+    """The conversation with the changes of its head, the question's among them."""
+    made = folded.changes
+    moved = {} if question is None else {start: question}
+    changes = Changes(
+        dropped=made.dropped,
+        texts=_moved(made.texts, moved),
+        beside=_moved(made.beside, moved),
+        apart=frozenset(moved.get(i, i) for i in made.apart),
+        breakpoint=None if made.breakpoint is None else moved.get(made.breakpoint, made.breakpoint),
+    )
+    forwarded = written(conversation, changes, memo)
+    check(conversation, forwarded)
+    tokens = conversation_tokens(forwarded, options.model, memo)
+    if tokens > room:
+        return None
+    everything = Account(tuple(range(len(conversation.messages))), frozenset(), folded.section_of, _moved(folded.recalls, moved))
+    return Older(forwarded, tokens, folded.sections, everything.after(changes))
 
 
-def _joined(request: Request, start: int, asked: int | None, head: Request) -> str:
-    """The folded head with the recent messages behind it, the question as it came out of the fold."""
-    text, spans = request.text, request.spans
-    begin, end = spans[start - 1][1], spans[-1][1]
-    if asked is None:
-        front, recent = head.text[: head.spans[-1][1]], text[begin:end]
-    else:
-        front = head.text[: head.spans[-2][1]]
-        recent = text[begin : spans[asked][0]] + head.messages[-1].raw + text[spans[asked][1] : end]
-    return front + recent + head.text[head.spans[-1][1] :]
+def _moved(by_index: Mapping[int, T], moved: Mapping[int, int]) -> dict[int, T]:
+    return {moved.get(index, index): value for index, value in by_index.items()}

@@ -1,6 +1,29 @@
-"""The log-structured conversation: parse, plan, fold, recall, check, and back again."""
+"""The log-structured conversation: plan, draft, recall, write, check, and back again."""
 
-from turnfold.compression.fold.engine import FoldedRequest, fold_request, request_tokens, stated_request, unfold
+from turnfold.compression.fold.counts import conversation_tokens
+from turnfold.compression.fold.engine import (
+    Fold,
+    Folded,
+    conversation_name,
+    fold,
+    fold_request,
+    lean,
+    state_written,
+    unfold,
+    written,
+)
 from turnfold.compression.fold.write import Section
 
-__all__ = ["FoldedRequest", "Section", "fold_request", "request_tokens", "stated_request", "unfold"]
+__all__ = [
+    "Fold",
+    "Folded",
+    "Section",
+    "conversation_name",
+    "conversation_tokens",
+    "fold",
+    "fold_request",
+    "lean",
+    "state_written",
+    "unfold",
+    "written",
+]

@@ -8,6 +8,7 @@ The recall of a user message is a function of the messages up to it, so a tool l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from turnfold.compression.fold import fence
@@ -19,10 +20,18 @@ from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import counter_for_model
-from turnfold.compression.wire.chat import Message
+from turnfold.compression.wire.conversation import Message
 
 
-def recalled(
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What stands behind a user message's own text: the fenced text, "" for none, and the passages in it."""
+
+    text: str = ""
+    passages: tuple[fence.Passage, ...] = ()
+
+
+def recall_for(
     messages: Sequence[Message],
     cut: Sequence[Unit],
     asked: Asked,
@@ -30,8 +39,8 @@ def recalled(
     budget: int,
     options: FoldOptions,
     memo: Memo,
-) -> str:
-    """The fenced passages that go behind a user message's own text; "" where nothing bears on it.
+) -> Recall:
+    """The passages that go behind a user message's own text; none where nothing bears on it.
 
     Args:
         present: texts of the fold itself, which need no second quoting.
@@ -45,11 +54,12 @@ def recalled(
     read = [b"".join(s.key for s in question.before), b"".join([m.key for m in folded])]
     names = digest(question.text, *(keys.hex() for keys in read), *present)
 
-    def make() -> str:
+    def make() -> Recall:
         sources = [source(m) for m in folded]
-        return fence.render(sources, recall(sources, question, budget, present, count, memo, fill=fill))
+        quotes = recall(sources, question, budget, present, count, memo, fill=fill)
+        return Recall(fence.render(sources, quotes), tuple(fence.passages(sources, quotes)))
 
-    return memo.get(("recalled", names, budget, fill, options.model), make, lambda t: 500 + len(t))
+    return memo.get(("recall", names, budget, fill, options.model), make, lambda found: 500 + 2 * len(found.text))
 
 
 def _folded(messages: Sequence[Message], cut: Sequence[Unit], asked: Asked, options: FoldOptions) -> list[Message]:

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.wire.chat import Message, Request
+from turnfold.compression.wire.conversation import Conversation, Message
 
 
-def check(received: Request, forwarded: Request, waived: frozenset[str] = frozenset()) -> None:
+def check(received: Conversation, forwarded: Conversation, waived: frozenset[str] = frozenset()) -> None:
     """Hold a fold against the laws, but for those that are `waived` (a single giant message has to be cut to fit at all).
 
     Raises:

@@ -17,7 +17,8 @@ front; one that had backslashes there already gets one more, so that :func:`unes
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from turnfold.compression.text.quotes import Quote, Source
@@ -57,21 +58,36 @@ def unescape(text: str) -> str:
     return _ESCAPED_LABEL.sub(r"\1\2", _ESCAPED_BRACKET.sub(r"\1", text))
 
 
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What is quoted of one message: its role, and the quoted texts with what was left out between them elided."""
+
+    role: str
+    text: str
+
+
 def render(sources: Sequence[Source], quotes: Sequence[Quote]) -> str:
     """Quotes as fenced text in the order of the conversation; "" where there are none."""
     if not quotes:
         return ""
-    lines: list[str] = []
+    lines = [f"{passage.role}: {passage.text}" for passage in passages(sources, quotes, escape)]
+    return "\n".join([OPEN, *lines, CLOSE])
+
+
+def passages(sources: Sequence[Source], quotes: Sequence[Quote], form: Callable[[str], str] = str) -> list[Passage]:
+    """Quotes by message, in the order of the conversation, each quoted text in a `form` (as it was, if none is given)."""
+    out: list[Passage] = []
     last: Quote | None = None
     for quote in joined(sources, quotes):
         source = sources[quote.source]
-        text = escape(source.text[quote.start : quote.end])
+        text = form(source.text[quote.start : quote.end])
         if last is not None and last.source == quote.source:
-            lines[-1] += ("\n… " if "\n" in source.text[last.end : quote.start] else ELISION) + text
+            gap = "\n… " if "\n" in source.text[last.end : quote.start] else ELISION
+            out[-1] = Passage(out[-1].role, f"{out[-1].text}{gap}{text}")
         else:
-            lines.append(f"{_NO_ROLE.sub('', source.role)[:20]}: {text}")
+            out.append(Passage(_NO_ROLE.sub("", source.role)[:20], text))
         last = quote
-    return "\n".join([OPEN, *lines, CLOSE])
+    return out
 
 
 def joined(sources: Sequence[Source], quotes: Sequence[Quote]) -> list[Quote]:

@@ -20,7 +20,7 @@ from turnfold.compression.fold import policy
 from turnfold.compression.fold.policy import Shape, Thresholds
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo
-from turnfold.compression.options import FoldOptions, StateBlocks
+from turnfold.compression.options import FoldOptions
 
 
 class Level(Enum):
@@ -144,7 +144,7 @@ class _Replay:
 
     def name(self, end: int) -> Hashable:
         """What the state before unit `end` follows from."""
-        told = replace(self.options, model="", window=None, state=StateBlocks())
+        told = replace(self.options, model="", window=None)
         return "replay", tuple(self.units[:end]), told, self.squeeze
 
     def state(self) -> _State:

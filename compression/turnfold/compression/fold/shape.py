@@ -19,7 +19,7 @@ from turnfold.compression import tokens
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.birth import shape
 from turnfold.compression.text.duplicates import duplicates
-from turnfold.compression.wire.chat import Call, Message, Texts
+from turnfold.compression.wire.conversation import Call, Message, Texts
 
 #: Words in a tool's name that say that its result is a text which a model may have to repeat with its white space.
 _READERS: Final = frozenset(

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.fold.shape import Shaped
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.facts import facts_tokens
-from turnfold.compression.wire.chat import Message
+from turnfold.compression.wire.conversation import Message
 
 _STEP: Final = 32  # messages from one beginning of a conversation whose units are kept to the next
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
 
 from turnfold.compression import tokens
 from turnfold.compression.fold import policy
@@ -28,12 +27,7 @@ from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.lines import names, shown
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.wire.chat import Message, Request, Texts, value_span
-from turnfold.compression.wire.edits import Edit, json_string, shifted
-
-# How a text part ends: with a breakpoint (OpenAI, "Prompt caching": explicit breakpoints, 5.6 and later) or without.
-_BREAKPOINT: Final = ',"prompt_cache_breakpoint":{"mode":"explicit"}}'
-_NO_BREAKPOINT: Final = "}"
+from turnfold.compression.wire.conversation import Beside, Changes, Conversation, Message, Texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +39,23 @@ class Section:
         level: "facts", "summary" or "line".
         messages: the original messages' JSON texts, byte for byte, in order.
         tokens: tokens of the originals by the border counter.
+        instead: what is written in their place: at level "facts" one text for each message, its shortened texts joined by a
+            newline, None where it stays as it is; at other levels the one text that stands for all of them.
     """
 
     id: str
     level: str
     messages: tuple[str, ...]
     tokens: int
+    instead: tuple[str | None, ...] = ()
 
 
 @dataclass(slots=True)
-class Beside:
-    """Texts that stand beside one kept user message's own: in front of it (the state last), right behind it, and behind that."""
+class _Company:
+    """Texts that stand beside one kept user message's own: in front of it, the state last, and behind it and its recall."""
 
     front: list[str] = field(default_factory=list)
     state: str = ""
-    recall: str = ""
     behind: list[str] = field(default_factory=list)
 
 
@@ -72,14 +68,16 @@ class Draft:
         shortened: per message index, new texts by path.
         shaped: the same for tool results that are not folded (see ``results``).
         beside: per message index of a kept user message, what stands beside its text.
-        sections: originals of what is folded.
+        sections: originals of what is folded, and what stands instead.
+        section_of: per message index, the section that it is in.
     """
 
     dropped: tuple[tuple[int, int], ...]
     shortened: Mapping[int, Texts]
     shaped: Mapping[int, Texts]
-    beside: Mapping[int, Beside]
+    beside: Mapping[int, _Company]
     sections: tuple[Section, ...]
+    section_of: Mapping[int, Section]
 
     def texts(self) -> Iterator[str]:
         """What the fold itself wrote: where recall need not quote again. The state is no part of it: a later block would change
@@ -90,29 +88,31 @@ class Draft:
             yield from (*beside.front, *beside.behind)
 
 
-def fold(
-    request: Request, units: Sequence[Unit], plan: Plan, options: FoldOptions, results: Mapping[int, Shaped], memo: Memo
+def draft(
+    conversation: Conversation, units: Sequence[Unit], plan: Plan, options: FoldOptions, results: Mapping[int, Shaped], memo: Memo
 ) -> Draft:
     """Write the pieces of a plan. Pure; pieces that were written before come from `memo`.
 
     Args:
         results: forms of tool results, for those that are not folded.
     """
-    messages = request.messages
+    messages = conversation.messages
     writer = _Writer(messages, units, results, options.prose, memo)
     for piece in plan.pieces:
         writer.write(piece)
     writer.settle(plan.tail, len(units))
-    for index, block in placed(units, plan, options.state).items():
+    for index, block in placed(units, plan, conversation.state).items():
         writer.beside[index].state = block
     if options.shape_results and plan.tail < len(units):
         seen = units[plan.moved].end if plan.events else 0
         writer.shaped |= references(messages, units[plan.tail].start, seen)
-    return Draft(tuple(writer.dropped), writer.shortened, writer.shaped, dict(writer.beside), tuple(writer.sections))
+    sections = tuple(section for section, _ in writer.sections)
+    section_of = {index: section for section, indices in writer.sections for index in indices}
+    return Draft(tuple(writer.dropped), writer.shortened, writer.shaped, dict(writer.beside), sections, section_of)
 
 
 class _Writer:
-    """Walks over the pieces in order; lives for one call of `fold`."""
+    """Walks over the pieces in order; lives for one call of `draft`."""
 
     def __init__(
         self, messages: Sequence[Message], units: Sequence[Unit], results: Mapping[int, Shaped], prose: Prose, memo: Memo
@@ -121,8 +121,8 @@ class _Writer:
         self.dropped: list[tuple[int, int]] = []
         self.shortened: dict[int, Texts] = {}
         self.shaped: dict[int, Texts] = {}
-        self.beside: dict[int, Beside] = defaultdict(Beside)
-        self.sections: list[Section] = []
+        self.beside: dict[int, _Company] = defaultdict(_Company)
+        self.sections: list[tuple[Section, Sequence[int]]] = []
         self.carried: list[str] = []  # texts that wait for the next kept user message
         self.kept_user: int | None = None
         self.at = 0
@@ -167,9 +167,7 @@ class _Writer:
     def _section(self, level: Level, indices: Sequence[int]) -> Section:
         messages = [self.messages[i] for i in indices]
         key = ("section", level.value, _keys(messages))
-        section = self.memo.get(key, lambda: _named(level, messages), lambda made: 300 + 60 * len(made.messages))
-        self.sections.append(section)
-        return section
+        return self.memo.get(key, lambda: _named(level, messages), lambda made: 300 + 60 * len(made.messages))
 
     def _summary(self, level: Level, start: int, end: int) -> str:
         """The text that stands for units which are left out; "" for none."""
@@ -183,7 +181,9 @@ class _Writer:
         room = 0 if level is Level.LINE else policy.summary_tokens(section.tokens) - policy.line_tokens()
         key = ("summary", section.id, room)
         text = self.memo.get(key, lambda: self._quoted(indices, room), lambda t: 200 + len(t))
-        return f"{line}\n{text}" if text else line
+        instead = f"{line}\n{text}" if text else line
+        self.sections.append((replace(section, instead=(instead,)), indices))
+        return instead
 
     def _quoted(self, indices: Sequence[int], room: int) -> str:
         sources = [source(self.messages[i]) for i in indices]
@@ -206,6 +206,8 @@ class _Writer:
             return
         self.shortened.update(changed)
         section = self._section(Level.FACTS, indices)
+        instead = tuple("\n".join(changed[i].values()) if i in changed else None for i in indices)
+        self.sections.append((replace(section, instead=instead), indices))
         marker = f"[turnfold {section.id}: {len(changed)} of {len(indices)} messages shortened]"
         first_user = next((i for i in indices if self.messages[i].role == "user" and self.messages[i].holds), None)
         if first_user is not None:
@@ -295,8 +297,7 @@ class Caching:
     """How text of ours keeps out of the way of a cache that hits at marks only.
 
     Attributes:
-        apart: whether it is a part of its own even beside a text that was a string. A mark ends where a part ends, and clients
-            write a message as parts while they mark it and as a string when the mark has moved on: the parts must be the same.
+        apart: whether it is a part of its own even beside a text that was a string (see ``Changes.apart``).
         marked: index of the user message whose own text gets a breakpoint when recall stands behind it.
         since: index of the first message behind the first fold event: from there on every user message is written as parts, so
             that one looks the same with its recall and without.
@@ -307,65 +308,28 @@ class Caching:
     since: int = 0
 
 
-def edits(request: Request, draft: Draft, recalls: Mapping[int, str], caching: Caching) -> list[Edit]:
-    """All edits of the request's text: what is left out, what is shortened, what stands beside user messages.
+def changes(messages: Sequence[Message], draft: Draft, recalls: Mapping[int, str], caching: Caching) -> Changes:
+    """All that a fold changes: what is left out, what is shortened, what stands beside user messages.
 
     Args:
         recalls: per message index of a user message, the text that goes right behind its own.
         caching: whether that text is a part of its own, and where a breakpoint goes.
     """
-    out = [Edit(request.spans[a][0], request.spans[b][0], "") for a, b in draft.dropped]
     gone = {i for a, b in draft.dropped for i in range(a, b)}
-    loose = (
-        {i for i, m in enumerate(request.messages) if m.role == "user" and m.holds and i >= caching.since}
-        if caching.apart
-        else ()
+    touched = {*draft.shortened, *draft.shaped, *draft.beside, *recalls} - gone
+    loose = {i for i, m in enumerate(messages) if m.role == "user" and m.holds and i >= caching.since} - gone
+    apart = {i for i in touched | loose if messages[i].role == "user"} if caching.apart else set()
+    beside = {}
+    for index in sorted({*draft.beside, *recalls} - gone):
+        one = draft.beside.get(index, _Company())
+        front = (*one.front, *([one.state] if one.state else []))
+        behind = tuple(t for t in (recalls.get(index, ""), *one.behind) if t)
+        if front or behind:
+            beside[index] = Beside(front, behind)
+    return Changes(
+        dropped=draft.dropped,
+        texts={i: new for i in sorted(touched) if (new := draft.shortened.get(i) or draft.shaped.get(i))},
+        beside=beside,
+        apart=frozenset(apart),
+        breakpoint=caching.marked if caching.marked is not None and recalls.get(caching.marked) else None,
     )
-    for index in sorted({*draft.shortened, *draft.shaped, *draft.beside, *recalls, *loose} - gone):
-        beside = draft.beside.get(index, Beside())
-        behind = [t for t in (recalls.get(index, ""), *beside.behind) if t]
-        new = draft.shortened.get(index) or draft.shaped.get(index, {})
-        apart = "" if not caching.apart else _BREAKPOINT if index == caching.marked and recalls.get(index) else _NO_BREAKPOINT
-        front = [*beside.front, *([beside.state] if beside.state else [])]
-        changes = _dress(request.messages[index], new, front, behind, apart)
-        out += shifted(changes, request.spans[index][0])
-    return out
-
-
-def _dress(message: Message, new: Texts, front: Sequence[str], behind: Sequence[str], apart: str) -> list[Edit]:
-    """Edits of one message: its shortened texts, and text around its content; its own text keeps its bytes."""
-    out = [_replaced(message.raw, path, text) for path, text in new.items()]
-    if not (front or behind) and (message.is_list or not apart or message.role != "user"):
-        return out
-    start, end = value_span(message.raw, ("content",))
-    if message.is_list:
-        out += [Edit(start + 1, start + 1, f"{_part(t)},") for t in front]
-        out += [Edit(end - 1, end - 1, f",{_part(t)}") for t in behind]
-    elif apart:
-        head = "[" + "".join(f"{_part(t)}," for t in front) + '{"type":"text","text":'
-        out += [Edit(start, start, head), Edit(end, end, apart + "".join(f",{_part(t)}" for t in behind) + "]")]
-    else:
-        out += [Edit(start + 1, start + 1, "".join(_inner(f"{t}\n\n") for t in front))]
-        out += [Edit(end - 1, end - 1, "".join(_inner(f"\n\n{t}") for t in behind))]
-    return _merged(out)
-
-
-def _merged(edits: list[Edit]) -> list[Edit]:
-    """Insertions at one place become one, and join a replacement that begins or ends there, so that order is never in doubt."""
-    by_place: dict[tuple[int, int], str] = {}
-    for edit in edits:
-        by_place[edit.start, edit.end] = by_place.get((edit.start, edit.end), "") + edit.new
-    return [Edit(a, b, new) for (a, b), new in by_place.items()]
-
-
-def _replaced(raw: str, path: tuple[str | int, ...], text: str) -> Edit:
-    start, end = value_span(raw, path)
-    return Edit(start + 1, end - 1, _inner(text))
-
-
-def _part(text: str) -> str:
-    return f'{{"type":"text","text":{json_string(text)}}}'
-
-
-def _inner(text: str) -> str:
-    return json_string(text)[1:-1]

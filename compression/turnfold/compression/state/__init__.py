@@ -1,7 +1,7 @@
 """Conversation state that the user owns: directives, engine, checkpoints, and the state's place in a conversation.
 
 Lives here: the wing's public names. `machine` is the pure heart, `engine` and `controller` the contract's interface, `guard`,
-`placement`, `block` and `reply` the proxy's side of it.
+`placement` and `block` the proxy's side of it.
 """
 
 from turnfold.compression.state.block import acknowledgement, render_block
@@ -49,7 +49,6 @@ from turnfold.compression.state.preprocessor import (
     validate_preprocessor_output,
 )
 from turnfold.compression.state.record import Record, read_record
-from turnfold.compression.state.reply import Reply, completion, reply_to, stream
 from turnfold.compression.state.serial import CheckpointDict, StateDict
 from turnfold.compression.state.transcript import ApplyResult, Transcript, TranscriptMessage, compile_transcript
 
@@ -76,7 +75,6 @@ __all__ = [
     "PreprocessOutcome",
     "PreprocessResult",
     "Record",
-    "Reply",
     "State",
     "StateDict",
     "StateMode",
@@ -87,7 +85,6 @@ __all__ = [
     "Verdict",
     "acknowledgement",
     "compile_transcript",
-    "completion",
     "create_engine",
     "draft_directive",
     "get_clarify_prompt",
@@ -105,10 +102,8 @@ __all__ = [
     "read_record",
     "render_block",
     "render_prompt",
-    "reply_to",
     "state_diff",
     "step",
-    "stream",
     "turn_of",
     "validate_preprocessor_output",
     "why_ordinary",

@@ -1,31 +1,43 @@
-"""Messages of a chat-completions request, with the bytes that they came in.
+"""Chat completions: ``POST /v1/chat/completions``.
 
-Lives here: parsing a body into messages that know their own span, what a message consists of, and what it counts. Must not:
-deciding what is folded, changing a message (see ``edits``).
+Lives here: the one place that knows this format's keys: a body is read into a conversation, and changes are written back into its
+bytes. Does not belong here: what is changed, and why.
 
-The wire's facts (roles, parts, what a token count adds per message) are those of OpenAI's specification and its cookbook
+The format's facts (roles, parts, what a token count adds per message) are those of OpenAI's specification and its cookbook
 "How to count tokens"; provider extensions are carried, never interpreted beyond the seals named here.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import takewhile
-from json.decoder import scanstring  # type: ignore[attr-defined]  # the C scanner where there is one; undocumented
 from typing import Any, Final, NamedTuple
+
+import orjson
 
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
+from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE, completion, reply_to, stream
+from turnfold.compression.wire.conversation import (
+    Beside,
+    Call,
+    Changes,
+    Conversation,
+    Message,
+    OwnReply,
+    Path,
+    Place,
+    Text,
+    Texts,
+    Wire,
+)
+from turnfold.compression.wire.edits import Edit, json_string, shifted
 from turnfold.compression.wire.media import media_tokens
-
-_SPACE: Final = re.compile(r"[ \t\n\r]*")
-_SCAN: Final = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+from turnfold.compression.wire.spans import Value, array, members, skip, unique, value, value_span
 
 #: Keys that sign or seal an assistant message: the provider refuses it when a byte of it changed.
 _SEALS: Final = frozenset(
@@ -33,116 +45,20 @@ _SEALS: Final = frozenset(
 )
 _SEALED_PARTS: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
-_PINNED: Final = frozenset({"system", "developer"})
-_RESULTS: Final = frozenset({"tool", "function"})
+_SCHEMA: Final = ("tools", "functions", "response_format")
+_OUTPUT: Final = ("max_completion_tokens", "max_tokens")
+#: Top-level keys whose values are asked for; of the others only the text is.
+_SETTINGS: Final = frozenset({"model", "n", "stream", "stream_options", *_OUTPUT})
+# How a text part ends: with a breakpoint (OpenAI, "Prompt caching": explicit breakpoints, 5.6 and later) or without.
+_BREAKPOINT: Final = ',"prompt_cache_breakpoint":{"mode":"explicit"}}'
+_NO_BREAKPOINT: Final = "}"
 
 
-#: What was scanned, and where it begins and ends.
-_Value = tuple[Any, int, int]
+# ---------------------------------------------------------------- reading
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text inside a message that a fold may shorten.
-
-    Attributes:
-        path: where it stands: ("content",), ("content", 0, "text"), ("tool_calls", 0, "function", "arguments").
-        text: the text itself.
-    """
-
-    path: tuple[str | int, ...]
-    text: str
-
-
-#: New texts of one message by their paths.
-Texts = Mapping[tuple[str | int, ...], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A tool call: its id ("" where it has none), the tool's name, its arguments as written."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message; two messages of equal `raw` are equal in everything.
-
-    Attributes:
-        raw: its JSON text as received.
-        key: content digest of `raw`.
-        role: its role, "" when it has none.
-        texts: the text parts of its content, in order.
-        arguments: the arguments of its tool calls, in order.
-        own: its content's text, parts joined by a newline.
-        text: `own` with the tool calls' names and arguments behind it: what recall and summaries read.
-        tokens: its tokens by the border counter, overhead included.
-        other_tokens: those of them that are not tokens of `text`.
-        holds: whether text can be put beside its content: a text that is not blank, or a list with a part in it.
-        keys: its keys.
-        calls: ids of the tool calls that it makes.
-        called: the calls themselves.
-        answers: the id of the tool call that it answers, if it does.
-        is_list: whether its content is a list of parts.
-        sealed: whether it is signed or carries encrypted reasoning: whole or gone, never edited.
-        marked: whether a part of it carries a cache mark of the client's.
-        has_calls: whether it calls tools.
-    """
-
-    raw: str
-    key: bytes
-    role: str
-    texts: tuple[Text, ...]
-    arguments: tuple[Text, ...]
-    own: str
-    text: str
-    tokens: int
-    other_tokens: int
-    holds: bool
-    keys: frozenset[str]
-    calls: tuple[str, ...]
-    called: tuple[Call, ...]
-    answers: str | None
-    is_list: bool
-    sealed: bool
-    marked: bool
-    has_calls: bool
-
-    @property
-    def pinned(self) -> bool:
-        """Whether it is verbatim for ever: system and developer messages."""
-        return self.role in _PINNED
-
-    @property
-    def is_result(self) -> bool:
-        """Whether it answers a tool call and so belongs to the message before it."""
-        return self.role in _RESULTS
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A parsed request.
-
-    Attributes:
-        text: the whole body as text.
-        messages: the messages in order.
-        spans: where each message stands in `text`.
-        model: the model asked for, "" when none.
-        schema: JSON text of tools, functions and response format: tokens that no fold can save.
-    """
-
-    text: str
-    messages: tuple[Message, ...]
-    spans: tuple[tuple[int, int], ...]
-    model: str
-    schema: str
-
-
-def parse_request(body: bytes, memo: Memo) -> Request:
-    """Parse a chat-completions body.
+def read(body: bytes, memo: Memo) -> Conversation:
+    """Read a chat-completions body.
 
     Raises:
         FoldRejected: "unparsable" when the body is not a JSON object in strict UTF-8, is nested too deeply, names a key twice, or
@@ -152,29 +68,44 @@ def parse_request(body: bytes, memo: Memo) -> Request:
         text = body.decode("utf-8")
         marks = _marks(body)
         known = next((found for mark in marks if (found := memo.find(mark.name)) is not None), _NOTHING_KNOWN)
-        found, elements = _scanned(text, known)
-        if "messages" not in found or _skip(text, max(end for _, _, end in found.values()), "}") != len(text):
+        found, elements = _scan(text, known)
+        if "messages" not in found or skip(text, max(end for _, _, end in found.values()), "}") != len(text):
             raise FoldRejected("unparsable")
-        model = found.get("model", ("", 0, 0))[0]
-        schema = "".join(
-            text[start:end] for k, (_, start, end) in found.items() if k in ("tools", "functions", "response_format")
-        )
-        messages = known.messages + tuple(_message(text[start:end], value, memo) for value, start, end in elements)
+        messages = known.messages + tuple(_message(text[start:end], data, memo) for data, start, end in elements)
     except (ValueError, RecursionError) as exc:  # the ways in which the scanner gives up
         raise FoldRejected("unparsable") from exc
     spans = known.spans + tuple((s, e) for _, s, e in elements)
     if marks and len(messages) > len(known.messages):
-        _keep(marks[0], _Known(_before_messages(found), messages, spans), body, memo)
-    return Request(text, messages, spans, model if isinstance(model, str) else "", schema)
+        _keep(marks[0], _Known(_before_messages(found), found["messages"][1], messages, spans), body, memo)
+    settings = {key: found[key][0] for key in found if key in _SETTINGS}
+    model = settings.get("model")
+    return Conversation(
+        CHAT,
+        text,
+        messages,
+        spans,
+        model=model if isinstance(model, str) else "",
+        schema="".join(text[start:end] for key, (_, start, end) in found.items() if key in _SCHEMA),
+        output=next(filter(None, (_positive(settings.get(key)) for key in _OUTPUT)), None),
+        streams=settings.get("stream") is True,
+        keys=tuple(found),
+        settings=settings,
+        history=found["messages"][1:],
+    )
+
+
+def _positive(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What was read of a body's beginning: members in front of the messages, and the messages that end in it."""
+    """What was read of a body's beginning: members in front of the messages, where these begin, and those that end in it."""
 
-    members: Mapping[str, _Value]
+    members: Mapping[str, Value]
+    start: int
     messages: tuple[Message, ...]
-    spans: tuple[tuple[int, int], ...]
+    spans: tuple[Place, ...]
 
 
 class _Mark(NamedTuple):
@@ -184,7 +115,7 @@ class _Mark(NamedTuple):
     name: tuple[str, bytes]
 
 
-_NOTHING_KNOWN: Final = _Known({}, (), ())
+_NOTHING_KNOWN: Final = _Known({}, 0, (), ())
 _STEP: Final = 32768  # bytes between two marks
 _MARKS_TRIED: Final = 3
 
@@ -199,7 +130,7 @@ def _marks(body: bytes) -> list[_Mark]:
     hashed, view, at = blake2b(digest_size=16), memoryview(body), 0
     for number in range(max(1, last - _MARKS_TRIED + 1), last + 1):
         hashed.update(view[at : (at := number * _STEP)])
-        found.append(_Mark(at, ("read", hashed.digest())))
+        found.append(_Mark(at, ("chat", hashed.digest())))
     return found[::-1]
 
 
@@ -208,131 +139,43 @@ def _keep(mark: _Mark, read: _Known, body: bytes, memo: Memo) -> None:
     end = len(body[: mark.at].decode("utf-8", "ignore"))
     count = bisect_right(read.spans, end, key=lambda span: span[1])
     if count:
-        kept = _Known(read.members, read.messages[:count], read.spans[:count])
+        kept = _Known(read.members, read.start, read.messages[:count], read.spans[:count])
         memo.get(mark.name, lambda: kept, lambda known: 1000 + sum(300 + 2 * len(m.raw) for m in known.messages))
 
 
-def _before_messages(found: Mapping[str, _Value]) -> dict[str, _Value]:
-    """The members that stand in front of the messages; of their values only the model's name is ever asked for."""
+def _before_messages(found: Mapping[str, Value]) -> dict[str, Value]:
+    """The members that stand in front of the messages; what a large value says is not kept."""
     before = takewhile(lambda member: member[0] != "messages", found.items())
-    return {key: (value if key == "model" else None, start, end) for key, (value, start, end) in before}
+    return {key: (data if key in _SETTINGS else None, start, end) for key, (data, start, end) in before}
 
 
-def _scanned(text: str, known: _Known) -> tuple[dict[str, _Value], list[_Value]]:
+def _scan(text: str, known: _Known) -> tuple[dict[str, Value], list[Value]]:
     """The members of a body, and those of its messages that are not known; the array of messages is no value of its own."""
     found = dict(known.members)
-    elements: list[_Value] = []
+    elements: list[Value] = []
     at, after = 0, False
     if known.spans:
-        elements, at = _array(text, known.spans[-1][1], after=True)
-        found["messages"], after = (None, 0, at), True
-    for key, value in _unique(found, _members(text, at, after=after, scan=_scan_but_messages)):
-        found[key] = value
+        elements, at = array(text, known.spans[-1][1], after=True)
+        found["messages"], after = (None, known.start, at), True
+    for key, member in unique(found, members(text, at, after=after, scan=_scan_member)):
+        found[key] = member
         if key == "messages":
-            elements = value[0]
+            elements = member[0]
     return found, elements
 
 
-def _scan_but_messages(key: str, text: str, at: int) -> tuple[Any, int]:
-    return _array(text, at) if key == "messages" else _value(key, text, at)
-
-
-def _array(text: str, at: int, *, after: bool = False) -> tuple[list[_Value], int]:
-    """The elements of an array, and where it ends."""
-    elements = list(_elements(text, at, after=after))
-    last = elements[-1][2] if elements else at if after else _skip(text, at, "[")
-    return elements, _skip(text, _past_comma(text, last, "]") if elements or after else last, "]")
-
-
-def _skip(text: str, at: int, expected: str = "") -> int:
-    """Past white space; past `expected` too and the white space behind it, where it is asked for."""
-    at = _SPACE.match(text, at).end()  # type: ignore[union-attr]  # matches the empty string
-    if not expected:
-        return at
-    if text[at : at + 1] != expected:
-        raise ValueError(f"expected {expected} at {at}")
-    return _SPACE.match(text, at + 1).end()  # type: ignore[union-attr]
-
-
-def _value(_key: str, text: str, at: int) -> tuple[Any, int]:
-    """The value that begins at `at`, and where it ends."""
-    try:
-        return _SCAN(text, at)  # type: ignore[no-any-return]
-    except StopIteration as exc:  # which no generator may raise
-        raise ValueError(f"expected a value at {at}") from exc
-
-
-def _members(
-    text: str, at: int, *, after: bool = False, scan: Callable[[str, str, int], tuple[Any, int]] = _value
-) -> Iterator[tuple[str, _Value]]:
-    """Members of the object that begins at `at`: key, then value with its span; the rest of them where one ends `after` `at`."""
-    at = _past_comma(text, at, "}") if after else _skip(text, at, "{")
-    while text[at : at + 1] != "}":
-        if text[at : at + 1] != '"':
-            raise ValueError(f"expected a key at {at}")
-        key, at = scanstring(text, at + 1, True)
-        at = _skip(text, at, ":")
-        value, end = scan(key, text, at)
-        yield key, (value, at, end)
-        at = _past_comma(text, end, "}")
-
-
-def _elements(text: str, at: int, *, after: bool = False) -> Iterator[_Value]:
-    """Elements of the array that begins at `at`, each with its span; the rest of them where one ends `after` `at`."""
-    at = _past_comma(text, at, "]") if after else _skip(text, at, "[")
-    while text[at : at + 1] != "]":
-        value, end = _value("", text, at)
-        yield value, at, end
-        at = _past_comma(text, end, "]")
-
-
-def _past_comma(text: str, at: int, closing: str) -> int:
-    """From the end of a member to the next one, or to the bracket that closes them all."""
-    at = _skip(text, at)
-    comma = text[at : at + 1] == ","
-    at = _skip(text, at + 1) if comma else at
-    if (text[at : at + 1] == closing) is comma:
-        raise ValueError(f"expected {'more' if comma else f', or {closing}'} at {at}")
-    return at
-
-
-def _unique(known: Iterable[str], members: Iterator[tuple[str, _Value]]) -> Iterator[tuple[str, _Value]]:
-    seen = set(known)
-    for key, value in members:
-        if key in seen:
-            raise ValueError(f"key {key!r} stands twice")
-        seen.add(key)
-        yield key, value
-
-
-def value_span(raw: str, path: tuple[str | int, ...]) -> tuple[int, int]:
-    """Where the value at `path` stands in a message's JSON text; of a key named twice the last, as parsers take it.
-
-    Raises:
-        FoldRejected: "unparsable" when there is no such path.
-    """
-    start, end = 0, len(raw)
-    for step in path:
-        found: _Value | None = None
-        if isinstance(step, str):
-            for key, value in _members(raw, start):
-                found = value if key == step else found
-        else:
-            found = next((v for i, v in enumerate(_elements(raw, start)) if i == step), None)
-        if found is None:
-            raise FoldRejected("unparsable")
-        start, end = found[1], found[2]
-    return start, end
+def _scan_member(key: str, text: str, at: int) -> tuple[Any, int]:
+    return array(text, at) if key == "messages" else value(key, text, at)
 
 
 def _message(raw: str, data: Any, memo: Memo) -> Message:
     if not isinstance(data, dict) or not isinstance(data.get("role"), str):
         raise FoldRejected("unparsable")
     key = digest(raw)
-    return memo.get(("message", key), lambda: _read(raw, key, data), lambda m: 1000 + 4 * len(m.raw))
+    return memo.get(("message", key), lambda: _parse(raw, key, data), lambda m: 1000 + 4 * len(m.raw))
 
 
-def _read(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
+def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
     content = data.get("content")
     texts = tuple(_content_texts(content))
     called = tuple(_called(data))
@@ -361,7 +204,14 @@ def _read(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         sealed=is_sealed(data),
         marked=any(isinstance(p, dict) and any(m in p for m in _MARKS) for p in [data, *parts]),
         has_calls=bool(data.get("tool_calls") or data.get("function_call")),
+        sole=_sole(content),
     )
+
+
+def _sole(content: Any) -> str | None:
+    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and content[0].get("type") == "text":
+        content = content[0].get("text")
+    return content if isinstance(content, str) else None
 
 
 def _content_texts(content: Any) -> Iterator[Text]:
@@ -412,3 +262,111 @@ def is_sealed(data: Mapping[str, Any]) -> bool:
         or any(p.get("type") in _SEALED_PARTS for p in inside)
         or any("extra_content" in c for c in [data, *inside])
     )
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write(conversation: Conversation, changes: Changes) -> list[Edit]:
+    """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
+    out = [_removal(conversation.spans, a, b) for a, b in changes.dropped]
+    for index in sorted({*changes.texts, *changes.beside, *changes.apart}):
+        apart = ""
+        if index in changes.apart:
+            apart = _BREAKPOINT if index == changes.breakpoint else _NO_BREAKPOINT
+        edits = _dress(conversation.messages[index], changes.texts.get(index, {}), changes.beside.get(index, Beside()), apart)
+        out += shifted(edits, conversation.spans[index][0])
+    return out
+
+
+def _removal(spans: Sequence[Place], start: int, end: int) -> Edit:
+    """Messages go with the comma behind them, the last ones with the comma before them."""
+    if end < len(spans):
+        return Edit(spans[start][0], spans[end][0], "")
+    return Edit(spans[start - 1][1] if start else spans[0][0], spans[-1][1], "")
+
+
+def _dress(message: Message, new: Texts, beside: Beside, apart: str) -> list[Edit]:
+    """Edits of one message: its new texts, and texts of ours around its content.
+
+    Args:
+        apart: how its own text ends where it becomes a part of its own; "" where it stays as it is.
+    """
+    front, behind = beside.front, beside.behind
+    out = [_replacement(message.raw, path, text) for path, text in new.items()]
+    if not (front or behind) and (message.is_list or not apart):
+        return out
+    start, end = value_span(message.raw, ("content",))
+    if message.is_list:
+        out += [Edit(start + 1, start + 1, f"{_part(t)},") for t in front]
+        out += [Edit(end - 1, end - 1, f",{_part(t)}") for t in behind]
+    elif apart:
+        head = "[" + "".join(f"{_part(t)}," for t in front) + '{"type":"text","text":'
+        out += [Edit(start, start, head), Edit(end, end, apart + "".join(f",{_part(t)}" for t in behind) + "]")]
+    else:
+        out += [Edit(start + 1, start + 1, "".join(_inner(f"{t}\n\n") for t in front))]
+        out += [Edit(end - 1, end - 1, "".join(_inner(f"\n\n{t}") for t in behind))]
+    return _merge(out)
+
+
+def _merge(edits: Sequence[Edit]) -> list[Edit]:
+    """Insertions at one place become one, and join a replacement that begins or ends there, so that order is never in doubt."""
+    by_place: dict[Place, str] = {}
+    for edit in edits:
+        by_place[edit.start, edit.end] = by_place.get((edit.start, edit.end), "") + edit.new
+    return [Edit(a, b, new) for (a, b), new in by_place.items()]
+
+
+def _replacement(raw: str, path: Path, text: str) -> Edit:
+    start, end = value_span(raw, path)
+    return Edit(start + 1, end - 1, _inner(text))
+
+
+def _part(text: str) -> str:
+    return f'{{"type":"text","text":{json_string(text)}}}'
+
+
+def _inner(text: str) -> str:
+    return json_string(text)[1:-1]
+
+
+# ---------------------------------------------------------------- fingerprints and replies
+
+
+def unmarked(conversation: Conversation) -> bytes:
+    """The messages' JSON; where one carries a cache mark, written anew without marks and with content as a list of texts: marks
+    move on from request to request, and a string becomes a list of parts to carry one, which no cache takes for a change."""
+    if any(m.marked for m in conversation.messages):
+        return b"".join(_unmarked(m.raw) for m in conversation.messages)
+    start, end = conversation.history
+    return conversation.text[start:end].encode("utf-8")
+
+
+def _unmarked(raw: str) -> bytes:
+    """A message with its content in front."""
+    try:
+        message = orjson.loads(raw)
+    except orjson.JSONDecodeError:  # a lone surrogate: a fingerprint of the text as it is will do
+        return raw.encode("utf-8")
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    rest = {key: value for key, value in message.items() if key not in ("content", *_MARKS)}
+    return orjson.dumps([message.get("role"), [_bare(part) for part in parts], rest])
+
+
+def _bare(part: Any) -> Any:
+    if not isinstance(part, dict):
+        return part
+    return part["text"] if "text" in part else {key: value for key, value in part.items() if key not in _MARKS}
+
+
+def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
+    """A chat completion of ours, streamed where the client asks for that."""
+    answer = reply_to(conversation.settings, text, created=created, seed=digest(conversation.text).hex())
+    if conversation.streams:
+        return OwnReply(STREAM_TYPE, tuple(stream(answer)))
+    return OwnReply(JSON_TYPE, (completion(answer),))
+
+
+#: Chat completions.
+CHAT: Final = Wire("chat", read, write, unmarked, reply)

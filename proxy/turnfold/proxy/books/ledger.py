@@ -14,7 +14,7 @@ import logging
 import time
 import uuid
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
@@ -23,7 +23,7 @@ import orjson
 
 from turnfold.compression.fold import Section
 from turnfold.compression.memo import digest
-from turnfold.config.prices import TokenUse
+from turnfold.config.prices import PriceOf
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books import rollups
 from turnfold.proxy.books.baseline import Past, remembered, token_use, without_turnfold
@@ -31,9 +31,6 @@ from turnfold.proxy.books.originals import section_items
 from turnfold.proxy.books.rollups import UNPRICED, Priced
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.store import Batch, Item, Key, Store, StoreError
-
-#: Dollars for a model's tokens at a Unix time; None when the price is unknown.
-PriceOf = Callable[[str, TokenUse, float], float | None]
 
 _INTERVAL: Final = 0.25
 _MOST_QUEUED: Final = 20_000

@@ -14,14 +14,13 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.fold import Section
 from turnfold.compression.layers import LayerText
 from turnfold.compression.text.private import is_private, redact, redact_json
-from turnfold.proxy.books.replaced import Replaced
 from turnfold.proxy.store import Item, Key, Store
 
 _KIND: Final = "section"
@@ -87,12 +86,12 @@ def section_items(tenant: str, section: Section | Layered, ttl: float, conversat
         Item(Key(tenant, _KIND, section.id), packed(section), ttl, conversation),
         Item(Key(tenant, _TOMBSTONE, section.id), b"", ttl * _TOMBSTONE_LIVES),
     ]
-    if isinstance(section, Replaced):
+    if isinstance(section, Section) and section.instead:
         items.append(Item(Key(tenant, _INSTEAD, section.id), _bytes(_public(section)), ttl, conversation))
     return items
 
 
-def _public(section: Replaced) -> list[str | None]:
+def _public(section: Section) -> list[str | None]:
     """What was sent, but for texts made of messages with something private in them: these may have lost the tags around it."""
     private = [redact_json(raw) != raw for raw in section.messages]
     if len(section.instead) != len(private):
@@ -120,7 +119,7 @@ async def find_section(store: Store, tenant: str, section_id: str) -> Section | 
 
 
 async def find_replaced(store: Store, tenant: str, section_id: str) -> Section | Layered:
-    """The same, with what was sent in its place (``Replaced``) where that is known.
+    """The same, with what was sent in its place (``Section.instead``) where that is known.
 
     Raises:
         SectionExpired, SectionUnknown, StoreError: as for `find_section`.
@@ -130,4 +129,4 @@ async def find_replaced(store: Store, tenant: str, section_id: str) -> Section |
     if instead is None or not isinstance(section, Section):
         return section
     texts = tuple(json.loads(zlib.decompress(instead)))
-    return Replaced(section.id, section.level, section.messages, section.tokens, texts)
+    return replace(section, instead=texts)

@@ -18,7 +18,8 @@ from typing import Any, Final
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books import rollups
 from turnfold.proxy.books.pacing import OptionsOf, Pacing, pacing
-from turnfold.proxy.books.rollups import HELD_OUT, NANO, Row
+from turnfold.proxy.books.rollups import NANO, Row
+from turnfold.proxy.chat.holdout import HELD_OUT
 from turnfold.proxy.store import Store
 
 _TABLES_AT_ONCE: Final = 100

@@ -13,7 +13,6 @@ from turnfold.compression.fold import Section
 from turnfold.proxy.books.ledger import find_receipt
 from turnfold.proxy.books.originals import SectionExpired, find_replaced
 from turnfold.proxy.books.reasons import in_words
-from turnfold.proxy.books.replaced import Replaced
 from turnfold.proxy.store import Store
 
 
@@ -47,5 +46,5 @@ async def _section(store: Store, tenant: str, section_id: str) -> dict[str, Any]
         "level": section.level,
         "tokens": section.tokens,
         "messages": list(section.messages),
-        "instead": list(section.instead) if isinstance(section, Replaced) else None,
+        "instead": list(section.instead) or None,
     }

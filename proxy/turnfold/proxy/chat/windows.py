@@ -20,6 +20,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 import orjson
+from yarl import URL
 
 from turnfold.compression.calibration import Learned, refused, taken
 from turnfold.proxy.store.base import Item, Key, Store, StoreError
@@ -36,6 +37,11 @@ class Spot:
     tenant: str
     upstream: str
     model: str
+
+    @classmethod
+    def of(cls, tenant: str, url: URL, model: str) -> Spot:
+        """Of a request to this URL."""
+        return cls(tenant, str(url.origin()), model)
 
     @property
     def key(self) -> Key:

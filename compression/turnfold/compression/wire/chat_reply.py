@@ -7,6 +7,7 @@ writing them, clocks: `created` comes from the caller. A stream of ours ends wit
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -47,7 +48,7 @@ class Reply:
         return f"chatcmpl-turnfold-{digest(self.model, self.seed, self.text).hex()}"
 
 
-def reply_to(request: dict[str, Any], text: str, *, created: int, seed: str = "") -> Reply:
+def reply_to(request: Mapping[str, Any], text: str, *, created: int, seed: str = "") -> Reply:
     """A reply that fits a parsed request; fields of a wrong type count as left out."""
     wanted, options, model = request.get("n"), request.get("stream_options"), request.get("model")
     return Reply(

@@ -1,0 +1,151 @@
+"""A request made to fit the window of its upstream.
+
+Lives here: the one entry that every request passes (fold, then fit), and the order in which ways of making one smaller are tried.
+Does not belong here: the ways themselves, an upstream's refusal (``recover``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from turnfold.compression import tokens
+from turnfold.compression.calibration import Learned
+from turnfold.compression.errors import FoldRejected
+from turnfold.compression.fit.cut import Cut, cut
+from turnfold.compression.fit.older import fold_older
+from turnfold.compression.fold import Fold, Folded, Section, fold, lean
+from turnfold.compression.fold.account import Account
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.conversation import Conversation
+
+T = TypeVar("T")
+
+SLACK: Final = 0.9  # what is left of a window: two counters never agree, and templates add tokens of their own
+LEAST_ROOM: Final = 128  # tokens below which nothing that is left would be worth an answer
+_DEFAULT_OUTPUT: Final = 4096  # room for an answer where the request names none
+_OUTPUT_SHARE: Final = 8  # and at most an eighth of the window
+_UNKNOWN_VOCABULARY: Final = 1.5  # theirs / ours at worst for most text, where nothing tells how an upstream counts
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A request as it should be sent to an upstream whose window may be known.
+
+    Attributes:
+        folded: what the fold gave.
+        forwarded: what to send.
+        tokens: tokens of `forwarded`, by our own count.
+        sections: originals of what is folded in `forwarded`, for drill-down.
+        account: what became of each message.
+        fitted: whether it is smaller than what the fold alone would have sent.
+    """
+
+    folded: Folded
+    forwarded: Conversation
+    tokens: int
+    sections: tuple[Section, ...]
+    account: Account
+    fitted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Smaller:
+    """A request made to count so many tokens at most; its attributes as of `Fitted`."""
+
+    forwarded: Conversation
+    tokens: int
+    sections: tuple[Section, ...]
+    account: Account
+
+
+def fit(
+    conversation: Conversation,
+    options: FoldOptions,
+    memo: Memo,
+    known: Learned = Learned(),  # noqa: B008 - frozen
+    fold: Fold = fold,
+) -> Fitted:
+    """Fold a request as ever, and make it smaller only where the upstream's window would not take it: what every request passes.
+
+    The window is the learned one, else ``options.window`` (what is published of the model). Where nothing makes it fit, it is
+    sent as folded: the upstream's own error is the clearest answer.
+
+    Args:
+        known: what was learned of this upstream and model.
+        fold: the engine.
+
+    Raises:
+        FoldRejected: our own output failed a check.
+    """
+    folded = fold(conversation, options, memo)
+    plain = Fitted(folded, folded.forwarded, folded.tokens_after, folded.sections, folded.account)
+    theirs = known.theirs(folded.tokens_after)
+    window = known.window(theirs) or _unless_outgrown(options.window, known.fits)
+    if window is None or theirs < window / 4:  # where that is too much, the room for the answer is to blame
+        return plain
+    if theirs + (conversation.output or 0) <= window:
+        return plain
+    ratio = planning_ratio(known, options.model or conversation.model)
+    room = int((window - output_reserve(conversation.output, window)) * SLACK / ratio)
+    small = smaller(conversation, room, options, memo, fold) if room >= LEAST_ROOM else None
+    if small is None:
+        return plain
+    return Fitted(folded, small.forwarded, small.tokens, small.sections, small.account, fitted=True)
+
+
+def _unless_outgrown(published: int | None, fits: int) -> int | None:
+    """A published window, unless the upstream took more than that: tables of windows are often behind."""
+    return published if published is not None and published >= fits else None
+
+
+def planning_ratio(known: Learned, model: str) -> float:
+    """Theirs / ours for planning: what was reported, else our own vocabulary where it is the model's, else with some care."""
+    if known.ratios or tokens.encoding_for_model(model):
+        return known.ratio
+    return _UNKNOWN_VOCABULARY
+
+
+def output_reserve(output: int | None, window: int) -> int:
+    """Tokens of a window that are left for the answer: what the request asks for, else a usual size."""
+    return output if output is not None else min(_DEFAULT_OUTPUT, window // _OUTPUT_SHARE)
+
+
+def smaller(conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold = fold) -> Smaller | None:
+    """The mildest way of making a request count at most `room` tokens.
+
+    In this order: a fold of its older part; a cut in the middle of its largest texts; one that leaves old messages out, where
+    the recent ones stay as they are; a fold of all of it; a cut of that fold; whatever cut there is.
+    """
+    options = replace(options, model=options.model or conversation.model)
+    base = lean(conversation, options, memo)
+    older = _unless_rejected(lambda: fold_older(base, room, options, fold, memo))
+    if older is not None:
+        return Smaller(older.forwarded, older.tokens, older.sections, older.account)
+    plain = _unless_rejected(lambda: cut(base, room, options.model, memo))
+    plain_cut = None if plain is None else _smaller_by_cut(base, plain)
+    if plain is not None and (plain.recent_whole or not plain.dropped):
+        return plain_cut
+    folded = _unless_rejected(lambda: fold(conversation, replace(options, budget=room), memo))
+    if folded is not None and folded.folded:
+        if folded.tokens_after <= room:
+            return Smaller(folded.forwarded, folded.tokens_after, folded.sections, folded.account)
+        both = _unless_rejected(lambda: cut(folded.forwarded, room, options.model, memo))
+        if both is not None:
+            return Smaller(both.forwarded, both.tokens, folded.sections, folded.account.after(both.changes))
+    return plain_cut
+
+
+def _smaller_by_cut(base: Conversation, made: Cut) -> Smaller:
+    account = Account(tuple(range(len(base.messages)))).after(made.changes)
+    return Smaller(made.forwarded, made.tokens, (), account)
+
+
+def _unless_rejected(make: Callable[[], T | None]) -> T | None:
+    """What a way comes to; None where it broke a law."""
+    try:
+        return make()
+    except FoldRejected:
+        return None

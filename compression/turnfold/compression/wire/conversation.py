@@ -1,0 +1,202 @@
+"""The neutral conversation: what a fold, a recovery and the books know of a request, whatever its wire format.
+
+Lives here: the value that passes between stations, and the changes that a fold asks for. Does not belong here: a key of any wire
+format (each has a module of its own beside this one), deciding what is folded.
+
+A wire format reads a body into a `Conversation` and writes `Changes` back as edits of that body's own text. What no edit
+touches keeps its bytes. Messages are neutral units of speech, not necessarily the body's own: a system text that stands outside
+of the messages is a pinned message whose span lies there; a tool result that is a block inside a user's message is a message of
+its own whose span is the block; reasoning that goes with what follows it is one message with it. So a span may lie anywhere in
+the body, but spans never overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import StateBlocks
+from turnfold.compression.wire.edits import Edit
+
+_PINNED: Final = frozenset({"system", "developer"})
+_RESULTS: Final = frozenset({"tool", "function"})
+
+_STATELESS: Final = StateBlocks()
+
+#: Where a text stands inside a message's JSON: ("content",), ("content", 0, "text"), ("tool_calls", 0, "function", "arguments").
+Path = tuple[str | int, ...]
+#: New texts of one message by their paths.
+Texts = Mapping[Path, str]
+#: Where something stands in a body's text: the first character, and the one behind the last.
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text inside a message that a fold may shorten."""
+
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call: its id ("" where it has none), the tool's name, its arguments as written."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message; two messages of equal `raw` are equal in everything.
+
+    Attributes:
+        raw: its JSON text as received.
+        key: content digest of `raw`.
+        role: "system", "developer", "user", "assistant", "tool" or "function"; anything else is carried as it is.
+        texts: the text parts of its content, in order.
+        arguments: the arguments of its tool calls, in order.
+        own: its content's text, parts joined by a newline.
+        text: `own` with the tool calls' names and arguments behind it: what recall and summaries read.
+        tokens: its tokens by the border counter, overhead included.
+        other_tokens: those of them that are not tokens of `text`.
+        holds: whether text can be put beside its content: a text that is not blank, or a list with a part in it.
+        keys: its keys.
+        calls: ids of the tool calls that it makes.
+        called: the calls themselves.
+        answers: the id of the tool call that it answers, if it does.
+        is_list: whether its content is a list of parts.
+        sealed: whether it is signed or carries encrypted reasoning: whole or gone, never edited.
+        marked: whether a part of it carries a cache mark of the client's.
+        has_calls: whether it calls tools.
+        sole: its text where that is all its content holds; None for anything else (images, several parts, no content).
+    """
+
+    raw: str
+    key: bytes
+    role: str
+    texts: tuple[Text, ...]
+    arguments: tuple[Text, ...]
+    own: str
+    text: str
+    tokens: int
+    other_tokens: int
+    holds: bool
+    keys: frozenset[str]
+    calls: tuple[str, ...]
+    called: tuple[Call, ...]
+    answers: str | None
+    is_list: bool
+    sealed: bool
+    marked: bool
+    has_calls: bool
+    sole: str | None
+
+    @property
+    def pinned(self) -> bool:
+        """Whether it is verbatim for ever: system and developer messages."""
+        return self.role in _PINNED
+
+    @property
+    def is_result(self) -> bool:
+        """Whether it answers a tool call and so belongs to the message before it."""
+        return self.role in _RESULTS
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Texts that stand beside one kept user message's own, in front of it and behind it, in order."""
+
+    front: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What becomes of a conversation's messages, by their indices.
+
+    Attributes:
+        dropped: half-open runs of messages that are left out.
+        texts: new texts by path.
+        beside: texts of ours beside user messages.
+        apart: user messages that are written as a list of parts, so that texts of ours are parts of their own even beside a text
+            that was a string. A cache mark ends where a part ends, and clients write a message as parts while they mark it and
+            as a string when the mark has moved on: the parts must be the same.
+        breakpoint: the user message whose own text gets a cache breakpoint (OpenAI 5.6 and later); None: none.
+    """
+
+    dropped: tuple[tuple[int, int], ...] = ()
+    texts: Mapping[int, Texts] = field(default_factory=dict)
+    beside: Mapping[int, Beside] = field(default_factory=dict)
+    apart: frozenset[int] = frozenset()
+    breakpoint: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnReply:
+    """An answer of ours in the form of a wire: its content type, and the body in the pieces in which it is written."""
+
+    content_type: str
+    pieces: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A wire format, as functions.
+
+    Attributes:
+        name: "chat", "responses" or "messages".
+        read: a body to its conversation. Raises FoldRejected("unparsable") for a body that goes upstream as it came.
+        write: changes to the edits of the conversation's own text that make them.
+        unmarked: the messages' JSON without cache marks, in a form that a moving mark does not change: what tells how far one
+            request repeats another.
+        reply: an answer of ours to a conversation, streamed where the client asks for that; its text, and Unix time in seconds.
+    """
+
+    name: str
+    read: Callable[[bytes, Memo], Conversation]
+    write: Callable[[Conversation, Changes], list[Edit]]
+    unmarked: Callable[[Conversation], bytes]
+    reply: Callable[[Conversation, str, int], OwnReply]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A request, read once.
+
+    Attributes:
+        wire: the format that it came in.
+        text: the whole body as text.
+        messages: the messages in order.
+        spans: where each message stands in `text`.
+        model: the model asked for, "" when none.
+        schema: JSON text of tools, functions and response format: tokens that no fold can save.
+        output: tokens that the client asks to be kept free for the answer; None where it does not say.
+        streams: whether the answer is to be streamed.
+        keys: the body's top-level keys in order.
+        settings: values of those top-level keys that the wire's own reply depends on.
+        history: where the array of messages stands in `text`.
+        state: the state of the conversation, as blocks beside user messages; it is no part of what is folded, quoted or kept as
+            an original.
+    """
+
+    wire: Wire
+    text: str
+    messages: tuple[Message, ...]
+    spans: tuple[Place, ...]
+    model: str
+    schema: str = ""
+    output: int | None = None
+    streams: bool = False
+    keys: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    history: Place = (0, 0)
+    state: StateBlocks = _STATELESS
+
+    def with_state(self, state: StateBlocks) -> Conversation:
+        """The same conversation under a state."""
+        return replace(self, state=state)

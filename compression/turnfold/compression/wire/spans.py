@@ -1,0 +1,112 @@
+"""JSON scanned with the places of its values.
+
+Lives here: members and elements of a JSON text, each with its span, and the span of a path. Does not belong here: any key's
+meaning.
+
+The scanner is the standard library's own (C where there is one), so what it accepts is what ``json.loads`` accepts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from json.decoder import scanstring  # type: ignore[attr-defined]  # the C scanner where there is one; undocumented
+from typing import Any, Final
+
+from turnfold.compression.errors import FoldRejected
+
+_SPACE: Final = re.compile(r"[ \t\n\r]*")
+_SCAN: Final = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+
+#: What was scanned, and where it begins and ends.
+Value = tuple[Any, int, int]
+
+
+def array(text: str, at: int, *, after: bool = False) -> tuple[list[Value], int]:
+    """The elements of an array, and where it ends; the rest of them where one ends `after` `at`."""
+    found = list(elements(text, at, after=after))
+    last = found[-1][2] if found else at if after else skip(text, at, "[")
+    return found, skip(text, _past_comma(text, last, "]") if found or after else last, "]")
+
+
+def skip(text: str, at: int, expected: str = "") -> int:
+    """Past white space; past `expected` too and the white space behind it, where it is asked for."""
+    at = _SPACE.match(text, at).end()  # type: ignore[union-attr]  # matches the empty string
+    if not expected:
+        return at
+    if text[at : at + 1] != expected:
+        raise ValueError(f"expected {expected} at {at}")
+    return _SPACE.match(text, at + 1).end()  # type: ignore[union-attr]
+
+
+def value(_key: str, text: str, at: int) -> tuple[Any, int]:
+    """The value that begins at `at`, and where it ends."""
+    try:
+        return _SCAN(text, at)  # type: ignore[no-any-return]
+    except StopIteration as exc:  # which no generator may raise
+        raise ValueError(f"expected a value at {at}") from exc
+
+
+def members(
+    text: str, at: int, *, after: bool = False, scan: Callable[[str, str, int], tuple[Any, int]] = value
+) -> Iterator[tuple[str, Value]]:
+    """Members of the object that begins at `at`: key, then value with its span; the rest of them where one ends `after` `at`."""
+    at = _past_comma(text, at, "}") if after else skip(text, at, "{")
+    while text[at : at + 1] != "}":
+        if text[at : at + 1] != '"':
+            raise ValueError(f"expected a key at {at}")
+        key, at = scanstring(text, at + 1, True)
+        at = skip(text, at, ":")
+        found, end = scan(key, text, at)
+        yield key, (found, at, end)
+        at = _past_comma(text, end, "}")
+
+
+def elements(text: str, at: int, *, after: bool = False) -> Iterator[Value]:
+    """Elements of the array that begins at `at`, each with its span; the rest of them where one ends `after` `at`."""
+    at = _past_comma(text, at, "]") if after else skip(text, at, "[")
+    while text[at : at + 1] != "]":
+        found, end = value("", text, at)
+        yield found, at, end
+        at = _past_comma(text, end, "]")
+
+
+def _past_comma(text: str, at: int, closing: str) -> int:
+    """From the end of a member to the next one, or to the bracket that closes them all."""
+    at = skip(text, at)
+    comma = text[at : at + 1] == ","
+    at = skip(text, at + 1) if comma else at
+    if (text[at : at + 1] == closing) is comma:
+        raise ValueError(f"expected {'more' if comma else f', or {closing}'} at {at}")
+    return at
+
+
+def unique(known: Iterable[str], named: Iterator[tuple[str, Value]]) -> Iterator[tuple[str, Value]]:
+    """The members as they come; ValueError for a key that stands twice, or is known already."""
+    seen = set(known)
+    for key, found in named:
+        if key in seen:
+            raise ValueError(f"key {key!r} stands twice")
+        seen.add(key)
+        yield key, found
+
+
+def value_span(raw: str, path: tuple[str | int, ...]) -> tuple[int, int]:
+    """Where the value at `path` stands in a message's JSON text; of a key named twice the last, as parsers take it.
+
+    Raises:
+        FoldRejected: "unparsable" when there is no such path.
+    """
+    start, end = 0, len(raw)
+    for step in path:
+        found: Value | None = None
+        if isinstance(step, str):
+            for key, member in members(raw, start):
+                found = member if key == step else found
+        else:
+            found = next((v for i, v in enumerate(elements(raw, start)) if i == step), None)
+        if found is None:
+            raise FoldRejected("unparsable")
+        start, end = found[1], found[2]
+    return start, end
