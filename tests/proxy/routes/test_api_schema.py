@@ -1,6 +1,6 @@
 """The API keeps to its own document, whatever a fuzzer makes of it.
 
-    schemathesis --config-file tests/proxy/schemathesis.toml run http://127.0.0.1:8420/openapi.json
+    schemathesis --config-file tests/proxy/routes/schemathesis.toml run http://127.0.0.1:8420/openapi.json
 
 does the same without bounds, against a running Turnfold.
 
@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.proxy.api import api_server
+from tests.proxy.harness import api_server
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 

@@ -14,7 +14,7 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import NO_LOGGING, Answer, ProxyServer, StartProxy, UpstreamServer, proxy_server, reply, running, until
-from tests.proxy.overflow_upstream import DIALECTS, LOOK_ALIKES, Dialect, Log, application, count_request
+from tests.support.overflow_upstream import DIALECTS, LOOK_ALIKES, Dialect, Log, application, count_request
 from tests.support.overfull import CURABLE, INCURABLE, overfull
 from turnfold.compression.fold import fold, fold_request
 from turnfold.proxy.chat.receipts import OwnCall, Usage
