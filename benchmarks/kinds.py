@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks.support.data import evalkit
 from turnfold.compression.shorten.birth import shape
-from turnfold.compression.shorten.lines import names, shown
+from turnfold.compression.shorten.lines import names, visible_parts
 from turnfold.compression.shorten.registry import facts
 from turnfold.compression.text.kinds import kind_of
 from turnfold.compression.tokens import count
@@ -236,7 +236,7 @@ def _folded(messages: list[dict[str, Any]], share: float, tail: int, said: Calla
     for i in reversed(results):
         text = said(messages[i])
         short = facts(text, int(share * count(text)), words, count, known=known)
-        known |= shown(short)
+        known |= visible_parts(short)
         out[i] = {**messages[i], "content": short}
     return out
 

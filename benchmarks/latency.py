@@ -78,7 +78,7 @@ def process(target: Any, *args: Any) -> Iterator[tuple[int, int]]:
         port = listener.getsockname()[1]
         child = multiprocessing.get_context("spawn").Process(target=target, args=(listener, *args), daemon=True)
         child.start()
-        with contextlib.closing(Client(port)) as client:
+        with contextlib.closing(KeptConnection(port)) as client:
             client.get("/healthz")
         try:
             yield port, child.pid or 0
@@ -87,7 +87,7 @@ def process(target: Any, *args: Any) -> Iterator[tuple[int, int]]:
             child.join(10)
 
 
-class Client:
+class KeptConnection:
     """One kept connection."""
 
     def __init__(self, port: int) -> None:
@@ -128,7 +128,9 @@ def body_of(conversation: list[dict[str, str]]) -> bytes:
     return json.dumps({"model": "gpt-4o", "messages": conversation}).encode()
 
 
-def interleaved(direct: Client, through: Client, bodies: list[bytes], **headers: str) -> list[tuple[str, float, float]]:
+def interleaved(
+    direct: KeptConnection, through: KeptConnection, bodies: list[bytes], **headers: str
+) -> list[tuple[str, float, float]]:
     """(what, median direct, median through) for the first byte and for the whole."""
     pairs = [(direct.chat(body, **headers)[:2], through.chat(body, **headers)[:2]) for body in bodies]
     return [
@@ -150,7 +152,7 @@ def megabytes(pid: int) -> float:
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
 
 
-def small(direct: Client, through: Client, count: int) -> None:
+def small(direct: KeptConnection, through: KeptConnection, count: int) -> None:
     body = body_of([{"role": "user", "content": "Say hello in one word."}])
     interleaved(direct, through, [body] * 50)
     show("small request", interleaved(direct, through, [body] * count), 2)
@@ -159,7 +161,7 @@ def small(direct: Client, through: Client, count: int) -> None:
     show("small request, observe", interleaved(direct, through, [body] * count, **{"x-turnfold-mode": "observe"}), 2)
 
 
-def large(direct: Client, through: Client, port: int, pid: int) -> None:
+def large(direct: KeptConnection, through: KeptConnection, port: int, pid: int) -> None:
     cold = [body_of(messages(seed, 100_000)) for seed in range(1, 6)]
     interleaved(direct, through, [body_of(messages(0, 2_000))] * 3)
     show("100,000 tokens, cold", interleaved(direct, through, cold), 400)
@@ -182,12 +184,12 @@ def large(direct: Client, through: Client, port: int, pid: int) -> None:
     print(f"memory after that: {megabytes(pid):.0f} MB (<= 250)")
 
 
-def beside(through: Client, port: int) -> None:
+def beside(through: KeptConnection, port: int) -> None:
     """Small requests while cold folds of large ones run, two at a time."""
     stop = threading.Event()
 
     def load(seed: int) -> None:
-        with contextlib.closing(Client(port)) as client:
+        with contextlib.closing(KeptConnection(port)) as client:
             for number in range(8):
                 client.chat(body_of(messages(1000 * seed + number, 100_000)))
         stop.set()
@@ -218,7 +220,7 @@ def main() -> None:
         begun = time.perf_counter()
         with process(run_proxy, f"http://127.0.0.1:{upstream_port}/v1", chosen.mode) as (port, pid):
             print(f"start to ready: {time.perf_counter() - begun:.2f} s (<= 3)   memory then: {megabytes(pid):.0f} MB")
-            with contextlib.closing(Client(upstream_port)) as direct, contextlib.closing(Client(port)) as through:
+            with contextlib.closing(KeptConnection(upstream_port)) as direct, contextlib.closing(KeptConnection(port)) as through:
                 small(direct, through, chosen.count)
                 if chosen.large:
                     large(direct, through, port, pid)

@@ -98,7 +98,7 @@ def served(app: Any, lifespan: Any = "off") -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Result:
+class RecoveryResult:
     """What came of one request."""
 
     status: int
@@ -110,7 +110,7 @@ class Result:
     calls: int | None
 
 
-def ask(origin: str, body: dict[str, Any], key: str, last: Last, log: Log | None) -> Result:
+def ask(origin: str, body: dict[str, Any], key: str, last: Last, log: Log | None) -> RecoveryResult:
     """One request through the proxy."""
     connection = HTTPConnection(urlsplit(origin).netloc, timeout=600)
     started = time.perf_counter()
@@ -123,7 +123,7 @@ def ask(origin: str, body: dict[str, Any], key: str, last: Last, log: Log | None
     while last.receipt is None:
         time.sleep(0.005)
     receipt, last.receipt = last.receipt, None
-    return Result(
+    return RecoveryResult(
         response.status,
         str(response.getheader("x-turnfold-status")),
         seconds,

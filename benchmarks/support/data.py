@@ -1,6 +1,6 @@
 """Conversations to measure on.
 
-Lives here: reading cases of our own, and evaluation data where it is present. Must not: measuring.
+Lives here: reading cases of our own, and evaluation data where it is present. Does not belong here: measuring.
 """
 
 from __future__ import annotations
@@ -57,15 +57,42 @@ def conversations(name: str) -> list[list[Message]]:
     Raises:
         FileNotFoundError: the data is not here.
     """
+    return list(conversations_by_id(name).values())
+
+
+def conversations_by_id(name: str) -> dict[str, list[Message]]:
+    """The conversations of an evaluation set by id, in the file's order.
+
+    Raises:
+        FileNotFoundError: the data is not here.
+    """
     seen: dict[str, list[Message]] = {}
-    for row in _rows(name):
-        seen.setdefault(str(row.get("conversation_id") or row.get("id")), row["messages"])
-    return list(seen.values())
+    for row in _rows(name, f"{name}.conversations.jsonl", f"{name}.jsonl"):
+        seen.setdefault(_id(row), row["messages"])
+    return seen
 
 
-def _rows(name: str) -> Iterator[dict[str, Any]]:
-    names = (f"{name}.conversations.jsonl", f"{name}.jsonl")
-    found = next((path for path in (shared() / one for one in names) if path.exists()), None)
+def questions_by_id(name: str) -> dict[str, list[str]]:
+    """The questions about each conversation of a set, in the file's order; empty if the set keeps no questions apart."""
+    asked: dict[str, list[str]] = {}
+    if (shared() / f"{name}.questions.jsonl").exists():
+        for row in _rows(name, f"{name}.questions.jsonl"):
+            asked.setdefault(_id(row), []).append(row["question"])
+    return asked
+
+
+def set_names() -> list[str]:
+    """The names of the evaluation sets that are present, sorted."""
+    files = (path.name.removesuffix(".jsonl") for path in shared().glob("*.jsonl"))
+    return sorted({name.removesuffix(".conversations") for name in files if not name.endswith(".questions")})
+
+
+def _id(row: dict[str, Any]) -> str:
+    return str(row.get("conversation_id") or row.get("id"))
+
+
+def _rows(name: str, *files: str) -> Iterator[dict[str, Any]]:
+    found = next((path for path in (shared() / file for file in files) if path.exists()), None)
     if found is None:
         raise FileNotFoundError(f"{name} is not in {shared()}; set TURNFOLD_SHARED")
     with found.open(encoding="utf-8") as lines:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from turnfold.compression.budgeted import (
     History,
+    HistoryMessage,
     HistorySettings,
-    Message,
     add,
     context,
     drill_down,
@@ -35,7 +35,7 @@ TOPICS = [
 ]
 
 
-def talk(n: int) -> list[Message]:
+def talk(n: int) -> list[HistoryMessage]:
     """Chatter in which every tenth message plants a fact."""
     draw = random.Random(7)
     out = []
@@ -45,11 +45,11 @@ def talk(n: int) -> list[Message]:
             f"We spoke about {draw.choice(TOPICS)} for {draw.randint(2, 90)} minutes." for _ in range(draw.randint(1, 4))
         )
         fact = f" The access code of locker K{i} is zebra-{i * 37}." if i % 10 == 0 else ""
-        out.append(Message(role, f"Turn {i}. {chat}{fact}"))
+        out.append(HistoryMessage(role, f"Turn {i}. {chat}{fact}"))
     return out
 
 
-def played(messages: list[Message], chosen: HistorySettings) -> History:
+def played(messages: list[HistoryMessage], chosen: HistorySettings) -> History:
     state = History()
     for message in messages:
         state, _ = add(state, message, chosen)
@@ -103,7 +103,10 @@ def test_nothing_is_compressed_twice_and_nothing_is_lost() -> None:
 
 def test_system_messages_and_standing_orders_are_told_word_for_word() -> None:
     chosen = HistorySettings(compress_threshold=300, keep_recent=2)
-    first = [Message("system", "You are Ada. Rule 7: never discount."), Message("user", "From now on, always answer in French.")]
+    first = [
+        HistoryMessage("system", "You are Ada. Rule 7: never discount."),
+        HistoryMessage("user", "From now on, always answer in French."),
+    ]
     state = played(first + talk(60), chosen)
     told = context(state, chosen).text
     assert "system: You are Ada. Rule 7: never discount." in told
@@ -123,17 +126,17 @@ def test_the_form_of_the_context() -> None:
 
 def test_duplicates_are_told_from_short_answers() -> None:
     chosen = HistorySettings(keep_recent=1, compress_threshold=60)
-    long = Message("user", "Please tell me once more how the export of the ledger is started.")
+    long = HistoryMessage("user", "Please tell me once more how the export of the ledger is started.")
     state = played([long, *talk(10)], chosen)
     same, action = add(state, long, chosen)
     assert action == "duplicate"
     assert same.messages == state.messages
     assert same.duplicates == state.duplicates + 1
     assert same.version == state.version + 1
-    yes = Message("user", "Yes.")
+    yes = HistoryMessage("user", "Yes.")
     state, first = add(state, yes, chosen)
     state, again = add(state, yes, chosen)
-    state, _ = add(state, Message("assistant", "Done."), chosen)
+    state, _ = add(state, HistoryMessage("assistant", "Done."), chosen)
     _, later = add(state, yes, chosen)
     assert first != "duplicate"
     assert again == "duplicate"
@@ -143,11 +146,13 @@ def test_duplicates_are_told_from_short_answers() -> None:
 contents = st.one_of(
     st.sampled_from([m.content for m in talk(12)] + ["Yes.", "", "Never mind.", "```\ncode\n```", "好的。"]), st.text(max_size=20)
 )
-conversations = st.lists(st.builds(Message, st.sampled_from(["user", "assistant", "system", "tool"]), contents), max_size=25)
+conversations = st.lists(
+    st.builds(HistoryMessage, st.sampled_from(["user", "assistant", "system", "tool"]), contents), max_size=25
+)
 
 
 @given(conversations, st.integers(1, 200), st.integers(0, 4))
-def test_laws(messages: list[Message], threshold: int, keep: int) -> None:
+def test_laws(messages: list[HistoryMessage], threshold: int, keep: int) -> None:
     chosen = HistorySettings(compress_threshold=threshold, keep_recent=keep)
     state = played(messages, chosen)
     told = context(state, chosen)
@@ -182,8 +187,8 @@ def test_a_damaged_export_is_refused() -> None:
 @pytest.mark.parametrize(
     ("make", "field"),
     [
-        (lambda: Message("", "x"), "message.role"),
-        (lambda: Message("user", None), "message.content"),  # type: ignore[arg-type]
+        (lambda: HistoryMessage("", "x"), "message.role"),
+        (lambda: HistoryMessage("user", None), "message.content"),  # type: ignore[arg-type]
         (lambda: HistorySettings(compress_threshold=0), "compress_threshold"),
         (lambda: HistorySettings(keep_recent=-1), "keep_recent"),
     ],

@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfold.compression.calibration import Learned, refused, taken, truncated
+from turnfold.compression.calibration import Learned, is_truncated, learn_from_refusal, learn_from_usage
 
 
 def learned(*reports: tuple[int, int]) -> Learned:
     known = Learned()
     for ours, reported in reports:
-        known = taken(known, ours, reported)
+        known = learn_from_usage(known, ours, reported)
     return known
 
 
@@ -47,32 +47,32 @@ def test_four_wrong_reports_in_nine_do_not_move_it(right: list[float], wrong: li
 
 
 def test_a_named_limit_is_the_window_until_more_is_taken() -> None:
-    known = refused(learned((1000, 1200)), 8192, 9000)
+    known = learn_from_refusal(learned((1000, 1200)), 8192, 9000)
     assert known.window(5000) == 8192
     assert not known.may_overflow(5000)
     assert known.may_overflow(8000)
-    assert taken(known, 8000, 9000).window(5000) is None
+    assert learn_from_usage(known, 8000, 9000).window(5000) is None
 
 
 def test_without_a_limit_what_failed_is_not_sent_again() -> None:
-    known = refused(learned((4000, 4000)), None, 9000)
+    known = learn_from_refusal(learned((4000, 4000)), None, 9000)
     assert known.window(8999) is None
     assert known.window(9000) == 4500
-    assert refused(known, None, 8000).fails == 8000
-    assert taken(known, 9500, 9500).window(9500) is None
+    assert learn_from_refusal(known, None, 8000).fails == 8000
+    assert learn_from_usage(known, 9500, 9500).window(9500) is None
 
 
 def test_a_known_ratio_tells_a_truncated_prompt_at_once() -> None:
     known = learned(*[(2000, 2800)] * 5)
-    assert truncated(known, 10_000, 10_000)
-    assert not truncated(known, 10_000, 11_000)
-    assert not truncated(Learned(), 10_000, 6000)
-    cut = taken(taken(known, 10_000, 10_000), 12_000, 10_100)
+    assert is_truncated(known, 10_000, 10_000)
+    assert not is_truncated(known, 10_000, 11_000)
+    assert not is_truncated(Learned(), 10_000, 6000)
+    cut = learn_from_usage(learn_from_usage(known, 10_000, 10_000), 12_000, 10_100)
     assert cut.window(10_000) is None
-    cut = taken(cut, 12_000, 10_050)
+    cut = learn_from_usage(cut, 12_000, 10_050)
     assert cut.ratio == known.ratio
     assert cut.window(10_000) == 10_100
-    assert taken(cut, 9000, 12_000).window(10_000) is None
+    assert learn_from_usage(cut, 9000, 12_000).window(10_000) is None
 
 
 def test_a_ratio_that_changed_for_good_is_taken_over() -> None:

@@ -17,7 +17,7 @@ from tests.proxy.harness import NO_LOGGING, ProxyServer, Running, StartProxy, Up
 from tests.proxy.processes import COMPLETION, ServeProcess, StartProcess, serve_process
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
-from turnfold.proxy.store.redis import RedisStore
+from turnfold.proxy.store.redis_store import RedisStore
 from turnfold.proxy.store.sqlite import SqliteStore
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from turnfold.compression.fold import Fold, Folded, Section, written
+from turnfold.compression.fold import Fold, Folded, Section
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
@@ -229,7 +229,7 @@ def halve(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folde
         return Folded(conversation, conversation, Changes(), False, "short", 10, 10)
     changes = Changes(dropped=((0, len(messages) - 1),))
     section = Section("s1", "facts", tuple(m.raw for m in messages[:-1]), 100)
-    forwarded = written(conversation, changes, memo)
+    forwarded = conversation.with_changes(changes, memo)
     return Folded(conversation, forwarded, changes, True, "", 120, options.budget or 20, (section,))
 
 

@@ -17,7 +17,7 @@ from tests.proxy.harness import NO_LOGGING, Receipts, UpstreamServer, call, prox
 from tests.proxy.processes import StartProcess
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.app import build
-from turnfold.proxy.routes.ops import Check, Readiness
+from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
 from turnfold.proxy.server import configuration, serve
 
 DOWN = "http://127.0.0.1:9/v1"
@@ -92,7 +92,7 @@ def test_readiness(required: bool, status: int, failure: str) -> None:
             await asyncio.sleep(60)
         return False
 
-    checks = Readiness([Check("vocabulary", works, True), Check("store", fails, required)])
+    checks = Readiness([ReadinessCheck("vocabulary", works, True), ReadinessCheck("store", fails, required)])
     app = Starlette(routes=[Route("/readyz", checks)])
     with running(uvicorn.Config(app, **NO_LOGGING)) as server:
         answer = call(server.origin, "GET", "/readyz")

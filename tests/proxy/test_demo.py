@@ -24,7 +24,17 @@ from starlette.routing import Route
 from tests.proxy.harness import NO_LOGGING
 from tests.support.structure import own_faults
 from turnfold.config.settings import Settings
-from turnfold.proxy.demo import Configure, DemoFailed, Played, cached_tokens, count_messages, load_script, run, stage, summarise
+from turnfold.proxy.demo import (
+    Configure,
+    DemoFailed,
+    PlayedTurn,
+    cached_tokens,
+    count_messages,
+    load_script,
+    run,
+    stage,
+    summarise,
+)
 
 Messages = list[dict[str, Any]]
 TLS = ssl.create_default_context()  # made once: it is most of what a client costs
@@ -130,8 +140,8 @@ def test_the_upstream_reports_what_a_prompt_cache_finds() -> None:
 
 
 def test_savings_are_taken_from_the_first_folded_turn_on() -> None:
-    def turn(number: int, sent: int) -> Played:
-        return Played(number, "", 100, sent, "", None, 0, 0)
+    def turn(number: int, sent: int) -> PlayedTurn:
+        return PlayedTurn(number, "", 100, sent, "", None, 0, 0)
 
     summary = summarise([turn(1, 100), turn(2, 40), turn(3, 90), turn(4, 20)], 2.0)
     assert summary.first_folded == 2

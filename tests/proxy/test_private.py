@@ -15,14 +15,14 @@ import pytest
 
 from turnfold.compression import budgeted as history
 from turnfold.compression.fold import Section
-from turnfold.compression.layers import CompressRequest, LayerText
+from turnfold.compression.layers import CompressRequest, Layer
 from turnfold.compression.text.private import REDACTED
 from turnfold.config.settings import CacheSettings, StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.compressions import Compressions
 from turnfold.proxy.api.conversations import Conversations
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.originals import Layered, find_section, packed, section_items, unpacked
+from turnfold.proxy.books.section_records import Layered, find_section, pack_section, section_items, unpack_section
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
 
@@ -31,16 +31,16 @@ SECRET = "hunter2 of the kitchen"
 
 def test_sections_are_stored_without_it_and_found_by_their_id() -> None:
     raw = json.dumps({"role": "user", "content": f"The key: <private>{SECRET}</private>, as ever."})
-    kept = unpacked("abc", packed(Section("abc", "facts", (raw,), 9)))
+    kept = unpack_section("abc", pack_section(Section("abc", "facts", (raw,), 9)))
     assert isinstance(kept, Section)
     assert kept.id == "abc"
     assert json.loads(kept.messages[0])["content"] == f"The key: {REDACTED}, as ever."
 
 
 def test_layers_that_lost_their_tags_are_not_stored() -> None:
-    whole = LayerText(f"Intro. <private>One. {SECRET} is it.</private> End.", 9)
-    section = Layered("abc", (whole, LayerText(f"{SECRET} is it.", 4), LayerText(SECRET, 3)), (("user", whole.text),))
-    kept = unpacked("abc", packed(section))
+    whole = Layer(f"Intro. <private>One. {SECRET} is it.</private> End.", 9)
+    section = Layered("abc", (whole, Layer(f"{SECRET} is it.", 4), Layer(SECRET, 3)), (("user", whole.text),))
+    kept = unpack_section("abc", pack_section(section))
     assert isinstance(kept, Layered)
     assert SECRET not in repr(kept)
     assert kept.layers[0].text == f"Intro. {REDACTED} End."
@@ -84,7 +84,9 @@ async def test_conversations_never_hold_it() -> None:
         conversations = Conversations(store, StoreSettings(), workshop)
         few = history.HistorySettings(60, 1)
         for day in range(9):
-            said = history.Message("user", f"Day {day}: the pump holds {day + 40} bar. <private>{SECRET} {day}</private> Noted.")
+            said = history.HistoryMessage(
+                "user", f"Day {day}: the pump holds {day + 40} bar. <private>{SECRET} {day}</private> Noted."
+            )
             added = await conversations.add("t", "c", said, few)
         assert added.kept.history.blocks
         assert SECRET not in repr(added.kept)
@@ -98,7 +100,7 @@ async def test_conversations_never_hold_it() -> None:
 
 
 async def test_an_imported_block_is_told_by_what_is_left_of_it() -> None:
-    said = history.Message("user", f"a <private>{SECRET}</private> b")
+    said = history.HistoryMessage("user", f"a <private>{SECRET}</private> b")
     block = history.Block("b", (said,), (SECRET, SECRET), (9, 3, 3), frozenset())
     workshop = Workshop(1)
     try:
@@ -112,7 +114,7 @@ async def test_an_imported_block_is_told_by_what_is_left_of_it() -> None:
 def test_section_items_hold_none_of_it() -> None:
     raw = json.dumps({"role": "tool", "content": f"<private>{SECRET}"})
     items = section_items("t", Section("s", "line", (raw,), 3), 60.0, None)
-    assert SECRET not in repr(unpacked("s", items[0].value))
+    assert SECRET not in repr(unpack_section("s", items[0].value))
 
 
 def test_what_was_sent_in_place_of_something_private_is_not_kept() -> None:

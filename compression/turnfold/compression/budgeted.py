@@ -1,6 +1,7 @@
 """A conversation kept within a token budget (rows C8 and C9), as values.
 
-Lives here: the state and its pure transitions: add, context, drill-down, search, export, import. Must not: stores, locks, time.
+Lives here: the state and its pure transitions: add, context, drill-down, search, export, import. Does not belong here: stores,
+locks, time.
 
 History is append-only: a block is made once, from the messages themselves, at two levels of detail, and never compressed again.
 What a context shows of it is a choice among these frozen texts: the newest blocks in detail, older ones by their summary, the
@@ -40,7 +41,7 @@ _HEAD, _TAIL = "[Prior context summary]", "[Recent messages]"
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class HistoryMessage:
     """One message.
 
     Raises:
@@ -97,7 +98,7 @@ class Block:
     """
 
     id: str
-    messages: tuple[Message, ...]
+    messages: tuple[HistoryMessage, ...]
     texts: tuple[str, str]
     tokens: tuple[int, int, int]
     keys: frozenset[bytes]
@@ -108,10 +109,10 @@ class History:
     """The state of one conversation. `version` grows by one with each change, for compare-and-set."""
 
     version: int = 0
-    pinned: tuple[Message, ...] = ()
+    pinned: tuple[HistoryMessage, ...] = ()
     orders: tuple[str, ...] = ()
     blocks: tuple[Block, ...] = ()
-    recent: tuple[Message, ...] = ()
+    recent: tuple[HistoryMessage, ...] = ()
     recent_tokens: tuple[int, ...] = ()
     raw_tokens: int = 0
     messages: int = 0
@@ -133,16 +134,16 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchHit:
     """A message of the history that bears on a query."""
 
     block_id: str
-    message: Message
+    message: HistoryMessage
     score: float
 
 
 def add(
-    state: History, message: Message, settings: HistorySettings, *, count: Count = tokens.count, memo: Memo | None = None
+    state: History, message: HistoryMessage, settings: HistorySettings, *, count: Count = tokens.count, memo: Memo | None = None
 ) -> tuple[History, Action]:
     """The state with one more message, and what was done: appended, compressed (with a block made), or found a duplicate."""
     if _is_duplicate(state, message):
@@ -154,10 +155,10 @@ def add(
     state = replace(state, recent=(*state.recent, message), recent_tokens=(*state.recent_tokens, size))
     if not _is_due(state, settings, count):
         return state, "appended"
-    return _compressed(state, len(state.recent) - settings.keep_recent, count, memo or Memo()), "compressed"
+    return _with_block(state, len(state.recent) - settings.keep_recent, count, memo or Memo()), "compressed"
 
 
-def _is_duplicate(state: History, message: Message) -> bool:
+def _is_duplicate(state: History, message: HistoryMessage) -> bool:
     if state.recent and state.recent[-1] == message:
         return True
     if message in state.pinned:
@@ -175,7 +176,7 @@ def _is_due(state: History, settings: HistorySettings, count: Count) -> bool:
     return sum(state.recent_tokens) + told + pinned + 12 > settings.compress_threshold
 
 
-def _compressed(state: History, size: int, count: Count, memo: Memo) -> History:
+def _with_block(state: History, size: int, count: Count, memo: Memo) -> History:
     """The oldest `size` recent messages as one more block."""
     gone = state.recent[:size]
     raw = sum(state.recent_tokens[:size])
@@ -212,7 +213,7 @@ def context(state: History, settings: HistorySettings, *, count: Count = tokens.
     room = settings.compress_threshold - count(recent) - count(pinned) - 12
     budget = min(room, int(_HISTORY * settings.compress_threshold))
     while True:
-        told = _told(state, budget, count)
+        told = _history_text(state, budget, count)
         text = "\n".join(part for part in (_HEAD, pinned, told, _TAIL, recent) if part)
         size = count(text)
         if size <= settings.compress_threshold or not told:
@@ -220,7 +221,7 @@ def context(state: History, settings: HistorySettings, *, count: Count = tokens.
         budget = min(budget, count(told)) - (size - settings.compress_threshold) - 1
 
 
-def _told(state: History, budget: int, count: Count) -> str:
+def _history_text(state: History, budget: int, count: Count) -> str:
     """Orders, then blocks in their order: ids of the oldest, summaries, and facts of the newest, within a budget."""
     if budget <= 0:
         return ""
@@ -272,21 +273,21 @@ def drill_down(state: History, block_id: str, layer: int = 0) -> str:
     raise SectionUnknown(block_id)
 
 
-def search(state: History, query: str, limit: int = 5, *, relevance: Relevance | None = None) -> tuple[Found, ...]:
+def search(state: History, query: str, limit: int = 5, *, relevance: Relevance | None = None) -> tuple[SearchHit, ...]:
     """The messages of the history that bear most on a query, best first; fewer than `limit` where fewer match."""
     places = [(block.id, message) for block in state.blocks for message in block.messages]
-    scores = (relevance or _matching)([message.content for _, message in places], query) if places else []
+    scores = (relevance or _match_scores)([message.content for _, message in places], query) if places else []
     order = sorted((i for i in range(len(places)) if scores[i] > 0), key=lambda i: (-scores[i], i))[: max(0, limit)]
-    return tuple(Found(*places[i], score=scores[i]) for i in order)
+    return tuple(SearchHit(*places[i], score=scores[i]) for i in order)
 
 
-def _matching(texts: Sequence[str], query: str) -> list[float]:
+def _match_scores(texts: Sequence[str], query: str) -> list[float]:
     """TF-IDF without its fall-back: where no term of the query occurs nothing matches."""
     scores = TfIdf().score(texts, query)
     return scores if scores != TfIdf().score(texts) else [0.0] * len(texts)
 
 
-def _line(message: Message) -> str:
+def _line(message: HistoryMessage) -> str:
     return f"{message.role}: {message.content}"
 
 
@@ -343,8 +344,8 @@ def _string(value: object, name: str) -> str:
     return value
 
 
-def _messages(data: Sequence[dict[str, Any]]) -> tuple[Message, ...]:
-    return tuple(Message(item["role"], item["content"]) for item in data)
+def _messages(data: Sequence[dict[str, Any]]) -> tuple[HistoryMessage, ...]:
+    return tuple(HistoryMessage(item["role"], item["content"]) for item in data)
 
 
 def _block(data: dict[str, Any]) -> Block:

@@ -1,6 +1,6 @@
 """What is learned of an upstream's model: how it counts tokens, and how many it takes.
 
-Lives here: the value, its transitions, and what it says. Must not: remembering it (``proxy.windows`` does), counting.
+Lives here: the value, its transitions, and what it says. Does not belong here: remembering it (``proxy.windows`` does), counting.
 
 Used in fitting and reporting only: borders of folds are found with the plain counter, or they would move as we learn.
 
@@ -72,16 +72,16 @@ class Learned:
         return self.limit is None or theirs > 0.7 * self.limit
 
 
-def taken(known: Learned, ours: int, reported: int) -> Learned:
+def learn_from_usage(known: Learned, ours: int, reported: int) -> Learned:
     """What is known after an upstream answered a request of `ours` tokens, and reported a prompt of so many."""
     if reported <= 0:
         return known
-    if truncated(known, ours, reported):
+    if is_truncated(known, ours, reported):
         quiet = (*known.quiet, (ours, reported))[-_KEPT:]
         if len(quiet) == _KEPT and not _stands_still(quiet):  # they grow with what is sent: it was the ratio that changed
-            return replace(known, ratios=tuple(bounded(r / o) for o, r in quiet), quiet=())
+            return replace(known, ratios=tuple(clamp_ratio(r / o) for o, r in quiet), quiet=())
         return replace(known, quiet=quiet)
-    ratios = (*known.ratios, bounded(reported / ours))[-_KEPT:] if ours >= _SMALL else known.ratios
+    ratios = (*known.ratios, clamp_ratio(reported / ours))[-_KEPT:] if ours >= _SMALL else known.ratios
     return replace(
         known,
         ratios=ratios,
@@ -92,7 +92,7 @@ def taken(known: Learned, ours: int, reported: int) -> Learned:
     )
 
 
-def refused(known: Learned, limit: int | None, theirs: int | None) -> Learned:
+def learn_from_refusal(known: Learned, limit: int | None, theirs: int | None) -> Learned:
     """What is known after an upstream refused a prompt of so many tokens, with or without naming its limit."""
     if limit is not None:
         return replace(known, limit=limit, fits=min(known.fits, limit), fails=None)
@@ -102,12 +102,12 @@ def refused(known: Learned, limit: int | None, theirs: int | None) -> Learned:
     return replace(known, limit=None, fails=fails, fits=known.fits if known.fits < fails else 0)
 
 
-def bounded(ratio: float) -> float:
+def clamp_ratio(ratio: float) -> float:
     """A ratio of theirs to ours within what vocabularies can differ."""
     return min(_MOST, max(_LEAST, ratio))
 
 
-def truncated(known: Learned, ours: int, reported: int) -> bool:
+def is_truncated(known: Learned, ours: int, reported: int) -> bool:
     """Whether a reported prompt is so much shorter than the one sent that the upstream must have cut it off in silence.
 
     Ollama does so by default. It also reports only what its cache did not hold: small reports say nothing.

@@ -1,7 +1,7 @@
 """Three layers of one text: raw, facts, summary (system C).
 
-Lives here: ``Compressor``, its request and result, drill-down by section, ``truncate_to_tokens``. Must not: HTTP, time, storage,
-scorers.
+Lives here: ``Compressor``, its request and result, drill-down by section, ``truncate_to_tokens``. Does not belong here: HTTP,
+time, storage, scorers.
 
 Layers 1 and 2 hold nothing but text of the source, in its order. Layer 1 is its key sentences, long ones cut to the clauses that
 carry the facts; code, tables and other blocks are kept whole or left out whole, their section's id leads back to them.
@@ -27,7 +27,7 @@ from turnfold.compression.scorers.query import QueryAware, Relevance
 from turnfold.compression.scorers.textrank import TextRank
 from turnfold.compression.scorers.tfidf import TfIdf
 from turnfold.compression.shorten.clauses import Clause, clauses
-from turnfold.compression.shorten.coverage import Piece, cover
+from turnfold.compression.shorten.coverage import CoverageItem, cover
 from turnfold.compression.text.entities import Entity, entities
 from turnfold.compression.text.sections import is_heading, section_starts
 from turnfold.compression.text.sentences import sentences
@@ -107,7 +107,7 @@ def _is_number(value: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class LayerText:
+class Layer:
     """A layer's text and its tokens."""
 
     text: str
@@ -115,7 +115,7 @@ class LayerText:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class TextSection:
     """A part of the source.
 
     Attributes:
@@ -130,11 +130,11 @@ class Section:
     summary: str
     tokens: int
     importance: float
-    layers: tuple[LayerText, LayerText, LayerText]
+    layers: tuple[Layer, Layer, Layer]
 
 
 @dataclass(frozen=True, slots=True)
-class FoundEntity:
+class SourceEntity:
     """A name or figure of the source: how often it is there, and whether layer 1 still has it."""
 
     text: str
@@ -161,9 +161,9 @@ class CompressedResult:
 
     result_id: str
     layer: int
-    layers: tuple[LayerText, LayerText, LayerText]
-    entities: tuple[FoundEntity, ...]
-    sections: tuple[Section, ...]
+    layers: tuple[Layer, Layer, Layer]
+    entities: tuple[SourceEntity, ...]
+    sections: tuple[TextSection, ...]
     metadata: Metadata
 
     @property
@@ -173,7 +173,7 @@ class CompressedResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Drilled:
+class SectionLayer:
     """One layer of one section."""
 
     section_id: str
@@ -183,7 +183,7 @@ class Drilled:
 
 
 @dataclass(frozen=True)
-class _Source:
+class _JudgedText:
     """A text cut up and judged."""
 
     text: str
@@ -222,15 +222,15 @@ class Compressor:
         """All three layers of a text, its entities and its sections. Pure: the same request gives the same result."""
         scorer = SCORERS[request.scorer] if request.scorer else self._scorer
         query = request.query if request.query and request.query.strip() else None
-        source = self._read(request.text, QueryAware(scorer, self._relevance) if query else scorer, query)
-        whole = LayerText(request.text, self._count(request.text))
+        source = self._judge(request.text, QueryAware(scorer, self._relevance) if query else scorer, query)
+        whole = Layer(request.text, self._count(request.text))
         weights = _weights(source.found)
         kept = self._facts(source, weights, self._factors(source, query), max(1, int(whole.tokens * request.l1_ratio)))
-        facts = self._no_longer(whole, _joined(source, kept))
+        facts = self._no_longer(whole, _join(source, kept))
         summary = self._no_longer(facts, self._summary(source, weights, request.l2_max_sentences, facts.tokens))
         result_id = _identity(request, scorer.name)
         sections = self._sections(source, kept, result_id) if request.sections else ()
-        listed = _listed(source, kept if facts is not whole else range(len(source.clauses)))
+        listed = _distinct_entities(source, kept if facts is not whole else range(len(source.clauses)))
         important = [e for e in listed if weights[e.text.lower()] >= _IMPORTANT or e.count > 1]
         metadata = Metadata(
             scorer=scorer.name,
@@ -242,7 +242,7 @@ class Compressor:
         )
         return CompressedResult(result_id, request.layer, (whole, facts, summary), listed, sections, metadata)
 
-    def drill_down(self, result: CompressedResult, section_id: str, layer: int = 0) -> Drilled:
+    def drill_down(self, result: CompressedResult, section_id: str, layer: int = 0) -> SectionLayer:
         """One layer of a section of a result.
 
         Raises:
@@ -251,26 +251,26 @@ class Compressor:
         """
         return drill_down(result.sections, section_id, layer)
 
-    def _read(self, text: str, scorer: Scorer, query: str | None) -> _Source:
+    def _judge(self, text: str, scorer: Scorer, query: str | None) -> _JudgedText:
         spans = sentences(text)
         scores = scorer.score([span.of(text) for span in spans], query)
         signals = [signal_weight(span.of(text)) if not span.kind else 0.0 for span in spans]
-        return _Source(text, spans, section_starts(text, spans), scores, entities(text), clauses(text, spans), signals)
+        return _JudgedText(text, spans, section_starts(text, spans), scores, entities(text), clauses(text, spans), signals)
 
-    def _no_longer(self, than: LayerText, text: str) -> LayerText:
-        layer = LayerText(text, self._count(text))
+    def _no_longer(self, than: Layer, text: str) -> Layer:
+        layer = Layer(text, self._count(text))
         return layer if layer.tokens <= than.tokens else than
 
-    def _factors(self, source: _Source, query: str | None) -> list[float]:
+    def _factors(self, source: _JudgedText, query: str | None) -> list[float]:
         """What a query multiplies the worth of each sentence with: 1 to 4, by its section's relevance and its own."""
         if query is None:
             return [1.0] * len(source.spans)
-        alone = _scaled(self._relevance([span.of(source.text) for span in source.spans], query))
-        around = _scaled(self._relevance([source.slice(first, last) for first, last in source.ranges], query))
+        alone = _normalise(self._relevance([span.of(source.text) for span in source.spans], query))
+        around = _normalise(self._relevance([source.slice(first, last) for first, last in source.ranges], query))
         shared = [around[k] for k, (first, last) in enumerate(source.ranges) for _ in range(first, last)]
         return [1 + 2 * a + b for a, b in zip(alone, shared, strict=True)]
 
-    def _facts(self, source: _Source, weights: Mapping[str, float], factors: Sequence[float], budget: int) -> list[int]:
+    def _facts(self, source: _JudgedText, weights: Mapping[str, float], factors: Sequence[float], budget: int) -> list[int]:
         """Indices of the clauses of layer 1, in order; as many as the budget takes by the true count of what is joined."""
         pieces = self._pieces(source, factors)
         kept: list[int] = []
@@ -279,13 +279,13 @@ class Compressor:
         # Joined pieces take other tokens than their sum: each try learns from the one before, and what is too much is dropped.
         for _ in range(3 if len(pieces) < _MANY else 2):
             order = cover(pieces, weights, allowed)
-            true = self._count(_joined(source, sorted(order)))
+            true = self._count(_join(source, sorted(order)))
             allowed += budget - true
             while true > budget and order:
                 excess = true - budget
                 while order and excess > 0:
                     excess -= pieces[order.pop()].cost
-                true = self._count(_joined(source, sorted(order)))
+                true = self._count(_join(source, sorted(order)))
             if true > most:
                 kept, most = sorted(order), true
             if budget - most <= budget // 100:
@@ -295,7 +295,7 @@ class Compressor:
         best = max(range(len(pieces)), key=lambda i: (pieces[i].factor * (pieces[i].base + len(pieces[i].facts)), -i))
         return [best]
 
-    def _pieces(self, source: _Source, factors: Sequence[float]) -> list[Piece]:
+    def _pieces(self, source: _JudgedText, factors: Sequence[float]) -> list[CoverageItem]:
         facts: list[list[str]] = [[] for _ in source.clauses]
         at = 0
         for entity in source.found:
@@ -309,10 +309,10 @@ class Compressor:
             base = _SCORE_WORTH * source.scores[clause.sentence] + _SIGNAL_WORTH * source.signals[clause.sentence]
             heading = is_heading(source.text, span)
             factor = 0.0 if heading else factors[clause.sentence]
-            pieces.append(Piece(self._count(piece), base, factor, tuple(dict.fromkeys(names))))
+            pieces.append(CoverageItem(self._count(piece), base, factor, tuple(dict.fromkeys(names))))
         return pieces
 
-    def _with_headings(self, source: _Source, kept: list[int], budget: int) -> list[int]:
+    def _with_headings(self, source: _JudgedText, kept: list[int], budget: int) -> list[int]:
         """Headings of what is kept, as far as the budget goes."""
         if not any(span.kind == "heading" for span in source.spans):
             return kept
@@ -330,14 +330,14 @@ class Compressor:
                     heading = -1
                 while nearest >= 0 and source.clauses[nearest].sentence == i:
                     nearest = next(under, -1)
-        left = budget - self._count(_joined(source, kept))
+        left = budget - self._count(_join(source, kept))
         for i in wanted:
             left -= self._count(source.text[source.clauses[i].start : source.clauses[i].end])
             if left >= 0:
                 kept = [*kept, i]
         return sorted(kept)
 
-    def _summary(self, source: _Source, weights: Mapping[str, float], most: int, budget: int) -> str:
+    def _summary(self, source: _JudgedText, weights: Mapping[str, float], most: int, budget: int) -> str:
         """The best sentences, no block among them unless there is nothing else, within `budget` tokens."""
         facts: list[list[str]] = [[] for _ in source.spans]
         at = 0
@@ -358,13 +358,13 @@ class Compressor:
                 seen.update(facts[i])
         return "".join(source.spans[i].of(source.text) for i in sorted(chosen)).strip()
 
-    def _summary_worth(self, source: _Source, i: int, facts: float) -> float:
+    def _summary_worth(self, source: _JudgedText, i: int, facts: float) -> float:
         """Score, signals and facts of a sentence; a long one must have more of them to be worth its place."""
         piece = source.spans[i].of(source.text)
         weight: float = (len(piece) + 60) ** 0.4
         return (3 * source.scores[i] + source.signals[i] + facts / 2) / weight
 
-    def _sections(self, source: _Source, kept: Sequence[int], result_id: str) -> tuple[Section, ...]:
+    def _sections(self, source: _JudgedText, kept: Sequence[int], result_id: str) -> tuple[TextSection, ...]:
         by_sentence: dict[int, list[int]] = {}
         for i in kept:
             by_sentence.setdefault(source.clauses[i].sentence, []).append(i)
@@ -379,22 +379,22 @@ class Compressor:
         return tuple(self._section(source, result_id, n, row, highest) for n, row in enumerate(rows))
 
     def _section(
-        self, source: _Source, result_id: str, number: int, row: tuple[int, int, int, float, list[int]], highest: float
-    ) -> Section:
+        self, source: _JudgedText, result_id: str, number: int, row: tuple[int, int, int, float, list[int]], highest: float
+    ) -> TextSection:
         first, last, best, weight, parts = row
         raw = source.slice(first, last)
         line = source.spans[best].of(source.text).strip()
-        whole = LayerText(raw, self._count(raw))
-        summary = LayerText(line, self._count(line))
-        facts = LayerText(_joined(source, parts), 0)
-        facts = LayerText(facts.text, self._count(facts.text))
+        whole = Layer(raw, self._count(raw))
+        summary = Layer(line, self._count(line))
+        facts = Layer(_join(source, parts), 0)
+        facts = Layer(facts.text, self._count(facts.text))
         if not summary.tokens <= facts.tokens <= whole.tokens:
             facts = summary
         section_id = "s" + digest(result_id, str(number), raw).hex()[:20]
-        return Section(section_id, line, whole.tokens, round(weight / highest, 4), (whole, facts, summary))
+        return TextSection(section_id, line, whole.tokens, round(weight / highest, 4), (whole, facts, summary))
 
 
-def drill_down(sections: Sequence[Section], section_id: str, layer: int = 0) -> Drilled:
+def drill_down(sections: Sequence[TextSection], section_id: str, layer: int = 0) -> SectionLayer:
     """One layer of one of these sections, wherever they were kept.
 
     Raises:
@@ -406,7 +406,7 @@ def drill_down(sections: Sequence[Section], section_id: str, layer: int = 0) -> 
     for section in sections:
         if section.id == section_id:
             chosen = section.layers[layer]
-            return Drilled(section_id, layer, chosen.text, chosen.tokens)
+            return SectionLayer(section_id, layer, chosen.text, chosen.tokens)
     raise SectionUnknown(section_id)
 
 
@@ -442,7 +442,7 @@ def _longest(text: str, cuts: Sequence[int], limit: int, count: Count) -> int:
     return cuts[low - 1] if low else 0
 
 
-def _scaled(scores: Sequence[float]) -> list[float]:
+def _normalise(scores: Sequence[float]) -> list[float]:
     top = max(scores, default=0.0)
     return [max(0.0, s) / top if top > 0 else 0.0 for s in scores]
 
@@ -461,7 +461,7 @@ def _weights(found: Sequence[Entity]) -> dict[str, float]:
     }
 
 
-def _listed(source: _Source, kept: Sequence[int]) -> tuple[FoundEntity, ...]:
+def _distinct_entities(source: _JudgedText, kept: Sequence[int]) -> tuple[SourceEntity, ...]:
     """Every entity once, as it is first written; preserved if one of its mentions begins in a kept clause."""
     times = Counter(entity.text.lower() for entity in source.found)
     told = set(kept)
@@ -475,10 +475,10 @@ def _listed(source: _Source, kept: Sequence[int]) -> tuple[FoundEntity, ...]:
         first.setdefault(name, entity)
         if at in told:
             preserved.add(name)
-    return tuple(FoundEntity(e.text, e.kind, times[name], name in preserved) for name, e in first.items())
+    return tuple(SourceEntity(e.text, e.kind, times[name], name in preserved) for name, e in first.items())
 
 
-def _joined(source: _Source, kept: Sequence[int]) -> str:
+def _join(source: _JudgedText, kept: Sequence[int]) -> str:
     """The clauses, each with the white space behind it; a line break where a part meets what is not its neighbour."""
     out: list[str] = []
     before: Clause | None = None

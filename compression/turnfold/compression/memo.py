@@ -1,6 +1,6 @@
 """A bounded memory of pure results, keyed by content.
 
-Lives here: one LRU that any thread may use. Must not: knowledge of what is kept. Losing an entry costs time, never an
+Lives here: one LRU that any thread may use. Does not belong here: knowledge of what is kept. Losing an entry costs time, never an
 answer, so nothing here is part of a fold's meaning.
 """
 

@@ -1,6 +1,7 @@
 """Effective settings as rows for a reader.
 
-Lives here: which value each setting has, where it came from and what it means, with secrets masked. Must not: printing.
+Lives here: which value each setting has, where it came from and what it means, with secrets masked. Does not belong here:
+printing.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, SecretStr
 
 from turnfold.config.settings import Settings
-from turnfold.config.sources import MASK, VARIABLES, Loaded, Path2, without_password
+from turnfold.config.sources import MASK, VARIABLES, LoadedSettings, Path2, without_password
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def _description(path: Path2) -> str:
     return group.description or ""
 
 
-def explain(loaded: Loaded) -> list[SettingRow]:
+def explain(loaded: LoadedSettings) -> list[SettingRow]:
     """Every setting in the order of its definition."""
     rows = []
     for path, variable in VARIABLES.items():

@@ -1,7 +1,7 @@
 """From settings to the options of one fold.
 
-Lives here: the one place where raw settings become ``FoldOptions``, the file of a lexicon that they name among them. Must not:
-reading other sources, request headers.
+Lives here: the one place where raw settings become ``FoldOptions``, the file of a lexicon that they name among them. Does not
+belong here: reading other sources, request headers.
 """
 
 from __future__ import annotations

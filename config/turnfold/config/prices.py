@@ -1,7 +1,7 @@
 """What a model costs.
 
-Lives here: a model's prices and cache ratios by its name, from genai-prices (packaged, offline) with a small table for what
-it lacks. Must not: sums over requests (``proxy.ledger``), the network.
+Lives here: a model's prices and cache ratios by its name, from genai-prices (packaged, offline) with a small table for what it
+lacks. Does not belong here: sums over requests (``proxy.ledger``), the network.
 
 A name is looked through from the particular to the general: as written, without ``ft:`` and a provider's prefix, without a
 date or tag, and at last its family, by leaving out what stands behind its dashes (``gpt-5-foo`` is priced as ``gpt-5``).
@@ -93,21 +93,21 @@ def _families(model: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _PricedModel:
     provider: Provider
     info: ModelInfo
     guessed: bool
 
 
-def _find(name: str, url: str | None, maker: str | None = None, guessed: bool = False) -> _Found | None:
+def _find(name: str, url: str | None, maker: str | None = None, guessed: bool = False) -> _PricedModel | None:
     try:
-        return _Found(*data_snapshot.get_snapshot().find_provider_model(name, None, maker, url), guessed)
+        return _PricedModel(*data_snapshot.get_snapshot().find_provider_model(name, None, maker, url), guessed)
     except LookupError:
         return None
 
 
 @lru_cache(maxsize=1024)
-def _look_up(model: str, url: str) -> _Found | None:
+def _look_up(model: str, url: str) -> _PricedModel | None:
     names = list(_candidates(model))
     makers = [_plain(model).split("/", 1)[0], None] if "/" in model else [None]
     by_upstream = (_find(name, url) for name in names if url)

@@ -1,7 +1,7 @@
 """The one settings object.
 
-Lives here: every setting, its default, its description and its validation. Must not: reading any source (``sources`` does,
-and it is the only reader of the environment), side effects, anything that a request decides.
+Lives here: every setting, its default, its description and its validation. Does not belong here: reading any source (``sources``
+does, and it is the only reader of the environment), side effects, anything that a request decides.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where settings come from.
 
-Lives here: the reading of flags, environment, ``.env`` and ``turnfold.toml``, their flat names, their precedence, and the
-origin of each value; this is the only reader of the environment. Must not: defaults and validation (``settings``).
+Lives here: the reading of flags, environment, ``.env`` and ``turnfold.toml``, their flat names, their precedence, and the origin
+of each value; this is the only reader of the environment. Does not belong here: defaults and validation (``settings``).
 
 Precedence: flag > environment > ``.env`` > ``turnfold.toml`` > default. An empty variable counts as not set, as a compose
 file writes it for a value that nobody gave.
@@ -52,7 +52,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class SourceValues:
     """What one source says."""
 
     values: Mapping[Path2, Any]
@@ -60,7 +60,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedSettings:
     """Settings, and for each value that is no default where it came from."""
 
     settings: Settings
@@ -97,7 +97,7 @@ def _parse(name: str, source: str, path: Path2, text: str) -> Any:
         raise SettingsError(f"{name} (from {source}): must be a JSON object: {exc}") from exc
 
 
-def _variables(source: str, found: Mapping[str, str | None]) -> Layer:
+def _variables(source: str, found: Mapping[str, str | None]) -> SourceValues:
     values: dict[Path2, Any] = {}
     origins: dict[Path2, Origin] = {}
     for raw_name, text in found.items():
@@ -109,14 +109,14 @@ def _variables(source: str, found: Mapping[str, str | None]) -> Layer:
             raise SettingsError(f"{name} (from {source}): no such setting{_nearest(name, list(_BY_VARIABLE))}")
         values[path] = _parse(name, source, path, text)
         origins[path] = Origin(name, source)
-    return Layer(values, origins)
+    return SourceValues(values, origins)
 
 
-def _environment() -> Layer:
+def _environment() -> SourceValues:
     return _variables("the environment", EnvSettingsSource(Settings).env_vars)
 
 
-def _env_file(file: Path) -> Layer:
+def _env_file(file: Path) -> SourceValues:
     try:
         return _variables(file.name, DotEnvSettingsSource(Settings, env_file=file).env_vars)
     except (OSError, UnicodeDecodeError) as exc:
@@ -132,7 +132,7 @@ def _read_toml(file: Path) -> Mapping[str, Any]:
         raise SettingsError(f"{file}: cannot be read: {exc}") from exc
 
 
-def _toml_file(file: Path) -> Layer:
+def _toml_file(file: Path) -> SourceValues:
     values: dict[Path2, Any] = {}
     groups = list(Settings.model_fields)
     for group, table in _read_toml(file).items():
@@ -148,13 +148,13 @@ def _toml_file(file: Path) -> Layer:
                 known = [name for of, name in VARIABLES if of == group]
                 raise SettingsError(f"{group}.{key} (from {file.name}): no such setting{_nearest(key, known)}")
             values[(group, key)] = value
-    return Layer(values, {path: Origin(".".join(filter(None, path)), file.name) for path in values})
+    return SourceValues(values, {path: Origin(".".join(filter(None, path)), file.name) for path in values})
 
 
-def _flags(given: Mapping[str, tuple[Path2, Any]]) -> Layer:
+def _flags(given: Mapping[str, tuple[Path2, Any]]) -> SourceValues:
     set_ = {flag: pair for flag, pair in given.items() if pair[1] is not None}
     origins = {path: Origin(flag, "the command line") for flag, (path, _) in set_.items()}
-    return Layer(dict(set_.values()), origins)
+    return SourceValues(dict(set_.values()), origins)
 
 
 def _refusal(error: ValidationError, origins: Mapping[Path2, Origin]) -> SettingsError:
@@ -193,7 +193,7 @@ def _is_secret(path: Path2) -> bool:
     return "SecretStr" in str(info.model_fields[path[1]].annotation)
 
 
-def load(flags: Mapping[str, tuple[Path2, Any]] | None = None, directory: Path | None = None) -> Loaded:
+def load(flags: Mapping[str, tuple[Path2, Any]] | None = None, directory: Path | None = None) -> LoadedSettings:
     """The effective settings, from every source.
 
     Args:
@@ -217,6 +217,6 @@ def load(flags: Mapping[str, tuple[Path2, Any]] | None = None, directory: Path |
         else:
             nested[group] = value
     try:
-        return Loaded(Settings(**nested), MappingProxyType(origins))
+        return LoadedSettings(Settings(**nested), MappingProxyType(origins))
     except ValidationError as exc:
         raise _refusal(exc, origins) from exc

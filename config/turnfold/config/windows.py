@@ -1,6 +1,6 @@
 """How many input tokens a model takes.
 
-Lives here: windows by model name. Must not: windows learned from an upstream's errors (the shell keeps those).
+Lives here: windows by model name. Does not belong here: windows learned from an upstream's errors (the shell keeps those).
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.routes.chat import ChatCompletions
-from turnfold.proxy.routes.ops import Check, Readiness, healthz, not_here
+from turnfold.proxy.routes.ops import Readiness, ReadinessCheck, healthz, not_here
 from turnfold.proxy.routes.state import state_routes
 from turnfold.proxy.store import Store, StoreError, open_store
 from turnfold.proxy.store.state_records import StateRecords
@@ -85,7 +85,7 @@ def build(
     passthrough = Passthrough(parts.upstream, parts.gate)
     table: list[BaseRoute] = [
         Route("/healthz", Endpoint(healthz), methods=["GET"]),
-        Route("/readyz", Readiness([Check("store", partial(_answers, parts.store))]), methods=["GET"]),
+        Route("/readyz", Readiness([ReadinessCheck("store", partial(_answers, parts.store))]), methods=["GET"]),
         *api_routes(parts.store, settings, parts.gate, parts.workshop),
         *admin_routes(parts.store, parts.ledger, parts.gate, parts.metrics.render, options_for),
         *state_routes(records, partial(_tenant_of, parts.gate)),

@@ -1,6 +1,6 @@
 """Running the app: uvicorn with the flags that a transparent proxy needs.
 
-Lives here: the server's configuration. Must not: composition of the app.
+Lives here: the server's configuration. Does not belong here: composition of the app.
 """
 
 from __future__ import annotations

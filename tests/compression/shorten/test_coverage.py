@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.compression.shorten.clauses import clauses
-from turnfold.compression.shorten.coverage import Piece, cover
+from turnfold.compression.shorten.coverage import CoverageItem, cover
 from turnfold.compression.text.sections import section_starts
 from turnfold.compression.text.sentences import sentences
 
@@ -50,12 +50,16 @@ def test_clauses_tile_the_text_and_spare_protected_spans(text: str) -> None:
 
 FACTS = "abcdef"
 items = st.builds(
-    Piece, st.integers(1, 9), st.floats(0, 1), st.just(1.0), st.lists(st.sampled_from(FACTS), max_size=3, unique=True).map(tuple)
+    CoverageItem,
+    st.integers(1, 9),
+    st.floats(0, 1),
+    st.just(1.0),
+    st.lists(st.sampled_from(FACTS), max_size=3, unique=True).map(tuple),
 )
 
 
 @given(st.lists(items, max_size=7), st.integers(0, 25))
-def test_the_choice_fits_and_is_not_far_from_the_best(pieces: list[Piece], budget: int) -> None:
+def test_the_choice_fits_and_is_not_far_from_the_best(pieces: list[CoverageItem], budget: int) -> None:
     weights = dict.fromkeys(FACTS, 1.0)
 
     def worth(chosen: tuple[int, ...]) -> float:

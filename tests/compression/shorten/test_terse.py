@@ -21,7 +21,7 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.shorten import terse
 from turnfold.compression.shorten.terse import compress, expand
-from turnfold.compression.shorten.terse_rules import INTENSITIES, lexicon, saved
+from turnfold.compression.shorten.terse_rules import INTENSITIES, lexicon, saving
 from turnfold.compression.text.protect import protected_spans
 
 CASES: Final = Path(__file__).parent / "terse_cases"
@@ -54,7 +54,7 @@ def test_every_phrase_has_a_golden_sentence() -> None:
 def test_every_rule_saves_tokens(vocabulary: tokens.EncodingName) -> None:
     rules = [rule for rule in lexicon().rules if rule.stage != "keep"]
     assert len(rules) > 1000
-    assert not [rule.phrase for rule in rules if saved(rule, vocabulary) <= 0]
+    assert not [rule.phrase for rule in rules if saving(rule, vocabulary) <= 0]
 
 
 def test_levels_do_what_they_say() -> None:

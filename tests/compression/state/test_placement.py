@@ -47,7 +47,7 @@ class Chat:
 def as_sent(turns: list[Turn], placed: Placement, border: int = 0) -> list[tuple[str, str | None]]:
     """What goes upstream: messages before `border` are one fold, which carries the state."""
     blocks = {pin.index: pin.text for pin in placed.pins if pin.index >= border}
-    fold = [("user", f"fold\n{placed.carried(border)}")] if border else []
+    fold = [("user", f"fold\n{placed.block_before(border)}")] if border else []
     kept = [
         (turn.role, f"{blocks[index]}\n\n{turn.text}" if index in blocks else turn.text)
         for index, turn in enumerate(turns)
@@ -66,7 +66,7 @@ def test_an_ordinary_conversation_is_left_alone() -> None:
         placed = chat.say(text)
         assert placed.verdict == FORWARD
         assert placed.pins == ()
-        assert placed.carried(len(chat.turns)) == ""
+        assert placed.block_before(len(chat.turns)) == ""
 
 
 def test_a_directive_is_acknowledged_and_its_block_goes_with_the_next_message() -> None:
@@ -213,8 +213,8 @@ def test_where_a_fold_stands_the_state_is_carried() -> None:
     states = [dict(placed.state_at(border).policies) for border in range(0, 12, 2)]
     full = {"a1": "use", "b1": "prohibit"}
     assert states == [{}, {"a1": "use"}, {"a1": "use"}, full, full, {"b1": "prohibit"}]
-    assert placed.carried(0) == ""
-    assert placed.carried(4) == render_block(State(policies={"a1": "use"}))
+    assert placed.block_before(0) == ""
+    assert placed.block_before(4) == render_block(State(policies={"a1": "use"}))
     for border in range(len(chat.turns)):
         sent = "\n".join(text or "" for _, text in as_sent(chat.turns, placed, border))
         in_force = sent[sent.rindex("[conversation state, ") :]
@@ -293,7 +293,7 @@ def test_a_state_from_outside() -> None:
     placed = place(turns, anchor=anchor)
     assert placed.state == State("p", {"podman": "use"})
     assert [(pin.index, pin.text) for pin in placed.pins] == [(2, render_block(placed.state))]
-    assert placed.carried(1) == render_block(placed.state)
+    assert placed.block_before(1) == render_block(placed.state)
     more = place([*turns, Turn("assistant", "hi"), Turn("user", "prohibit x"), Turn("user", "go")], anchor=anchor)
     assert more.state == State("p", {"podman": "use", "x": "prohibit"})
     assert [pin.index for pin in more.pins] == [2, 4]

@@ -11,13 +11,14 @@ import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.state import Record, Reply, State, completion, create_engine, read_record, reply_to, stream
+from turnfold.compression.state import Record, State, create_engine, read_record
 from turnfold.compression.state.machine import Machine
+from turnfold.compression.wire.chat_reply import ChatReply, completion, reply_to, stream
 
 TEXT = 'Did you mean to use "podman" instead?\nSay so.'
 
 
-def events(reply: Reply) -> list[ChatCompletionChunk]:
+def events(reply: ChatReply) -> list[ChatCompletionChunk]:
     raw = b"".join(stream(reply)).decode()
     assert raw.endswith("data: [DONE]\n\n")
     data = [event.removeprefix("data: ") for event in raw.split("\n\n") if event]
@@ -26,7 +27,7 @@ def events(reply: Reply) -> list[ChatCompletionChunk]:
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_a_whole_answer(n: int) -> None:
-    body = ChatCompletion.model_validate_json(completion(Reply(TEXT, "gpt-x", 7, choices=n)))
+    body = ChatCompletion.model_validate_json(completion(ChatReply(TEXT, "gpt-x", 7, choices=n)))
     assert [(choice.index, choice.message.content, choice.finish_reason) for choice in body.choices] == [
         (index, TEXT, "stop") for index in range(n)
     ]
@@ -38,7 +39,7 @@ def test_a_whole_answer(n: int) -> None:
 @pytest.mark.parametrize("n", [1, 2])
 @pytest.mark.parametrize("include_usage", [False, True])
 def test_a_streamed_answer(n: int, include_usage: bool) -> None:
-    reply = Reply(TEXT, "gpt-x", 7, choices=n, include_usage=include_usage, prompt_tokens=4, completion_tokens=5)
+    reply = ChatReply(TEXT, "gpt-x", 7, choices=n, include_usage=include_usage, prompt_tokens=4, completion_tokens=5)
     chunks = events(reply)
     for index in range(n):
         mine = [choice for chunk in chunks for choice in chunk.choices if choice.index == index]
@@ -52,10 +53,11 @@ def test_a_streamed_answer(n: int, include_usage: bool) -> None:
 
 
 def test_the_id_is_ours_and_follows_the_content() -> None:
-    one = Reply(TEXT, "m", 1, seed="a")
+    one = ChatReply(TEXT, "m", 1, seed="a")
     assert one.id.startswith("chatcmpl-turnfold-")
-    assert one.id == Reply(TEXT, "m", 2, seed="a").id
-    assert len({one.id, Reply(TEXT, "m", 1, seed="b").id, Reply("x", "m", 1, seed="a").id, Reply(TEXT, "n", 1, seed="a").id}) == 4
+    assert one.id == ChatReply(TEXT, "m", 2, seed="a").id
+    others = (ChatReply(TEXT, "m", 1, seed="b"), ChatReply("x", "m", 1, seed="a"), ChatReply(TEXT, "n", 1, seed="a"))
+    assert len({one.id, *(other.id for other in others)}) == 4
 
 
 def test_a_reply_fits_the_request() -> None:
@@ -66,15 +68,15 @@ def test_a_reply_fits_the_request() -> None:
 
 
 def test_lone_surrogates_are_written_as_escapes() -> None:
-    assert json.loads(completion(Reply("\ud800 ü", "m", 1)))["choices"][0]["message"]["content"] == "\ud800 ü"
+    assert json.loads(completion(ChatReply("\ud800 ü", "m", 1)))["choices"][0]["message"]["content"] == "\ud800 ü"
 
 
 def test_a_record_comes_back() -> None:
     engine = create_engine()
     engine.step("use podman instead of docker")
-    record = Record().observed(engine.machine, 4)
+    record = Record().with_observation(engine.machine, 4)
     assert read_record(record.to_bytes()) == record
-    put = record.put(Machine(State("p", {"x": "use"}))).observed(engine.machine, 9)
+    put = record.put(Machine(State("p", {"x": "use"}))).with_observation(engine.machine, 9)
     assert read_record(put.to_bytes()) == put
     assert (put.anchor().after, put.anchor().machine.state.premise) == (4, "p")
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from turnfold.compression import budgeted as history
-from turnfold.compression.budgeted import History, HistorySettings, Message
+from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.conversations import Conversations, ConversationUnknown, HistoryIncomplete
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.originals import find_section
+from turnfold.proxy.books.section_records import find_section
 from turnfold.proxy.store import Item, Key, Scope, Store, StoreTimedOut, open_store
 from turnfold.proxy.store.compare_and_set import Contended, compare_and_set
 from turnfold.proxy.store.memory import MemoryStore
@@ -31,8 +31,8 @@ def conversations(store: Store, ttl: int = 3600) -> Conversations:
     return Conversations(store, StoreSettings(ttl=ttl), Workshop(2))
 
 
-def note(n: int | str) -> Message:
-    return Message("user", f"Note {n}: the harbour was quiet and nothing of note happened there.")
+def note(n: int | str) -> HistoryMessage:
+    return HistoryMessage("user", f"Note {n}: the harbour was quiet and nothing of note happened there.")
 
 
 def told(state: History) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from turnfold.compression.fold import Section
-from turnfold.proxy.api.drilling import drilled
+from turnfold.proxy.api.section_layers import drilled
 
 SAID = [
     {"role": "user", "content": "The launch code is MARIGOLD-77. " + "We also talked about the weather for a while. " * 20},

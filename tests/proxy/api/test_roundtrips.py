@@ -15,7 +15,7 @@ import pytest
 from tests.support.small_talk import chat, talk
 from turnfold.compression import CompressOptions
 from turnfold.config.settings import StoreSettings
-from turnfold.proxy.api.roundtrips import Roundtrips, options_of, unpacked
+from turnfold.proxy.api.roundtrips import Roundtrips, options_of, unpack_result
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.store import Batch, Scope, Store, StoreUnavailable
 
@@ -40,7 +40,7 @@ async def test_messages_and_originals_are_one_value(store: Store, workshop: Work
     (key,) = await store.keys(Scope("anna", "roundtrip"))
     (value,) = await store.get([key])
     assert value is not None
-    assert unpacked(value) == (result.messages, dict(result.verbatim))
+    assert unpack_result(value) == (result.messages, dict(result.verbatim))
 
 
 async def test_originals_are_found_by_the_messages_alone(store: Store, workshop: Workshop) -> None:
@@ -124,6 +124,6 @@ async def test_nothing_private_is_kept(store: Store, workshop: Workshop) -> None
     result, _ = await trips.compress("anna", said, DEFAULT, None)
     (value,) = await store.get(list(await store.keys(Scope("anna", "roundtrip"))))
     assert value is not None
-    assert "hunter2" not in json.dumps(unpacked(value))
+    assert "hunter2" not in json.dumps(unpack_result(value))
     back = await trips.uncompress("anna", result.messages, None, recursive=False)
     assert back.messages[5:] == said[5:]

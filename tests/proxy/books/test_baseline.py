@@ -10,7 +10,7 @@ import pytest
 
 from tests.proxy.receipts import receipt
 from turnfold.config.prices import TokenUse
-from turnfold.proxy.books.baseline import Past, remembered, token_use, without_turnfold
+from turnfold.proxy.books.baseline import PastRequest, remembered, token_use, without_turnfold
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.chat.trail import Trail, Trails
 
@@ -48,7 +48,7 @@ class Replay:
     miss: float
     seed: int
     estimated: float = 0.0
-    past: Past | None = None
+    past: PastRequest | None = None
     raw: Side = field(init=False)
     folded: Side = field(init=False)
 
@@ -98,7 +98,7 @@ def used(one: Receipt) -> TokenUse:
 def test_an_unfolded_conversation_costs_the_same_with_and_without() -> None:
     for one in (receipt(status="passthrough", tokens_after=1000), receipt(status="bypassed"), receipt(status="observed")):
         assert without_turnfold(one, used(one), None, "") == used(one)
-        assert without_turnfold(one, used(one), Past(5000, 5000), "") == used(one)
+        assert without_turnfold(one, used(one), PastRequest(5000, 5000), "") == used(one)
 
 
 def test_without_a_label_the_requests_own_share_is_taken() -> None:
@@ -111,15 +111,15 @@ def test_silence_of_the_upstream_is_no_usage() -> None:
 
 
 def test_what_is_remembered_survives_storing() -> None:
-    past = Past(5000, 2000, "x", 3, 2, 2, 1, True, True, 0.9, Trails(trail(5000, ""), trail(2000, "x")))
-    assert Past.unpacked(past.packed()) == past
-    assert Past.unpacked(Past(5000, 5000).packed()) == Past(5000, 5000)
-    assert Past.unpacked(b'{"of": "another release"}') is None
+    past = PastRequest(5000, 2000, "x", 3, 2, 2, 1, True, True, 0.9, Trails(trail(5000, ""), trail(2000, "x")))
+    assert PastRequest.from_bytes(past.to_bytes()) == past
+    assert PastRequest.from_bytes(PastRequest(5000, 5000).to_bytes()) == PastRequest(5000, 5000)
+    assert PastRequest.from_bytes(b'{"of": "another release"}') is None
 
 
 def test_recall_that_comes_and_goes_is_no_cold_cache() -> None:
     """Half of each forwarded request is recall that the next one drops: the cache misses that, and not the conversation."""
-    past: Past | None = None
+    past: PastRequest | None = None
     for turn in range(30):
         whole, kept = 20_000 + 100 * turn, 4_000 + 100 * turn
         trails = Trails(trail(whole, "raw"), trail(kept + 4_000, f"{turn}", kept))
@@ -132,7 +132,7 @@ def test_recall_that_comes_and_goes_is_no_cold_cache() -> None:
 
 
 def test_a_client_that_drops_its_oldest_messages_has_no_cached_prefix_without_us_either() -> None:
-    past = Past(20_000, 20_000, trails=Trails(trail(20_000, "one"), trail(20_000, "one")), folded=True)
+    past = PastRequest(20_000, 20_000, trails=Trails(trail(20_000, "one"), trail(20_000, "one")), folded=True)
     one = receipt(tokens_before=20_000, tokens_after=8_000, usage=(8_000, 0, 0, 0))
     one = replace(one, trails=Trails(trail(20_000, "two"), trail(8_000, "three")))
     assert without_turnfold(one, used(one), past, "x").cached == 0

@@ -16,8 +16,8 @@ from turnfold.config.prices import dollars
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books import ledger as module
 from turnfold.proxy.books.ledger import Ledger, receipts_between
-from turnfold.proxy.books.originals import SectionExpired, find_section
 from turnfold.proxy.books.report import Query, report
+from turnfold.proxy.books.section_records import SectionExpired, find_section
 from turnfold.proxy.chat.receipts import OwnCall, Usage
 from turnfold.proxy.store import Batch, Key, Scope, Store, StoreTimedOut, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore

@@ -16,7 +16,7 @@ from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.app import Parts
 from turnfold.proxy.books import metrics as module
 from turnfold.proxy.books.metrics import Health, Metrics
-from turnfold.proxy.books.rollups import UNPRICED, Priced
+from turnfold.proxy.books.rollups import UNPRICED, RequestCost
 from turnfold.proxy.chat.holdout import is_held_out
 
 
@@ -29,10 +29,10 @@ def lines(made: Metrics) -> dict[str, float]:
 
 def test_figures() -> None:
     made = Metrics()
-    made.observe(receipt(), Priced(0.5, 1.25))
+    made.observe(receipt(), RequestCost(0.5, 1.25))
     made.observe(receipt(status="observed"), UNPRICED)
-    made.observe(receipt(status="failed-open", reason="slow", tokens_after=1000), Priced(1, 1))
-    made.observe(receipt(status="recovered"), Priced(1, 1))
+    made.observe(receipt(status="failed-open", reason="slow", tokens_after=1000), RequestCost(1, 1))
+    made.observe(receipt(status="recovered"), RequestCost(1, 1))
     made.observe(receipt(upstream_status=None, usage=()), UNPRICED)
     made.observe(receipt(upstream_status=429, usage=()), UNPRICED)
     found = lines(made)

@@ -20,10 +20,10 @@ from turnfold.config.fold import fold_options
 from turnfold.config.prices import dollars
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.metrics import Metrics
 from turnfold.proxy.books.report import GROUPINGS, Query, moment, report
-from turnfold.proxy.books.tables import as_csv
 from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.store import Key, OpenStore, Store, StoreUnavailable

@@ -36,7 +36,7 @@ from turnfold.compression.options import FoldOptions
 from turnfold.compression.state import State, render_block
 from turnfold.compression.state.block import OPENING
 from turnfold.proxy.books.rollups import UNPRICED, measures
-from turnfold.proxy.client.state import StateClient
+from turnfold.proxy.client import Client
 from turnfold.proxy.server import configuration
 
 ENFORCE: dict[str, Any] = {"state": "enforce"}
@@ -307,13 +307,13 @@ def test_a_pending_question_survives_a_restart(upstream: UpstreamServer, tmp_pat
     with whole_proxy(upstream, tmp_path) as (proxy, _):
         chat = Chat(proxy, upstream, *headers)
         with httpx.Client(base_url=proxy.origin, headers={"authorization": "Bearer sk-user"}) as http:
-            StateClient(http).put("c1", {"premise": "p", "policies": {"docker": "prohibit"}, "version": 2})
+            Client(http=http).set_state("c1", {"premise": "p", "policies": {"docker": "prohibit"}, "version": 2})
         question = told(chat.say("use podman instead of docker"))
         assert question.startswith('"docker" is currently prohibited.')
     with whole_proxy(upstream, tmp_path) as (proxy, _):
         chat.proxy = proxy
         with httpx.Client(base_url=proxy.origin, headers={"authorization": "Bearer sk-user"}) as http:
-            assert StateClient(http).get("c1")["pending"] == question
+            assert Client(http=http).state("c1")["pending"] == question
         assert told(chat.say("yes")) == "State updated.\npremise: p\nuse: podman"
         chat.say("go on")
         assert render_block(State("p", {"podman": "use"})) in "\n".join(chat.forwarded())
@@ -352,7 +352,7 @@ def test_messages_after_a_state_was_set_go_on_from_it(upstream: UpstreamServer, 
         chat.say("use tabs")
         chat.say("hello")
         with httpx.Client(base_url=proxy.origin, headers={"authorization": "Bearer sk-a"}) as http:
-            StateClient(http).put("c", {"premise": "p", "policies": {}, "version": 2})
+            Client(http=http).set_state("c", {"premise": "p", "policies": {}, "version": 2})
         chat.say("use spaces")
         chat.say("go on")
         text = "\n".join(chat.forwarded())

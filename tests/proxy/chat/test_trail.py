@@ -31,7 +31,7 @@ def said(*lengths: int, role: str = "user") -> list[Message]:
 def test_what_only_grows_repeats_all_of_it(old: list[int], new: list[int]) -> None:
     earlier, later = trail(said(*old), tools=[1]), trail(said(*old, *new), tools=[1])
     assert later.repeats(earlier) == 1.0
-    assert Trail.unpacked(json.loads(json.dumps(later.packed()))) == later
+    assert Trail.from_json(json.loads(json.dumps(later.to_json()))) == later
 
 
 @given(st.integers(0, 60_000), st.integers(4000, 60_000))
@@ -76,9 +76,9 @@ def test_content_of_any_shape_has_a_trail() -> None:
 
 def test_both_sides_survive_the_store() -> None:
     one = Trails(trail(said(5000)), trail(said(3000)))
-    assert Trails.unpacked(json.loads(json.dumps(one.packed()))) == one
+    assert Trails.from_json(json.loads(json.dumps(one.to_json()))) == one
     same = Trails(one.received, one.received)
-    assert Trails.unpacked(json.loads(json.dumps(same.packed()))) == same
+    assert Trails.from_json(json.loads(json.dumps(same.to_json()))) == same
 
 
 def test_a_trail_takes_linear_time() -> None:

@@ -15,6 +15,7 @@ from tests.proxy.harness import api_server
 from turnfold.proxy.client import AsyncClient, Client, errors
 from turnfold.proxy.client import client as client_module
 
+STATE = {"premise": "p", "policies": {"docker": "use"}, "version": 2}
 TEXT = "Anna Berg signed for $4.2 million. " + "".join(f"Day {n} passed by without any news at all. " for n in range(40))
 
 
@@ -48,6 +49,12 @@ def test_every_call(client: Client) -> None:
     with pytest.raises(errors.NotFound):
         client.conversation("c/1")
     assert client.report("admin", group_by="model")["group_by"] == "model"
+    state = client.set_state("talk/1", STATE)
+    assert client.state("talk/1") == state
+    assert client.preview_state("prohibit docker", conversation="talk/1")["decision"]["kind"] == "clarify"
+    client.delete_state("talk/1")
+    with pytest.raises(errors.NotFound):
+        client.state("talk/1")
 
 
 async def test_every_call_asynchronously(origin: str) -> None:
@@ -64,6 +71,13 @@ async def test_every_call_asynchronously(origin: str) -> None:
         await client.delete_conversation("c")
         assert (await client.report("admin"))["totals"]["requests"] == 0
         assert await client.clear_cache() >= 1
+        assert (await client.set_state("talk", STATE))["state"] == STATE
+        assert (await client.state("talk"))["state"] == STATE
+        preview = await client.preview_state("use docker", messages=[{"role": "user", "content": "prohibit docker"}])
+        assert preview["decision"]["kind"] == "clarify"
+        await client.delete_state("talk")
+        with pytest.raises(errors.NotFound):
+            await client.state("talk")
         with pytest.raises(errors.NotFound):
             await client.conversation("c")
 
@@ -132,6 +146,16 @@ async def test_what_can_pass_is_tried_again_asynchronously(waits: list[float]) -
     assert (await AsyncClient(http=http).drill_down("s")).text == "t"
     assert waits == [0, 0.25, 0.5]
     await http.aclose()
+
+
+@pytest.mark.parametrize("call", ["state", "set_state", "delete_state", "preview_state"])
+def test_calls_about_a_state_are_tried_again(waits: list[float], call: str) -> None:
+    flaky = Flaky(httpx.ConnectError("refused"), httpx.Response(503), httpx.Response(404))
+    arguments = ("c", STATE) if call == "set_state" else ("c",)
+    with pytest.raises(errors.NotFound):
+        getattr(flaky_client(flaky), call)(*arguments)
+    assert waits == [0, 0.25, 0.5]
+    assert len({(request.method, request.url, request.content) for request in flaky.seen}) == 1
 
 
 @pytest.mark.parametrize(

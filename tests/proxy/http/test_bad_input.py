@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, call_on, proxy_server, reply, until
-from turnfold.compression.fold import Folded, fold, written
+from turnfold.compression.fold import Folded, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
@@ -162,7 +162,7 @@ def _picky(conversation: Conversation, options: FoldOptions, memo: Memo) -> Fold
     messages = conversation.messages
     kept = [i for i, m in enumerate(messages) if m.role != "assistant" or m.texts[0].text.strip()][: options.budget]
     changes = Changes(dropped=tuple((i, i + 1) for i in range(len(messages) - 1) if i not in kept))
-    forwarded = written(conversation, changes, memo)
+    forwarded = conversation.with_changes(changes, memo)
     before, after = len(conversation.text), len(forwarded.text)
     return Folded(conversation, forwarded, changes, after < before, "", before, after)
 

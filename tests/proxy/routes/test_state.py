@@ -17,7 +17,7 @@ from starlette.requests import Request
 
 from tests.proxy.harness import NO_LOGGING, running
 from turnfold.compression.state import Record, create_engine, read_record
-from turnfold.proxy.client.state import StateClient
+from turnfold.proxy.client import Client, errors
 from turnfold.proxy.routes.state import MAX_BODY, state_routes
 
 EMPTY: dict[str, Any] = {"premise": None, "policies": {}, "version": 2}
@@ -69,59 +69,63 @@ def http(url: str, records: Records) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture
-def client(http: httpx.Client) -> StateClient:
-    return StateClient(http)
+def client(http: httpx.Client) -> Client:
+    return Client(http=http, retries=0)
 
 
-def error(caught: pytest.ExceptionInfo[httpx.HTTPStatusError]) -> tuple[int, str | None, str]:
-    found = caught.value.response.json()["error"]
-    return caught.value.response.status_code, found["param"], found["code"]
+def error(caught: pytest.ExceptionInfo[errors.ApiError]) -> tuple[int, str | None, str | None]:
+    return caught.value.status, caught.value.param, caught.value.code
 
 
-def test_set_read_forget(client: StateClient) -> None:
-    put = client.put("chat/1 ü", STATE)
+def test_set_read_forget(client: Client) -> None:
+    put = client.set_state("chat/1 ü", STATE)
     assert put["state"] == STATE
-    assert client.get("chat/1 ü") == put
+    assert client.state("chat/1 ü") == put
     assert "use: docker" in put["block"]
-    assert client.delete("chat/1 ü")["deleted"] is True
-    with pytest.raises(httpx.HTTPStatusError) as caught:
-        client.get("chat/1 ü")
+    client.delete_state("chat/1 ü")
+    with pytest.raises(errors.NotFound) as caught:
+        client.state("chat/1 ü")
     assert error(caught) == (404, "conversation", "conversation_not_found")
+    with pytest.raises(errors.NotFound):
+        client.delete_state("chat/1 ü")
+    with pytest.raises(errors.BadRequest) as wrong:
+        client.set_state("c", {})
+    assert error(wrong) == (422, "state", "invalid_value")
 
 
-def test_a_checkpoint_keeps_its_question(client: StateClient) -> None:
+def test_a_checkpoint_keeps_its_question(client: Client) -> None:
     engine = create_engine()
     engine.step("use b instead of c")
-    put = client.put("c", engine.export_checkpoint())
+    put = client.set_state("c", engine.export_checkpoint())
     assert put["pending"] == 'Did you mean to use "b" instead?'
     assert put["checkpoint"] == engine.export_checkpoint()
-    assert client.preview("yes", conversation="c")["state_after"]["policies"] == {"b": "use"}
-    assert client.get("c") == put
+    assert client.preview_state("yes", conversation="c")["state_after"]["policies"] == {"b": "use"}
+    assert client.state("c") == put
 
 
-def test_what_is_set_stands_behind_the_messages_seen(client: StateClient, records: Records) -> None:
-    records.kept["mine", "c"] = Record().observed(create_engine().machine, 6).to_bytes()
-    assert client.put("c", STATE)["messages_seen"] == 6
+def test_what_is_set_stands_behind_the_messages_seen(client: Client, records: Records) -> None:
+    records.kept["mine", "c"] = Record().with_observation(create_engine().machine, 6).to_bytes()
+    assert client.set_state("c", STATE)["messages_seen"] == 6
 
 
-def test_tenants_do_not_meet(client: StateClient, http: httpx.Client) -> None:
-    client.put("c", STATE)
+def test_tenants_do_not_meet(client: Client, http: httpx.Client) -> None:
+    client.set_state("c", STATE)
     other = {"x-turnfold-tenant": "other"}
     assert http.get("/v1/state/c", headers=other).status_code == 404
     assert http.delete("/v1/state/c", headers=other).status_code == 404
     assert http.get("/v1/state/c", headers={"x-turnfold-admin-token": "wrong"}).status_code == 401
-    assert client.get("c")["state"] == STATE
+    assert client.state("c")["state"] == STATE
 
 
-def test_previews(client: StateClient) -> None:
-    fresh = client.preview("use docker")
+def test_previews(client: Client) -> None:
+    fresh = client.preview_state("use docker")
     assert (fresh["would_mutate"], fresh["state_before"], fresh["guard"]) == (True, EMPTY, "")
-    assert client.preview("prohibit docker", state=STATE)["decision"]["kind"] == "clarify"
-    assert client.preview("clear state", checkpoint=create_engine().export_checkpoint())["would_mutate"] is False
-    replayed = client.preview("clear premise", messages=[{"role": "user", "content": "set premise p"}])
+    assert client.preview_state("prohibit docker", state=STATE)["decision"]["kind"] == "clarify"
+    assert client.preview_state("clear state", checkpoint=create_engine().export_checkpoint())["would_mutate"] is False
+    replayed = client.preview_state("clear premise", messages=[{"role": "user", "content": "set premise p"}])
     assert replayed["state_before"]["premise"] == "p"
-    assert client.preview("Use Docker.", with_preprocessor=True)["input"] == "use docker"
-    assert client.preview("use the attached file to write a summary")["guard"] == "long"
+    assert client.preview_state("Use Docker.", with_preprocessor=True)["input"] == "use docker"
+    assert client.preview_state("use the attached file to write a summary")["guard"] == "long"
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
@@ -163,3 +167,14 @@ def test_a_bad_state_is_refused_and_changes_nothing(http: httpx.Client, content:
 
 def test_names_are_bounded(http: httpx.Client) -> None:
     assert http.put(f"/v1/state/{'x' * 600}", json=STATE).status_code == 422
+
+
+@pytest.mark.parametrize("kept", [b'{"record_version":2}', b'{"record_version":1,"machine":[]}', b"\xff"])
+def test_a_state_of_a_newer_release_is_left_alone(http: httpx.Client, records: Records, kept: bytes) -> None:
+    records.kept["mine", "c"] = kept
+    assert http.get("/v1/state/c").status_code == 404
+    assert http.post("/v1/state/preview", json={"input": "x", "conversation": "c"}).status_code == 404
+    answer = http.put("/v1/state/c", json=STATE)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "state_unreadable")
+    assert records.kept["mine", "c"] == kept
+    assert http.delete("/v1/state/c").status_code == 200

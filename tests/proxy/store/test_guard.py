@@ -17,7 +17,7 @@ from turnfold.proxy.store import Item, Key, Scope, StoreError, StoreFailed, Stor
 from turnfold.proxy.store.cached import CachedStore
 from turnfold.proxy.store.guard import GuardedStore
 from turnfold.proxy.store.memory import MemoryStore
-from turnfold.proxy.store.redis import RedisStore
+from turnfold.proxy.store.redis_store import RedisStore
 from turnfold.proxy.store.sqlite import SqliteStore
 
 KEY = Key("anna", "section", "s")

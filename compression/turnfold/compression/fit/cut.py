@@ -26,7 +26,6 @@ from typing import Final
 from turnfold.compression import tokens
 from turnfold.compression.fold.check import check
 from turnfold.compression.fold.counts import conversation_tokens
-from turnfold.compression.fold.engine import written
 from turnfold.compression.fold.units import Unit, units
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.middle import cut_middle
@@ -191,7 +190,7 @@ def _cut(conversation: Conversation, pieces: Sequence[_Piece], way: _Way, model:
         _note_gap(messages, texts, len(gone))
     dropped = tuple((u.start, u.end) for u in way.dropped)
     changes = Changes(dropped=dropped, texts=texts)
-    forwarded = written(conversation, changes, memo)
+    forwarded = conversation.with_changes(changes, memo)
     check(conversation, forwarded, waived=frozenset({"last-user-broken"}))
     tokens = conversation_tokens(forwarded, model, memo)
     return Cut(forwarded, changes, tokens, count, len(gone), way.end < len(messages))

@@ -18,7 +18,7 @@ from turnfold.compression.fit.cut import recent_start
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.check import check
 from turnfold.compression.fold.counts import conversation_tokens
-from turnfold.compression.fold.engine import Fold, Folded, written
+from turnfold.compression.fold.engine import Fold, Folded
 from turnfold.compression.fold.units import units
 from turnfold.compression.fold.write import Section
 from turnfold.compression.memo import Memo
@@ -82,7 +82,7 @@ def _head(conversation: Conversation, start: int, question: int | None, memo: Me
     """The conversation without its recent messages, but for the question."""
     end = len(conversation.messages)
     runs = ((start, end),) if question is None else ((start, question), (question + 1, end))
-    return written(conversation, Changes(dropped=tuple((a, b) for a, b in runs if a < b)), memo)
+    return conversation.with_changes(Changes(dropped=tuple((a, b) for a, b in runs if a < b)), memo)
 
 
 def _whole(
@@ -98,7 +98,7 @@ def _whole(
         apart=frozenset(moved.get(i, i) for i in made.apart),
         breakpoint=None if made.breakpoint is None else moved.get(made.breakpoint, made.breakpoint),
     )
-    forwarded = written(conversation, changes, memo)
+    forwarded = conversation.with_changes(changes, memo)
     check(conversation, forwarded)
     tokens = conversation_tokens(forwarded, options.model, memo)
     if tokens > room:

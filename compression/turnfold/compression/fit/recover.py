@@ -20,7 +20,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from turnfold.compression.calibration import Learned, bounded
+from turnfold.compression.calibration import Learned, clamp_ratio
 from turnfold.compression.fit.fit import LEAST_ROOM, SLACK, output_reserve, planning_ratio, smaller
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fold import Fold, Section, conversation_tokens, fold
@@ -126,7 +126,7 @@ def _need(overflow: Overflow, output: int | None, ours: int, options: FoldOption
     told = _told_ratio(overflow, output, ours, known)
     ratio = told if told is not None else planning_ratio(known, options.model)
     if overflow.lower_bound and overflow.prompt:
-        ratio = max(ratio, bounded(overflow.prompt / max(1, ours)))
+        ratio = max(ratio, clamp_ratio(overflow.prompt / max(1, ours)))
     limit = overflow.limit or _known_window(int(ours * ratio), options.window, known)
     if limit is None:
         return _Need(max(int(ours * _BLIND), min(int(known.fits * SLACK / ratio), int(ours * SLACK))), told)
@@ -146,7 +146,7 @@ def _told_ratio(overflow: Overflow, output: int | None, ours: int, known: Learne
     if told is None or overflow.lower_bound:
         return None
     readings = [told] if overflow.prompt or not output or output >= told else [told, told - output]
-    ratios = [bounded(n / max(1, ours)) for n in readings]
+    ratios = [clamp_ratio(n / max(1, ours)) for n in readings]
     return min(ratios, key=lambda r: abs(math.log(r / known.ratio))) if known.ratios else ratios[0]
 
 

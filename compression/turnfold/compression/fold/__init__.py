@@ -10,7 +10,6 @@ from turnfold.compression.fold.engine import (
     lean,
     state_written,
     unfold,
-    written,
 )
 from turnfold.compression.fold.write import Section
 
@@ -25,5 +24,4 @@ __all__ = [
     "lean",
     "state_written",
     "unfold",
-    "written",
 ]

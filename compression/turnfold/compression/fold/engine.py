@@ -67,7 +67,7 @@ class Folded:
     @property
     def body(self) -> bytes:
         """The bytes to send; those received when nothing is changed."""
-        return self.forwarded.text.encode("utf-8")
+        return self.forwarded.body
 
     @property
     def restore(self) -> tuple[Edit, ...]:
@@ -92,7 +92,7 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     best = _fitted(conversation, options, memo)
     if best is None:
         return plain
-    forwarded = written(conversation, best.changes, memo)
+    forwarded = conversation.with_changes(best.changes, memo)
     after = conversation_tokens(forwarded, options.model, memo)
     if after >= plain.tokens_before and after >= plain.tokens_after:
         return replace(plain, reason="not-smaller")
@@ -126,12 +126,6 @@ def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> Folded:
 def unfold(folded: Folded) -> bytes:
     """The body as it was received, byte for byte (law 3), from what was forwarded and the edits that restore it."""
     return apply(folded.forwarded.text, folded.restore).encode("utf-8")
-
-
-def written(conversation: Conversation, made: Changes, memo: Memo) -> Conversation:
-    """The conversation with changes made, read anew from the text that they give."""
-    text = apply(conversation.text, conversation.wire.write(conversation, made))
-    return conversation.wire.read(text.encode("utf-8"), memo)
 
 
 def state_written(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conversation:
@@ -168,7 +162,7 @@ def _unfolded(conversation: Conversation, options: FoldOptions, memo: Memo) -> F
     nothing = Plan((), len(cut), (), 0, len(cut), 0)
     blocks = draft(conversation, cut, nothing, options, {}, memo)
     made = changes(conversation.messages, blocks, {}, _caching(conversation, nothing, cut, options))
-    forwarded = written(conversation, made, memo)
+    forwarded = conversation.with_changes(made, memo)
     check(conversation, forwarded)
     after = conversation_tokens(forwarded, options.model, memo)
     return Folded(conversation, forwarded, made, False, "short", before, after)
@@ -207,7 +201,7 @@ def _fitted(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Ca
 
 
 def _size(conversation: Conversation, made: Changes, options: FoldOptions, memo: Memo) -> int:
-    return conversation_tokens(written(conversation, made, memo), options.model, memo)
+    return conversation_tokens(conversation.with_changes(made, memo), options.model, memo)
 
 
 def _caching(conversation: Conversation, plan: Plan, cut: Sequence[Unit], options: FoldOptions) -> Caching:

@@ -24,7 +24,7 @@ from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, Prose
 from turnfold.compression.shorten.facts import arguments, facts
-from turnfold.compression.shorten.lines import names, shown
+from turnfold.compression.shorten.lines import names, visible_parts
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.wire.conversation import Beside, Changes, Conversation, Message, Texts
@@ -254,7 +254,7 @@ def _shortened(messages: Sequence[Message], forms: Sequence[Texts], words: froze
         message = messages[index]
         new = repeated.get(index) or ({} if message.sealed else dict(_shorten(message, forms[index], words, known, prose)))
         for text in message.texts:
-            known |= shown(new.get(text.path, text.text))
+            known |= visible_parts(new.get(text.path, text.text))
         out.append(new)
     return out[::-1]
 

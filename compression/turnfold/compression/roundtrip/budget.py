@@ -1,7 +1,7 @@
 """The mildest setting that fits a budget of tokens.
 
-Lives here: the search over recency windows and levels, and the cutting off that comes last. Must not: what stands for a message
-(``sketch``).
+Lives here: the search over recency windows and levels, and the cutting off that comes last. Does not belong here: what stands for
+a message (``sketch``).
 
 The settings in order: at each level of shortening the windows from the largest to the smallest that is allowed. Sizes fall with
 the window, so each level takes a binary search; a summary that was tried at one window is there for the next.
@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from turnfold.compression.roundtrip.compressed import texts_of
-from turnfold.compression.roundtrip.condense import LEVELS, Level, pieces
-from turnfold.compression.roundtrip.sketch import OLD, Sketch, Written, retold, smaller
+from turnfold.compression.roundtrip.condense import LEVELS, CondenseLevel, pieces
+from turnfold.compression.roundtrip.sketch import OLD, Sketch, WrittenMessage, is_smaller, with_texts
+from turnfold.compression.roundtrip.values import texts_of
 
 #: Characters that stay of a text which is cut off, from the mildest on; the last ones take whole blocks too.
 _HEADS: Final = (4000, 2000, 1000, 500, 250, 120, 60, 30, 0)
@@ -23,7 +23,7 @@ _GONE: Final = "…"
 class Setting(NamedTuple):
     """What was found: the messages as they are written, the window and whether they fit."""
 
-    written: tuple[Written, ...]
+    written: tuple[WrittenMessage, ...]
     window: int
     fits: bool
 
@@ -33,17 +33,17 @@ class Setting(NamedTuple):
         return sum(one.tokens for one in self.written)
 
 
-def at_window(sketch: Sketch, window: int, level: Level = LEVELS[0]) -> tuple[Written, ...]:
+def at_window(sketch: Sketch, window: int, level: CondenseLevel = LEVELS[0]) -> tuple[WrittenMessage, ...]:
     """What is written with a window and a level."""
     border = max(0, len(sketch.messages) - window)
-    return tuple(one for slot in sketch.slots(border, level) for one in sketch.written(slot, level))
+    return tuple(one for slot in sketch.slots(border, level) for one in sketch.replacements(slot, level))
 
 
-def fitting(sketch: Sketch, budget: int) -> Setting:
+def find_setting(sketch: Sketch, budget: int) -> Setting:
     """The mildest setting within a budget; where there is none, the tightest, cut off if the options say so."""
     options = sketch.options
     whole = len(sketch.messages)
-    untouched = tuple(sketch.kept(i, "everything fits") for i in range(whole))
+    untouched = tuple(sketch.original(i, "everything fits") for i in range(whole))
     if sum(one.tokens for one in untouched) <= budget:
         return Setting(untouched, whole, fits=True)
     least = min(options.min_recency_window, whole)
@@ -53,17 +53,17 @@ def fitting(sketch: Sketch, budget: int) -> Setting:
         tightest = Setting(at_window(sketch, least, level), least, fits=False)
         if tightest.tokens <= budget:
             return _widest(sketch, tightest._replace(fits=True), level, budget)
-    return _converged(sketch, tightest, budget) if options.force_converge else tightest
+    return _converge(sketch, tightest, budget) if options.force_converge else tightest
 
 
-def _is_hopeless(sketch: Sketch, border: int, level: Level, budget: int) -> bool:
+def _is_hopeless(sketch: Sketch, border: int, level: CondenseLevel, budget: int) -> bool:
     """Whether not even half of what a level leaves would fit: then it need not be tried."""
-    kept = [sketch.kept(i, OLD).tokens for i in range(len(sketch.messages))]
+    kept = [sketch.original(i, OLD).tokens for i in range(len(sketch.messages))]
     old = sum(tokens for i, tokens in enumerate(kept) if i < border and sketch.may_change(i))
     return sum(kept) - old + old * min(level.prose, level.data) / 2 > budget
 
 
-def _widest(sketch: Sketch, fits: Setting, level: Level, budget: int) -> Setting:
+def _widest(sketch: Sketch, fits: Setting, level: CondenseLevel, budget: int) -> Setting:
     """Between a window that fits and all messages, which do not, the largest that fits."""
     low, high = fits.window, len(sketch.messages)
     while high - low > 1:
@@ -76,7 +76,7 @@ def _widest(sketch: Sketch, fits: Setting, level: Level, budget: int) -> Setting
     return fits
 
 
-def _converged(sketch: Sketch, tightest: Setting, budget: int) -> Setting:
+def _converge(sketch: Sketch, tightest: Setting, budget: int) -> Setting:
     """What is older than the window cut off, as little as fits: first around blocks, then with them."""
     border = len(sketch.messages) - tightest.window
     best = tightest
@@ -97,7 +97,7 @@ def _converged(sketch: Sketch, tightest: Setting, budget: int) -> Setting:
     return Setting(cut, tightest.window, fits=False)
 
 
-def _cut(sketch: Sketch, one: Written, border: int, head: int, blocks: bool) -> Written:
+def _cut(sketch: Sketch, one: WrittenMessage, border: int, head: int, blocks: bool) -> WrittenMessage:
     """A message with its texts cut off; the same where it is inside the window, fixed, or not smaller."""
     if one.end > border or not sketch.may_change(one.start):
         return one
@@ -105,9 +105,9 @@ def _cut(sketch: Sketch, one: Written, border: int, head: int, blocks: bool) -> 
     if sum(len(text) for _, text in texts) <= head:
         return one
     new = {path: _cut_text(text, head, blocks) for path, text in texts}
-    message = retold(one.message, new)
-    cut = sketch.made(one.start, one.end, message, "cut", "nothing milder fits the budget")
-    return cut if smaller(cut, [one]) else one
+    message = with_texts(one.message, new)
+    cut = sketch.replacement(one.start, one.end, message, "cut", "nothing milder fits the budget")
+    return cut if is_smaller(cut, [one]) else one
 
 
 def _cut_text(text: str, head: int, blocks: bool) -> str:

@@ -1,6 +1,6 @@
 """The protocol of a sentence scorer.
 
-Lives here: the seam that a user's own scorer plugs into. Must not: any scorer.
+Lives here: the seam that a user's own scorer plugs into. Does not belong here: any scorer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A weighted mean of other scorers.
 
-Lives here: the mean. Must not: scores of its own.
+Lives here: the mean. Does not belong here: scores of its own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Scores with a question in mind: a base scorer, bent towards what the query asks for.
 
-Lives here: the blend. Must not: matching (a callable is passed in: BM25 in the product, TF-IDF by default).
+Lives here: the blend. Does not belong here: matching (a callable is passed in: BM25 in the product, TF-IDF by default).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Clauses: the pieces of sentences that can stand for a fact each.
 
-Lives here: cutting sentences where a reader would pause. Must not: choosing among them (``coverage``).
+Lives here: cutting sentences where a reader would pause. Does not belong here: choosing among them (``coverage``).
 
 A long sentence often carries its facts in one half of it; a layer of facts that is bound to whole sentences pays for both.
 """

@@ -1,6 +1,6 @@
 """Choosing pieces under a budget so that the facts of a text are covered.
 
-Lives here: the greedy choice. Must not: what pieces, scores or facts are.
+Lives here: the greedy choice. Does not belong here: what pieces, scores or facts are.
 
 Budgeted maximum coverage by worth per token (Khuller, Moss and Naor 1999), made lazily: a piece's worth only falls as its facts
 get covered, so the top of a heap needs a second look and the others none.
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 _OVERHEAD: Final = 3  # tokens: keeps one-word pieces from winning by their price alone
 
 
-class Piece(NamedTuple):
+class CoverageItem(NamedTuple):
     """One thing that may be chosen: its price in tokens, its worth without facts, a factor on all, and its facts."""
 
     cost: int
@@ -24,7 +24,7 @@ class Piece(NamedTuple):
     facts: tuple[str, ...]
 
 
-def cover(pieces: Sequence[Piece], weights: Mapping[str, float], budget: int) -> list[int]:
+def cover(pieces: Sequence[CoverageItem], weights: Mapping[str, float], budget: int) -> list[int]:
     """Indices of the chosen pieces in the order of choice; their costs sum to `budget` at most. Deterministic, n log n."""
     seen: set[str] = set()
 

@@ -1,6 +1,6 @@
 """FACTS for prose: the sentences of a text that carry it.
 
-Lives here: choosing and joining them. Must not: other kinds of content, rewording (every sentence is the text's own).
+Lives here: choosing and joining them. Does not belong here: other kinds of content, rewording (every sentence is the text's own).
 
 Blocks (fences, tables, JSON) stay whole or go whole. A gap is one " …", a single token of o200k and cl100k. Standing orders of a
 user stay whatever they cost.
@@ -16,9 +16,9 @@ from typing import Final, NamedTuple
 from turnfold.compression.scorers.central import Central
 from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.scorers.tfidf import TfIdf
-from turnfold.compression.shorten.coverage import Piece, cover
+from turnfold.compression.shorten.coverage import CoverageItem, cover
 from turnfold.compression.text.entities import entities
-from turnfold.compression.text.lower import lowered, words
+from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.orders import is_standing_order
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight
@@ -92,7 +92,7 @@ def shorten(text: str, keep: int, *, role: str, words: frozenset[str] | None = N
 def _judge(text: str, spans: Sequence[Span], role: str, known: frozenset[str] | None) -> _Judged:
     """Worth by centrality, signals, facts, shared words and place, 0 to about 4; and the standing orders."""
     pieces = [span.of(text) if not span.kind else "" for span in spans]
-    said = [words(lowered(piece)) for piece in pieces]
+    said = [words(lower_text(piece)) for piece in pieces]
     central = _centrality(pieces, said)
     worths: list[float] = []
     must: set[int] = set()
@@ -108,7 +108,7 @@ def _judge(text: str, spans: Sequence[Span], role: str, known: frozenset[str] | 
             _BY_CENTRE * central[i]
             + _BY_SIGNAL * signal_weight(pieces[i], said[i])
             + _BY_FACTS * facts
-            + (_BY_WORDS * _shared(pieces[i], known) if known else 0.0)
+            + (_BY_WORDS * _overlap(pieces[i], known) if known else 0.0)
             + _BY_PLACE * place
         )
     return _Judged(worths, must, _facts_of(text, spans))
@@ -135,7 +135,7 @@ def _centrality(pieces: list[str], said: list[list[str]]) -> list[float]:
     return [score / top for score in shared] if top else [1.0] * len(pieces)
 
 
-def _shared(piece: str, known: frozenset[str]) -> float:
+def _overlap(piece: str, known: frozenset[str]) -> float:
     found = set(terms(piece))
     return len(found & known) / (len(found) + 2) if found else 0.0
 
@@ -146,7 +146,7 @@ def _choose(spans: Sequence[Span], keep: int, judged: _Judged, costs: Sequence[i
     A heading comes along with the first sentence that is kept under it, if it fits.
     """
     pieces = [
-        Piece(cost + 1, _BY_WORTH * worth, 1.0, facts)
+        CoverageItem(cost + 1, _BY_WORTH * worth, 1.0, facts)
         for cost, worth, facts in zip(costs, judged.worths, judged.facts, strict=True)
     ]
     once = {fact: 1.0 for facts in judged.facts for fact in facts}

@@ -1,7 +1,7 @@
 """Which sentences of one message, or of a run of them, are worth keeping.
 
-Lives here: reading a text into sentences with their worth, and the choice under a share. Must not: other kinds of content
-(``registry``), writing messages, rewording (every sentence is the text's own).
+Lives here: reading a text into sentences with their worth, and the choice under a share. Does not belong here: other kinds of
+content (``registry``), writing messages, rewording (every sentence is the text's own).
 
 What a run says is chosen for the run as a whole: names and figures count once, so a second sentence that says the same has
 little to add (``coverage``). A choice depends on the run alone, so it is the same whatever comes before or after.
@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from turnfold.compression.scorers.terms import STOP, terms
-from turnfold.compression.shorten.coverage import Piece, cover
+from turnfold.compression.shorten.coverage import CoverageItem, cover
 from turnfold.compression.shorten.prose import TELLS, join
 from turnfold.compression.text import inline
-from turnfold.compression.text.lower import lowered, words
+from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.orders import is_standing_order
 from turnfold.compression.text.protect import protected_spans
 from turnfold.compression.text.sentences import sentences
@@ -82,7 +82,7 @@ def read(text: str, role: str) -> Read:
 
 
 def _sentence(piece: str, role: str) -> _Sentence:
-    said = words(lowered(piece))
+    said = words(lower_text(piece))
     dense = not piece.isascii() and len(said) < len(piece) // 12  # a script without blanks
     must = (role in TELLS and is_standing_order(piece, said)) or holds_exact(piece, said)
     bag = terms(piece) if dense else [word for word in said if word not in STOP]
@@ -91,7 +91,7 @@ def _sentence(piece: str, role: str) -> _Sentence:
 
 def holds_exact(piece: str, said: Sequence[str] | None = None) -> bool:
     """Whether a piece of a line holds something that looks like a secret, JSON or SQL; `said` are its words, if known."""
-    found = words(lowered(piece)) if said is None else said
+    found = words(lower_text(piece)) if said is None else said
     if (
         _TELLING.isdisjoint(found)
         and "{" not in piece
@@ -124,11 +124,11 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False) -> 
     places = [(i, j) for i, one in enumerate(reads) for j, s in enumerate(one.sentences) if s is not None]
     noted = [s for one in reads for s in one.sentences if s is not None]
     said = [reads[i].spans[j].of(reads[i].text).strip() for i, j in places]
-    again = _repeated(said)
+    again = _repeats(said)
     centre = _centres([note for k, note in enumerate(noted) if k not in again], noted)
     weights = _fact_weights(reads)
     pieces = [_piece(reads[i], j, note, centre[k]) for k, ((i, j), note) in enumerate(zip(places, noted, strict=True))]
-    kept: list[set[int]] = [_fixed(one) for one in reads]
+    kept: list[set[int]] = [_fixed_sentences(one) for one in reads]
     size = sum(piece.cost for piece in pieces)
     left = int(share * size) - sum(piece.cost for piece, (i, j) in zip(pieces, places, strict=True) if j in kept[i])
     free = [k for k, (i, j) in enumerate(places) if j not in kept[i] and k not in again]
@@ -141,7 +141,7 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False) -> 
     return [join(one.text, one.spans, chosen) if chosen else "" for one, chosen in zip(reads, kept, strict=True)]
 
 
-def _fixed(one: Read) -> set[int]:
+def _fixed_sentences(one: Read) -> set[int]:
     """What stays in any case: blocks, musts, and prose beside a block that is too short to be cut."""
     fixed = {j for j, s in enumerate(one.sentences) if s is None or s.must}
     if one.has_blocks:
@@ -156,17 +156,17 @@ def _fixed(one: Read) -> set[int]:
     return fixed
 
 
-def _piece(one: Read, j: int, note: _Sentence, centre: float) -> Piece:
+def _piece(one: Read, j: int, note: _Sentence, centre: float) -> CoverageItem:
     span = one.spans[j]
     says = len(note.words) >= _SHORT or bool(note.facts) or note.signal > 0 or span.kind == "heading"
     base = 0.03 + _BY_PLACE * (j == 0) + _BY_SIGNAL * note.signal + _BY_CENTRE * centre
     cost = 1 + (span.end - span.start) // 4
     # By the root of its length: per token the shortest sentences would win, and each of them needs a mark and a name beside it.
     factor = _ROLE_WORTH.get(one.role, 1.0) * math.sqrt(cost + 3) if says else 0.0
-    return Piece(cost, base, factor, note.facts)
+    return CoverageItem(cost, base, factor, note.facts)
 
 
-def _repeated(said: Sequence[str]) -> set[int]:
+def _repeats(said: Sequence[str]) -> set[int]:
     """Sentences that stand word for word before."""
     first: dict[str, int] = {}
     return {k for k, text in enumerate(said) if first.setdefault(text, k) != k}

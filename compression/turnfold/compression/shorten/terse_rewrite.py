@@ -1,7 +1,7 @@
 """Applying rules to a row of words until none applies any more.
 
-Lives here: the row as a linked list, finding the rule that fits a place, editing. Must not: rules and the cutting of texts
-(``terse_rules``, ``terse_text``).
+Lives here: the row as a linked list, finding the rule that fits a place, editing. Does not belong here: rules and the cutting of
+texts (``terse_rules``, ``terse_text``).
 
 One walk from left to right. What stands in front of a word is final when the word is looked at; behind an edit, every place that
 had looked as far as it is looked at again. So at the end no rule fits anywhere, in time linear in the row: an edit makes the text
@@ -27,7 +27,7 @@ from turnfold.compression.shorten.terse_rules import (
     OPAQUE_STOP,
     STOP,
     Node,
-    Rule,
+    TerseRule,
     Words,
 )
 from turnfold.compression.shorten.terse_text import Atoms, key_of
@@ -144,7 +144,7 @@ class Rewriter:
 
     # --- finding ----------------------------------------------------------------------------------------------------
 
-    def _match(self, at: int) -> tuple[Rule, int] | None:
+    def _match(self, at: int) -> tuple[TerseRule, int] | None:
         """The rule that fits here, the longest first, and the place behind what it takes."""
         node = self._tree.get(self._keys[at])
         if node is None or not self._open[at]:
@@ -153,7 +153,7 @@ class Rewriter:
         here = following[at]
         inner = node.next.get(keys[here])
         if inner is None:  # as nearly always: only rules of one word, if any
-            return self._chosen(at, node.rules, here, 1) if node.rules else None
+            return self._choose(at, node.rules, here, 1) if node.rules else None
         ends = [(node.rules, here)]
         node, steps = inner, 1
         while node is not None:
@@ -164,12 +164,12 @@ class Rewriter:
             node = node.next.get(keys[here])
         self._look[at] = steps
         for rules, end in reversed(ends):
-            found = self._chosen(at, rules, end, steps)
+            found = self._choose(at, rules, end, steps)
             if found:
                 return found
         return None
 
-    def _chosen(self, at: int, rules: list[Rule], end: int, steps: int) -> tuple[Rule, int] | None:
+    def _choose(self, at: int, rules: list[TerseRule], end: int, steps: int) -> tuple[TerseRule, int] | None:
         """The first rule that fits, and the place behind what it takes; notes how far was looked for it."""
         for rule in rules:
             if rule.reach > max(steps, self._look[at]):
@@ -179,7 +179,7 @@ class Rewriter:
                 return rule, behind
         return None
 
-    def _fits(self, rule: Rule, at: int, end: int) -> int:
+    def _fits(self, rule: TerseRule, at: int, end: int) -> int:
         """The place behind what a rule takes here, 0 if it does not fit."""
         keys = self._keys
         if not self._stands(rule, at):
@@ -195,13 +195,13 @@ class Rewriter:
                 end = self._next[end]
             elif keys[end] != LINE:
                 return 0
-        elif not self._followed(rule, end):
+        elif not self._allows_next(rule, end):
             return 0
         if rule.stage == "keep" or (self._may_go(rule, at, end) and self._pays_here(rule, at, end)):
             return end
         return 0
 
-    def _stands(self, rule: Rule, at: int) -> bool:
+    def _stands(self, rule: TerseRule, at: int) -> bool:
         """Whether what stands in front allows a rule."""
         front = self._keys[self._prev[at]]
         if (rule.after is not None and front not in rule.after) or (rule.not_after is not None and front in rule.not_after):
@@ -210,7 +210,7 @@ class Rewriter:
             return True
         return rule.at == "sentence" and front == COLON and self._is_label(at)
 
-    def _followed(self, rule: Rule, end: int) -> bool:
+    def _allows_next(self, rule: TerseRule, end: int) -> bool:
         """Whether what follows allows a rule."""
         behind = self._keys[end]
         if rule.before is not None and behind not in rule.before:
@@ -239,7 +239,7 @@ class Rewriter:
             end = self._next[end]
         return end
 
-    def _may_go(self, rule: Rule, at: int, end: int) -> bool:
+    def _may_go(self, rule: TerseRule, at: int, end: int) -> bool:
         """Whether what is left still is a line, and no name is broken up."""
         front, behind = self._keys[self._prev[at]], self._keys[end]
         if rule.words[0] == COMMA:
@@ -268,7 +268,7 @@ class Rewriter:
     def _is_high(self, at: int) -> bool:
         return self._keys[at] not in _MARKS and self._texts[at].lstrip()[:1].isupper()
 
-    def _pays_here(self, rule: Rule, at: int, end: int) -> bool:
+    def _pays_here(self, rule: TerseRule, at: int, end: int) -> bool:
         """Whether the edit saves tokens here. Behind a blank every rule does; where a line begins words are other tokens."""
         if rule.words[0] == COMMA or (self._texts[at][:1] in (" ", "\t") and self._keys[self._prev[at]] != LINE):
             return True
@@ -276,8 +276,8 @@ class Rewriter:
         indent = before[before.rfind("\n") + 1 :]
         old = "".join(self._texts[i] for i in self._span(at, end))
         if rule.new:
-            return _pays(indent + old, indent + self._replaced(rule, at))
-        return _pays(indent + old + self._texts[end], indent + self._moved(at, end))
+            return _pays(indent + old, indent + self._replacement(rule, at))
+        return _pays(indent + old + self._texts[end], indent + self._moved_text(at, end))
 
     def _span(self, at: int, end: int) -> list[int]:
         out: list[int] = []
@@ -288,7 +288,7 @@ class Rewriter:
 
     # --- editing ----------------------------------------------------------------------------------------------------
 
-    def _edit(self, rule: Rule, at: int, end: int) -> tuple[int, int]:
+    def _edit(self, rule: TerseRule, at: int, end: int) -> tuple[int, int]:
         """Do it; where to look from now on, and the first place behind the edit."""
         front = self._prev[at]
         if rule.new:
@@ -297,7 +297,7 @@ class Rewriter:
             end = self._drop_sentence(at, end)
         else:
             if rule.words[0] != COMMA:
-                self._texts[end] = self._moved(at, end)
+                self._texts[end] = self._moved_text(at, end)
             self._cut(at, end)
         return self._back_to(front, at), end
 
@@ -315,7 +315,7 @@ class Rewriter:
         begin = self._kept.get(first, first)
         return begin if self._keys[begin] else first
 
-    def _replaced(self, rule: Rule, at: int) -> str:
+    def _replacement(self, rule: TerseRule, at: int) -> str:
         """What a rule writes, with the blanks in front and the capital of what stood there."""
         old = self._texts[at]
         lead = old[: len(old) - len(old.lstrip())]
@@ -323,7 +323,7 @@ class Rewriter:
         high = self._is_high(at) and self._keys[self._prev[at]] in _START and rule.new[0].islower()
         return _capital(new) if high else new
 
-    def _moved(self, at: int, end: int) -> str:
+    def _moved_text(self, at: int, end: int) -> str:
         """What follows, moved to the place of what goes: to the beginning of its line, and with its capital."""
         old, new = self._texts[at], self._texts[end]
         if self._keys[end] in ENDS:
@@ -337,10 +337,10 @@ class Rewriter:
         plain = self._keys[end] not in _MARKS and len(word) > 1 and word.islower() and self._keys[end] not in self._guarded
         return _capital(new) if plain and front in _START and self._is_high(at) else new
 
-    def _replace(self, rule: Rule, at: int, end: int) -> None:
+    def _replace(self, rule: TerseRule, at: int, end: int) -> None:
         places = self._span(at, end)
         old = "".join(map(self._whole, places))
-        words = self._replaced(rule, at)
+        words = self._replacement(rule, at)
         lead = words[: len(words) - len(words.lstrip())]
         new = [f"{' ' if i else lead}{word}" for i, word in enumerate(words.split())]
         for place, text in zip(places, new, strict=False):
@@ -360,7 +360,7 @@ class Rewriter:
         """Take a sentence away, and its line where it stood alone; the place behind it."""
         front = self._prev[at]
         if self._keys[front] != LINE or self._keys[end] != LINE:
-            self._texts[end] = self._moved(at, end)
+            self._texts[end] = self._moved_text(at, end)
             self._cut(at, end)
             return end
         self._cut(at, end)
@@ -392,7 +392,7 @@ class Rewriter:
             if self._open[at] and keys[at - 1] in _PAUSES and texts[at].strip():
                 texts[at] = " " + texts[at].lstrip(" ")
 
-    def written(self) -> tuple[str, list[tuple[int, str, str]]]:
+    def result(self) -> tuple[str, list[tuple[int, str, str]]]:
         """The text, and its abbreviations: where each stands, what it is, what it stands for."""
         texts, made = self._texts, list[tuple[int, str, str]]()
         starts = [0, *accumulate(map(len, texts))] if self._long else []

@@ -1,7 +1,8 @@
 """Which words of prose can go: the rules of a lexicon.
 
-Lives here: reading a lexicon (TOML) into rules, and the tree in which they are looked up by word. Must not: texts that are
-compressed (``terse``, ``terse_text``), any word of a language (the lexicon, ``text/lexicon/terse_en.toml``, has them all).
+Lives here: reading a lexicon (TOML) into rules, and the tree in which they are looked up by word. Does not belong here: texts
+that are compressed (``terse``, ``terse_text``), any word of a language (the lexicon, ``text/lexicon/terse_en.toml``, has them
+all).
 
 A lexicon has a ``language``, named ``sets`` of words (``*ing``: whatever ends so) and ``[[rule]]`` tables:
 
@@ -83,7 +84,7 @@ Keys = frozenset[str] | Words
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class TerseRule:
     """One phrase and what becomes of it.
 
     Attributes:
@@ -119,7 +120,7 @@ class Rule:
 class Node:
     """Rules whose words end here, best first, and the words that may follow."""
 
-    rules: list[Rule] = field(default_factory=list)
+    rules: list[TerseRule] = field(default_factory=list)
     next: dict[str, Node] = field(default_factory=dict)
 
 
@@ -135,7 +136,7 @@ class Lexicon:
     """
 
     language: str
-    rules: tuple[Rule, ...]
+    rules: tuple[TerseRule, ...]
     trees: tuple[Mapping[str, Node], ...]
     fresh: tuple[frozenset[str], ...]
     guarded: Words
@@ -177,7 +178,7 @@ def lexicon(extension: str = "") -> Lexicon:
     rules = list(_rules(base, sets))
     idle: list[str] = []
     if extension:
-        added = _parsed(extension)
+        added = _parse(extension)
         sets |= {name: [*sets.get(name, ()), *words] for name, words in added.get("sets", {}).items()}
         own = list(_rules(added, sets))
         idle = [rule.phrase for rule in own if not _saves(rule)]
@@ -190,7 +191,7 @@ def lexicon(extension: str = "") -> Lexicon:
     return Lexicon(base["language"], tuple(rules), trees, fresh, _words(["@guarded"], sets, "guarded"), tuple(idle))
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parse(text: str) -> dict[str, Any]:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as exc:
@@ -202,7 +203,7 @@ def _parsed(text: str) -> dict[str, Any]:
     return data
 
 
-def _rules(data: Mapping[str, Any], sets: Mapping[str, Sequence[str]]) -> Iterator[Rule]:
+def _rules(data: Mapping[str, Any], sets: Mapping[str, Sequence[str]]) -> Iterator[TerseRule]:
     guarded = _words(["@guarded"], sets, "guarded")
     for number, table in enumerate(data.get("rule", ())):
         where = f"lexicon.rule[{number}]"
@@ -213,7 +214,7 @@ def _rules(data: Mapping[str, Any], sets: Mapping[str, Sequence[str]]) -> Iterat
         pairs += [(phrase, tuple(new.split())) for phrase, new in table.get("replace", {}).items()]
         for phrase, new in pairs:
             for words in forms(phrase, where):
-                rule = Rule(words=words, new=new, **common)
+                rule = TerseRule(words=words, new=new, **common)
                 beyond = rule.tail + rule.comma + rule.needs_comma + (rule.then is not None) + (rule.at == "sentence")
                 rule = replace(rule, reach=len(words) + beyond)
                 if problem := _problem(rule, guarded, idiom=bool(table.get("idiom"))):
@@ -221,7 +222,7 @@ def _rules(data: Mapping[str, Any], sets: Mapping[str, Sequence[str]]) -> Iterat
                 yield rule
 
 
-def _problem(rule: Rule, guarded: Words, *, idiom: bool) -> str:
+def _problem(rule: TerseRule, guarded: Words, *, idiom: bool) -> str:
     """What is wrong with a rule, as half a sentence; "" if nothing is."""
     if len(rule.words) > LONGEST_PHRASE:
         return f"has more than {LONGEST_PHRASE} words"
@@ -276,7 +277,7 @@ def _guard(names: Sequence[str], sets: Mapping[str, Sequence[str]], where: str) 
     return found if found.endings else found.words or None
 
 
-def _tree(rules: Sequence[Rule]) -> dict[str, Node]:
+def _tree(rules: Sequence[TerseRule]) -> dict[str, Node]:
     roots: dict[str, Node] = {}
     for rule in sorted(rules, key=lambda rule: STAGES.index(rule.stage)):  # stable: within a stage as the lexicon has them
         level = roots
@@ -286,12 +287,12 @@ def _tree(rules: Sequence[Rule]) -> dict[str, Node]:
     return roots
 
 
-def _saves(rule: Rule) -> bool:
+def _saves(rule: TerseRule) -> bool:
     """Whether a rule saves tokens of both vocabularies in the middle of a line."""
-    return rule.stage == "keep" or all(saved(rule, name) > 0 for name in ("o200k_base", "cl100k_base"))
+    return rule.stage == "keep" or all(saving(rule, name) > 0 for name in ("o200k_base", "cl100k_base"))
 
 
-def saved(rule: Rule, name: tokens.EncodingName) -> int:
+def saving(rule: TerseRule, name: tokens.EncodingName) -> int:
     """Tokens of a vocabulary that a rule saves behind a blank."""
     if rule.words[0] == COMMA:
         return tokens.count(rule.phrase, name) - len(rule.new)

@@ -1,7 +1,7 @@
 """A text as a row of words that may be rewritten and parts that may not.
 
-Lives here: cutting a text into such parts, and telling which lines are English prose. Must not: rules (``terse_rules``),
-rewriting (``terse``).
+Lives here: cutting a text into such parts, and telling which lines are English prose. Does not belong here: rules
+(``terse_rules``), rewriting (``terse``).
 
 What stays byte for byte: `protected_spans`, quoted text, lines that look like code, table rows, quoted lines, whatever is glued
 to a mark (``*really*``, ``(the``), and every line in another language.
@@ -65,7 +65,7 @@ class Atoms(NamedTuple):
 
 def atoms(text: str) -> Atoms:
     """Cut a text; linear in its length."""
-    masked = _masked(text)
+    masked = _mask(text)
     texts = _ATOMS.findall(masked)
     known = _Keys()
     keys = [known[atom] for atom in texts]
@@ -75,10 +75,10 @@ def atoms(text: str) -> Atoms:
     return Atoms(texts, keys, _open(keys, scores))
 
 
-def _masked(text: str) -> str:
+def _mask(text: str) -> str:
     """The text with what must stay blotted out; the text itself if there is nothing."""
     ranges = [(span.start, span.end) for span in protected_spans(text)]
-    ranges += _quoted(text)
+    ranges += _quoted_ranges(text)
     ranges += _unspoken(text)
     if not ranges:
         return text
@@ -111,7 +111,7 @@ def _unspoken(text: str) -> Iterator[tuple[int, int]]:
             at = text.find(mark, end)
 
 
-def _quoted(text: str) -> Iterator[tuple[int, int]]:
+def _quoted_ranges(text: str) -> Iterator[tuple[int, int]]:
     """Text between quotation marks, the marks included."""
     done = 0
     for m in _MARK.finditer(text):

@@ -12,7 +12,7 @@ from turnfold.compression.state.decisions import (
     DECISION_UPDATE,
     POLICY_PROHIBIT,
     POLICY_USE,
-    Decision,
+    DecisionDict,
     get_clarify_prompt,
     get_decision_state,
     get_policy_items,
@@ -21,7 +21,7 @@ from turnfold.compression.state.decisions import (
     is_passthrough,
     is_update,
 )
-from turnfold.compression.state.draft import Draft, DraftCall, draft_directive, render_prompt
+from turnfold.compression.state.draft import DirectiveDraft, DraftCall, draft_directive, render_prompt
 from turnfold.compression.state.engine import Engine, create_engine
 from turnfold.compression.state.guard import why_ordinary
 from turnfold.compression.state.machine import Machine, State
@@ -48,7 +48,7 @@ from turnfold.compression.state.preprocessor import (
     preprocess_heuristic,
     validate_preprocessor_output,
 )
-from turnfold.compression.state.record import Record, read_record
+from turnfold.compression.state.record import Record, RecordUnreadable, read_record
 from turnfold.compression.state.serial import CheckpointDict, StateDict
 from turnfold.compression.state.transcript import ApplyResult, Transcript, TranscriptMessage, compile_transcript
 
@@ -65,16 +65,18 @@ __all__ = [
     "Anchor",
     "ApplyResult",
     "CheckpointDict",
-    "Decision",
-    "Draft",
+    "DecisionDict",
+    "DirectiveDraft",
     "DraftCall",
     "Engine",
     "Machine",
+    "OwnReply",
     "Pin",
     "Placement",
     "PreprocessOutcome",
     "PreprocessResult",
     "Record",
+    "RecordUnreadable",
     "State",
     "StateDict",
     "StateMode",

@@ -1,7 +1,7 @@
 """Ordinary sentences that begin as directives do, kept away from the engine in the proxy.
 
-Lives here: one pure question to a text, and the words that it goes by. Must not: changing what the engine takes: it stays
-exact, and whoever speaks to it directly (command line, admin routes) is not guarded.
+Lives here: one pure question to a text, and the words that it goes by. Does not belong here: changing what the engine takes: it
+stays exact, and whoever speaks to it directly (command line, admin routes) is not guarded.
 
 Wrongly applied, a sentence is lost to the model and stands in the state from then on; wrongly let through, a directive
 still reaches the model as the user's words. So in doubt a text is ordinary. Who means a long or odd item puts it in

@@ -1,7 +1,7 @@
 """The state in a conversation: rebuilt from its messages, and where its block stands.
 
-Lives here: the replay of a proxied conversation, what becomes of its last message, the pins of the state block. Must not:
-bytes of requests, the store, rendering of replies (`reply`). Pure: the same messages give the same answer on any replica.
+Lives here: the replay of a proxied conversation, what becomes of its last message, the pins of the state block. Does not belong
+here: bytes of requests, the store, rendering of replies (`reply`). Pure: the same messages give the same answer on any replica.
 
 How it differs from the contract's transcript replay: it goes on past a clarify and its answer, ordinary sentences are kept
 from the engine (`guard`), and a pending question never holds a conversation. The question is put again once; a second
@@ -133,7 +133,7 @@ class Placement:
         upto = bisect_left(self.changes, border, key=lambda change: change[0])
         return self.changes[upto - 1][1] if upto else self.base
 
-    def carried(self, border: int) -> str:
+    def block_before(self, border: int) -> str:
         """The block that a fold of all messages before `border` carries; "" where nothing was ever laid down there."""
         state = self.state_at(border)
         touched = self.base != State() or (bool(self.changes) and self.changes[0][0] < border)
@@ -141,7 +141,7 @@ class Placement:
 
     def blocks(self) -> StateBlocks:
         """What a fold needs of it."""
-        return StateBlocks(tuple((pin.index, pin.text) for pin in self.pins), self.carried)
+        return StateBlocks(tuple((pin.index, pin.text) for pin in self.pins), self.block_before)
 
 
 def turn_of(message: Mapping[str, Any]) -> Turn:
@@ -167,7 +167,7 @@ def place(turns: Sequence[Turn], options: StateOptions = _DEFAULTS, anchor: Anch
             last = walk.take(index, turn.text)
     walk.settle(turns)
     return Placement(
-        _verdict(*last, walk.machine.state, options), walk.machine, walk.finished(), tuple(walk.changes), anchor.machine.state
+        _verdict(*last, walk.machine.state, options), walk.machine, walk.final_pins(), tuple(walk.changes), anchor.machine.state
     )
 
 
@@ -210,7 +210,7 @@ class _Walk:
             self.owed, self.unpinned = False, index
         before = self.machine.state
         pending = self.machine.pending
-        decision = self._fresh(text) if pending is None else self._answered(pending, text)
+        decision = self._fresh(text) if pending is None else self._answer_pending(pending, text)
         changed = self.machine.state is not before and self.machine.state != before
         if changed:
             self.changes.append((index, self.machine.state))
@@ -219,7 +219,7 @@ class _Walk:
             self._pin()
         return decision, changed
 
-    def _answered(self, pending: Pending, text: str | None) -> Decision:
+    def _answer_pending(self, pending: Pending, text: str | None) -> Decision:
         if text is None or len(text) > _MAX_REPLY or len(text.strip().splitlines()) > 1:
             self._drop()
             return self._fresh(text)
@@ -263,7 +263,7 @@ class _Walk:
             self.unpinned = users[-1]
             self._pin()
 
-    def finished(self) -> tuple[Pin, ...]:
+    def final_pins(self) -> tuple[Pin, ...]:
         """The pins as they are handed out."""
         return tuple(
             Pin(index, render_block(state), live=at == len(self.pins)) for at, (index, state, _) in enumerate(self.pins, start=1)

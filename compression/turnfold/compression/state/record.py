@@ -1,7 +1,8 @@
 """What the store keeps of a conversation's state.
 
-Lives here: the record and its bytes. Must not: the store. The state follows from the messages, so the record is needed only
-where a state was set from outside (``PUT /v1/state/...``): from there on the replay begins behind the messages seen before.
+Lives here: the record and its bytes. Does not belong here: the store. The state follows from the messages, so the record is
+needed only where a state was set from outside (``PUT /v1/state/...``): from there on the replay begins behind the messages seen
+before.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from turnfold.compression.state.placement import Anchor
 from turnfold.compression.state.serial import canonical, checkpoint_value, parse_json, read_checkpoint
 
 RECORD_VERSION: Final = 1
+
+
+class RecordUnreadable(InvalidInput):
+    """A stored state is of another version, or no state at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ class Record:
         """Where a replay of the conversation begins."""
         return Anchor() if self.base is None else Anchor(self.base, self.after)
 
-    def observed(self, machine: Machine, seen: int) -> Record:
+    def with_observation(self, machine: Machine, seen: int) -> Record:
         """The record behind a request of `seen` messages that led to `machine`."""
         return replace(self, machine=machine, seen=seen)
 
@@ -58,14 +63,22 @@ class Record:
 
 
 def read_record(data: bytes) -> Record:
-    """A record from the store.
+    """A record from the store; fields that this release does not know are ignored.
 
     Raises:
-        InvalidInput: the bytes are no record of this version.
+        RecordUnreadable: the bytes are no record of this version.
     """
-    value = parse_json(data.decode("utf-8", "replace"), "record")
+    try:
+        return _record(parse_json(data.decode("utf-8", "replace"), "record"))
+    except RecordUnreadable:
+        raise
+    except InvalidInput as exc:
+        raise RecordUnreadable(exc.field, exc.problem) from exc
+
+
+def _record(value: object) -> Record:
     if not isinstance(value, dict) or value.get("record_version") != RECORD_VERSION:
-        raise InvalidInput("record.record_version", f"must be {RECORD_VERSION}")
+        raise RecordUnreadable("record.record_version", f"must be {RECORD_VERSION}")
     base = value.get("base")
     return Record(
         read_checkpoint(value.get("machine"), "record.machine"),

@@ -1,6 +1,6 @@
 """Sentences of a text.
 
-Lives here: cutting a text, losslessly, into blocks and sentences. Must not: which of them matter, what is protected
+Lives here: cutting a text, losslessly, into blocks and sentences. Does not belong here: which of them matter, what is protected
 (``protect``).
 
 The sentence rules are ``sentencex``'s (abbreviations, decimals, many scripts); this file cuts at blocks and newlines first,
@@ -85,7 +85,7 @@ def _cuts(line: str) -> list[int]:
     """Where the sentences of a line begin, the first excepted."""
     cuts = _sentence_cuts(line)
     if len(line) > LONGEST:
-        cuts = _with_long_ones_cut(line, cuts)
+        cuts = _cut_long_ones(line, cuts)
     if not cuts:
         return cuts
     joints = inline_joints(line)
@@ -132,7 +132,7 @@ def _is_border(line: str, last: int, at: int) -> bool:
     return not _MARKER.match(line, last, at) and bool(_WORD.search(line, last, at)) and bool(_WORD.search(line, at, at + 200))
 
 
-def _with_long_ones_cut(line: str, cuts: list[int]) -> list[int]:
+def _cut_long_ones(line: str, cuts: list[int]) -> list[int]:
     out: list[int] = []
     for start, end in zip([0, *cuts], [*cuts, len(line)], strict=True):
         if start:

@@ -10,7 +10,7 @@ The format's facts (roles, parts, what a token count adds per message) are those
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import takewhile
@@ -269,7 +269,7 @@ def is_sealed(data: Mapping[str, Any]) -> bool:
 
 def write(conversation: Conversation, changes: Changes) -> list[Edit]:
     """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
-    out = [_removal(conversation.spans, a, b) for a, b in changes.dropped]
+    out = [_removal(conversation.spans, a, b) for a, b in _joined_runs(changes.dropped)]
     for index in sorted({*changes.texts, *changes.beside, *changes.apart}):
         apart = ""
         if index in changes.apart:
@@ -277,6 +277,17 @@ def write(conversation: Conversation, changes: Changes) -> list[Edit]:
         edits = _dress(conversation.messages[index], changes.texts.get(index, {}), changes.beside.get(index, Beside()), apart)
         out += shifted(edits, conversation.spans[index][0])
     return out
+
+
+def _joined_runs(runs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Runs in order, those that touch made one."""
+    start = end = -1
+    for a, b in sorted(runs):
+        if a > end >= 0:
+            yield start, end
+        start, end = (a, b) if a > end else (start, max(end, b))
+    if end > start:
+        yield start, end
 
 
 def _removal(spans: Sequence[Place], start: int, end: int) -> Edit:

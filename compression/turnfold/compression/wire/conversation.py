@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import StateBlocks
-from turnfold.compression.wire.edits import Edit
+from turnfold.compression.wire.edits import Edit, apply
 
 _PINNED: Final = frozenset({"system", "developer"})
 _RESULTS: Final = frozenset({"tool", "function"})
@@ -197,6 +197,20 @@ class Conversation:
     history: Place = (0, 0)
     state: StateBlocks = _STATELESS
 
+    @property
+    def body(self) -> bytes:
+        """The whole body as bytes: what is sent."""
+        return self.text.encode("utf-8")
+
     def with_state(self, state: StateBlocks) -> Conversation:
         """The same conversation under a state."""
         return replace(self, state=state)
+
+    def with_changes(self, changes: Changes, memo: Memo) -> Conversation:
+        """What the changes make of it, read anew from the text that they give; the state's blocks are text there.
+
+        Raises:
+            FoldRejected: "unparsable" when the changes spoil the text.
+        """
+        text = apply(self.text, self.wire.write(self, changes))
+        return self.wire.read(text.encode("utf-8"), memo)

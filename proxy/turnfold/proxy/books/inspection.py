@@ -1,6 +1,6 @@
 """One request under the glass: what a fold makes of every message, and why.
 
-Lives here: from a body to rows for people. Must not: folding, printing, the store.
+Lives here: from a body to rows for people. Does not belong here: folding, printing, the store.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from turnfold.proxy.books.reasons import in_words
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MessageRow:
     """One message.
 
     Attributes:
@@ -127,7 +127,7 @@ def _economics(request: Conversation, options: FoldOptions, settings: Settings) 
     }
 
 
-def _rows(fitted: Fitted) -> Iterator[Row]:
+def _rows(fitted: Fitted) -> Iterator[MessageRow]:
     messages = fitted.folded.conversation.messages
     account = fitted.account
     sent = dict(zip(account.kept, fitted.forwarded.messages, strict=True))
@@ -136,7 +136,7 @@ def _rows(fitted: Fitted) -> Iterator[Row]:
         section, now = account.section_of.get(index), sent.get(index)
         what = _what(message, now, index in account.beside)
         recall = account.recalls.get(index)
-        yield Row(
+        yield MessageRow(
             index=index,
             role=message.role,
             kind=kind_of(message.text),

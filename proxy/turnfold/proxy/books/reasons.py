@@ -1,6 +1,6 @@
 """What became of a request, and why, in words.
 
-Lives here: a sentence for every status and reason. Must not: deciding any of them.
+Lives here: a sentence for every status and reason. Does not belong here: deciding any of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What Turnfold did with the requests of a range of time: the report's figures.
 
-Lives here: from tables of sums to totals and groups. Must not: HTTP, tables for a terminal (``cli`` and ``routes`` render).
+Lives here: from tables of sums to totals and groups. Does not belong here: HTTP, tables for a terminal (``cli`` and ``routes``
+render).
 
 Honest by construction: only requests that the upstream served count as anything but "failed"; tokens saved and dollars saved
 are different figures; cached tokens stand apart; what the upstream or the price list did not say is counted as unknown.
@@ -18,14 +19,14 @@ from typing import Any, Final
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books import rollups
 from turnfold.proxy.books.pacing import OptionsOf, Pacing, pacing
-from turnfold.proxy.books.rollups import NANO, Row
+from turnfold.proxy.books.rollups import NANO, SumRow
 from turnfold.proxy.chat.holdout import HELD_OUT
 from turnfold.proxy.store import Store
 
 _TABLES_AT_ONCE: Final = 100
 _LONGEST_RANGE: Final = 5 * 366 * 86400
 
-_BY_ROW: Final[Mapping[str, Callable[[Row], str]]] = MappingProxyType(
+_BY_ROW: Final[Mapping[str, Callable[[SumRow], str]]] = MappingProxyType(
     {
         "model": lambda row: row.model,
         "status": lambda row: row.status,
@@ -81,10 +82,10 @@ def _tables(query: Query) -> list[tuple[str, datetime]]:
     return list(rollups.hours(first, end) if query.group_by == "hour" else rollups.covering(first, end))
 
 
-async def _sums(store: Store, query: Query) -> dict[str, list[tuple[Row, dict[str, int]]]]:
+async def _sums(store: Store, query: Query) -> dict[str, list[tuple[SumRow, dict[str, int]]]]:
     """Rows of sums by group."""
     tables = _tables(query)
-    groups: dict[str, list[tuple[Row, dict[str, int]]]] = {}
+    groups: dict[str, list[tuple[SumRow, dict[str, int]]]] = {}
     for start in range(0, len(tables), _TABLES_AT_ONCE):
         page = tables[start : start + _TABLES_AT_ONCE]
         for (_, at), table in zip(page, await store.counts([name for name, _ in page]), strict=True):
@@ -217,7 +218,7 @@ def _side(clusters: Sequence[Mapping[str, int]]) -> dict[str, Any]:
     return {"conversations": len(clusters), "requests": requests, **{name: _interval(clusters, name) for name in _COMPARED}}
 
 
-def _by_conversation(rows: Iterable[tuple[Row, dict[str, int]]], wanted: Callable[[Row], bool]) -> list[dict[str, int]]:
+def _by_conversation(rows: Iterable[tuple[SumRow, dict[str, int]]], wanted: Callable[[SumRow], bool]) -> list[dict[str, int]]:
     found: dict[tuple[str, str], list[dict[str, int]]] = {}
     for row, sums in rows:
         if wanted(row):
@@ -225,7 +226,7 @@ def _by_conversation(rows: Iterable[tuple[Row, dict[str, int]]], wanted: Callabl
     return [rollups.total(found[name]) for name in sorted(found)]
 
 
-async def _comparison(store: Store, query: Query, every: Iterable[Row]) -> dict[str, Any] | None:
+async def _comparison(store: Store, query: Query, every: Iterable[SumRow]) -> dict[str, Any] | None:
     """The held-out conversations beside the others, over whole days; None when nothing was held out."""
     if not any(row.reason == HELD_OUT for row in every):
         return None
@@ -240,7 +241,7 @@ async def _comparison(store: Store, query: Query, every: Iterable[Row]) -> dict[
 _PACING: Final = tuple(field.name for field in fields(Pacing))
 
 
-def _pacing(rows: Sequence[tuple[Row, dict[str, int]]], options_of: OptionsOf) -> dict[str, Any]:
+def _pacing(rows: Sequence[tuple[SumRow, dict[str, int]]], options_of: OptionsOf) -> dict[str, Any]:
     """Why a conversation folds as often as it does, and how often it did; by its most frequent model."""
     by_model: dict[str, dict[str, int]] = {}
     for row, sums in rows:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from turnfold.compression.calibration import truncated
+from turnfold.compression.calibration import is_truncated
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fit.recover import Outcome, Resend, recover
 from turnfold.compression.wire.conversation import Conversation
@@ -125,7 +125,7 @@ class Sending:
         ours = exchange.tokens[1]
         spot = Spot.of(exchange.request.tenant, exchange.request.url, exchange.model)
         self._in_background(asyncio.get_running_loop().create_task(self._remember(spot, ours, reported)))
-        if not truncated(exchange.known, ours, reported):
+        if not is_truncated(exchange.known, ours, reported):
             return exchange
         request_id = exchange.request.id
         _log.warning("%s: the upstream read %d of about %d tokens: it cuts prompts off in silence", request_id, reported, ours)

@@ -118,7 +118,7 @@ class Stating:
     def _decide(self, exchange: Exchange, conversation: Conversation, record: Record) -> _Decision:
         """Runs in a lane's thread, unless the body is small."""
         placement = place([Turn(m.role, m.sole) for m in conversation.messages], self._options, record.anchor())
-        kept = record.observed(placement.machine, len(conversation.messages))
+        kept = record.with_observation(placement.machine, len(conversation.messages))
         verdict = placement.verdict
         if exchange.request.state != "enforce":
             return _Decision(replace(exchange, verdict=f"would-{verdict.kind}"), kept)

@@ -1,6 +1,6 @@
 """How far one request repeats another, told without keeping either.
 
-Lives here: fingerprints of a body's beginnings. Must not: tokens, dollars, text.
+Lives here: fingerprints of a body's beginnings. Does not belong here: tokens, dollars, text.
 
 A trail holds a checksum of everything up to each whole kilobyte of the messages' JSON. Two trails are equal as far as the
 texts are, so the longest common prefix is found to a kilobyte, from some bytes for each that may lie in the store. CRC-32 is
@@ -36,14 +36,19 @@ class Trail:
     size: int
     sums: bytes
 
-    def packed(self) -> list[Any]:
-        """For JSON."""
-        return [self.size, base64.b85encode(self.sums).decode("ascii")]
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON value."""
+        return {"size": self.size, "sums": base64.b85encode(self.sums).decode("ascii")}
 
     @classmethod
-    def unpacked(cls, value: list[Any]) -> Trail:
-        """From JSON."""
-        return cls(value[0], base64.b85decode(value[1]))
+    def from_json(cls, value: Any) -> Trail:
+        """From `to_json`, or from the first release's list.
+
+        Raises:
+            ValueError, LookupError, TypeError: it is neither.
+        """
+        size, sums = value if isinstance(value, list) else (value["size"], value["sums"])
+        return cls(size, base64.b85decode(sums))
 
     def repeats(self, earlier: Trail) -> float:
         """Share of an earlier request's messages with which this one begins, 0 to 1; to a kilobyte, and 1 when it is all."""
@@ -63,15 +68,20 @@ class Trails:
     received: Trail
     sent: Trail
 
-    def packed(self) -> list[Any]:
-        """For JSON."""
-        return [self.received.packed(), None if self.sent == self.received else self.sent.packed()]
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON value; `sent` is null where it equals `received`."""
+        return {"received": self.received.to_json(), "sent": None if self.sent == self.received else self.sent.to_json()}
 
     @classmethod
-    def unpacked(cls, value: list[Any]) -> Trails:
-        """From JSON."""
-        received = Trail.unpacked(value[0])
-        return cls(received, Trail.unpacked(value[1]) if value[1] else received)
+    def from_json(cls, value: Any) -> Trails:
+        """From `to_json`, or from the first release's list.
+
+        Raises:
+            ValueError, LookupError, TypeError: it is neither.
+        """
+        first, second = value if isinstance(value, list) else (value["received"], value["sent"])
+        received = Trail.from_json(first)
+        return cls(received, Trail.from_json(second) if second else received)
 
 
 def trails_of(received: Conversation, sent: Conversation) -> Trails:

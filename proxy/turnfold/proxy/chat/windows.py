@@ -1,7 +1,7 @@
 """What was learned of each upstream and model, remembered.
 
-Lives here: memory with a bound and a time to live, in front of the store that other replicas and later starts share. Must
-not: what a figure means (``compression.calibration``), any text of a conversation.
+Lives here: memory with a bound and a time to live, in front of the store that other replicas and later starts share. Does not
+belong here: what a figure means (``compression.calibration``), any text of a conversation.
 
 Keys carry the tenant: two credentials may have two windows for one model, and nothing that one tenant's upstream says
 reaches another's requests. The store is never waited for on a request's way more than once per key, and its loss only costs
@@ -22,8 +22,9 @@ from typing import Any, Final
 import orjson
 from yarl import URL
 
-from turnfold.compression.calibration import Learned, refused, taken
+from turnfold.compression.calibration import Learned, learn_from_refusal, learn_from_usage
 from turnfold.proxy.store.base import Item, Key, Store, StoreError
+from turnfold.proxy.store.records import VERSION, decode_record
 
 _KEPT: Final = 10_000  # keys in memory: a few MB
 _TTL: Final = 7 * 86_400  # seconds; models are replaced under their name about as often
@@ -51,7 +52,7 @@ class Spot:
 
 
 @dataclass(slots=True)
-class _Entry:
+class _LearnedEntry:
     known: Learned
     until: float
     unwritten: int = 0
@@ -70,7 +71,7 @@ class Windows:
         self._store = store
         self._ttl = ttl
         self._clock = clock
-        self._entries: OrderedDict[Spot, _Entry] = OrderedDict()
+        self._entries: OrderedDict[Spot, _LearnedEntry] = OrderedDict()
 
     async def known(self, spot: Spot) -> Learned:
         """What is known of an upstream and model; asks the store the first time."""
@@ -81,18 +82,18 @@ class Windows:
         until, known = _read(await self._stored(spot))
         if until <= self._clock():
             known, until = Learned(), self._clock() + self._ttl
-        self._keep(spot, _Entry(known, until))
+        self._keep(spot, _LearnedEntry(known, until))
         return known
 
     async def taken(self, spot: Spot, ours: int, reported: int) -> Learned:
         """Learn from the usage that an upstream reported for a request of `ours` tokens."""
         before = await self.known(spot)
-        return await self._learn(spot, before, taken(before, ours, reported))
+        return await self._learn(spot, before, learn_from_usage(before, ours, reported))
 
     async def refused(self, spot: Spot, limit: int | None, theirs: int | None) -> Learned:
         """Learn from a request that overflowed."""
         before = await self.known(spot)
-        return await self._learn(spot, before, refused(before, limit, theirs))
+        return await self._learn(spot, before, learn_from_refusal(before, limit, theirs))
 
     async def _learn(self, spot: Spot, before: Learned, after: Learned) -> Learned:
         if after == before:
@@ -117,39 +118,41 @@ class Windows:
         except StoreError:
             return None
 
-    def _keep(self, spot: Spot, entry: _Entry) -> None:
+    def _keep(self, spot: Spot, entry: _LearnedEntry) -> None:
         self._entries[spot] = entry
         self._entries.move_to_end(spot)
         while len(self._entries) > _KEPT:
             self._entries.popitem(last=False)
 
 
-def _written(entry: _Entry) -> bytes:
+def _written(entry: _LearnedEntry) -> bytes:
     known = entry.known
     return orjson.dumps(
         {
+            VERSION: 1,
             "until": entry.until,
             "ratios": known.ratios,
             "limit": known.limit,
             "fits": known.fits,
             "fails": known.fails,
-            "quiet": known.quiet,
+            "quiet": [{"ours": ours, "reported": reported} for ours, reported in known.quiet],
         }
     )
 
 
 def _read(value: bytes | None) -> tuple[float, Learned]:
-    """Until when, and what; nothing where another release wrote it otherwise."""
-    if value is None:
-        return 0.0, Learned()
-    try:
-        data: Any = orjson.loads(value)
-        return float(data["until"]), Learned(
-            ratios=tuple(float(r) for r in data["ratios"]),
-            limit=None if data["limit"] is None else int(data["limit"]),
-            fits=int(data["fits"]),
-            fails=None if data["fails"] is None else int(data["fails"]),
-            quiet=tuple((int(ours), int(reported)) for ours, reported in data["quiet"]),
-        )
-    except (ValueError, KeyError, TypeError):
-        return 0.0, Learned()
+    """Until when, and what; nothing where this release cannot read it."""
+    found = None if value is None else decode_record("window", value, _build)
+    return found or (0.0, Learned())
+
+
+def _build(data: Any) -> tuple[float, Learned]:
+    """From the JSON value; in the first release `quiet` had pairs without names."""
+    pairs = ((one["ours"], one["reported"]) if isinstance(one, dict) else one for one in data["quiet"])
+    return float(data["until"]), Learned(
+        ratios=tuple(float(ratio) for ratio in data["ratios"]),
+        limit=None if data["limit"] is None else int(data["limit"]),
+        fits=int(data["fits"]),
+        fails=None if data["fails"] is None else int(data["fails"]),
+        quiet=tuple((int(ours), int(reported)) for ours, reported in pairs),
+    )

@@ -1,6 +1,6 @@
 """``turnfold benchmark``.
 
-Lives here: how fast and how small this machine makes a text. Must not: quality on labelled cases (the benchmarks
+Lives here: how fast and how small this machine makes a text. Does not belong here: quality on labelled cases (the benchmarks
 beside the source do that).
 """
 
@@ -30,7 +30,7 @@ _PARAGRAPH: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Measurement:
     """One measurement; `ms` is the median of three runs."""
 
     text: str
@@ -48,7 +48,7 @@ def _made_up(size: int) -> str:
     return "".join(_PARAGRAPH.format(n=n, m=100 + 7 * n, h=1 + n % 9) for n in range(count))
 
 
-def _measured(name: str, text: str, scorer: str) -> Row:
+def _measured(name: str, text: str, scorer: str) -> Measurement:
     request = CompressRequest(text, scorer=scorer)
     times = []
     for _ in range(_RUNS):
@@ -57,10 +57,12 @@ def _measured(name: str, text: str, scorer: str) -> Row:
         times.append(time.perf_counter() - started)
     raw, facts, summary = (layer.tokens for layer in result.layers)
     seconds = median(times)
-    return Row(name, scorer, raw, facts, summary, round(raw / max(1, facts), 2), round(1000 * seconds, 1), round(raw / seconds))
+    return Measurement(
+        name, scorer, raw, facts, summary, round(raw / max(1, facts), 2), round(1000 * seconds, 1), round(raw / seconds)
+    )
 
 
-def _table(rows: list[Row]) -> Table:
+def _table(rows: list[Measurement]) -> Table:
     table = Table("text", "scorer", header_style="bold")
     for heading in ("tokens", "facts", "summary", "ratio", "ms", "tokens/s"):
         table.add_column(heading, justify="right")

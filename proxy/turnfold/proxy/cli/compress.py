@@ -1,6 +1,7 @@
 """``turnfold compress``.
 
-Lives here: the command's arguments; a text in, figures and a layer out. Must not: compression, messages (``messages``).
+Lives here: the command's arguments; a text in, figures and a layer out. Does not belong here: compression, messages
+(``messages``).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from turnfold.proxy.cli.messages import compress_messages
 from turnfold.proxy.cli.reading import progress, read_text, write
 
 
-class Counter(enum.StrEnum):
+class CounterOption(enum.StrEnum):
     """What tokens are counted by."""
 
     characters = "characters"
@@ -85,7 +86,9 @@ def compress(  # noqa: PLR0913, PLR0917 - a parameter for each option of the com
     fuzzy_threshold: Annotated[float, typer.Option(help="How like: 0 to 1.", rich_help_panel=_MESSAGES)] = 0.85,
     embed_summary_id: Annotated[bool, typer.Option(help="Ids in the texts.", rich_help_panel=_MESSAGES)] = False,
     force_converge: Annotated[bool, typer.Option(help="Cut off what does not fit.", rich_help_panel=_MESSAGES)] = False,
-    token_counter: Annotated[Counter, typer.Option(help="What counts.", rich_help_panel=_MESSAGES)] = Counter.characters,
+    token_counter: Annotated[
+        CounterOption, typer.Option(help="What counts.", rich_help_panel=_MESSAGES)
+    ] = CounterOption.characters,
     trace: Annotated[bool, typer.Option(help="What was done, and why.", rich_help_panel=_MESSAGES)] = False,
 ) -> None:
     """Make three layers of a text, or old messages shorter: figures on standard error, the rest on standard output."""

@@ -1,6 +1,6 @@
 """``turnfold config``.
 
-Lives here: printing settings. Must not: reading them.
+Lives here: printing settings. Does not belong here: reading them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold demo``.
 
-Lives here: the command. Must not: the demonstration (``turnfold.proxy.demo``).
+Lives here: the command. Does not belong here: the demonstration (``turnfold.proxy.demo``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``turnfold drill-down``.
 
-Lives here: asking for a layer of a section. Must not: how it is kept.
+Lives here: asking for a layer of a section. Does not belong here: how it is kept.
 """
 
 from __future__ import annotations

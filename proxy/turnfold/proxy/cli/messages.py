@@ -1,6 +1,6 @@
 """``turnfold compress --messages`` and ``turnfold uncompress``.
 
-Lives here: a file of messages in, a result or messages out. Must not: compression.
+Lives here: a file of messages in, a result or messages out. Does not belong here: compression.
 """
 
 from __future__ import annotations

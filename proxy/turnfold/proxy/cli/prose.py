@@ -1,6 +1,6 @@
 """``turnfold prose``.
 
-Lives here: a file in, the same text in fewer words out. Must not: the rules by which it gets shorter.
+Lives here: a file in, the same text in fewer words out. Does not belong here: the rules by which it gets shorter.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Files that commands read and write.
 
-Lives here: their failures as lines for the user, and a sign of life while something long is done. Must not: what is in them.
+Lives here: their failures as lines for the user, and a sign of life while something long is done. Does not belong here: what is
+in them.
 """
 
 from __future__ import annotations

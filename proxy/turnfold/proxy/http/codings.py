@@ -1,7 +1,7 @@
 """Content codings: taking a coded body apart, within a bound.
 
-Lives here: gzip and deflate, piece by piece. Must not: coding anything anew (bytes pass the proxy as they came), other
-codings (nothing that we depend on undoes br or zstd: such a body is relayed, not read).
+Lives here: gzip and deflate, piece by piece. Does not belong here: coding anything anew (bytes pass the proxy as they came),
+other codings (nothing that we depend on undoes br or zstd: such a body is relayed, not read).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Inflater:
     """Undoes one body's gzip (RFC 1952, several members too) or deflate (RFC 1950, and RFC 1951 bare as some send it).
 
     Args:
-        coding: one that is `readable`.
+        coding: one that is `is_readable`.
         limit: bytes that may come out in all.
     """
 

@@ -1,6 +1,6 @@
 """Which headers cross the proxy, and the few that are ours.
 
-Lives here: hop-by-hop rules (RFC 9110 section 7.6.1), our own request headers and their values. Must not: credentials
+Lives here: hop-by-hop rules (RFC 9110 section 7.6.1), our own request headers and their values. Does not belong here: credentials
 (``tenancy``), sizes (``limits``). Headers are ASGI's list of byte pairs: order and repeats matter, so no mapping.
 """
 

@@ -1,7 +1,7 @@
 """uvicorn's HTTP/1.1 protocol, with two faults mended that a proxy cannot live with.
 
-Lives here: a bound on request heads, and bodies behind an upgrade that nobody takes. Must not: anything that an ASGI app can
-do for itself.
+Lives here: a bound on request heads, and bodies behind an upgrade that nobody takes. Does not belong here: anything that an ASGI
+app can do for itself.
 
 uvicorn gathers a head of any size before an app sees it. The app's own limit answers politely; the bound here is larger and
 saves the memory. And httptools ends a request at its head when it asks for an upgrade, which RFC 9110 section 7.8 lets

@@ -1,6 +1,6 @@
 """The client's side of one exchange: what it sends, and whether it is still there.
 
-Lives here: the only calls of ASGI's ``receive``. Must not: sending, knowledge of upstreams.
+Lives here: the only calls of ASGI's ``receive``. Does not belong here: sending, knowledge of upstreams.
 
 ``receive`` gives body and departure through one pipe, so while a body streams, leaving shows in `Inbound.chunks`; after
 that `while_present` watches for it.

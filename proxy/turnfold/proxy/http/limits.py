@@ -1,7 +1,7 @@
 """Bounds on what a client may send.
 
-Lives here: sizes of the head and of the body, coded or not. Must not: depth of nesting: the parser refuses what is nested
-deeper than 1,024 (orjson's own bound), and a body that does not parse is forwarded as it came, not refused.
+Lives here: sizes of the head and of the body, coded or not. Does not belong here: depth of nesting: the parser refuses what is
+nested deeper than 1,024 (orjson's own bound), and a body that does not parse is forwarded as it came, not refused.
 """
 
 from __future__ import annotations

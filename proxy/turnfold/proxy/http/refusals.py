@@ -1,6 +1,6 @@
 """Answers of our own to a request that is not served: OpenAI's error body, so that SDKs raise their own exception types.
 
-Lives here: the shape, and the exception that carries it up to the one place that sends it. Must not: deciding what is
+Lives here: the shape, and the exception that carries it up to the one place that sends it. Does not belong here: deciding what is
 refused (``limits``, ``tenancy`` and the routes do), errors of the upstream that arrive as responses (they pass as they are).
 """
 

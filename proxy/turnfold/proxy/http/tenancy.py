@@ -1,6 +1,7 @@
 """Whose request this is, and whose key goes upstream.
 
-Lives here: credentials in, tenant and outgoing credentials out; the admin token. Must not: storing or logging a credential.
+Lives here: credentials in, tenant and outgoing credentials out; the admin token. Does not belong here: storing or logging a
+credential.
 
 Without a key of the operator's the client's own credentials go upstream untouched and name the tenant. With one, clients
 must bring a token of ours, which is replaced by that key on its way out.

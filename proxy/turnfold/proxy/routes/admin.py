@@ -1,6 +1,7 @@
 """``/admin``: the report, the export of receipts, deletion, figures for Prometheus.
 
-Lives here: parameters in, figures out, for administrators. Must not: arithmetic (``report``), the admin token (the gate).
+Lives here: parameters in, figures out, for administrators. Does not belong here: arithmetic (``report``), the admin token (the
+gate).
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from turnfold.compression.errors import InvalidInput
+from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.ledger import Ledger, receipts_between
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.report import FILTERS, Query, moment, report
-from turnfold.proxy.books.requested import requested
-from turnfold.proxy.books.tables import as_csv
+from turnfold.proxy.books.request_details import requested
 from turnfold.proxy.routes.answers import Gatekeeper, Handler, answered, as_json, error, refuse_strangers
 from turnfold.proxy.store import OpenStore, Scope, Store
 

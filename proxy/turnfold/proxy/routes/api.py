@@ -1,6 +1,6 @@
 """Our own API, put together.
 
-Lives here: which operations there are, and the parts that they share. Must not: any of them.
+Lives here: which operations there are, and the parts that they share. Does not belong here: any of them.
 """
 
 from __future__ import annotations

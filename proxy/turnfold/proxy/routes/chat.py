@@ -1,6 +1,6 @@
 """``POST .../chat/completions``, OpenAI's and Azure's.
 
-Lives here: parsing the request's head into a `ChatRequest`. Must not: the stations (``service``).
+Lives here: parsing the request's head into a `ChatRequest`. Does not belong here: the stations (``service``).
 """
 
 from __future__ import annotations

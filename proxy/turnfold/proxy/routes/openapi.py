@@ -1,6 +1,6 @@
 """``GET /openapi.json``: our own API, as the table of operations says it (OpenAPI 3.1).
 
-Lives here: operations to a document. Must not: a schema written by hand; the models that validate make them.
+Lives here: operations to a document. Does not belong here: a schema written by hand; the models that validate make them.
 """
 
 from __future__ import annotations

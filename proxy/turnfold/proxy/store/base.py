@@ -1,6 +1,6 @@
 """What a store is.
 
-Lives here: the protocol of a store, its values, its exceptions. Must not: any back-end, what is kept (sections,
+Lives here: the protocol of a store, its values, its exceptions. Does not belong here: any back-end, what is kept (sections,
 conversations, receipts know their own form).
 
 Items are small bytes by key, each with a time to live; logs and counts are what the ledger writes, in batches that count

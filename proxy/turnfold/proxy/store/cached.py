@@ -1,6 +1,7 @@
 """A small memory before a store.
 
-Lives here: least recently used values of the kinds that never change under their id. Must not: kinds that are swapped.
+Lives here: least recently used values of the kinds that never change under their id. Does not belong here: kinds that are
+swapped.
 
 A value is served from here for at most `max_age` seconds, so a deletion by another process is felt that soon; one by this
 process at once.

@@ -1,6 +1,7 @@
 """Changing one item of a store that others change too.
 
-Lives here: the loop of read, change, swap, how long it waits, and taking turns inside a process. Must not: what is changed.
+Lives here: the loop of read, change, swap, how long it waits, and taking turns inside a process. Does not belong here: what is
+changed.
 
 Every round somebody's swap succeeds, so a loser only has to come back; it waits a little longer each time, the same on every
 replica (no randomness: rounds are short, and whoever waits longest is at most one step behind).

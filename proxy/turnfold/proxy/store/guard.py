@@ -1,6 +1,6 @@
 """Time-outs and a circuit breaker around any store.
 
-Lives here: how long a store may keep somebody waiting. Must not: fall-backs (the callers have those).
+Lives here: how long a store may keep somebody waiting. Does not belong here: fall-backs (the callers have those).
 
 A store that fails once is set aside: calls are refused at once while a task of ours asks it, at growing intervals, whether it
 works again. So a frozen server costs the calls under way one time-out, and later requests nothing at all.

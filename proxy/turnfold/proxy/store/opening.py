@@ -1,6 +1,6 @@
 """From a store's URL to a store.
 
-Lives here: which URL means which back-end, and what is put around it. Must not: settings' validation.
+Lives here: which URL means which back-end, and what is put around it. Does not belong here: settings' validation.
 
 Around a back-end, from the inside: the circuit breaker, then the memory of recent values. Encryption at rest would be one
 more such layer next to the back-end (values in, sealed values out); there is none yet.
@@ -19,7 +19,7 @@ from turnfold.proxy.store.base import Store
 from turnfold.proxy.store.cached import CachedStore
 from turnfold.proxy.store.guard import GuardedStore
 from turnfold.proxy.store.memory import MemoryStore
-from turnfold.proxy.store.redis import RedisStore
+from turnfold.proxy.store.redis_store import RedisStore
 from turnfold.proxy.store.sqlite import SqliteStore
 
 #: Kinds whose ids are hashes of what they hold.

@@ -1,6 +1,6 @@
 """A store in one SQLite file, shared by the processes of a machine.
 
-Lives here: the schema, one thread that writes and one that reads, purging. Must not: time-outs (``guard``).
+Lives here: the schema, one thread that writes and one that reads, purging. Does not belong here: time-outs (``guard``).
 
 WAL lets readers go on beside the writer; synchronous=NORMAL loses nothing when a process dies, and at most the last
 transactions when the machine does. The file holds what users wrote: only its owner may read it.

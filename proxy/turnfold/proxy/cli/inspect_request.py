@@ -1,6 +1,7 @@
 """``turnfold inspect``.
 
-Lives here: asking for one request, and printing it side by side. Must not: folding (``turnfold.proxy.books.inspection``).
+Lives here: asking for one request, and printing it side by side. Does not belong here: folding
+(``turnfold.proxy.books.inspection``).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from rich.text import Text
 
 from turnfold.config.settings import Settings
 from turnfold.config.sources import load
-from turnfold.proxy.books.inspection import Row
+from turnfold.proxy.books.inspection import MessageRow
 from turnfold.proxy.books.inspection import inspect as inspected
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain
@@ -47,7 +48,7 @@ def _side_by_side(title: str, *first: str) -> Table:
     return table
 
 
-def _about(row: Row) -> Text:
+def _about(row: MessageRow) -> Text:
     said = Text(row.what, style={"verbatim": "", "added to": "cyan"}.get(row.what, "yellow"))
     said.append(f"\n{row.why}", style="dim")
     if row.section:
@@ -59,7 +60,7 @@ def _about(row: Row) -> Text:
     return said
 
 
-def _after(row: Row, full: bool) -> Text:
+def _after(row: MessageRow, full: bool) -> Text:
     return Text("(the same)", style="dim") if row.after == row.before else _text(row.after, full)
 
 

@@ -1,6 +1,7 @@
 """Stack traces: the error, the first and last frames, frames of the user's own code.
 
-Lives here: what a frame is worth in Python, JavaScript, Java, Go and Rust. Must not: unwinding or symbolising anything.
+Lives here: what a frame is worth in Python, JavaScript, Java, Go and Rust. Does not belong here: unwinding or symbolising
+anything.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.shorten.lines import Row, short_lines
+from turnfold.compression.shorten.lines import WeighedLine, short_lines
 from turnfold.compression.shorten.plain import template
 
 _FRAME: Final = re.compile(r"\s+(?:File \"|at |\d+: )|\S+\(.*\)(?:\n|$)|\t\S+\.go:\d+")
@@ -24,11 +25,11 @@ _RUST_PLACE: Final = re.compile(r"\s+at \S+:\d+:\d+$")
 _CARETS: Final = re.compile(r"[\s^~]*$")
 
 
-def _row(line: str, foreign: bool, end: bool) -> Row:
+def _row(line: str, foreign: bool, end: bool) -> WeighedLine:
     if _OPENS.match(line):
-        return Row(line, weight=0.5, like=template(line), unmarked=True)
+        return WeighedLine(line, weight=0.5, like=template(line), unmarked=True)
     if line[:1].isspace() or _FRAME.match(line):
-        return Row(
+        return WeighedLine(
             line,
             weight=(0.3 if end else -0.6) if foreign else 1.5,
             scale=0.2 if foreign else 1.0,
@@ -36,7 +37,7 @@ def _row(line: str, foreign: bool, end: bool) -> Row:
             lines=1 + line.count("\n"),
             unmarked=True,
         )
-    return Row(line, weight=3, evidence=3, unmarked=True)
+    return WeighedLine(line, weight=3, evidence=3, unmarked=True)
 
 
 def _belongs(line: str, before: str) -> bool:
@@ -48,7 +49,7 @@ def _belongs(line: str, before: str) -> bool:
     return bool(_GO_PLACE.match(line) or (_RUST_PLACE.match(line) and _RUST.match(before)))
 
 
-def _paired(lines: Sequence[str]) -> list[str]:
+def _pair_lines(lines: Sequence[str]) -> list[str]:
     """Lines with what belongs to them put behind them, carets taken out."""
     out: list[str] = []
     for line in lines:
@@ -61,9 +62,9 @@ def _paired(lines: Sequence[str]) -> list[str]:
     return out
 
 
-def rows(text: str) -> list[Row]:
+def rows(text: str) -> list[WeighedLine]:
     """A row per frame, its source line with it; frames of libraries are worth little."""
-    lines = _paired(short_lines(text))
+    lines = _pair_lines(short_lines(text))
     frames = [i for i, line in enumerate(lines) if _FRAME.match(line)]
     ends = {frames[0], frames[-1]} if frames else set()
     return [_row(line, foreign=bool(_FOREIGN.search(line)), end=i in ends) for i, line in enumerate(lines)]

@@ -1,6 +1,6 @@
 """One layer of a section, whatever form it is kept in.
 
-Lives here: making layers 1 and 2 of what the proxy folded. Must not: the store (``originals``).
+Lives here: making layers 1 and 2 of what the proxy folded. Does not belong here: the store (``section_records``).
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnfold.compression.fold import Section
-from turnfold.compression.layers import Compressor, CompressRequest, Drilled
+from turnfold.compression.layers import Compressor, CompressRequest, SectionLayer
 from turnfold.compression.scorers.conversation import ConversationScorer
-from turnfold.proxy.books.originals import Layered
+from turnfold.proxy.books.section_records import Layered
 
 
-def drilled(section: Section | Layered, layer: int) -> Drilled:
+def drilled(section: Section | Layered, layer: int) -> SectionLayer:
     """Layer 0, 1 or 2. Of a folded section layer 0 is its messages' JSON texts, a line each, byte for byte; 1 and 2 are made
     from what they say, which takes CPU time."""
     if isinstance(section, Layered):
         chosen = section.layers[layer]
-        return Drilled(section.id, layer, chosen.text, chosen.tokens)
+        return SectionLayer(section.id, layer, chosen.text, chosen.tokens)
     if layer == 0:
-        return Drilled(section.id, 0, "\n".join(section.messages), section.tokens)
+        return SectionLayer(section.id, 0, "\n".join(section.messages), section.tokens)
     text = "\n".join(_told(section))
     if not text.strip():
-        return Drilled(section.id, layer, "", 0)
+        return SectionLayer(section.id, layer, "", 0)
     made = Compressor(ConversationScorer()).compress(CompressRequest(text, sections=False)).layers[layer]
-    return Drilled(section.id, layer, made.text, made.tokens)
+    return SectionLayer(section.id, layer, made.text, made.tokens)
 
 
 def _told(section: Section) -> Iterator[str]:

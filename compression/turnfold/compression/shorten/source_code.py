@@ -1,6 +1,6 @@
 """Source code: signatures first, then the lines that show most names.
 
-Lives here: what a line of code is worth, in any language. Must not: choosing, or rewriting a line: what is shown is
+Lives here: what a line of code is worth, in any language. Does not belong here: choosing, or rewriting a line: what is shown is
 verbatim, indentation too, because a model quotes code when it edits.
 """
 
@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
 
 _NUMBER: Final = re.compile(r"\s*\d+(?:\t|→|\s*[|:] ?)")
 _DEFINES: Final = (
@@ -46,26 +46,26 @@ def _remarks(lines: Sequence[str]) -> set[int]:
     """
     out: set[int] = set()
     opened, since = "", 0
-    for i in _marked(lines):
+    for i in _lines_with_marks(lines):
         if opened:
             if opened in lines[i]:
                 out.update(range(since, i + 1))
                 opened = ""
             continue
-        opened = _opened(lines, i)
+        opened = _closing_mark(lines, i)
         since = i + 1
     if opened:
         out.update(range(since, len(lines)))
     return out
 
 
-def _marked(lines: Sequence[str]) -> list[int]:
+def _lines_with_marks(lines: Sequence[str]) -> list[int]:
     """Lines with something that may open or close a long remark."""
     marks = [mark for mark in ('"""', "'''", "/*", "*/") if any(mark in line for line in lines)]
     return [i for i, line in enumerate(lines) if any(mark in line for mark in marks)] if marks else []
 
 
-def _opened(lines: Sequence[str], i: int) -> str:
+def _closing_mark(lines: Sequence[str], i: int) -> str:
     """What closes the remark that line `i` opens; "" where it opens none."""
     body = _body(lines[i])
     for opening, closing in _LONG_REMARKS:
@@ -84,16 +84,16 @@ def _body(line: str) -> str:
     return line[number.end() :] if number else line
 
 
-def rows(text: str, words: frozenset[str]) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Every line with its worth; lines that carry their number need no mark for a gap."""
     lines = short_lines(text)
     remarks = _remarks(lines)
 
-    def row(i: int) -> Row:
+    def row(i: int) -> WeighedLine:
         number = _NUMBER.match(lines[i])
         found = _SORT.match(lines[i], number.end() if number else 0)
         sort = "remark" if i in remarks else (found.lastgroup or "" if found else "")
-        return Row(lines[i], _WORTH[sort], scale=0.5 if sort == "remark" else 1.0, unmarked=number is not None)
+        return WeighedLine(lines[i], _WORTH[sort], scale=0.5 if sort == "remark" else 1.0, unmarked=number is not None)
 
     return rows_of(lines, words, (i for i, line in enumerate(lines) if _defines(line)), row)
 

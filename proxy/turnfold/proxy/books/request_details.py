@@ -1,7 +1,7 @@
 """What the store knows of one request that was served.
 
-Lives here: the receipt with the sections folded in the request, their originals beside what was sent in their place. Must
-not: HTTP, printing.
+Lives here: the receipt with the sections folded in the request, their originals beside what was sent in their place. Does not
+belong here: HTTP, printing.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.fold import Section
 from turnfold.proxy.books.ledger import find_receipt
-from turnfold.proxy.books.originals import SectionExpired, find_replaced
 from turnfold.proxy.books.reasons import in_words
+from turnfold.proxy.books.section_records import SectionExpired, find_replaced
 from turnfold.proxy.store import Store
 
 

@@ -1,6 +1,6 @@
 """A store in Redis or Valkey, shared by every replica.
 
-Lives here: the layout of keys and the two scripts that write. Must not: time-outs and reconnection (``guard``).
+Lives here: the layout of keys and the two scripts that write. Does not belong here: time-outs and reconnection (``guard``).
 
 Layout (``T`` the tenant; braces keep a tenant in one slot):
 

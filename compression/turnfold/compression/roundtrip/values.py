@@ -1,6 +1,7 @@
 """Values of the reversible compression of messages: its options, its results.
 
-Lives here: what goes in and what comes out, validated. Must not: making any of it (``roundtrip``, ``budget``).
+Lives here: what goes in and what comes out, validated. Does not belong here: making any of it (``compress_messages``,
+``budget``).
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from typing import Any, Final
 
 from turnfold.compression.errors import InvalidInput
 
-Message = Mapping[str, Any]
-TokenCounter = Callable[[Message], int]
+MessageMapping = Mapping[str, Any]
+TokenCounter = Callable[[MessageMapping], int]
 
 _CHARACTERS_PER_TOKEN: Final = 3.5
 _CALLING: Final = frozenset({"tool_calls", "function_call", "function", "custom"})
 
 
-def texts_of(message: Message) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def texts_of(message: MessageMapping) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """The texts of a message's content, each with its path in the message."""
     content = message.get("content")
     if isinstance(content, str):
@@ -31,7 +32,7 @@ def texts_of(message: Message) -> Iterator[tuple[tuple[str | int, ...], str]]:
                 yield ("content", i, "text"), part["text"]
 
 
-def _calls_of(message: Message) -> Iterator[str]:
+def _calls_of(message: MessageMapping) -> Iterator[str]:
     """Names and arguments of the tool calls."""
     calls = message.get("tool_calls")
     for call in [*(calls if isinstance(calls, list) else []), message]:
@@ -50,12 +51,12 @@ def characters(message: object) -> int:
     return size if _CALLING.isdisjoint(message) else size + sum(map(len, _calls_of(message)))
 
 
-def readable(message: Message) -> str:
+def readable(message: MessageMapping) -> str:
     """All that a model reads of a message, line by line."""
     return "\n".join([*(text for _, text in texts_of(message)), *_calls_of(message)])
 
 
-def default_token_counter(message: Message) -> int:
+def default_token_counter(message: MessageMapping) -> int:
     """Tokens of a message by its characters: one for every 3.5, rounded up."""
     return math.ceil(characters(message) / _CHARACTERS_PER_TOKEN)
 
@@ -167,7 +168,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class TraceEntry:
     """What was done to one message.
 
     Attributes:
@@ -211,7 +212,7 @@ class Compressed:
     fits: bool | None = None
     token_count: int | None = None
     recency_window: int | None = None
-    trace: tuple[Decision, ...] | None = None
+    trace: tuple[TraceEntry, ...] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as plain JSON values; what does not apply is not there."""
@@ -262,7 +263,7 @@ class Results:
 Lookup = Mapping[str, Any] | Callable[[str], Any] | Results
 
 
-def looked_up(store: Lookup, key: str, result_id: str) -> Any:
+def look_up(store: Lookup, key: str, result_id: str) -> Any:
     """An original of a result, None where there is none."""
     if isinstance(store, Results):
         return store.verbatim.get(result_id, NOTHING).get(key)

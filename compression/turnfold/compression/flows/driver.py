@@ -1,6 +1,6 @@
 """Driving a generator by a function of the caller's that answers now or later.
 
-Lives here: one awaitable. Must not: what is asked, any event loop: it runs under whichever the caller has.
+Lives here: one awaitable. Does not belong here: what is asked, any event loop: it runs under whichever the caller has.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-class Driven(Awaitable[T], Generic[T]):
+class DrivenFlow(Awaitable[T], Generic[T]):
     """Awaiting it runs the generator to its end; each awaiting runs a new one.
 
     Args:

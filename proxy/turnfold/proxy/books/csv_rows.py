@@ -1,6 +1,6 @@
 """Flat rows of nested figures, as CSV.
 
-Lives here: flattening and CSV. Must not: what the figures mean.
+Lives here: flattening and CSV. Does not belong here: what the figures mean.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """``compress``: at once, or, with a summarizer of the caller's, as something to await.
 
-Lives here: the one entry to the reversible compression of messages. Must not: any step of it (``roundtrip.compress``).
+Lives here: the one entry to the reversible compression of messages. Does not belong here: any step of it
+(``roundtrip.compress_messages``).
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, overload
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.flows.driving import Driven
+from turnfold.compression.flows.driver import DrivenFlow
 from turnfold.compression.flows.summarizers import Summarizer
-from turnfold.compression.roundtrip.compress import compressed, compressing
-from turnfold.compression.roundtrip.compressed import Compressed, CompressOptions
+from turnfold.compression.roundtrip.compress_messages import compress_at_once, compress_steps
+from turnfold.compression.roundtrip.values import Compressed, CompressOptions
 
 
 @overload
@@ -51,8 +52,8 @@ def compress(
         options = {name: value for name, value in options.items() if name != "summarizer"}
     chosen = CompressOptions.of(options)
     if summarizer is None:
-        return compressed(messages, chosen)
+        return compress_at_once(messages, chosen)
     if not callable(summarizer):
         raise InvalidInput("summarizer", "must be a function of a text")
     called = summarizer
-    return Driven(lambda: compressing(messages, chosen, asks=True), lambda ask: called(ask.text), (Exception,))
+    return DrivenFlow(lambda: compress_steps(messages, chosen, asks=True), lambda ask: called(ask.text), (Exception,))
