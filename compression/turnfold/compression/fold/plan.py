@@ -138,9 +138,11 @@ class _Replay:
         self.sent = 0  # units that the request before this one had
         self.since = self.moved = 0
         self.total = self.events = self.turns = 0
-        self.sums = list(accumulate((0 if u.pinned else u.tokens for u in units), initial=0))  # pinned units are never folded
+        self.sums = list(
+            accumulate((0 if u.pinned or u.attached else u.tokens for u in units), initial=0)
+        )  # pinned units are never folded
         self.users = list(accumulate((u.is_user for u in units), initial=0))
-        self.facts = list(accumulate((0 if u.pinned else u.facts for u in units), initial=0))
+        self.facts = list(accumulate((0 if u.pinned or u.attached else u.facts for u in units), initial=0))
 
     def name(self, end: int) -> Hashable:
         """What the state before unit `end` follows from."""
@@ -238,7 +240,7 @@ class _Replay:
         anchor = None
         if not self.units[end].is_user:
             anchor = next((i for i in range(end - 1, start - 1, -1) if self.units[i].is_user), None)
-        kept = 0 if anchor is None else self.units[anchor].tokens
+        kept = 0 if anchor is None else self._raw(anchor, anchor + 1)
         raw = self._raw(start, end) - kept
         return Piece(start, end, level, raw, min(raw, self.facts[end] - self.facts[start]), anchor)
 
