@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from turnfold.compression.fold import fence
-from turnfold.compression.fold.plan import Asked
+from turnfold.compression.fold.pieces import Asker
 from turnfold.compression.fold.recall import Question, recall
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.fold.write import source
@@ -34,7 +34,7 @@ class Recall:
 def recall_for(
     messages: Sequence[Message],
     cut: Sequence[Unit],
-    asked: Asked,
+    asker: Asker,
     stays: frozenset[int],
     present: Sequence[str],
     budget: int,
@@ -48,8 +48,8 @@ def recall_for(
         present: texts of the fold itself, which need no second quoting.
         budget: tokens that the text may take.
     """
-    folded = _folded(messages, cut, asked, stays, options)
-    user = cut[asked.unit].start
+    folded = _folded(messages, cut, asker, stays, options)
+    user = cut[asker.unit].start
     question = Question(messages[user].own, _exchange(messages[:user]))
     fill = options.budget is not None
     count: Callable[[str], int] = counter_for_model(options.model)
@@ -65,11 +65,11 @@ def recall_for(
 
 
 def _folded(
-    messages: Sequence[Message], cut: Sequence[Unit], asked: Asked, stays: frozenset[int], options: FoldOptions
+    messages: Sequence[Message], cut: Sequence[Unit], asker: Asker, stays: frozenset[int], options: FoldOptions
 ) -> list[Message]:
     """What was folded when it was asked and may be quoted: no pinned message, no anchor, tool text only where it is wanted."""
     found: list[Message] = []
-    for piece in asked.pieces:
+    for piece in asker.pieces:
         anchor = piece.end if piece.anchor is None else piece.anchor
         for start, end in ((piece.start, anchor), (anchor + 1, piece.end)):
             for unit in range(start, end):

@@ -6,6 +6,7 @@ Lives here: grouping messages so that a tool call and its results stay together.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -75,7 +76,7 @@ def _grouped(messages: Sequence[Message], results: Mapping[int, Shaped], begin: 
     """The units from a border on."""
     rest = range(begin, len(messages))
     starts = [i for i in rest if i == begin or not (messages[i].is_result or _inside(messages, i) or _is_blank(messages[i]))]
-    return tuple(_unit(messages, results, a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True))
+    return tuple(_unit(messages, results, a, b) for a, b in pairwise([*starts, len(messages)]))
 
 
 def _is_blank(message: Message) -> bool:

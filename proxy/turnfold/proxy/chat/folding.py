@@ -110,7 +110,7 @@ class Folding:
         request, conversation = exchange.request, exchange.conversation
         if conversation is None:
             return exchange
-        known = await self._windows.known(Spot.of(request.tenant, request.url, conversation.model))
+        known = await self._windows.learned(Spot.of(request.tenant, request.url, conversation.model))
         exchange = replace(exchange, known=known)
         if _is_instant(request, conversation):
             return self._fold(exchange, conversation)

@@ -100,7 +100,7 @@ class Sending:
         exchange = replace(exchange, answer=answer, upstream_status=answer.status, calls=_unseen_call(exchange, recovered.unseen))
         theirs = overflow.requested or exchange.known.theirs(outcome.tokens_before)
         spot = Spot.of(exchange.request.tenant, exchange.request.url, exchange.model)
-        known = await self._windows.refused(spot, outcome.window or overflow.limit, theirs)
+        known = await self._windows.learn_from_refusal(spot, outcome.window or overflow.limit, theirs)
         _log.info("%s: context full, %s", exchange.request.id, "recovered" if outcome.recovered else outcome.reason)
         exchange = replace(exchange, known=known)
         if not outcome.recovered or outcome.forwarded is None:
@@ -132,7 +132,7 @@ class Sending:
         return replace(exchange, reason="upstream-truncated")
 
     async def _remember(self, spot: Spot, ours: int, reported: int) -> None:
-        await self._windows.taken(spot, ours, reported)
+        await self._windows.learn_from_usage(spot, ours, reported)
 
 
 def depart(exchange: Exchange) -> Exchange:

@@ -73,26 +73,26 @@ class Windows:
         self._clock = clock
         self._entries: OrderedDict[Spot, _LearnedEntry] = OrderedDict()
 
-    async def known(self, spot: Spot) -> Learned:
+    async def learned(self, spot: Spot) -> Learned:
         """What is known of an upstream and model; asks the store the first time."""
         entry = self._entries.get(spot)
         if entry is not None and entry.until > self._clock():
             self._entries.move_to_end(spot)
             return entry.known
-        until, known = _read(await self._stored(spot))
+        until, known = _from_bytes(await self._fetch(spot))
         if until <= self._clock():
             known, until = Learned(), self._clock() + self._ttl
         self._keep(spot, _LearnedEntry(known, until))
         return known
 
-    async def taken(self, spot: Spot, ours: int, reported: int) -> Learned:
+    async def learn_from_usage(self, spot: Spot, ours: int, reported: int) -> Learned:
         """Learn from the usage that an upstream reported for a request of `ours` tokens."""
-        before = await self.known(spot)
+        before = await self.learned(spot)
         return await self._learn(spot, before, learn_from_usage(before, ours, reported))
 
-    async def refused(self, spot: Spot, limit: int | None, theirs: int | None) -> Learned:
+    async def learn_from_refusal(self, spot: Spot, limit: int | None, theirs: int | None) -> Learned:
         """Learn from a request that overflowed."""
-        before = await self.known(spot)
+        before = await self.learned(spot)
         return await self._learn(spot, before, learn_from_refusal(before, limit, theirs))
 
     async def _learn(self, spot: Spot, before: Learned, after: Learned) -> Learned:
@@ -107,10 +107,10 @@ class Windows:
         if self._store is not None and (told or entry.unwritten >= _REPORTS_PER_WRITE or len(before.ratios) < 3):
             entry.unwritten = 0
             with contextlib.suppress(StoreError):
-                await self._store.put([Item(spot.key, _written(entry), max(1.0, entry.until - self._clock()))])
+                await self._store.put([Item(spot.key, _to_bytes(entry), max(1.0, entry.until - self._clock()))])
         return after
 
-    async def _stored(self, spot: Spot) -> bytes | None:
+    async def _fetch(self, spot: Spot) -> bytes | None:
         if self._store is None:
             return None
         try:
@@ -125,7 +125,7 @@ class Windows:
             self._entries.popitem(last=False)
 
 
-def _written(entry: _LearnedEntry) -> bytes:
+def _to_bytes(entry: _LearnedEntry) -> bytes:
     known = entry.known
     return orjson.dumps(
         {
@@ -140,7 +140,7 @@ def _written(entry: _LearnedEntry) -> bytes:
     )
 
 
-def _read(value: bytes | None) -> tuple[float, Learned]:
+def _from_bytes(value: bytes | None) -> tuple[float, Learned]:
     """Until when, and what; nothing where this release cannot read it."""
     found = None if value is None else decode_record("window", value, _build)
     return found or (0.0, Learned())

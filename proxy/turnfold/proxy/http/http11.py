@@ -1,11 +1,11 @@
-"""uvicorn's HTTP/1.1 protocol, with two faults mended that a proxy cannot live with.
+"""uvicorn's HTTP/1.1 protocol with two fixes that a proxy needs.
 
-Lives here: a bound on request heads, and bodies behind an upgrade that nobody takes. Does not belong here: anything that an ASGI
-app can do for itself.
+Lives here: a size limit for request heads, and bodies of requests whose upgrade is declined. Does not belong here: anything that
+an ASGI app can do for itself.
 
-uvicorn gathers a head of any size before an app sees it. The app's own limit answers politely; the bound here is larger and
-saves the memory. And httptools ends a request at its head when it asks for an upgrade, which RFC 9110 section 7.8 lets
-servers ignore: Java's client asks for h2c with its first request, whose body would be lost.
+uvicorn collects a head of any size before an app sees it. The app's own limit sends a proper answer; the limit here is larger and
+protects memory. Also, httptools ends a request after its head if it asks for an upgrade, which servers may ignore (RFC 9110
+section 7.8): Java's client asks for h2c with its first request, whose body would be lost.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FRAMING: Final = (b"content-length", b"transfer-encoding")
 
 
 class Http11(HttpToolsProtocol):
-    """One connection of a client's."""
+    """One client connection."""
 
     def connection_made(self, transport: Any) -> None:
         """As the parent does."""
@@ -38,7 +38,7 @@ class Http11(HttpToolsProtocol):
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Parse the next bytes, unless a head has grown beyond all bounds."""
+        """Parse the next bytes, unless the head has grown beyond the limit."""
         if self._in_head:
             if self._head_size > _MOST:
                 self.transport.write(_HEAD_TOO_LARGE)
@@ -54,7 +54,7 @@ class Http11(HttpToolsProtocol):
             self._decline_upgrade(data[upgrade.args[0] :])
 
     def _decline_upgrade(self, rest: bytes) -> None:
-        """Go on with the same request: a new parser is told how its body is framed, then gets what follows the head."""
+        """Continue the same request: a new parser is given the framing headers, then the bytes behind the head."""
         framing = b"".join(b"%s: %s\r\n" % pair for pair in self.headers if pair[0] in _FRAMING)
         self.parser = httptools.HttpRequestParser(self)
         self._resuming = True
@@ -86,6 +86,6 @@ class Http11(HttpToolsProtocol):
             super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """A request ends; not so at a head with an upgrade, whose body the parser leaves to others."""
+        """A request ends, unless this is a head with an upgrade whose body is still to come."""
         if not self.parser.should_upgrade():
             super().on_message_complete()
