@@ -172,7 +172,7 @@ def test_screenshots_of_an_agent_fold_like_its_results() -> None:
     assert folded.folded
     kept = parts_of(sent)
     assert kept == [image(step) for step in range(40)][-len(kept) :]
-    assert 5 <= len(kept) < 30
+    assert 5 <= len(kept) <= 12
     assert "plan-3.png left out]" in json.dumps(sent)
 
 
@@ -184,7 +184,8 @@ def test_null_and_empty_seals_are_none() -> None:
     messages = chat(60, {})
     dumped = [{**m, **NULLS, "refusal": None, "tool_calls": None} if m["role"] == "assistant" else m for m in messages]
     plain, stored = forward(messages)[0], forward(dumped)[0]
-    assert (plain.tokens_before, plain.tokens_after) == (stored.tokens_before, stored.tokens_after)
+    assert plain.tokens_before == stored.tokens_before
+    assert stored.tokens_after == pytest.approx(plain.tokens_after, rel=0.01)  # ids of sections differ
     sealed = [{**m, "reasoning_content": "thought"} if m["role"] == "assistant" else m for m in messages]
     assert forward(sealed)[0].tokens_after != plain.tokens_after
 

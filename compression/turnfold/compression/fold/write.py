@@ -107,6 +107,7 @@ def draft(
     """
     messages = conversation.messages
     writer = _Writer(messages, units, stays, results, options.prose, memo)
+    writer.pictures = _newest_pictures(messages, units[plan.moved].end if plan.events else 0)
     for piece in plan.pieces:
         writer.write(piece)
     writer.settle(plan.tail, len(units))
@@ -141,6 +142,7 @@ class _Writer:
         self.carried: list[str] = []  # texts that wait for the next kept user message
         self.kept_user: int | None = None
         self.at = 0
+        self.pictures: frozenset[int] = frozenset()  # results whose pictures stay
 
     def write(self, piece: Piece) -> None:
         if piece.start > self.at:  # raw units between two pieces
@@ -223,8 +225,7 @@ class _Writer:
         key = ("facts", _keys(messages), *map(_keys, speakers), bytes(map(bool, forms)), self.prose)
         texts = self.memo.get(key, lambda: _shortened(messages, forms, frozenset(_words(*speakers)), self.prose), _weight)
         section = self._section(Level.FACTS, indices)
-        pictures = self._newest_pictures(piece)
-        markers = {i: self._markers(section, i, pictures) for i in going}
+        markers = {i: self._markers(section, i) for i in going}
         changed = {i: {**new, **markers[i]} for i, new in zip(going, texts, strict=True) if new or markers[i]}
         if not changed:
             return
@@ -244,16 +245,10 @@ class _Writer:
     def _attachments(self, indices: Sequence[int]) -> list[Attachment]:
         return [one for i in indices for one in self.messages[i].attached]
 
-    def _newest_pictures(self, piece: Piece) -> frozenset[int]:
-        """Results with the newest attachments as far as the piece's end: of screenshots only the last few matter."""
-        end = self.units[piece.end - 1].end
-        results = [i for i in range(end) if self.messages[i].is_result and self.messages[i].attached]
-        return frozenset(results[-_PICTURES:])
-
-    def _markers(self, section: Section, index: int, pictures: Container[int]) -> dict[Path, str]:
+    def _markers(self, section: Section, index: int) -> dict[Path, str]:
         """What stands in place of a message's attachments, by path."""
         message = self.messages[index]
-        if message.sealed or index in pictures:
+        if message.sealed or index in self.pictures:
             return {}
         return {one.path: _left_out(section, one) for one in message.attached}
 
@@ -265,8 +260,14 @@ class _Writer:
         return [self.messages[i] for i in task], [m for m in calls if m.role == "assistant"]
 
 
-_PICTURES: Final = 5  # results whose pictures stay in a folded block
+_PICTURES: Final = 5  # results whose pictures stay when they are folded
 _MOST_NAMED: Final = 20  # attachments that a summary names
+
+
+def _newest_pictures(messages: Sequence[Message], seen: int) -> frozenset[int]:
+    """Results with the newest attachments that the last fold event saw: of an agent's screenshots only the last few matter."""
+    results = [i for i, m in enumerate(messages[:seen]) if m.is_result and m.attached]
+    return frozenset(results[-_PICTURES:])
 
 
 def _left_out(section: Section, attachment: Attachment) -> str:
