@@ -18,7 +18,7 @@ from turnfold.compression.fit.cut import recent_start
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.check import check
 from turnfold.compression.fold.counts import conversation_tokens
-from turnfold.compression.fold.engine import Fold, Folded
+from turnfold.compression.fold.engine import LEFT_OUT, Fold, Folded
 from turnfold.compression.fold.units import units
 from turnfold.compression.fold.write import Section
 from turnfold.compression.memo import Memo
@@ -62,7 +62,7 @@ def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold
         length = 0 if question is None else _tokens(conversation, messages[question : question + 1], options.model, memo)
         budget = room - recent + length
         folded = fold(_head(conversation, start, question, memo), replace(options, budget=budget, window=None), memo)
-        if not folded.folded or folded.tokens_after > budget:
+        if not folded.folded or folded.tokens_after > budget or folded.reason == LEFT_OUT:
             continue
         if question is None or _only_longer(messages[question], folded.forwarded):
             return _whole(conversation, start, question, folded, room, options, memo)

@@ -9,8 +9,10 @@ The forwarded bytes are parsed anew, so that a fault in writing them is found as
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import Final
 
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.wire.conversation import Conversation, Message
@@ -111,6 +113,18 @@ def _same_place(old: Message, new: Message) -> bool:
     return (old.role, old.calls, old.answers, old.keys) == (new.role, new.calls, new.answers, new.keys)
 
 
+def attachments_lost(old: Sequence[Message], new: Sequence[Message]) -> bool:
+    """Whether an attachment of a user's or assistant's message is gone; those of tool results fold like the results."""
+    return not _attachments(old) <= _attachments(new)
+
+
+def _attachments(messages: Sequence[Message]) -> Counter[tuple[str, str]]:
+    return Counter((m.role, one.label) for m in messages if not m.is_result for one in m.attached)
+
+
+#: The slug of the one law that a budget may waive.
+ATTACHMENT_LOST: Final = "attachment-lost"
+
 _Law = Callable[[Sequence[Message], Sequence[Message]], bool]
 _LAWS: tuple[tuple[str, _Law], ...] = (
     ("system-changed", _pinned_changed),
@@ -122,4 +136,5 @@ _LAWS: tuple[tuple[str, _Law], ...] = (
     ("message-emptied", _emptied),
     ("seal-broken", _seal_broken),
     ("message-invented", _subsequence_broken),
+    (ATTACHMENT_LOST, attachments_lost),
 )

@@ -23,6 +23,7 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE, completion, reply_to, stream
 from turnfold.compression.wire.conversation import (
+    Attachment,
     Beside,
     Call,
     Changes,
@@ -36,14 +37,25 @@ from turnfold.compression.wire.conversation import (
     Wire,
 )
 from turnfold.compression.wire.edits import Edit, json_string, shifted
-from turnfold.compression.wire.media import media_tokens
+from turnfold.compression.wire.media import attachment, media_tokens
 from turnfold.compression.wire.spans import Value, array, members, skip, unique, value, value_span
 
-#: Keys that sign or seal an assistant message: the provider refuses it when a byte of it changed.
+#: Keys that sign or seal an assistant message: the provider refuses it when a byte of it changed. Null and empty are as good as
+#: absent: SDKs write them when they store an answer.
 _SEALS: Final = frozenset(
-    {"reasoning_details", "thinking_blocks", "signature", "encrypted_content", "thought_signature", "reasoning_content", "audio"}
+    {
+        "audio",
+        "encrypted_content",
+        "extra_content",
+        "reasoning_content",
+        "reasoning_details",
+        "signature",
+        "thinking_blocks",
+        "thought_signature",
+    }
 )
 _SEALED_PARTS: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
+_SPOKEN_PARTS: Final = frozenset({"text", "refusal", *_SEALED_PARTS})
 _MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
 _SCHEMA: Final = ("tools", "functions", "response_format")
 _OUTPUT: Final = ("max_completion_tokens", "max_tokens")
@@ -204,6 +216,7 @@ def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         sealed=is_sealed(data),
         marked=any(isinstance(p, dict) and any(m in p for m in _MARKS) for p in [data, *parts]),
         has_calls=bool(data.get("tool_calls") or data.get("function_call")),
+        attached=tuple(_attached(parts)),
         sole=_sole(content),
     )
 
@@ -221,6 +234,14 @@ def _content_texts(content: Any) -> Iterator[Text]:
         for i, part in enumerate(content):
             if isinstance(part, dict) and isinstance(part.get("text"), str):
                 yield Text(("content", i, "text"), part["text"])
+
+
+def _attached(parts: Sequence[Any]) -> Iterator[Attachment]:
+    """Parts that are not text; reasoning is none, and a refusal is said."""
+    for i, part in enumerate(parts):
+        if not isinstance(part, dict) or isinstance(part.get("text"), str) or part.get("type") in _SPOKEN_PARTS:
+            continue
+        yield attachment(("content", i), part)
 
 
 def _called(data: Mapping[str, Any]) -> Iterator[tuple[Call, Text]]:
@@ -257,11 +278,7 @@ def is_sealed(data: Mapping[str, Any]) -> bool:
     parts = content if isinstance(content, list) else []
     calls = data.get("tool_calls")
     inside = [p for p in [*parts, *(calls if isinstance(calls, list) else [])] if isinstance(p, dict)]
-    return (
-        any(k in d for d in [data, *inside] for k in _SEALS)
-        or any(p.get("type") in _SEALED_PARTS for p in inside)
-        or any("extra_content" in c for c in [data, *inside])
-    )
+    return any(d.get(k) for d in [data, *inside] for k in _SEALS) or any(p.get("type") in _SEALED_PARTS for p in inside)
 
 
 # ---------------------------------------------------------------- writing
@@ -330,6 +347,8 @@ def _merge(edits: Sequence[Edit]) -> list[Edit]:
 
 def _replacement(raw: str, path: Path, text: str) -> Edit:
     start, end = value_span(raw, path)
+    if isinstance(path[-1], int):
+        return Edit(start, end, _part(text))
     return Edit(start + 1, end - 1, _inner(text))
 
 
