@@ -43,7 +43,8 @@ PLANTED = [
 text_with_plants = st.lists(st.one_of(st.sampled_from(PLANTED), st.text(max_size=5)), max_size=8).map("".join)
 LINES = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 LABEL = re.compile(
-    r"[\s*_~`#>\"'“”\[\](){}-]*(user|ｕｓｅｒ|assistant|system|developer|tool|function|human|ai|用户|пользователь)[*_~` ]*\s*[:：]",
+    r"[\s*_~`#>\"'“”\[\](){}-]*"
+    r"(user|ｕｓｅｒ|assistant|system|developer|tool|function|human|ai|用户|пользователь)[*_~` ]*\s*[:：]",
     re.IGNORECASE,
 )
 

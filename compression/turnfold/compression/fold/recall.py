@@ -65,6 +65,10 @@ class Tuning:
         bearing: without fill, share of the best score below which a passage no longer bears on the question.
         bearing_hinted: the same where the question is hardly covered.
         bearing_borrowed: the same for a question whose words are those of the exchange before.
+        own_borrowed: weight of such a question's own words; those of the exchange have 1.
+        cover_least, cover_parts: for a cover of everything, the room that makes one more part, and parts up to which it does.
+        cover_tokens: the room that makes one more part beyond these.
+        cover_asking: factor for passages that ask in a cover.
     """
 
     k1: float = 0.9
@@ -94,6 +98,11 @@ class Tuning:
     bearing: float = 0.1
     bearing_hinted: float = 0.5
     bearing_borrowed: float = 0.25
+    own_borrowed: float = 0.2
+    cover_least: float = 25
+    cover_parts: int = 12
+    cover_tokens: float = 60
+    cover_asking: float = 0.5
 
 
 TUNING: Final = Tuning()
@@ -162,7 +171,7 @@ def has_content(folded: str) -> bool:
     return bool(told) or len(words.run_on_terms(left)) > 1
 
 
-def read(question: Question, index: Index, tuning: Tuning = TUNING) -> Asked:
+def read(question: Question, index: Index, tuning: Tuning) -> Asked:
     """The question's terms in each of the languages that the sources are in.
 
     Of an identifier that stands there whole, the parts are no terms: they would find all that merely look like it.
@@ -172,7 +181,7 @@ def read(question: Question, index: Index, tuning: Tuning = TUNING) -> Asked:
     signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
     borrowed = not has_content(folded)
     if borrowed or (len(weights) <= 3 and not requests.POINTERS.isdisjoint(words.words(folded))):
-        own, lent = (0.2, 1.0) if borrowed else (1.0, tuning.before)
+        own, lent = (tuning.own_borrowed, 1.0) if borrowed else (1.0, tuning.before)
         weights = {w: own * weight for w, weight in weights.items()}
         signs = {t: own * weight for t, weight in signs.items()}
         for earlier in [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]]:
@@ -200,7 +209,7 @@ def _is_identifier(word: str) -> bool:
 # ---------------------------------------------------------------- the score
 
 
-def score(index: Index, sources: Sequence[Source], asked: Asked, tuning: Tuning = TUNING) -> Floats:
+def score(index: Index, sources: Sequence[Source], asked: Asked, tuning: Tuning) -> Floats:
     """What each passage is worth to the question; 0 where it has nothing to do with it."""
     lexical = _by_terms(index, Terms(asked.groups, asked.weights, index.words.find(asked.groups)), tuning)
     total = _unit(lexical) + tuning.grams * _unit(_by_grams(index, asked.text, tuning))
@@ -307,6 +316,7 @@ def recall(
     memo: Memo,
     *,
     fill: bool = False,
+    tuning: Tuning = TUNING,
 ) -> tuple[Quote, ...]:
     """The passages of ``sources`` that bear on the question, in order of the conversation.
 
@@ -318,37 +328,38 @@ def recall(
         count: counts the tokens of a text.
         memo: keeps what is derived from the sources alone.
         fill: use the budget up as long as anything bears on the question at all, not only what clearly does.
+        tuning: the figures of score and choice.
     """
     room = budget - count(f"{fence.OPEN}\n{fence.CLOSE}")
     if room <= 0 or not any(s.text.strip() for s in sources):
         return ()
     index = passage_index.build(sources, memo)
-    asked = read(question, index)
+    asked = read(question, index, tuning)
     quotes: Iterable[Quote]
-    if requests.asks_for_cover(_folded(question)) and _matched(index, asked) < TUNING.topical:
-        quotes = _spread(index, sources, room)
+    if requests.asks_for_cover(_folded(question)) and _matched(index, asked) < tuning.topical:
+        quotes = _spread(index, sources, room, tuning)
     else:
-        quotes = _bearing(index, sources, asked, fill=fill)
+        quotes = _bearing(index, sources, asked, tuning, fill=fill)
     return tuple(sorted(_fitted(sources, quotes, budget, "\0".join(present), count)))
 
 
-def _bearing(index: Index, sources: Sequence[Source], asked: Asked, *, fill: bool) -> list[Quote]:
+def _bearing(index: Index, sources: Sequence[Source], asked: Asked, tuning: Tuning, *, fill: bool) -> list[Quote]:
     """The passages that bear on the question, best first."""
-    floor = 0.0 if fill else _floor(_matched(index, asked), borrowed=asked.borrowed)
+    floor = 0.0 if fill else _floor(_matched(index, asked), tuning, borrowed=asked.borrowed)
     if floor is None:
         return []
-    worth = score(index, sources, asked)
+    worth = score(index, sources, asked, tuning)
     bears = int((worth > floor * float(worth.max())).sum())
     return [index.quotes[i] for i in _best(worth, bears)]
 
 
-def _floor(matched: float, *, borrowed: bool) -> float | None:
+def _floor(matched: float, tuning: Tuning, *, borrowed: bool) -> float | None:
     """Share of the best score that a passage must reach; None where nothing bears on the question."""
     if borrowed:
-        return TUNING.bearing_borrowed if matched >= TUNING.covered_borrowed else None
-    if matched >= TUNING.covered:
-        return TUNING.bearing
-    return TUNING.bearing_hinted if matched >= TUNING.hinted else None
+        return tuning.bearing_borrowed if matched >= tuning.covered_borrowed else None
+    if matched >= tuning.covered:
+        return tuning.bearing
+    return tuning.bearing_hinted if matched >= tuning.hinted else None
 
 
 def _matched(index: Index, asked: Asked) -> float:
@@ -403,13 +414,13 @@ def _taken(
     return chosen
 
 
-def _spread(index: Index, sources: Sequence[Source], room: float) -> Iterator[Quote]:
+def _spread(index: Index, sources: Sequence[Source], room: float, tuning: Tuning) -> Iterator[Quote]:
     """Quotes for a cover of everything: from each of as many equal parts as there is room for the most telling passage, its
     first sentences if it is long; then the passages that are left."""
-    parts = int(max(1, min(room / 25, 12), room / 60))
+    parts = int(max(1, min(room / tuning.cover_least, tuning.cover_parts), room / tuning.cover_tokens))
     at = np.cumsum(index.costs) - index.costs / 2
     part = np.minimum((at / max(float(index.costs.sum()), 1e-9) * parts).astype(np.int64), parts - 1)
-    value = np.log1p(index.words.lengths) * np.where(index.asking, 0.5, 1.0)
+    value = np.log1p(index.words.lengths) * np.where(index.asking, tuning.cover_asking, 1.0)
     order = np.lexsort((-value, part))
     first = np.concatenate([[True], np.diff(part[order]) > 0])
     for i in order[first].tolist():

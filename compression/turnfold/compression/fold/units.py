@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from turnfold.compression.fold.shape import Shaped
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Mark, Memo, resumable
 from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.wire.conversation import Message
 
@@ -54,18 +54,18 @@ def units(
     A system message that somebody put between a call and its results does not part them. A user message without content, which
     has no room for text of ours and does not answer for what was folded before it, goes with the message before it.
     """
-    if memo is None:
-        return _grouped(messages, results, 0)
     last = len(messages) // _STEP * _STEP
-    known: tuple[Unit, ...] = ()
-    for end in (last, last - _STEP):
-        if end > 0 and not known:
-            known = memo.find(_name(messages[:end], results)) or ()
-    cut = known + _grouped(messages, results, known[-1].end if known else 0)
-    # A border depends on two messages, and the last unit of a beginning may go on behind it.
-    if last and (done := tuple(u for u in cut if u.end + 1 < last)) and len(done) > len(known):
-        memo.get(_name(messages[:last], results), lambda: done, lambda kept: 200 + 150 * len(kept))
-    return cut
+    marks = [Mark(end, _name(messages[:end], results)) for end in (last, last - _STEP) if end > 0]
+    none: tuple[Unit, ...] = ()
+
+    def run(known: tuple[Unit, ...]) -> tuple[Unit, ...]:
+        return known + _grouped(messages, results, known[-1].end if known else 0)
+
+    def part(cut: tuple[Unit, ...], end: int) -> tuple[Unit, ...] | None:
+        # A border depends on two messages, and the last unit of a beginning may go on behind it.
+        return tuple(u for u in cut if u.end + 1 < end) or None
+
+    return resumable(memo, marks, none, run, part, lambda kept: 200 + 150 * len(kept))
 
 
 def _name(messages: Sequence[Message], results: Mapping[int, Shaped]) -> Hashable:

@@ -12,15 +12,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import takewhile
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import orjson
 
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.memo import Memo, digest
+from turnfold.compression.memo import Memo, digest, resumable
 from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE, completion, reply_to, stream
 from turnfold.compression.wire.conversation import (
     Attachment,
@@ -37,6 +36,7 @@ from turnfold.compression.wire.conversation import (
     Wire,
 )
 from turnfold.compression.wire.edits import Edit, json_string, shifted
+from turnfold.compression.wire.marks import body_marks
 from turnfold.compression.wire.media import attachment, media_tokens
 from turnfold.compression.wire.spans import Value, array, members, skip, unique, value, value_span
 
@@ -78,31 +78,24 @@ def read(body: bytes, memo: Memo) -> Conversation:
     """
     try:
         text = body.decode("utf-8")
-        marks = _marks(body)
-        known = next((found for mark in marks if (found := memo.find(mark.name)) is not None), _NOTHING_KNOWN)
-        found, elements = _scan(text, known)
-        if "messages" not in found or skip(text, max(end for _, _, end in found.values()), "}") != len(text):
-            raise FoldRejected("unparsable")
-        messages = known.messages + tuple(_message(text[start:end], data, memo) for data, start, end in elements)
+        found = _scan_known(text, body, memo)
     except (ValueError, RecursionError) as exc:  # the ways in which the scanner gives up
         raise FoldRejected("unparsable") from exc
-    spans = known.spans + tuple((s, e) for _, s, e in elements)
-    if marks and len(messages) > len(known.messages):
-        _keep(marks[0], _Known(_before_messages(found), found["messages"][1], messages, spans), body, memo)
-    settings = {key: found[key][0] for key in found if key in _SETTINGS}
+    members = found.members
+    settings = {key: members[key][0] for key in members if key in _SETTINGS}
     model = settings.get("model")
     return Conversation(
         CHAT,
         text,
-        messages,
-        spans,
+        found.messages,
+        found.spans,
         model=model if isinstance(model, str) else "",
-        schema="".join(text[start:end] for key, (_, start, end) in found.items() if key in _SCHEMA),
+        schema="".join(text[start:end] for key, (_, start, end) in members.items() if key in _SCHEMA),
         output=next(filter(None, (_positive(settings.get(key)) for key in _OUTPUT)), None),
         streams=settings.get("stream") is True,
-        keys=tuple(found),
+        keys=tuple(members),
         settings=settings,
-        history=found["messages"][1:],
+        history=members["messages"][1:],
     )
 
 
@@ -111,65 +104,58 @@ def _positive(value: object) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What was read of a body's beginning: members in front of the messages, where these begin, and those that end in it."""
+class _Found:
+    """What was read of a body, or of its beginning: top-level members, and messages with their places.
+
+    The array of messages is no value of its own; in a beginning its span has no end.
+    """
 
     members: Mapping[str, Value]
-    start: int
     messages: tuple[Message, ...]
     spans: tuple[Place, ...]
 
 
-class _Mark(NamedTuple):
-    """A place in a body, and the name under which is kept what stands before it."""
-
-    at: int
-    name: tuple[str, bytes]
+_NOTHING: Final = _Found({}, (), ())
 
 
-_NOTHING_KNOWN: Final = _Known({}, 0, (), ())
-_STEP: Final = 32768  # bytes between two marks
-_MARKS_TRIED: Final = 3
+def _scan_known(text: str, body: bytes, memo: Memo) -> _Found:
+    """What a body holds, read from where an earlier request of the conversation ended."""
+
+    def run(known: _Found) -> _Found:
+        members, elements = _scan(text, known)
+        if "messages" not in members or skip(text, max(end for _, _, end in members.values()), "}") != len(text):
+            raise ValueError("not one object with messages")
+        messages = tuple(_message(text[start:end], data, memo) for data, start, end in elements)
+        return _Found(members, known.messages + messages, known.spans + tuple((s, e) for _, s, e in elements))
+
+    def part(found: _Found, at: int) -> _Found | None:
+        end = len(body[:at].decode("utf-8", "ignore"))
+        count = bisect_right(found.spans, end, key=lambda span: span[1])
+        return _Found(_before_messages(found.members), found.messages[:count], found.spans[:count]) if count else None
+
+    return resumable(memo, body_marks("chat", body), _NOTHING, run, part, _weight)
 
 
-def _marks(body: bytes) -> list[_Mark]:
-    """The last places at which an earlier request of the conversation may have left what it had read, the latest first.
-
-    A mark stands at a multiple of `_STEP` and is named by all bytes before it: what was read there is what would be read again.
-    """
-    last = len(body) // _STEP
-    found: list[_Mark] = []
-    hashed, view, at = blake2b(digest_size=16), memoryview(body), 0
-    for number in range(max(1, last - _MARKS_TRIED + 1), last + 1):
-        hashed.update(view[at : (at := number * _STEP)])
-        found.append(_Mark(at, ("chat", hashed.digest())))
-    return found[::-1]
+def _weight(found: _Found) -> int:
+    return 1000 + sum(300 + 2 * len(m.raw) for m in found.messages)
 
 
-def _keep(mark: _Mark, read: _Known, body: bytes, memo: Memo) -> None:
-    """Leave for the next request of the conversation what ends before a mark."""
-    end = len(body[: mark.at].decode("utf-8", "ignore"))
-    count = bisect_right(read.spans, end, key=lambda span: span[1])
-    if count:
-        kept = _Known(read.members, read.start, read.messages[:count], read.spans[:count])
-        memo.get(mark.name, lambda: kept, lambda known: 1000 + sum(300 + 2 * len(m.raw) for m in known.messages))
+def _before_messages(members: Mapping[str, Value]) -> dict[str, Value]:
+    """The members through the messages; what a large value says is not kept, nor where the messages end."""
+    before = takewhile(lambda member: member[0] != "messages", members.items())
+    kept = {key: (data if key in _SETTINGS else None, start, end) for key, (data, start, end) in before}
+    return kept | {"messages": (None, members["messages"][1], -1)}
 
 
-def _before_messages(found: Mapping[str, Value]) -> dict[str, Value]:
-    """The members that stand in front of the messages; what a large value says is not kept."""
-    before = takewhile(lambda member: member[0] != "messages", found.items())
-    return {key: (data if key in _SETTINGS else None, start, end) for key, (data, start, end) in before}
-
-
-def _scan(text: str, known: _Known) -> tuple[dict[str, Value], list[Value]]:
-    """The members of a body, and those of its messages that are not known; the array of messages is no value of its own."""
+def _scan(text: str, known: _Found) -> tuple[dict[str, Value], list[Value]]:
+    """The members of a body, and those of its messages that are not known."""
     found = dict(known.members)
     elements: list[Value] = []
-    at, after = 0, False
+    at = 0
     if known.spans:
         elements, at = array(text, known.spans[-1][1], after=True)
-        found["messages"], after = (None, known.start, at), True
-    for key, member in unique(found, members(text, at, after=after, scan=_scan_member)):
+        found["messages"] = (None, found["messages"][1], at)
+    for key, member in unique(found, members(text, at, after=at > 0, scan=_scan_member)):
         found[key] = member
         if key == "messages":
             elements = member[0]
