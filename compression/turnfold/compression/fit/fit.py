@@ -83,7 +83,7 @@ def fit(
     folded = fold(conversation, options, memo)
     plain = Fitted(folded, folded.forwarded, folded.tokens_after, folded.sections, folded.account)
     theirs = known.theirs(folded.tokens_after)
-    window = known.window(theirs) or _unless_outgrown(options.window, known.fits)
+    window = known.window(theirs, options.window)
     if window is None or theirs < window / 4:  # where that is too much, the room for the answer is to blame
         return plain
     if theirs + (conversation.output or 0) <= window:
@@ -94,11 +94,6 @@ def fit(
     if small is None:
         return plain
     return Fitted(folded, small.forwarded, small.tokens, small.sections, small.account, fitted=True)
-
-
-def _unless_outgrown(published: int | None, fits: int) -> int | None:
-    """A published window, unless the upstream took more than that: tables of windows are often behind."""
-    return published if published is not None and published >= fits else None
 
 
 def planning_ratio(known: Learned, model: str) -> float:
