@@ -79,7 +79,7 @@ class Learned:
         """The window that a request of so many tokens has to fit; None as long as nothing speaks against sending it.
 
         Args:
-            published: what is published of the model; a claim below that needs a second witness, and it stands unless the upstream
+            published: what is published of the model; a claim below that needs a second witness. It stands unless the upstream
                 took more: tables of windows are often behind.
         """
         known = published if published is not None and published >= self.fits else None
@@ -167,5 +167,5 @@ def _stands_still(quiet: tuple[tuple[int, int], ...], at_first: int) -> bool:
     if len(quiet) < _SIGHTINGS:
         return False
     ours, reported = zip(*quiet, strict=True)
-    least = min(min(ours), at_first or min(ours))
+    least = min(*ours, at_first or min(ours))
     return bool(max(ours) >= _ALIKE * least and max(reported) <= 1.1 * min(reported))
