@@ -62,7 +62,8 @@ _LOOSE_FIELD: Final = re.compile(r'"(\w{1,40})"\s{0,20}:\s{0,20}(?:"((?:[^"\\]|\
 _TAG: Final = re.compile(r"<(?:style|script)[^>]{0,200}>[^<]{0,4000}<|<[^<>]{0,400}>")
 _ECHO: Final = re.compile(
     r"(?:input was|input_value|received value|value was|got value|you (?:sent|passed)"
-    r"|\b(?:content|near|unexpected|pars(?:e|ing)|text|says|saying|said|wrote|unsupported|decod(?:e|ing)|user message|starting with|beginning with|found))\W{0,5}['\"`“‘«].*",
+    r"|\b(?:content|near|unexpected|pars(?:e|ing)|text|says|saying|said|wrote|unsupported|decod(?:e|ing)|user message"
+    r"|starting with|beginning with|found))\W{0,5}['\"`“‘«].*",
     re.DOTALL,
 )
 

@@ -86,7 +86,7 @@ class Windows:
     async def learned(self, spot: Spot) -> Learned:
         """What is known of an upstream and model; asks the store the first time.
 
-        A learned window is a belief with an age: it is put to the test again after minutes, and whenever it was right after longer.
+        A learned window is a belief with an age: it is tested again after minutes, and after longer each time it was right.
         """
         return (await self._entry(spot)).at(self._clock())
 

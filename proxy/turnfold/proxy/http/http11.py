@@ -1,7 +1,7 @@
 """uvicorn's HTTP/1.1 protocol with three fixes that a proxy needs.
 
-Lives here: a size limit for request heads, bodies of requests whose upgrade is declined, and answers to HTTP/1.0. Does not belong here: anything that
-an ASGI app can do for itself.
+Lives here: a size limit for request heads, bodies of requests whose upgrade is declined, and answers to HTTP/1.0. Does not belong
+here: anything that an ASGI app can do for itself.
 
 uvicorn collects a head of any size before an app sees it. The app's own limit sends a proper answer; the limit here is larger and
 protects memory. Also, httptools ends a request after its head if it asks for an upgrade, which servers may ignore (RFC 9110
