@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from turnfold.compression.calibration import Learned, bounded
-from turnfold.compression.fit.fit import LEAST_ROOM, SLACK, output_reserve, planning_ratio, smaller
+from turnfold.compression.fit.fit import LEAST_ROOM, SLACK, output_reserve, planning_ratio, shrink
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fold import Fold, Section, conversation_tokens, fold
 from turnfold.compression.memo import Memo
@@ -103,7 +103,7 @@ def recover(
     missed = Outcome(False, "", None, ours, ours, window=overflow.limit, ratio=need.told)
     if overflow.kind == "output" or need.room < LEAST_ROOM:
         return replace(missed, reason="output-too-large")
-    small = smaller(conversation, need.room, options, memo, fold)
+    small = shrink(conversation, need.room, options, memo, fold)
     if small is None:
         return replace(missed, reason="nothing-to-cut")
     reply = yield Resend(small.forwarded)
@@ -116,14 +116,14 @@ def recover(
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """What a request may count, by our own counter; `told` is the ratio that the upstream's figures give."""
+    """How many tokens a request may have by our own count; `told` is the ratio that the upstream's figures give."""
 
     room: int
     told: float | None
 
 
 def _need(overflow: Overflow, output: int | None, ours: int, options: FoldOptions, known: Learned) -> _Need:
-    told = _told_ratio(overflow, output, ours, known)
+    told = _reported_ratio(overflow, output, ours, known)
     ratio = told if told is not None else planning_ratio(known, options.model)
     if overflow.lower_bound and overflow.prompt:
         ratio = max(ratio, bounded(overflow.prompt / max(1, ours)))
@@ -137,7 +137,7 @@ def _need(overflow: Overflow, output: int | None, ours: int, options: FoldOption
     return _Need(int((limit - reserve) * SLACK / ratio), told)
 
 
-def _told_ratio(overflow: Overflow, output: int | None, ours: int, known: Learned) -> float | None:
+def _reported_ratio(overflow: Overflow, output: int | None, ours: int, known: Learned) -> float | None:
     """Theirs / ours by the figures of the error.
 
     A total may hold the output room: then the reading that agrees with what is known counts, else the more careful one.

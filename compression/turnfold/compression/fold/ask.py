@@ -1,6 +1,6 @@
-"""Recall in its place: which user messages get passages, of what, and how much they may take.
+"""Which user messages get recall, from what, and within how many tokens.
 
-Lives here: turning a plan's askers into texts behind their messages. Must not: choosing or rendering passages.
+Lives here: turning a plan's askers into texts behind their messages. Does not belong here: choosing or rendering passages.
 
 The recall of a user message is a function of the messages up to it, so a tool loop under it keeps its bytes.
 """
@@ -46,7 +46,7 @@ def recall_for(
         present: texts of the fold itself, which need no second quoting.
         budget: tokens that the text may take.
     """
-    folded = _folded(messages, cut, asker, options)
+    folded = _quotable_messages(messages, cut, asker, options)
     user = cut[asker.unit].start
     question = Question(messages[user].own, _exchange(messages[:user]))
     fill = options.budget is not None
@@ -62,7 +62,7 @@ def recall_for(
     return memo.get(("recall", names, budget, fill, options.model), make, lambda found: 500 + 2 * len(found.text))
 
 
-def _folded(messages: Sequence[Message], cut: Sequence[Unit], asker: Asker, options: FoldOptions) -> list[Message]:
+def _quotable_messages(messages: Sequence[Message], cut: Sequence[Unit], asker: Asker, options: FoldOptions) -> list[Message]:
     """What was folded when it was asked and may be quoted: no pinned message, no anchor, tool text only where it is wanted."""
     found: list[Message] = []
     for piece in asker.pieces:

@@ -14,10 +14,10 @@ from turnfold.compression.fold.check import check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
 from turnfold.compression.fold.pieces import recall_tokens
 from turnfold.compression.fold.plan import Plan, plan
-from turnfold.compression.fold.shape import shaped
-from turnfold.compression.fold.state_blocks import with_blocks
+from turnfold.compression.fold.shape import shape_results
+from turnfold.compression.fold.state_blocks import add_block_tokens
 from turnfold.compression.fold.units import Unit, units
-from turnfold.compression.fold.write import Caching, Draft, Section, changes, draft
+from turnfold.compression.fold.write import Caching, FoldDraft, Section, changes, draft
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, StateBlocks
 from turnfold.compression.wire.chat import CHAT
@@ -82,8 +82,8 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
         FoldRejected: our own output failed a check (never for what a client can send).
     """
     options = replace(options, model=options.model or conversation.model)
-    plain = _unfolded(conversation, options, memo)
-    best = _fitted(conversation, options, memo)
+    plain = _fold_nothing(conversation, options, memo)
+    best = _best_attempt(conversation, options, memo)
     if best is None:
         return plain
     forwarded = conversation.with_changes(best.changes, memo)
@@ -131,7 +131,7 @@ def lean(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conver
     last = max((i for i, m in enumerate(conversation.messages) if m.role == "user" and m.holds), default=None)
     in_force = StateBlocks() if last is None else StateBlocks(((last, pins[-1][1]),))
     bare = conversation.with_state(in_force)
-    return bare if last is None else _unfolded(bare, options, memo).forwarded
+    return bare if last is None else _fold_nothing(bare, options, memo).forwarded
 
 
 def conversation_name(conversation: Conversation) -> str:
@@ -141,7 +141,7 @@ def conversation_name(conversation: Conversation) -> str:
     return digest(*(m.key.hex() for m in messages[:end])).hex()
 
 
-def _unfolded(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
+def _fold_nothing(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
     """The conversation as it came, but for the blocks of its state."""
     before = conversation_tokens(conversation, options.model, memo)
     if not conversation.state.pins:
@@ -157,9 +157,9 @@ def _unfolded(conversation: Conversation, options: FoldOptions, memo: Memo) -> F
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Attempt:
     plan: Plan
-    draft: Draft
+    draft: FoldDraft
     recalls: Mapping[int, Recall]
     changes: Changes
     fitting: int
@@ -169,10 +169,10 @@ class _Candidate:
 _FITTING: Final = ((1.0, 1.0), (0.6, 1.0), (0.6, 0.5), (0.3, 0.5), (0.3, 0.25), (0.05, 0.25), (0.05, 0.0))
 
 
-def _fitted(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Candidate | None:
+def _best_attempt(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Attempt | None:
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
-    results = shaped(conversation.messages, memo) if options.shape_results else {}
-    cut = with_blocks(units(conversation.messages, results, memo), conversation.state, memo)
+    results = shape_results(conversation.messages, memo) if options.shape_results else {}
+    cut = add_block_tokens(units(conversation.messages, results, memo), conversation.state, memo)
     candidate = None
     for fitting, (squeeze, room) in enumerate(_FITTING):
         drawn = plan(cut, options, squeeze, memo)
@@ -182,13 +182,13 @@ def _fitted(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Ca
         recalls = dict(_recalls(conversation, cut, drawn, drafted, options, room, memo))
         texts = {index: found.text for index, found in recalls.items()}
         made = changes(conversation.messages, drafted, texts, _caching(conversation, drawn, cut, options))
-        candidate = _Candidate(drawn, drafted, recalls, made, fitting)
-        if options.budget is None or _size(conversation, made, options, memo) <= options.budget:
+        candidate = _Attempt(drawn, drafted, recalls, made, fitting)
+        if options.budget is None or _size_with(conversation, made, options, memo) <= options.budget:
             return candidate
     return candidate
 
 
-def _size(conversation: Conversation, made: Changes, options: FoldOptions, memo: Memo) -> int:
+def _size_with(conversation: Conversation, made: Changes, options: FoldOptions, memo: Memo) -> int:
     return conversation_tokens(conversation.with_changes(made, memo), options.model, memo)
 
 
@@ -206,7 +206,7 @@ def _recalls(
     conversation: Conversation,
     cut: Sequence[Unit],
     plan: Plan,
-    drafted: Draft,
+    drafted: FoldDraft,
     options: FoldOptions,
     room: float,
     memo: Memo,
@@ -219,7 +219,7 @@ def _recalls(
         if options.budget is None:
             budget = recall_tokens(asker.pieces, options)
         elif asker.last:
-            budget = int(room * _room(conversation, cut, plan, drafted, options, memo))
+            budget = int(room * _recall_room(conversation, cut, plan, drafted, options, memo))
         else:
             continue
         found = recall_for(conversation.messages, cut, asker, present, budget, options, memo)
@@ -228,14 +228,16 @@ def _recalls(
             yield cut[asker.unit].start, found
 
 
-def _room(conversation: Conversation, cut: Sequence[Unit], plan: Plan, drafted: Draft, options: FoldOptions, memo: Memo) -> int:
+def _recall_room(
+    conversation: Conversation, cut: Sequence[Unit], plan: Plan, drafted: FoldDraft, options: FoldOptions, memo: Memo
+) -> int:
     """What an explicit budget leaves for recall: all that is free when the request ends with the user message that asks. Under
     it, in a tool loop, the same as then; once a fold event has come in between, a quarter of the budget."""
     budget, asker = options.budget or 0, plan.askers[-1]
     if asker.pieces != plan.pieces:
         return budget // 4
     behind = conversation.messages[cut[asker.unit].end :]
-    bare = _size(conversation, changes(conversation.messages, drafted, {}, Caching(apart=False)), options, memo)
+    bare = _size_with(conversation, changes(conversation.messages, drafted, {}, Caching(apart=False)), options, memo)
     return max(0, budget - _JOINT - bare + sum(message_tokens(m, options.model, memo) for m in behind))
 
 

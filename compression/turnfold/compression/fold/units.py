@@ -1,6 +1,7 @@
-"""Units: what a conversation may be cut into.
+"""Units: the runs of messages that are kept or folded together.
 
-Lives here: grouping messages so that a tool call and its results stay together. Must not: where borders fall (see ``plan``).
+Lives here: grouping messages so that a tool call and its results stay together. Does not belong here: where borders fall (see
+``replay``).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from turnfold.compression.fold.shape import Shaped
+from turnfold.compression.fold.shape import ShapedResult
 from turnfold.compression.memo import Mark, Memo, resumable
 from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.wire.conversation import Message
@@ -39,11 +40,11 @@ class Unit(NamedTuple):
     marked: bool
 
 
-_AS_THEY_CAME: Final[Mapping[int, Shaped]] = MappingProxyType({})
+_AS_THEY_CAME: Final[Mapping[int, ShapedResult]] = MappingProxyType({})
 
 
 def units(
-    messages: Sequence[Message], results: Mapping[int, Shaped] = _AS_THEY_CAME, memo: Memo | None = None
+    messages: Sequence[Message], results: Mapping[int, ShapedResult] = _AS_THEY_CAME, memo: Memo | None = None
 ) -> tuple[Unit, ...]:
     """Group messages into units; every message is in exactly one, in order. Results count in the form that they take;
     `memo` saves time, where there is one.
@@ -52,11 +53,11 @@ def units(
     has no room for text of ours and does not answer for what was folded before it, goes with the message before it.
     """
     last = len(messages) // _STEP * _STEP
-    marks = [Mark(end, _name(messages[:end], results)) for end in (last, last - _STEP) if end > 0]
+    marks = [Mark(end, _content_key(messages[:end], results)) for end in (last, last - _STEP) if end > 0]
     none: tuple[Unit, ...] = ()
 
     def run(known: tuple[Unit, ...]) -> tuple[Unit, ...]:
-        return known + _grouped(messages, results, known[-1].end if known else 0)
+        return known + _group(messages, results, known[-1].end if known else 0)
 
     def part(cut: tuple[Unit, ...], end: int) -> tuple[Unit, ...] | None:
         # A border depends on two messages, and the last unit of a beginning may go on behind it.
@@ -65,14 +66,16 @@ def units(
     return resumable(memo, marks, none, run, part, lambda kept: 200 + 150 * len(kept))
 
 
-def _name(messages: Sequence[Message], results: Mapping[int, Shaped]) -> Hashable:
+def _content_key(messages: Sequence[Message], results: Mapping[int, ShapedResult]) -> Hashable:
     return "units", b"".join([m.key for m in messages]), tuple([i for i in results if i < len(messages)])
 
 
-def _grouped(messages: Sequence[Message], results: Mapping[int, Shaped], begin: int) -> tuple[Unit, ...]:
+def _group(messages: Sequence[Message], results: Mapping[int, ShapedResult], begin: int) -> tuple[Unit, ...]:
     """The units from a border on."""
     rest = range(begin, len(messages))
-    starts = [i for i in rest if i == begin or not (messages[i].is_result or _inside(messages, i) or _is_blank(messages[i]))]
+    starts = [
+        i for i in rest if i == begin or not (messages[i].is_result or _is_inside_unit(messages, i) or _is_blank(messages[i]))
+    ]
     return tuple(_unit(messages, results, a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True))
 
 
@@ -80,11 +83,11 @@ def _is_blank(message: Message) -> bool:
     return message.role == "user" and not message.holds
 
 
-def _inside(messages: Sequence[Message], index: int) -> bool:
+def _is_inside_unit(messages: Sequence[Message], index: int) -> bool:
     return messages[index].pinned and index + 1 < len(messages) and messages[index + 1].is_result
 
 
-def _unit(messages: Sequence[Message], results: Mapping[int, Shaped], start: int, end: int) -> Unit:
+def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], start: int, end: int) -> Unit:
     first, last = messages[start], messages[end - 1]
     inside = messages[start:end]
     sizes = [results[i].tokens if i in results else messages[i].tokens for i in range(start, end)]
