@@ -9,6 +9,7 @@ The forwarded bytes are parsed again, so that an error in writing them is found 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
@@ -52,24 +53,28 @@ def _first_role(messages: Sequence[Message]) -> str:
 
 
 def _breaks_calls(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    """Whether a call lost a result, or a result its call, that had it."""
-    return _loose_ends(new) - _loose_ends(old) != set()
+    """Whether a call lost its result, or a result its call. What was loose in the received request may stay so, as often as it
+    was there: the same id may be loose in one place and paired in another."""
+    return bool(_loose_ends(new) - _loose_ends(old))
 
 
-def _loose_ends(messages: Sequence[Message]) -> set[tuple[str, str]]:
-    """Calls without a result before the next message that is none, and results without such a call."""
-    out: set[tuple[str, str]] = set()
-    waiting: list[str] = []
+def _loose_ends(messages: Sequence[Message]) -> Counter[tuple[str, str]]:
+    """Calls without a result before the next message that is none, and results without such a call.
+
+    Instructions between a call and its results do not part them, as they don't in a unit (``fold.units``). Calls and results
+    without an id, as in the old ``function_call``, are paired with each other.
+    """
+    out: Counter[tuple[str, str]] = Counter()
+    waiting: Counter[str] = Counter()
     for message in messages:
-        if message.is_result and message.answers is not None:
-            if message.answers in waiting:
-                waiting.remove(message.answers)
-            else:
-                out.add(("result", message.answers))
-        elif waiting or message.calls:
-            out.update(("call", c) for c in waiting)
-            waiting = list(message.calls)
-    out.update(("call", c) for c in waiting)
+        if message.is_result:
+            answers = message.answers or ""
+            out["result", answers] += not waiting[answers]
+            waiting[answers] -= waiting[answers] > 0
+        elif not message.pinned:
+            out.update(("call", call) for call in waiting.elements())
+            waiting = Counter(message.call_ids or ([""] if message.has_calls else []))
+    out.update(("call", call) for call in waiting.elements())
     return out
 
 
@@ -108,7 +113,7 @@ def _invents_message(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 
 def _same_place(old: Message, new: Message) -> bool:
-    return (old.role, old.calls, old.answers, old.keys) == (new.role, new.calls, new.answers, new.keys)
+    return (old.role, old.call_ids, old.answers, old.keys) == (new.role, new.call_ids, new.answers, new.keys)
 
 
 _Law = Callable[[Sequence[Message], Sequence[Message]], bool]

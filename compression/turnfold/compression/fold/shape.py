@@ -64,8 +64,8 @@ def _results_with_calls(messages: Sequence[Message]) -> Iterator[tuple[int, Call
     """Indices of results with the call that each answers, where the request has it."""
     calls: dict[str, Call] = {}
     for index, message in enumerate(messages):
-        if message.called:
-            calls.update((call.id, call) for call in message.called)
+        if message.calls:
+            calls.update((call.id, call) for call in message.calls)
         elif message.is_result:
             yield index, calls.get(message.answers or "")
 

@@ -6,7 +6,7 @@ Lives here: grouping messages so that a tool call and its results stay together.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -49,7 +49,7 @@ def units(
     """Group messages into units; every message is in exactly one, in order. Results count in the form that they take;
     `memo` saves time, where there is one.
 
-    A system message that somebody put between a call and its results does not part them. A user message without content, which
+    System messages that somebody put between a call and its results do not part them. A user message without content, which
     has no room for text of ours and does not answer for what was folded before it, goes with the message before it.
     """
     last = len(messages) // _STEP * _STEP
@@ -60,7 +60,9 @@ def units(
         return known + _group(messages, results, known[-1].end if known else 0)
 
     def part(cut: tuple[Unit, ...], end: int) -> tuple[Unit, ...] | None:
-        # A border depends on two messages, and the last unit of a beginning may go on behind it.
+        # The last unit of a beginning may go on behind it, and so may the one in front of instructions at its end.
+        while end and messages[end - 1].pinned:
+            end -= 1
         return tuple(u for u in cut if u.end + 1 < end) or None
 
     return resumable(memo, marks, none, run, part, lambda kept: 200 + 150 * len(kept))
@@ -73,9 +75,8 @@ def _content_key(messages: Sequence[Message], results: Mapping[int, ShapedResult
 def _group(messages: Sequence[Message], results: Mapping[int, ShapedResult], begin: int) -> tuple[Unit, ...]:
     """The units from a border on."""
     rest = range(begin, len(messages))
-    starts = [
-        i for i in rest if i == begin or not (messages[i].is_result or _is_inside_unit(messages, i) or _is_blank(messages[i]))
-    ]
+    inside = set(_instructions_inside(messages, begin))
+    starts = [i for i in rest if i == begin or not (messages[i].is_result or i in inside or _is_blank(messages[i]))]
     return tuple(_unit(messages, results, a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True))
 
 
@@ -83,8 +84,14 @@ def _is_blank(message: Message) -> bool:
     return message.role == "user" and not message.holds
 
 
-def _is_inside_unit(messages: Sequence[Message], index: int) -> bool:
-    return messages[index].pinned and index + 1 < len(messages) and messages[index + 1].is_result
+def _instructions_inside(messages: Sequence[Message], begin: int) -> Iterator[int]:
+    """Indices of instructions that somebody put between a call and its results."""
+    before_result = False
+    for index in range(len(messages) - 1, begin - 1, -1):
+        if not messages[index].pinned:
+            before_result = messages[index].is_result
+        elif before_result:
+            yield index
 
 
 def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], start: int, end: int) -> Unit:

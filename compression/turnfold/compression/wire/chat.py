@@ -149,9 +149,9 @@ def _message(raw: str, data: Any, memo: Memo) -> Message:
 def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
     content = data.get("content")
     texts = tuple(_content_texts(content))
-    called = tuple(_calls_with_places(data))
+    calls = tuple(_calls_with_places(data))
     own = "\n".join(t.text for t in texts)
-    spoken = [f"{call.name} {call.arguments}" for call, _ in called]
+    spoken = [f"{call.name} {call.arguments}" for call, _ in calls]
     text = "\n".join([own, *spoken] if own or not spoken else spoken)
     parts = content if isinstance(content, list) else []
     name = data.get("name")
@@ -161,15 +161,15 @@ def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         key=key,
         role=data["role"],
         texts=texts,
-        arguments=tuple(t for _, t in called),
+        arguments=tuple(t for _, t in calls),
         own=own,
         text=text,
         tokens=tokens.count(text) + other,
         other_tokens=other,
         holds=bool(own.strip()) or bool(parts),
         keys=frozenset(data),
-        calls=tuple(_call_ids(data)),
-        called=tuple(call for call, _ in called),
+        call_ids=tuple(_call_ids(data)),
+        calls=tuple(call for call, _ in calls),
         answers=data["tool_call_id"] if isinstance(data.get("tool_call_id"), str) else None,
         is_list=isinstance(content, list),
         sealed=is_sealed(data),
