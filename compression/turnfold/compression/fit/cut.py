@@ -1,10 +1,10 @@
-"""Cutting the largest texts of a request in the middle, until it fits.
+"""Cutting the largest texts of a request in the middle until it fits.
 
-Lives here: what is left to do when folding is not enough: which texts are cut and how far, and, after that, which of the
-oldest messages are left out. Must not: folding, asking an upstream.
+Lives here: what is left to do when folding is not enough: which texts are cut and how far, and, after that, which of the oldest
+messages are left out. Does not belong here: folding, calling an upstream.
 
-Every text above one level is cut down to that level, head and tail kept. Levels are the steps of a fixed ladder, so that a
-text is cut in the same way over many requests, while the conversation behind it grows. Four ways are tried, the mildest first:
+Every text above one level is cut down to that level and keeps its head and tail. Levels are the steps of a fixed ladder, so that
+a text is cut the same way in many requests while the conversation behind it grows. There are four ways, the mildest first:
 
     cut what is older than the most recent fifth;    leave out the oldest messages too;
     cut anywhere;                                     leave out all that is older, and cut anywhere.
@@ -67,7 +67,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _CuttableText:
     """A text that may be cut, and what it counts."""
 
     message: int
@@ -95,36 +95,36 @@ def cut(conversation: Conversation, budget: int, model: str, memo: Memo) -> Cut 
     total = conversation_tokens(conversation, model, memo)
     border = sum(m.tokens for m in messages) or 1
     fixed = conversation_tokens(replace(conversation, messages=()), model, memo)
-    pieces = tuple(_pieces(messages, memo))
+    pieces = tuple(_cuttable_texts(messages, memo))
     room = int((budget - fixed) * border / max(1, total - fixed))  # in tokens of the border counter
     for _ in range(_TRIES):
         way = next(_ways(messages, pieces, room), None)
         if way is None:
             return None
-        result = _cut(conversation, pieces, way, model, memo)
+        result = _make_cut(conversation, pieces, way, model, memo)
         if result.tokens <= budget:
             return result
         room = min(int(room * 0.98), int(room - (result.tokens - budget) * border / max(1, total)))
     return None
 
 
-def _pieces(messages: Sequence[Message], memo: Memo) -> Iterator[_Piece]:
+def _cuttable_texts(messages: Sequence[Message], memo: Memo) -> Iterator[_CuttableText]:
     for i, message in enumerate(messages):
         if message.pinned or message.sealed:
             continue
         for text in (*message.texts, *message.arguments):
             if len(text.text) > _HARD:  # a token has at least one character
                 count = memo.get(("text", digest(text.text)), lambda t=text.text: tokens.count(t))  # type: ignore[misc]
-                yield _Piece(i, text, count)
+                yield _CuttableText(i, text, count)
 
 
-def _ways(messages: Sequence[Message], pieces: Sequence[_Piece], room: int) -> Iterator[_Way]:
+def _ways(messages: Sequence[Message], pieces: Sequence[_CuttableText], room: int) -> Iterator[_Way]:
     """Ways that fit by their sums, the mildest first."""
     cuts = units(messages)
     recent = recent_start(messages, cuts)
     old = [u for u in cuts if u.end <= recent]
     for end in (recent, len(messages)):
-        for dropped in _droppings(messages, cuts, old, all_of_it=end > recent):
+        for dropped in _drop_candidates(messages, cuts, old, all_of_it=end > recent):
             gone = {i for u in dropped for i in range(u.start, u.end)}
             free = room - sum(m.tokens for i, m in enumerate(messages) if i not in gone)
             cuttable = [p.tokens for p in pieces if p.message < end and p.message not in gone]
@@ -158,7 +158,7 @@ def recent_start(messages: Sequence[Message], cuts: Sequence[Unit]) -> int:
     return 0
 
 
-def _droppings(
+def _drop_candidates(
     messages: Sequence[Message], cuts: Sequence[Unit], old: Sequence[Unit], *, all_of_it: bool
 ) -> Iterator[list[Unit]]:
     """Units behind the first one that can be left out so that roles still alternate: none, then ever more of them.
@@ -174,7 +174,7 @@ def _droppings(
     roles = [messages[u.start].role for u in units_in_turn]
     loose = [u for u in old if not u.pinned][1:]
     allowed = [k for k in range(1, len(loose) + 1) if k + 1 < len(roles) and roles[k + 1] != roles[0]]
-    for k in allowed[-1:] if all_of_it else _sparse(allowed):
+    for k in allowed[-1:] if all_of_it else _thin_out(allowed):
         yield loose[:k]
 
 
@@ -196,13 +196,13 @@ def _sparse(sizes: Sequence[int]) -> Iterator[int]:
     yield from dict.fromkeys((*sizes[step - 1 :: step], *sizes[-1:]))
 
 
-def _cut(conversation: Conversation, pieces: Sequence[_Piece], way: _Way, model: str, memo: Memo) -> Cut:
+def _make_cut(conversation: Conversation, pieces: Sequence[_CuttableText], way: _Way, model: str, memo: Memo) -> Cut:
     messages = conversation.messages
     gone = {i for u in way.dropped for i in range(u.start, u.end)}
     texts: dict[int, dict[Path, str]] = defaultdict(dict)
     for p in pieces:
         if p.message < way.end and p.message not in gone and p.tokens > way.level:
-            short = _shortened(p, messages[p.message].role, way.level)
+            short = _shorten(p, messages[p.message].role, way.level)
             if short is not None:
                 texts[p.message][p.text.path] = short
     count = sum(map(len, texts.values()))
@@ -228,10 +228,10 @@ def _note_gap(messages: Sequence[Message], texts: dict[int, dict[Path, str]], go
         texts[first][last.path] = f"{text}\n\n[... {len(gone)} messages left out here{with_them} ...]"
 
 
-def _shortened(piece: _Piece, role: str, level: int) -> str | None:
+def _shorten(piece: _CuttableText, role: str, level: int) -> str | None:
     """The text with its middle left out; None when that does not make it smaller."""
     if piece.text.path[-1] == "arguments":
-        short = _shortened_arguments(piece, level)
+        short = _shorten_arguments(piece, level)
     else:
         short = cut_middle(piece.text.text, level, piece.tokens)
         if role == "assistant":
@@ -239,7 +239,7 @@ def _shortened(piece: _Piece, role: str, level: int) -> str | None:
     return short if short and len(short) < len(piece.text.text) else None
 
 
-def _shortened_arguments(piece: _Piece, level: int) -> str | None:
+def _shorten_arguments(piece: _CuttableText, level: int) -> str | None:
     """Arguments with their long strings cut: still the same JSON otherwise. None when they are no JSON (a stream broke off)."""
     text = piece.text.text
     try:
@@ -248,14 +248,14 @@ def _shortened_arguments(piece: _Piece, level: int) -> str | None:
         return None
     share = level
     for _ in range(5):
-        short = _STRING.sub(lambda m, cap=share: m[0] if m[2] else _shortened_string(m[1], cap), text)  # type: ignore[misc]
+        short = _STRING.sub(lambda m, cap=share: m[0] if m[2] else _shorten_string(m[1], cap), text)  # type: ignore[misc]
         if tokens.count(short) <= level:
             return short
         share //= 3
     return short
 
 
-def _shortened_string(literal: str, cap: int) -> str:
+def _shorten_string(literal: str, cap: int) -> str:
     text = json.loads(literal, strict=False)
     count = tokens.count(text) if len(text) > cap else 0
     return json_string(cut_middle(text, cap, count)) if count > cap else literal

@@ -68,7 +68,7 @@ def fit(
     known: Learned = Learned(),  # noqa: B008 - frozen
     fold: Fold = fold,
 ) -> Fitted:
-    """Fold a request as ever, and make it smaller only where the upstream's window would not take it: what every request passes.
+    """Fold a request as ever, and make it smaller only where the upstream's window would not take it. Every request passes here.
 
     The window is the learned one, else ``options.window`` (what is published of the model). Where nothing makes it fit, it is
     sent as folded: the upstream's own error is the clearest answer.
@@ -90,7 +90,7 @@ def fit(
         return plain
     ratio = planning_ratio(known, options.model or conversation.model)
     room = int((window - output_reserve(conversation.output, window)) * SLACK / ratio)
-    small = smaller(conversation, room, options, memo, fold) if room >= LEAST_ROOM else None
+    small = shrink(conversation, room, options, memo, fold) if room >= LEAST_ROOM else None
     if small is None:
         return plain
     return Fitted(folded, small.forwarded, small.tokens, small.sections, small.account, fitted=True)
@@ -108,7 +108,7 @@ def output_reserve(output: int | None, window: int) -> int:
     return output if output is not None else min(_DEFAULT_OUTPUT, window // _OUTPUT_SHARE)
 
 
-def smaller(conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold = fold) -> Smaller | None:
+def shrink(conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold = fold) -> SmallRequest | None:
     """The mildest way of making a request count at most `room` tokens.
 
     In this order: a fold of its older part; a cut in the middle of its largest texts; one that leaves old messages out, where
@@ -116,7 +116,7 @@ def smaller(conversation: Conversation, room: int, options: FoldOptions, memo: M
     """
     options = replace(options, model=options.model or conversation.model)
     base = lean(conversation, options, memo)
-    older = _unless_rejected(lambda: fold_older(base, room, options, fold, memo))
+    older = _attempt(lambda: fold_older(base, room, options, fold, memo))
     if older is not None:
         return Smaller(older.forwarded, older.tokens, older.sections, older.account)
     plain = _unless_rejected(lambda: cut(base, room, options.model, memo))
@@ -138,8 +138,8 @@ def _smaller_by_cut(base: Conversation, made: Cut) -> Smaller:
     return Smaller(made.forwarded, made.tokens, (), account)
 
 
-def _unless_rejected(make: Callable[[], T | None]) -> T | None:
-    """What a way comes to; None where it broke a law."""
+def _attempt(make: Callable[[], T | None]) -> T | None:
+    """What a way gives; None where it broke a law."""
     try:
         return make()
     except FoldRejected:

@@ -46,7 +46,7 @@ class Older:
     account: Account
 
 
-def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold: Fold, memo: Memo) -> Older | None:
+def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold: Fold, memo: Memo) -> OlderFold | None:
     """Fold all but the most recent fifth into what these leave of `room`; None where they leave too little, or it does not fit.
 
     Raises:
@@ -64,12 +64,12 @@ def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold
         folded = fold(_head(conversation, start, question, memo), replace(options, budget=budget, window=None), memo)
         if not folded.folded or folded.tokens_after > budget or folded.reason == LEFT_OUT:
             continue
-        if question is None or _only_longer(messages[question], folded.forwarded):
-            return _whole(conversation, start, question, folded, room, options, memo)
+        if question is None or _is_only_longer(messages[question], folded.forwarded):
+            return _change_whole(conversation, start, question, folded, room, options, memo)
     return None
 
 
-def _only_longer(question: Message, head: Conversation) -> bool:
+def _is_only_longer(question: Message, head: Conversation) -> bool:
     """Whether the question still begins as it did: a summary in front of it would stand behind messages that are newer."""
     return len(head.messages) > 1 and head.messages[-1].own.startswith(question.own)
 
@@ -85,16 +85,16 @@ def _head(conversation: Conversation, start: int, question: int | None, memo: Me
     return conversation.with_changes(Changes(dropped=tuple((a, b) for a, b in runs if a < b)), memo)
 
 
-def _whole(
+def _change_whole(
     conversation: Conversation, start: int, question: int | None, folded: Folded, room: int, options: FoldOptions, memo: Memo
-) -> Older | None:
+) -> OlderFold | None:
     """The conversation with the changes of its head, the question's among them."""
     made = folded.changes
     moved = {} if question is None else {start: question}
     changes = Changes(
         dropped=made.dropped,
-        texts=_moved(made.texts, moved),
-        beside=_moved(made.beside, moved),
+        texts=_move(made.texts, moved),
+        beside=_move(made.beside, moved),
         apart=frozenset(moved.get(i, i) for i in made.apart),
         breakpoint=None if made.breakpoint is None else moved.get(made.breakpoint, made.breakpoint),
     )
@@ -107,5 +107,5 @@ def _whole(
     return Older(forwarded, tokens, folded.sections, everything.after(changes))
 
 
-def _moved(by_index: Mapping[int, T], moved: Mapping[int, int]) -> dict[int, T]:
+def _move(by_index: Mapping[int, T], moved: Mapping[int, int]) -> dict[int, T]:
     return {moved.get(index, index): value for index, value in by_index.items()}

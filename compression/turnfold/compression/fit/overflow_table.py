@@ -1,9 +1,9 @@
-"""What upstreams say when a context is full, what else they say that sounds alike, and where the figures stand.
+"""What upstreams say when a context is full, what else they say that sounds similar, and where the figures are.
 
-Lives here: one table, a rule a line. Must not: reading anything with it (see ``overflow``).
+Lives here: one table, with one rule per line. Does not belong here: applying it (see ``overflow``).
 
-Wordings are those of the providers' documents, of the servers' sources (vLLM, SGLang, llama.cpp, TGI, LM Studio, Ollama) and
-of errors that their users posted. A new wording is a new line here and a new case in the tests.
+The wordings come from the providers' documents, from the sources of servers (vLLM, SGLang, llama.cpp, TGI, LM Studio, Ollama) and
+from errors that their users posted. A new wording is a new line here and a new case in the tests.
 """
 
 # ruff: noqa: E501  (a rule is one line of the table, however long its pattern)
@@ -19,7 +19,7 @@ Where = Literal["text", "code", "field"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class OverflowRule:
     """One line of the table.
 
     Attributes:
@@ -35,19 +35,19 @@ class Rule:
     unless: re.Pattern[str] | None = None
 
 
-def _rule(says: Says, where: Where, pattern: str, unless: str = "") -> Rule:
+def _rule(says: Says, where: Where, pattern: str, unless: str = "") -> OverflowRule:
     """A rule; N stands for a figure, ~ for up to sixty characters of one sentence."""
     full = pattern.replace("~", r"[^.\n]{0,60}?").replace("N", rf"\(?[`']?({_NUMBER})")
     if where != "text":
         full = rf"(?:{full})\Z"
-    return Rule(says, where, re.compile(full), re.compile(unless) if unless else None)
+    return OverflowRule(says, where, re.compile(full), re.compile(unless) if unless else None)
 
 
 _NUMBER: Final = r"\d{1,3}(?:[, _'\u202f\xa0]\d{3})+(?!\d)|\d{1,12}k?\b"
 _TOKENS: Final = r"context|\btokens?\b"
 
 #: Everything is looked for in lower case. Figures: of each kind the first line that matches counts.
-TABLE: Final[tuple[Rule, ...]] = (
+TABLE: Final[tuple[OverflowRule, ...]] = (
     # -- something else: rates, money, filters, output caps, strings, media, bytes -----------------------------------------
     _rule("no", "code", "rate_limit\\w*|tokens|requests|insufficient_\\w+|content_?filter\\w*|throttl\\w*|too_?many_?requests\\w*"),
     _rule("no", "code", "\\w*above_max_length|overloaded_error|image_\\w+|invalid_image\\w*|model_not_found|\\w*billing\\w*"),

@@ -108,7 +108,7 @@ def recover(
     missed = Outcome(False, "", None, ours, ours, window=overflow.limit, ratio=need.told)
     if overflow.kind == "output" or need.room < LEAST_ROOM:
         return replace(missed, reason="output-too-large")
-    small = smaller(conversation, need.room, options, memo, fold)
+    small = shrink(conversation, need.room, options, memo, fold)
     if small is None:
         return replace(missed, reason="nothing-to-cut")
     reply = yield Resend(small.forwarded)
@@ -121,7 +121,7 @@ def recover(
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """What a request may count, by our own counter; `told` is the ratio that the upstream's figures give."""
+    """How many tokens a request may have by our own count; `told` is the ratio that the upstream's figures give."""
 
     room: int
     told: float | None
@@ -165,7 +165,7 @@ def _need(overflow: Overflow, output: int | None, ours: int, least: int, options
     return _Need(int((limit - reserve) * SLACK / ratio), told)
 
 
-def _told_ratio(overflow: Overflow, output: int | None, ours: int, known: Learned) -> float | None:
+def _reported_ratio(overflow: Overflow, output: int | None, ours: int, known: Learned) -> float | None:
     """Theirs / ours by the figures of the error.
 
     A total may hold the output room: then the reading that agrees with what is known counts, else the more careful one.

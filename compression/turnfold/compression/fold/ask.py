@@ -1,6 +1,6 @@
-"""Recall in its place: which user messages get passages, of what, and how much they may take.
+"""Which user messages get recall, from what, and within how many tokens.
 
-Lives here: turning a plan's askers into texts behind their messages. Must not: choosing or rendering passages.
+Lives here: turning a plan's askers into texts behind their messages. Does not belong here: choosing or rendering passages.
 
 The recall of a user message is a function of the messages up to it, so a tool loop under it keeps its bytes.
 """

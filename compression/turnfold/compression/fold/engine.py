@@ -92,8 +92,8 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
         FoldRejected: our own output failed a check (never for what a client can send).
     """
     options = replace(options, model=options.model or conversation.model)
-    plain = _unfolded(conversation, options, memo)
-    best = _fitted(conversation, options, memo)
+    plain = _fold_nothing(conversation, options, memo)
+    best = _best_attempt(conversation, options, memo)
     if best is None:
         return plain
     forwarded = conversation.with_changes(best.changes, memo)
@@ -148,7 +148,7 @@ def lean(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conver
     last = max((i for i, m in enumerate(conversation.messages) if m.role == "user" and m.holds), default=None)
     in_force = StateBlocks() if last is None else StateBlocks(((last, pins[-1][1]),))
     bare = conversation.with_state(in_force)
-    return bare if last is None else _unfolded(bare, options, memo).forwarded
+    return bare if last is None else _fold_nothing(bare, options, memo).forwarded
 
 
 def conversation_name(conversation: Conversation) -> str:
@@ -158,7 +158,7 @@ def conversation_name(conversation: Conversation) -> str:
     return digest(*(m.key.hex() for m in messages[:end])).hex()
 
 
-def _unfolded(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
+def _fold_nothing(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
     """The conversation as it came, but for the blocks of its state."""
     before = conversation_tokens(conversation, options.model, memo)
     if not conversation.state.pins:
@@ -174,9 +174,9 @@ def _unfolded(conversation: Conversation, options: FoldOptions, memo: Memo) -> F
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Attempt:
     plan: Plan
-    draft: Draft
+    draft: FoldDraft
     recalls: Mapping[int, Recall]
     changes: Changes
     fitting: int
@@ -211,10 +211,10 @@ def _settings(cut: Sequence[Unit]) -> Iterator[_Setting]:
         yield replace(_FITTING[-2], without=without)
 
 
-def _fitted(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Candidate | None:
+def _best_attempt(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Attempt | None:
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
-    results = shaped(conversation.messages, memo) if options.shape_results else {}
-    cut = with_blocks(units(conversation.messages, results, memo), conversation.state, memo)
+    results = shape_results(conversation.messages, memo) if options.shape_results else {}
+    cut = add_block_tokens(units(conversation.messages, results, memo), conversation.state, memo)
     candidate = None
     for fitting, setting in enumerate(_settings(cut)):
         cut = _without_attachments(cut, setting.without)
@@ -226,8 +226,8 @@ def _fitted(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Ca
         recalls = dict(_recalls(conversation, cut, stays, drawn, drafted, options, setting.room, memo))
         texts = {index: found.text for index, found in recalls.items()}
         made = changes(conversation.messages, drafted, texts, _caching(conversation, drawn, cut, options))
-        candidate = _Candidate(drawn, drafted, recalls, made, fitting)
-        if options.budget is None or _size(conversation, made, options, memo) <= options.budget:
+        candidate = _Attempt(drawn, drafted, recalls, made, fitting)
+        if options.budget is None or _size_with(conversation, made, options, memo) <= options.budget:
             return candidate
     return candidate
 
@@ -257,7 +257,7 @@ def _recalls(
     cut: Sequence[Unit],
     stays: frozenset[int],
     plan: Plan,
-    drafted: Draft,
+    drafted: FoldDraft,
     options: FoldOptions,
     room: float,
     memo: Memo,
@@ -270,7 +270,7 @@ def _recalls(
         if options.budget is None:
             budget = recall_tokens(asker.pieces, options)
         elif asker.last:
-            budget = int(room * _room(conversation, cut, plan, drafted, options, memo))
+            budget = int(room * _recall_room(conversation, cut, plan, drafted, options, memo))
         else:
             continue
         found = recall_for(conversation.messages, cut, asker, stays, present, budget, options, memo)
@@ -279,14 +279,16 @@ def _recalls(
             yield cut[asker.unit].start, found
 
 
-def _room(conversation: Conversation, cut: Sequence[Unit], plan: Plan, drafted: Draft, options: FoldOptions, memo: Memo) -> int:
+def _recall_room(
+    conversation: Conversation, cut: Sequence[Unit], plan: Plan, drafted: FoldDraft, options: FoldOptions, memo: Memo
+) -> int:
     """What an explicit budget leaves for recall: all that is free when the request ends with the user message that asks. Under
     it, in a tool loop, the same as then; once a fold event has come in between, a quarter of the budget."""
     budget, asker = options.budget or 0, plan.askers[-1]
     if asker.pieces != plan.pieces:
         return budget // 4
     behind = conversation.messages[cut[asker.unit].end :]
-    bare = _size(conversation, changes(conversation.messages, drafted, {}, Caching(apart=False)), options, memo)
+    bare = _size_with(conversation, changes(conversation.messages, drafted, {}, Caching(apart=False)), options, memo)
     return max(0, budget - _JOINT - bare + sum(message_tokens(m, options.model, memo) for m in behind))
 
 

@@ -142,7 +142,7 @@ def _pays(course: Course, before: Replay, after: Replay) -> bool:
 def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Replay:
     pieces, tail = before.pieces, before.tail
     border = _border(course, tail, index, limits.keep_recent)
-    start = _behind_marks(course, tail, border, index)
+    start = _fold_start(course, tail, border, index)
     if border > start:
         pieces, tail = (*pieces, _piece(course, start, border, Level.FACTS)), border
     pieces = _promote(course, pieces, Level.FACTS, Level.SUMMARY, limits.facts_at)
@@ -166,7 +166,7 @@ def _near(course: Course, tail: int, border: int, index: int, reach: int) -> Ite
     yield from (i for i in range(border - 1, tail, -1) if course.tokens(i, border) <= reach)
 
 
-def _behind_marks(course: Course, tail: int, border: int, index: int) -> int:
+def _fold_start(course: Course, tail: int, border: int, index: int) -> int:
     """Where folding may begin: behind every cache mark that the client keeps in an old place, for up to there caches hit."""
     units = course.units
     old = range(tail, min(border, index - _RECENT))

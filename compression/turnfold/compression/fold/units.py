@@ -1,6 +1,7 @@
-"""Units: what a conversation may be cut into.
+"""Units: the runs of messages that are kept or folded together.
 
-Lives here: grouping messages so that a tool call and its results stay together. Must not: where borders fall (see ``plan``).
+Lives here: grouping messages so that a tool call and its results stay together. Does not belong here: where borders fall (see
+``replay``).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from turnfold.compression.fold.shape import Shaped
+from turnfold.compression.fold.shape import ShapedResult
 from turnfold.compression.memo import Mark, Memo, resumable
 from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.wire.conversation import Message
@@ -42,37 +43,39 @@ class Unit(NamedTuple):
     attached: bool
 
 
-_AS_THEY_CAME: Final[Mapping[int, Shaped]] = MappingProxyType({})
+_AS_THEY_CAME: Final[Mapping[int, ShapedResult]] = MappingProxyType({})
 
 
 def units(
-    messages: Sequence[Message], results: Mapping[int, Shaped] = _AS_THEY_CAME, memo: Memo | None = None
+    messages: Sequence[Message], results: Mapping[int, ShapedResult] = _AS_THEY_CAME, memo: Memo | None = None
 ) -> tuple[Unit, ...]:
     """Group messages into units; every message is in exactly one, in order. Results count in the form that they take;
     `memo` saves time, where there is one.
 
-    A system message that somebody put between a call and its results does not part them. A user message without content, which
+    System messages that somebody put between a call and its results do not part them. A user message without content, which
     has no room for text of ours and does not answer for what was folded before it, goes with the message before it.
     """
     last = len(messages) // _STEP * _STEP
-    marks = [Mark(end, _name(messages[:end], results)) for end in (last, last - _STEP) if end > 0]
+    marks = [Mark(end, _content_key(messages[:end], results)) for end in (last, last - _STEP) if end > 0]
     none: tuple[Unit, ...] = ()
 
     def run(known: tuple[Unit, ...]) -> tuple[Unit, ...]:
-        return known + _grouped(messages, results, known[-1].end if known else 0)
+        return known + _group(messages, results, known[-1].end if known else 0)
 
     def part(cut: tuple[Unit, ...], end: int) -> tuple[Unit, ...] | None:
-        # A border depends on two messages, and the last unit of a beginning may go on behind it.
+        # The last unit of a beginning may go on behind it, and so may the one in front of instructions at its end.
+        while end and messages[end - 1].pinned:
+            end -= 1
         return tuple(u for u in cut if u.end + 1 < end) or None
 
     return resumable(memo, marks, none, run, part, lambda kept: 200 + 150 * len(kept))
 
 
-def _name(messages: Sequence[Message], results: Mapping[int, Shaped]) -> Hashable:
+def _content_key(messages: Sequence[Message], results: Mapping[int, ShapedResult]) -> Hashable:
     return "units", b"".join([m.key for m in messages]), tuple([i for i in results if i < len(messages)])
 
 
-def _grouped(messages: Sequence[Message], results: Mapping[int, Shaped], begin: int) -> tuple[Unit, ...]:
+def _group(messages: Sequence[Message], results: Mapping[int, ShapedResult], begin: int) -> tuple[Unit, ...]:
     """The units from a border on."""
     rest = range(begin, len(messages))
     starts = [i for i in rest if i == begin or not (messages[i].is_result or _inside(messages, i) or _is_blank(messages[i]))]
@@ -83,11 +86,17 @@ def _is_blank(message: Message) -> bool:
     return message.role == "user" and not message.holds
 
 
-def _inside(messages: Sequence[Message], index: int) -> bool:
-    return messages[index].pinned and index + 1 < len(messages) and messages[index + 1].is_result
+def _instructions_inside(messages: Sequence[Message], begin: int) -> Iterator[int]:
+    """Indices of instructions that somebody put between a call and its results."""
+    before_result = False
+    for index in range(len(messages) - 1, begin - 1, -1):
+        if not messages[index].pinned:
+            before_result = messages[index].is_result
+        elif before_result:
+            yield index
 
 
-def _unit(messages: Sequence[Message], results: Mapping[int, Shaped], start: int, end: int) -> Unit:
+def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], start: int, end: int) -> Unit:
     first, last = messages[start], messages[end - 1]
     inside = messages[start:end]
     sizes = [results[i].tokens if i in results else messages[i].tokens for i in range(start, end)]

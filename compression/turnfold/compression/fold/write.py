@@ -1,10 +1,10 @@
-"""From a plan to the text that is forwarded.
+"""From a plan to the changes that make it.
 
-Lives here: how each level of a piece is written, and where its text stands. Must not: where borders fall (``plan``), what is
-quoted (``recall``, ``shorten.summary``).
+Lives here: how each level of a piece is written, and where its text goes. Does not belong here: where borders fall (``replay``),
+what is quoted (``recall``, ``shorten.summary``), any wire format.
 
-No message is invented: FACTS shortens messages in place, SUMMARY and LINE become text in front of the next kept user message,
-or behind the kept one that the piece still answers.
+No message is invented. FACTS shortens messages in place. SUMMARY and LINE become text in front of the next kept user message, or
+behind the kept one that the piece still answers.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from turnfold.compression.fold import policy
 from turnfold.compression.fold.fence import render
 from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.plan import Plan
-from turnfold.compression.fold.shape import Shaped, references
-from turnfold.compression.fold.state_blocks import placed
+from turnfold.compression.fold.shape import ShapedResult, references
+from turnfold.compression.fold.state_blocks import place_blocks
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, Prose
@@ -53,7 +53,7 @@ class Section:
 
 
 @dataclass(slots=True)
-class _Company:
+class _Surroundings:
     """Texts that stand beside one kept user message's own: in front of it, the state last, and behind it and its recall."""
 
     front: list[str] = field(default_factory=list)
@@ -62,7 +62,7 @@ class _Company:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class FoldDraft:
     """A fold that lacks only recall.
 
     Attributes:
@@ -77,7 +77,7 @@ class Draft:
     dropped: tuple[tuple[int, int], ...]
     shortened: Mapping[int, Texts]
     shaped: Mapping[int, Texts]
-    beside: Mapping[int, _Company]
+    beside: Mapping[int, _Surroundings]
     sections: tuple[Section, ...]
     section_of: Mapping[int, Section]
 
@@ -111,14 +111,14 @@ def draft(
     for piece in plan.pieces:
         writer.write(piece)
     writer.settle(plan.tail, len(units))
-    for index, block in placed(units, plan, conversation.state).items():
+    for index, block in place_blocks(units, plan, conversation.state).items():
         writer.beside[index].state = block
     if options.shape_results and plan.tail < len(units):
         seen = units[plan.moved].end if plan.events else 0
         writer.shaped |= references(messages, units[plan.tail].start, seen)
     sections = tuple(section for section, _ in writer.sections)
     section_of = {index: section for section, indices in writer.sections for index in indices}
-    return Draft(tuple(writer.dropped), writer.shortened, writer.shaped, dict(writer.beside), sections, section_of)
+    return FoldDraft(tuple(writer.dropped), writer.shortened, writer.shaped, dict(writer.beside), sections, section_of)
 
 
 class _Writer:
@@ -137,7 +137,7 @@ class _Writer:
         self.dropped: list[tuple[int, int]] = []
         self.shortened: dict[int, Texts] = {}
         self.shaped: dict[int, Texts] = {}
-        self.beside: dict[int, _Company] = defaultdict(_Company)
+        self.beside: dict[int, _Surroundings] = defaultdict(_Surroundings)
         self.sections: list[tuple[Section, Sequence[int]]] = []
         self.carried: list[str] = []  # texts that wait for the next kept user message
         self.kept_user: int | None = None
@@ -181,7 +181,7 @@ class _Writer:
         self.carried = []
         return self.kept_user
 
-    def _folded(self, start: int, end: int) -> list[int]:
+    def _foldable_indices(self, start: int, end: int) -> list[int]:
         """Message indices of the units ``start..end`` that may be left out."""
         going = (unit for n, unit in enumerate(self.units[start:end], start) if n not in self.stays)
         return [i for u in going for i in range(u.start, u.end) if not self.messages[i].pinned]
@@ -189,11 +189,11 @@ class _Writer:
     def _section(self, level: Level, indices: Sequence[int]) -> Section:
         messages = [self.messages[i] for i in indices]
         key = ("section", level.value, _keys(messages))
-        return self.memo.get(key, lambda: _named(level, messages), lambda made: 300 + 60 * len(made.messages))
+        return self.memo.get(key, lambda: _make_section(level, messages), lambda made: 300 + 60 * len(made.messages))
 
     def _summary(self, level: Level, start: int, end: int) -> str:
         """The text that stands for units which are left out; "" for none."""
-        indices = self._folded(start, end)
+        indices = self._foldable_indices(start, end)
         if not indices:
             return ""
         self.dropped.extend(_runs(indices))
@@ -203,12 +203,12 @@ class _Writer:
         # Without room the users' standing orders are all that is quoted: those stay in force however old they are.
         room = 0 if level is Level.LINE else policy.summary_tokens(section.tokens) - policy.line_tokens()
         key = ("summary", section.id, room)
-        text = self.memo.get(key, lambda: self._quoted(indices, room), lambda t: 200 + len(t))
+        text = self.memo.get(key, lambda: self._quote(indices, room), lambda t: 200 + len(t))
         instead = f"{line}\n{text}" if text else line
         self.sections.append((replace(section, instead=(instead,)), indices))
         return instead
 
-    def _quoted(self, indices: Sequence[int], room: int) -> str:
+    def _quote(self, indices: Sequence[int], room: int) -> str:
         sources = [source(self.messages[i]) for i in indices]
         return render(sources, summarise(sources, room, tokens.count, self.memo))
 
@@ -278,7 +278,7 @@ def _keys(messages: Sequence[Message]) -> bytes:
     return b"".join([m.key for m in messages])
 
 
-def _named(level: Level, messages: Sequence[Message]) -> Section:
+def _make_section(level: Level, messages: Sequence[Message]) -> Section:
     name = digest(level.value, *(m.key.hex() for m in messages)).hex()[:12]
     return Section(name, level.value, tuple(m.raw for m in messages), sum(m.tokens for m in messages))
 
@@ -295,7 +295,7 @@ def _weight(texts: Sequence[Texts]) -> int:
     return 200 + sum(len(text) for one in texts for text in one.values())
 
 
-def _shortened(messages: Sequence[Message], forms: Sequence[Texts], words: frozenset[str], prose: Prose) -> list[Texts]:
+def _shorten_messages(messages: Sequence[Message], forms: Sequence[Texts], words: frozenset[str], prose: Prose) -> list[Texts]:
     """New texts by path for each message at FACTS, empty for one that stays as it is.
 
     From the newest back, so that what two of them say stands where it was said last.
@@ -305,7 +305,7 @@ def _shortened(messages: Sequence[Message], forms: Sequence[Texts], words: froze
     out: list[Texts] = []
     for index in reversed(range(len(messages))):
         message = messages[index]
-        new = repeated.get(index) or ({} if message.sealed else dict(_shorten(message, forms[index], words, known, prose)))
+        new = repeated.get(index) or ({} if message.sealed else dict(_shorten_texts(message, forms[index], words, known, prose)))
         for text in message.texts:
             known |= visible_parts(new.get(text.path, text.text))
         out.append(new)
@@ -315,7 +315,7 @@ def _shortened(messages: Sequence[Message], forms: Sequence[Texts], words: froze
 _WORD = re.compile(r"\w{3,}")
 
 
-def _shorten(
+def _shorten_texts(
     message: Message, form: Texts, words: frozenset[str], known: Container[str], prose: Prose
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
     for text in message.texts:
@@ -361,7 +361,7 @@ class Caching:
     since: int = 0
 
 
-def changes(messages: Sequence[Message], draft: Draft, recalls: Mapping[int, str], caching: Caching) -> Changes:
+def changes(messages: Sequence[Message], draft: FoldDraft, recalls: Mapping[int, str], caching: Caching) -> Changes:
     """All that a fold changes: what is left out, what is shortened, what stands beside user messages.
 
     Args:
@@ -374,7 +374,7 @@ def changes(messages: Sequence[Message], draft: Draft, recalls: Mapping[int, str
     apart = {i for i in touched | loose if messages[i].role == "user"} if caching.apart else set()
     beside = {}
     for index in sorted({*draft.beside, *recalls} - gone):
-        one = draft.beside.get(index, _Company())
+        one = draft.beside.get(index, _Surroundings())
         front = (*one.front, *([one.state] if one.state else []))
         behind = tuple(t for t in (recalls.get(index, ""), *one.behind) if t)
         if front or behind:

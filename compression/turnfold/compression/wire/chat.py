@@ -78,7 +78,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
     """
     try:
         text = body.decode("utf-8")
-        found = _scan_known(text, body, memo)
+        found = _read_known(text, body, memo)
     except (ValueError, RecursionError) as exc:  # the ways in which the scanner gives up
         raise FoldRejected("unparsable") from exc
     members = found.members
@@ -104,7 +104,7 @@ def _positive(value: object) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Reading:
     """What was read of a body, or of its beginning: top-level members, and messages with their places.
 
     The array of messages is no value of its own; in a beginning its span has no end.
@@ -115,28 +115,28 @@ class _Found:
     spans: tuple[Place, ...]
 
 
-_NOTHING: Final = _Found({}, (), ())
+_NOTHING: Final = _Reading({}, (), ())
 
 
-def _scan_known(text: str, body: bytes, memo: Memo) -> _Found:
+def _read_known(text: str, body: bytes, memo: Memo) -> _Reading:
     """What a body holds, read from where an earlier request of the conversation ended."""
 
-    def run(known: _Found) -> _Found:
+    def run(known: _Reading) -> _Reading:
         members, elements = _scan(text, known)
         if "messages" not in members or skip(text, max(end for _, _, end in members.values()), "}") != len(text):
             raise ValueError("not one object with messages")
         messages = tuple(_message(text[start:end], data, memo) for data, start, end in elements)
-        return _Found(members, known.messages + messages, known.spans + tuple((s, e) for _, s, e in elements))
+        return _Reading(members, known.messages + messages, known.spans + tuple((s, e) for _, s, e in elements))
 
-    def part(found: _Found, at: int) -> _Found | None:
+    def part(found: _Reading, at: int) -> _Reading | None:
         end = len(body[:at].decode("utf-8", "ignore"))
         count = bisect_right(found.spans, end, key=lambda span: span[1])
-        return _Found(_before_messages(found.members), found.messages[:count], found.spans[:count]) if count else None
+        return _Reading(_before_messages(found.members), found.messages[:count], found.spans[:count]) if count else None
 
     return resumable(memo, body_marks("chat", body), _NOTHING, run, part, _weight)
 
 
-def _weight(found: _Found) -> int:
+def _weight(found: _Reading) -> int:
     return 1000 + sum(300 + 2 * len(m.raw) for m in found.messages)
 
 
@@ -147,7 +147,7 @@ def _before_messages(members: Mapping[str, Value]) -> dict[str, Value]:
     return kept | {"messages": (None, members["messages"][1], -1)}
 
 
-def _scan(text: str, known: _Found) -> tuple[dict[str, Value], list[Value]]:
+def _scan(text: str, known: _Reading) -> tuple[dict[str, Value], list[Value]]:
     """The members of a body, and those of its messages that are not known."""
     found = dict(known.members)
     elements: list[Value] = []
@@ -176,9 +176,9 @@ def _message(raw: str, data: Any, memo: Memo) -> Message:
 def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
     content = data.get("content")
     texts = tuple(_content_texts(content))
-    called = tuple(_called(data))
+    calls = tuple(_calls_with_places(data))
     own = "\n".join(t.text for t in texts)
-    spoken = [f"{call.name} {call.arguments}" for call, _ in called]
+    spoken = [f"{call.name} {call.arguments}" for call, _ in calls]
     text = "\n".join([own, *spoken] if own or not spoken else spoken)
     parts = content if isinstance(content, list) else []
     name = data.get("name")
@@ -188,15 +188,15 @@ def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         key=key,
         role=data["role"],
         texts=texts,
-        arguments=tuple(t for _, t in called),
+        arguments=tuple(t for _, t in calls),
         own=own,
         text=text,
         tokens=tokens.count(text) + other,
         other_tokens=other,
         holds=bool(own.strip()) or bool(parts),
         keys=frozenset(data),
-        calls=tuple(_call_ids(data)),
-        called=tuple(call for call, _ in called),
+        call_ids=tuple(_call_ids(data)),
+        calls=tuple(call for call, _ in calls),
         answers=data["tool_call_id"] if isinstance(data.get("tool_call_id"), str) else None,
         is_list=isinstance(content, list),
         sealed=is_sealed(data),
@@ -272,17 +272,19 @@ def is_sealed(data: Mapping[str, Any]) -> bool:
 
 def write(conversation: Conversation, changes: Changes) -> list[Edit]:
     """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
-    out = [_removal(conversation.spans, a, b) for a, b in _joined_runs(changes.dropped)]
+    out = [_removal(conversation.spans, a, b) for a, b in _merge_runs(changes.dropped)]
     for index in sorted({*changes.texts, *changes.beside, *changes.apart}):
         apart = ""
         if index in changes.apart:
             apart = _BREAKPOINT if index == changes.breakpoint else _NO_BREAKPOINT
-        edits = _dress(conversation.messages[index], changes.texts.get(index, {}), changes.beside.get(index, Beside()), apart)
-        out += shifted(edits, conversation.spans[index][0])
+        edits = _message_edits(
+            conversation.messages[index], changes.texts.get(index, {}), changes.beside.get(index, Beside()), apart
+        )
+        out += shift(edits, conversation.spans[index][0])
     return out
 
 
-def _joined_runs(runs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _merge_runs(runs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Runs in order, those that touch made one."""
     start = end = -1
     for a, b in sorted(runs):
@@ -300,7 +302,7 @@ def _removal(spans: Sequence[Place], start: int, end: int) -> Edit:
     return Edit(spans[start - 1][1] if start else spans[0][0], spans[-1][1], "")
 
 
-def _dress(message: Message, new: Texts, beside: Beside, apart: str) -> list[Edit]:
+def _message_edits(message: Message, new: Texts, beside: Beside, apart: str) -> list[Edit]:
     """Edits of one message: its new texts, and texts of ours around its content.
 
     Args:
@@ -318,8 +320,8 @@ def _dress(message: Message, new: Texts, beside: Beside, apart: str) -> list[Edi
         head = "[" + "".join(f"{_part(t)}," for t in front) + '{"type":"text","text":'
         out += [Edit(start, start, head), Edit(end, end, apart + "".join(f",{_part(t)}" for t in behind) + "]")]
     else:
-        out += [Edit(start + 1, start + 1, "".join(_inner(f"{t}\n\n") for t in front))]
-        out += [Edit(end - 1, end - 1, "".join(_inner(f"\n\n{t}") for t in behind))]
+        out += [Edit(start + 1, start + 1, "".join(_string_content(f"{t}\n\n") for t in front))]
+        out += [Edit(end - 1, end - 1, "".join(_string_content(f"\n\n{t}") for t in behind))]
     return _merge(out)
 
 
@@ -342,7 +344,7 @@ def _part(text: str) -> str:
     return f'{{"type":"text","text":{json_string(text)}}}'
 
 
-def _inner(text: str) -> str:
+def _string_content(text: str) -> str:
     return json_string(text)[1:-1]
 
 

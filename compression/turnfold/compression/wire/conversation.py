@@ -89,8 +89,8 @@ class Message:
         other_tokens: those of them that are not tokens of `text`.
         holds: whether text can be put beside its content: a text that is not blank, or a list with a part in it.
         keys: its keys.
-        calls: ids of the tool calls that it makes.
-        called: the calls themselves.
+        calls: the tool calls that it makes, those with arguments in text.
+        call_ids: ids of the tool calls that it makes.
         answers: the id of the tool call that it answers, if it does.
         is_list: whether its content is a list of parts.
         sealed: whether it is signed or carries encrypted reasoning: whole or gone, never edited.
@@ -111,8 +111,8 @@ class Message:
     other_tokens: int
     holds: bool
     keys: frozenset[str]
-    calls: tuple[str, ...]
-    called: tuple[Call, ...]
+    calls: tuple[Call, ...]
+    call_ids: tuple[str, ...]
     answers: str | None
     is_list: bool
     sealed: bool

@@ -1,6 +1,6 @@
 """Tokens of what is not text in a message.
 
-Lives here: the documented price in tokens of images. Must not: decoding pixels, tokenising base64.
+Lives here: the documented price of images in tokens. Does not belong here: decoding pixels, tokenising base64.
 """
 
 from __future__ import annotations
