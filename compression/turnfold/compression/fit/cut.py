@@ -186,11 +186,11 @@ def _sparing_attachments(
     first = messages[in_turn[0].start].role
     loose = sum(not u.pinned for u in old)
     allowed = [k for k in range(2, loose) if k < len(in_turn) and messages[in_turn[k].start].role == first]
-    for k in allowed[-1:] if all_of_it else _sparse(allowed):
+    for k in allowed[-1:] if all_of_it else _thin_out(allowed):
         yield [u for i, u in enumerate(in_turn[:k]) if i not in stays]
 
 
-def _sparse(sizes: Sequence[int]) -> Iterator[int]:
+def _thin_out(sizes: Sequence[int]) -> Iterator[int]:
     """About forty of many sizes: a chat of thousands of messages is not tried message by message."""
     step = max(1, len(sizes) // 40)
     yield from dict.fromkeys((*sizes[step - 1 :: step], *sizes[-1:]))

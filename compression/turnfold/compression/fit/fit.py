@@ -1,6 +1,6 @@
 """A request made to fit the window of its upstream.
 
-Lives here: the one entry that every request passes (fold, then fit), and the order in which ways of making one smaller are tried.
+Lives here: the one entry that every request passes (fold, then fit), and the order in which ways of making one shrink are tried.
 Does not belong here: the ways themselves, an upstream's refusal (``recover``).
 """
 
@@ -40,7 +40,7 @@ class Fitted:
         tokens: tokens of `forwarded`, by our own count.
         sections: originals of what is folded in `forwarded`, for drill-down.
         account: what became of each message.
-        fitted: whether it is smaller than what the fold alone would have sent.
+        fitted: whether it is shrink than what the fold alone would have sent.
     """
 
     folded: Folded
@@ -52,7 +52,7 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Smaller:
+class SmallRequest:
     """A request made to count so many tokens at most; its attributes as of `Fitted`."""
 
     forwarded: Conversation
@@ -68,7 +68,7 @@ def fit(
     known: Learned = Learned(),  # noqa: B008 - frozen
     fold: Fold = fold,
 ) -> Fitted:
-    """Fold a request as ever, and make it smaller only where the upstream's window would not take it. Every request passes here.
+    """Fold a request as ever, and make it shrink only where the upstream's window would not take it. Every request passes here.
 
     The window is the learned one, else ``options.window`` (what is published of the model). Where nothing makes it fit, it is
     sent as folded: the upstream's own error is the clearest answer.
@@ -118,24 +118,24 @@ def shrink(conversation: Conversation, room: int, options: FoldOptions, memo: Me
     base = lean(conversation, options, memo)
     older = _attempt(lambda: fold_older(base, room, options, fold, memo))
     if older is not None:
-        return Smaller(older.forwarded, older.tokens, older.sections, older.account)
-    plain = _unless_rejected(lambda: cut(base, room, options.model, memo))
-    plain_cut = None if plain is None else _smaller_by_cut(base, plain)
+        return SmallRequest(older.forwarded, older.tokens, older.sections, older.account)
+    plain = _attempt(lambda: cut(base, room, options.model, memo))
+    plain_cut = None if plain is None else _shrink_by_cut(base, plain)
     if plain is not None and (plain.recent_whole or not plain.dropped):
         return plain_cut
-    folded = _unless_rejected(lambda: fold(conversation, replace(options, budget=room), memo))
+    folded = _attempt(lambda: fold(conversation, replace(options, budget=room), memo))
     if folded is not None and folded.folded:
         if folded.tokens_after <= room:
-            return Smaller(folded.forwarded, folded.tokens_after, folded.sections, folded.account)
-        both = _unless_rejected(lambda: cut(folded.forwarded, room, options.model, memo))
+            return SmallRequest(folded.forwarded, folded.tokens_after, folded.sections, folded.account)
+        both = _attempt(lambda: cut(folded.forwarded, room, options.model, memo))
         if both is not None:
-            return Smaller(both.forwarded, both.tokens, folded.sections, folded.account.after(both.changes))
+            return SmallRequest(both.forwarded, both.tokens, folded.sections, folded.account.after(both.changes))
     return plain_cut
 
 
-def _smaller_by_cut(base: Conversation, made: Cut) -> Smaller:
+def _shrink_by_cut(base: Conversation, made: Cut) -> SmallRequest:
     account = Account(tuple(range(len(base.messages)))).after(made.changes)
-    return Smaller(made.forwarded, made.tokens, (), account)
+    return SmallRequest(made.forwarded, made.tokens, (), account)
 
 
 def _attempt(make: Callable[[], T | None]) -> T | None:

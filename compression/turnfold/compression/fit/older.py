@@ -31,7 +31,7 @@ _MOST_RECENT: Final = 0.95  # share of the room that they may take; a twentieth 
 
 
 @dataclass(frozen=True, slots=True)
-class Older:
+class OlderFold:
     """A conversation whose older part was folded.
 
     Attributes:
@@ -103,8 +103,8 @@ def _change_whole(
     tokens = conversation_tokens(forwarded, options.model, memo)
     if tokens > room:
         return None
-    everything = Account(tuple(range(len(conversation.messages))), frozenset(), folded.section_of, _moved(folded.recalls, moved))
-    return Older(forwarded, tokens, folded.sections, everything.after(changes))
+    everything = Account(tuple(range(len(conversation.messages))), frozenset(), folded.section_of, _move(folded.recalls, moved))
+    return OlderFold(forwarded, tokens, folded.sections, everything.after(changes))
 
 
 def _move(by_index: Mapping[int, T], moved: Mapping[int, int]) -> dict[int, T]:

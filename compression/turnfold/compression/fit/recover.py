@@ -1,7 +1,7 @@
 """One recovery from a full context.
 
 Lives here: how small a request has to become, and the exchange with the upstream as a generator that yields a call and is sent
-the reply. Does not belong here: making a request smaller (``fit``), sending anything, what an upstream says (``overflow``).
+the reply. Does not belong here: making a request shrink (``fit``), sending anything, what an upstream says (``overflow``).
 
 A driver does this, and no more (``turnfold.proxy.chat.recovering``):
 
@@ -22,7 +22,7 @@ from typing import Final
 
 from turnfold.compression.calibration import Learned, clamp_ratio
 from turnfold.compression.fit.cut import recent_start
-from turnfold.compression.fit.fit import LEAST_ROOM, SLACK, output_reserve, planning_ratio, smaller
+from turnfold.compression.fit.fit import LEAST_ROOM, SLACK, output_reserve, planning_ratio, shrink
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fold import Fold, Section, conversation_tokens, fold
 from turnfold.compression.fold.units import units
@@ -151,7 +151,7 @@ def _blind_room(ours: int, least: int, fits: int) -> int:
 
 
 def _need(overflow: Overflow, output: int | None, ours: int, least: int, options: FoldOptions, known: Learned) -> _Need:
-    told = _told_ratio(overflow, output, ours, known)
+    told = _reported_ratio(overflow, output, ours, known)
     ratio = told if told is not None else planning_ratio(known, options.model)
     if overflow.lower_bound and overflow.prompt:
         ratio = max(ratio, clamp_ratio(overflow.prompt / max(1, ours)))

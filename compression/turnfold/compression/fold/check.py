@@ -131,14 +131,14 @@ ATTACHMENT_LOST: Final = "attachment-lost"
 
 _Law = Callable[[Sequence[Message], Sequence[Message]], bool]
 _LAWS: tuple[tuple[str, _Law], ...] = (
-    ("system-changed", _pinned_changed),
-    ("last-user-broken", _last_user_broken),
-    ("roles-broken", _roles_broken),
-    ("calls-broken", _calls_broken),
-    ("arguments-broken", _arguments_broken),
-    ("keys-invented", _keys_invented),
-    ("message-emptied", _emptied),
-    ("seal-broken", _seal_broken),
-    ("message-invented", _subsequence_broken),
+    ("system-changed", _changes_system),
+    ("last-user-broken", _breaks_last_user),
+    ("roles-broken", _breaks_roles),
+    ("calls-broken", _breaks_calls),
+    ("arguments-broken", _breaks_arguments),
+    ("keys-invented", _invents_keys),
+    ("message-emptied", _empties_message),
+    ("seal-broken", _breaks_seal),
+    ("message-invented", _invents_message),
     (ATTACHMENT_LOST, attachments_lost),
 )

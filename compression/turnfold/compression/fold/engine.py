@@ -15,10 +15,10 @@ from turnfold.compression.fold.check import ATTACHMENT_LOST, attachments_lost, c
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
 from turnfold.compression.fold.pieces import recall_tokens
 from turnfold.compression.fold.plan import Plan, plan
-from turnfold.compression.fold.shape import shaped
-from turnfold.compression.fold.state_blocks import with_blocks
+from turnfold.compression.fold.shape import shape_results
+from turnfold.compression.fold.state_blocks import add_block_tokens
 from turnfold.compression.fold.units import Unit, staying, units
-from turnfold.compression.fold.write import Caching, Draft, Section, changes, draft
+from turnfold.compression.fold.write import Caching, FoldDraft, Section, changes, draft
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, StateBlocks
 from turnfold.compression.wire.chat import CHAT
@@ -34,7 +34,7 @@ class Folded:
         conversation: as it came in.
         forwarded: as it goes out, read anew from what was written; `conversation` itself when nothing is changed.
         changes: what was changed.
-        folded: whether anything is folded or shaped.
+        folded: whether anything is folded or shape_results.
         reason: a slug: why nothing was folded ("short", "not-smaller"), "over-budget" when the parts that stay verbatim exceed
             the budget, "attachments-left-out" when a budget left no room for them, else "".
         tokens_before: tokens of the request as received, by the model's own count, tool schemas included.
@@ -136,7 +136,7 @@ def unfold(folded: Folded) -> bytes:
 def state_written(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conversation:
     """The conversation with its state's blocks in its messages and nothing folded, byte for byte as `fold` leaves it when it
     folds nothing; itself where it has no state."""
-    return _unfolded(conversation, options, memo).forwarded
+    return _fold_nothing(conversation, options, memo).forwarded
 
 
 def lean(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conversation:
@@ -238,7 +238,7 @@ def _without_attachments(cut: Sequence[Unit], without: int) -> tuple[Unit, ...]:
     return tuple(u._replace(attached=False) if i in oldest else u for i, u in enumerate(cut)) if oldest else tuple(cut)
 
 
-def _size(conversation: Conversation, made: Changes, options: FoldOptions, memo: Memo) -> int:
+def _size_with(conversation: Conversation, made: Changes, options: FoldOptions, memo: Memo) -> int:
     return conversation_tokens(conversation.with_changes(made, memo), options.model, memo)
 
 

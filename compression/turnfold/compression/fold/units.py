@@ -6,7 +6,7 @@ Lives here: grouping messages so that a tool call and its results stay together.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -78,7 +78,8 @@ def _content_key(messages: Sequence[Message], results: Mapping[int, ShapedResult
 def _group(messages: Sequence[Message], results: Mapping[int, ShapedResult], begin: int) -> tuple[Unit, ...]:
     """The units from a border on."""
     rest = range(begin, len(messages))
-    starts = [i for i in rest if i == begin or not (messages[i].is_result or _inside(messages, i) or _is_blank(messages[i]))]
+    inside = set(_instructions_inside(messages, begin))
+    starts = [i for i in rest if i == begin or not (messages[i].is_result or i in inside or _is_blank(messages[i]))]
     return tuple(_unit(messages, results, a, b) for a, b in pairwise([*starts, len(messages)]))
 
 

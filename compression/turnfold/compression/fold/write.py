@@ -96,9 +96,9 @@ def draft(
     stays: frozenset[int],
     plan: Plan,
     options: FoldOptions,
-    results: Mapping[int, Shaped],
+    results: Mapping[int, ShapedResult],
     memo: Memo,
-) -> Draft:
+) -> FoldDraft:
     """Write the pieces of a plan. Pure; pieces that were written before come from `memo`.
 
     Args:
@@ -129,7 +129,7 @@ class _Writer:
         messages: Sequence[Message],
         units: Sequence[Unit],
         stays: frozenset[int],
-        results: Mapping[int, Shaped],
+        results: Mapping[int, ShapedResult],
         prose: Prose,
         memo: Memo,
     ) -> None:
@@ -223,7 +223,7 @@ class _Writer:
         forms = [self.results[i].texts if i in self.results else {} for i in going]
         speakers = self._speakers(piece)
         key = ("facts", _keys(messages), *map(_keys, speakers), bytes(map(bool, forms)), self.prose)
-        texts = self.memo.get(key, lambda: _shortened(messages, forms, frozenset(_words(*speakers)), self.prose), _weight)
+        texts = self.memo.get(key, lambda: _shorten_messages(messages, forms, frozenset(_words(*speakers)), self.prose), _weight)
         section = self._section(Level.FACTS, indices)
         markers = {i: self._markers(section, i) for i in going}
         changed = {i: {**new, **markers[i]} for i, new in zip(going, texts, strict=True) if new or markers[i]}

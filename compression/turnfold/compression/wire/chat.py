@@ -35,7 +35,7 @@ from turnfold.compression.wire.conversation import (
     Texts,
     Wire,
 )
-from turnfold.compression.wire.edits import Edit, json_string, shifted
+from turnfold.compression.wire.edits import Edit, json_string, shift
 from turnfold.compression.wire.marks import body_marks
 from turnfold.compression.wire.media import attachment, media_tokens
 from turnfold.compression.wire.spans import Value, array, members, skip, unique, value, value_span
@@ -230,7 +230,7 @@ def _attached(parts: Sequence[Any]) -> Iterator[Attachment]:
         yield attachment(("content", i), part)
 
 
-def _called(data: Mapping[str, Any]) -> Iterator[tuple[Call, Text]]:
+def _calls_with_places(data: Mapping[str, Any]) -> Iterator[tuple[Call, Text]]:
     """Calls that have arguments, with the place of these."""
     calls = data.get("tool_calls")
     for i, call in enumerate(calls if isinstance(calls, list) else []):
@@ -337,7 +337,7 @@ def _replacement(raw: str, path: Path, text: str) -> Edit:
     start, end = value_span(raw, path)
     if isinstance(path[-1], int):
         return Edit(start, end, _part(text))
-    return Edit(start + 1, end - 1, _inner(text))
+    return Edit(start + 1, end - 1, _string_content(text))
 
 
 def _part(text: str) -> str:
