@@ -111,6 +111,12 @@ class StoreSettings(_Group):
     receipts_ttl: Annotated[int, Field(gt=0, description="Seconds that single receipts are kept.")] = 30 * _DAY
     report_ttl: Annotated[int, Field(gt=0, description="Seconds that the report's sums are kept.")] = 400 * _DAY
     timeout: Annotated[float, Field(gt=0, le=0.1, description="Seconds that a store operation may take.")] = 0.1
+    patience: Annotated[
+        float,
+        Field(
+            gt=0, le=60, description="Seconds that a call may wait for the store if it can't be answered without it (drill-down)."
+        ),
+    ] = 5.0
     save_originals: Annotated[bool, Field(description="Whether folded text is stored for drill-down.")] = True
     max_bytes: Annotated[int, Field(ge=2**20, description="Largest SQLite file; above it what expires first goes.")] = 4 * 2**30
     memory_bytes: Annotated[int, Field(ge=2**16, description="Largest memory:// store, and largest LRU before the others.")] = (

@@ -196,7 +196,7 @@ async def test_the_memory_before_a_store_forgets_what_was_deleted() -> None:
     assert await store.get([state]) == [b"2"]
     for number in range(20):
         await store.put([Item(Key("anna", "section", str(number)), bytes(900), 60)])
-    assert store._weight <= 4000
+    assert store._recent.weight <= 4000
 
 
 async def test_open_store_takes_every_url(tmp_path: Path, redis_url: str) -> None:

@@ -9,6 +9,7 @@ from turnfold.compression.budgeted.history import (
     HistorySettings,
     SearchHit,
     add,
+    block_id,
     drill_down,
     search,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "ImportedHistory",
     "SearchHit",
     "add",
+    "block_id",
     "context",
     "drill_down",
     "export_history",

@@ -89,7 +89,9 @@ def _check(state: History) -> None:
     blocks = list(chain.from_iterable(block.messages for block in state.blocks))
     for name, messages, pinned in (("pinned", state.pinned, True), ("recent", state.recent, False), ("blocks", blocks, False)):
         if any((message.role in PINNED) != pinned for message in messages):
-            raise InvalidInput(f"history.{name}", f"must hold {'no other' if pinned else 'no'} messages of {' or '.join(sorted(PINNED))}")
+            raise InvalidInput(
+                f"history.{name}", f"must hold {'no other' if pinned else 'no'} messages of {' or '.join(sorted(PINNED))}"
+            )
     held = len(state.pinned) + len(state.recent) + len(blocks)
     if state.messages != held:
         raise InvalidInput("history.messages", f"must be {held}, the number of messages")
@@ -168,9 +170,9 @@ def _block(name: str, value: object, count: Count) -> Block:
     if not messages:
         raise InvalidInput(f"{name}.messages", "must not be empty")
     texts, sizes = fields.many("texts", _string), fields.many("tokens", _whole)
-    if len(texts) != 2:  # noqa: PLR2004 - facts and summary
+    if len(texts) != 2:
         raise InvalidInput(f"{name}.texts", "must be two strings: facts and summary")
-    if len(sizes) != 3 or sizes[2] > sizes[1]:  # noqa: PLR2004 - a number for each layer
+    if len(sizes) != 3 or sizes[2] > sizes[1]:
         raise InvalidInput(f"{name}.tokens", "must be three whole numbers, the last no larger than the one before it")
     return Block.of(block, messages, (texts[0], texts[1]), (sizes[0], sizes[1], sizes[2]), count=count)
 

@@ -1,7 +1,7 @@
 """What is told of a history: a context within the budget (row C9).
 
-Lives here: choosing among the sentences of old messages, and the form of a context. Does not belong here: what a sentence is worth
-by its words (``sentences``), changing a history (``history``).
+Lives here: choosing among the sentences of old messages, and the form of a context. Does not belong here: what a sentence is
+worth by its words (``sentences``), changing a history (``history``).
 
 System messages are told whole, standing orders and what users state about themselves and their task before anything else, the
 best of the rest as far as the budget goes; all in the order in which it was said, each sentence once and as it was said.
@@ -173,7 +173,10 @@ def _lines(chosen: Sequence[_Candidate]) -> str:
         if before is None or before.role != one.role or "\n" in one.text or "\n" in before.text:
             out.append(f"\n{one.role}: {one.text}")
         else:
-            follows = (before.block, before.told.message) == (one.block, one.told.message) and one.told.start - before.told.end < 3
+            follows = (before.block, before.told.message) == (
+                one.block,
+                one.told.message,
+            ) and one.told.start - before.told.end < 3
             out.append((" " if follows else _GAP) + one.text)
         before = one
     return "".join(out).lstrip("\n")

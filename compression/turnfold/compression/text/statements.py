@@ -30,7 +30,9 @@ _CODE: Final = re.compile(
     r"(?<![\w@])(?=[\w./:@#-]*[^\W\d_])(?=[\w./:@#-]*\d)[\w#][\w./:@#-]*\w|[\w.+-]+@[\w-]+\.\w+|https?://\S+|`[^`\n]+`"
 )
 _FIGURE: Final = re.compile(r"[$€£¥₹]?\d[\d.,:]*")
-_NAME: Final = re.compile(r"(?<=[\w,;:)'’] )[A-ZÀ-ÖØ-ÞŁŚŻŹĆŠŽČĐİА-ЯЁ][^\W\d_]+|[\u30a1-\u30fa][\u30a1-\u30fc]{2,}|「[^」]+」|“[^”]+”|\"[^\"]+\"")
+_NAME: Final = re.compile(
+    r"(?<=[\w,;:)'’] )[A-ZÀ-ÖØ-ÞŁŚŻŹĆŠŽČĐİА-ЯЁ][^\W\d_]+|[\u30a1-\u30fa][\u30a1-\u30fc]{2,}|「[^」]+」|“[^”]+”|\"[^\"]+\""
+)
 _ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 _DAYS: Final = frozenset({"i", "i'm", "i've", "i'll", "i'd"})
 
