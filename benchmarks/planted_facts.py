@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import Final
 
-from benchmarks.support.planted_sentences import HELD_OUT as HELD_OUT
-from benchmarks.support.planted_sentences import TUNED as TUNED
-from benchmarks.support.planted_sentences import Sentences
+from benchmarks.support.planted_sentences import HELD_OUT, TUNED, Sentences
 from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings, add, context
 
 #: Budget in tokens -> facts of 40 that must be kept.

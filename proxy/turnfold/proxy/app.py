@@ -34,7 +34,7 @@ from turnfold.proxy.chat.windows import Windows
 from turnfold.proxy.http.front import Endpoint, Front
 from turnfold.proxy.http.tenancy import Gate, check_exposure
 from turnfold.proxy.routes.admin import admin_routes
-from turnfold.proxy.routes.answers import OwnRoute, fault
+from turnfold.proxy.routes.answers import fault
 from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.routes.chat import ChatCompletions
@@ -88,8 +88,8 @@ def build(
     chat = ChatCompletions(service, parts.upstream, parts.gate, settings.limits, settings.folding)
     passthrough = Passthrough(parts.upstream, parts.gate)
     table: list[BaseRoute] = [
-        OwnRoute("/healthz", Endpoint(healthz), methods=["GET"]),
-        OwnRoute("/readyz", Readiness([ReadinessCheck("store", partial(_answers, parts.store))]), methods=["GET"]),
+        Route("/healthz", Endpoint(healthz), methods=["GET"]),
+        Route("/readyz", Readiness([ReadinessCheck("store", partial(_answers, parts.store))]), methods=["GET"]),
         *api_routes(parts.store, settings, parts.gate, parts.workshop),
         *admin_routes(parts.store, parts.ledger, parts.gate, parts.metrics.render, options_for),
         *state_routes(StateRecords(parts.store.patient, settings.store.ttl), partial(_tenant_of, parts.gate)),

@@ -23,7 +23,7 @@ from turnfold.proxy.books.ledger import Ledger, receipts_between
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.report import FILTERS, Query, moment, report
 from turnfold.proxy.books.request_details import requested
-from turnfold.proxy.routes.answers import Gatekeeper, Handler, OwnRoute, answered, as_json, error, refuse_strangers
+from turnfold.proxy.routes.answers import Gatekeeper, Handler, answered, as_json, error, refuse_strangers
 from turnfold.proxy.store import OpenStore, Scope, Store
 
 _DEFAULT_SINCE: Final = "30d"
@@ -140,11 +140,11 @@ def admin_routes(
         return checked
 
     routes = [
-        OwnRoute("/admin/report", only_admins(get_report), methods=["GET"]),
-        OwnRoute("/admin/receipts", only_admins(get_receipts), methods=["GET"]),
-        OwnRoute("/admin/requests/{request_id}", only_admins(_request_finder(store.patient, ledger)), methods=["GET"]),
-        OwnRoute("/admin/ledger", only_admins(get_ledger), methods=["GET"]),
-        OwnRoute("/admin/data", only_admins(delete_data), methods=["DELETE"]),
+        Route("/admin/report", only_admins(get_report), methods=["GET"]),
+        Route("/admin/receipts", only_admins(get_receipts), methods=["GET"]),
+        Route("/admin/requests/{request_id}", only_admins(_request_finder(store.patient, ledger)), methods=["GET"]),
+        Route("/admin/ledger", only_admins(get_ledger), methods=["GET"]),
+        Route("/admin/data", only_admins(delete_data), methods=["DELETE"]),
     ]
     return [*routes, _metrics_route(metrics, gate)] if metrics else routes
 
@@ -173,4 +173,4 @@ def _metrics_route(render: Callable[[], tuple[bytes, str]], gate: Gatekeeper) ->
         body, kind = await run_in_threadpool(render)
         return Response(body, media_type=kind)
 
-    return OwnRoute("/metrics", get_metrics, methods=["GET"])
+    return Route("/metrics", get_metrics, methods=["GET"])

@@ -13,8 +13,6 @@ import orjson
 from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.proxy.api.conversations import ConversationUnknown, ConversationUnreadable, HistoryIncomplete, TokenTaken
@@ -86,20 +84,6 @@ def answered(handler: Handler) -> Handler:
             return next(render for kind, render in _ANSWERS.items() if isinstance(exc, kind))(exc)
 
     return answer
-
-
-class OwnRoute(Route):
-    """A route of ours; with a method that it does not have the answer is JSON like every other error."""
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
-        if not self.methods or scope["method"] in self.methods:
-            await super().handle(scope, receive, send)
-            return
-        allowed = ", ".join(sorted(self.methods))
-        response = error(405, "method_not_allowed", f"{scope['path']} takes {allowed}.")
-        response.headers["allow"] = allowed
-        await response(scope, receive, send)
 
 
 def refuse_strangers(request: Request, gate: Gatekeeper) -> Response | None:

@@ -19,7 +19,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from turnfold.proxy.api.bodies import ErrorAnswer, Nothing
-from turnfold.proxy.routes.answers import OwnRoute
 from turnfold.proxy.routes.operations import Operation, Parameter
 
 _REFERENCE: Final = "#/components/schemas/{model}"
@@ -101,4 +100,4 @@ def openapi_route(operations: Sequence[Operation[Any]]) -> Route:
     async def get_document(_: Request) -> Response:
         return Response(body, media_type="application/json")
 
-    return OwnRoute("/openapi.json", get_document, methods=["GET"])
+    return Route("/openapi.json", get_document, methods=["GET"])

@@ -28,7 +28,7 @@ from turnfold.compression.state import (
 from turnfold.compression.state.machine import FRESH, Machine
 from turnfold.compression.state.placement import place
 from turnfold.compression.state.serial import checkpoint_value, parse_json, read_checkpoint, read_state, state_value
-from turnfold.proxy.routes.answers import OwnRoute, error
+from turnfold.proxy.routes.answers import error
 from turnfold.proxy.store import StoreError
 from turnfold.proxy.store.records import report_unreadable
 
@@ -88,7 +88,7 @@ def state_routes(store: RecordStore, authorise: Authorise) -> list[Route]:
             except StoreError:
                 return error(503, "store_unavailable", "The store does not answer now; nothing is lost, try again.")
 
-        return OwnRoute(path, endpoint, methods=[method])
+        return Route(path, endpoint, methods=[method])
 
     return [
         route("/v1/state/preview", calls.preview, "POST"),
