@@ -22,12 +22,13 @@ NEWEST: list[Message] = [{"role": ("user", "assistant")[n % 2], "content": "Good
 CHATTER = "It was a quiet week for everybody here. People came and went as they do. Nobody had much to say about it. "
 
 TECHNICAL = """The planner keeps 14 segments in memory and flushes them when 3.5 GB are used or after 90 seconds. That is how most
-systems of this kind behave. A segment has a header of 32 bytes, an index with one entry for every 4,096 bytes, and a footer whose
-checksum is CRC-32C. There is nothing unusual about that. Compaction starts at level 0 with 8 files and multiplies by 10 on each
-level below. The option `max_open_files` is 500 by default, and write_buffer_size is 64 MB. Reads take the bloom filter first, which
-answers wrongly in 0.8% of cases at 10 bits per key. It was added in v5.4.2, see https://db.example.org/wiki/Bloom?rev=7#bits and
-src/table/filter_block.cc:118. People often ask why it is so. The answer is a matter of taste. Call db.compactRange() to start it by
-hand, or pass --compact-on-open. Release 6.0.0-rc1 changes the default to 12 bits."""
+systems of this kind behave. A segment has a header of 32 bytes, an index with one entry for every 4,096 bytes, and
+a footer whose checksum is CRC-32C. There is nothing unusual about that. Compaction starts at level 0 with 8 files
+and multiplies by 10 on each level below. The option `max_open_files` is 500 by default, and write_buffer_size is
+64 MB. Reads take the bloom filter first, which answers wrongly in 0.8% of cases at 10 bits per key. It was added
+in v5.4.2, see https://db.example.org/wiki/Bloom?rev=7#bits and src/table/filter_block.cc:118. People often ask why
+it is so. The answer is a matter of taste. Call db.compactRange() to start it by hand, or pass --compact-on-open.
+Release 6.0.0-rc1 changes the default to 12 bits."""
 NEEDED = [
     *(
         "14",
@@ -43,7 +44,14 @@ NEEDED = [
         "write_buffer_size",
         "64 MB",
     ),
-    *("0.8%", "10 bits", "v5.4.2", "https://db.example.org/wiki/Bloom?rev=7#bits", "src/table/filter_block.cc:118"),
+    *(
+        "write_buffer_size",
+        "0.8%",
+        "10 bits",
+        "v5.4.2",
+        "https://db.example.org/wiki/Bloom?rev=7#bits",
+        "src/table/filter_block.cc:118",
+    ),
     *("db.compactRange()", "--compact-on-open", "6.0.0-rc1", "12"),
 ]
 
@@ -101,7 +109,7 @@ def test_what_stands_twice_word_for_word_is_said_once() -> None:
 
 
 _WORD = st.sampled_from(
-    "the pump held 7 bar 12.5% of tests in src/a.py v1.2 at port_no `key` and it was fine https://x.y/z?q=1 so".split()
+    ["the", "pump", "held", "7", "bar", "12.5%", "of", "src/a.py", "v1.2", "at", "port_no", "`key`", "fine", "https://x.y/z?q=1"]
 )
 
 

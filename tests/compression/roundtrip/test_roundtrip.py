@@ -406,7 +406,9 @@ def test_convergence_cuts_no_fence_and_no_pair() -> None:
     assert FENCE in text_of(forced.messages)
     assert (forced.token_count or 0) < (tight.token_count or 0)
     assert uncompress(forced).messages == messages
-    least = compress(messages, {"token_budget": 1, "min_recency_window": 4, "force_converge": True})
+    window = sum(map(default_token_counter, messages[-4:]))
+    least = compress(messages, {"token_budget": window + 9, "min_recency_window": 4, "force_converge": True})
+    assert least.fits
     assert text_of(least.messages).count("```") == 0
     assert all(message["content"] or message.get("tool_calls") for message in least.messages)
 

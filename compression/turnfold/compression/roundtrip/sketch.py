@@ -131,21 +131,34 @@ class Sketch:
 
     # --- what becomes of messages ---
 
-    def slots(self, border: int, level: CondenseLevel) -> Iterator[Slot]:
-        """What becomes of each message if those before the border are old; every message is in one slot, in order."""
+    def newest_user(self, border: int) -> int | None:
+        """The place of the newest message of a user, if it is before the border and may be changed."""
+        whole = range(len(self.messages) - 1, -1, -1)
+        roles = (message.get("role") if isinstance(message, dict) else None for message in reversed(self.messages))
+        place = next((i for i, role in zip(whole, roles, strict=True) if role == "user"), None)
+        return place if place is not None and place < border and self.may_change(place) else None
+
+    def slots(self, border: int, level: CondenseLevel, newest: int | None = None) -> Iterator[Slot]:
+        """What becomes of each message if those before the border are old; every message is in one slot, in order.
+
+        The message at `newest` stays as it is.
+        """
         # At the tightest level a reference would cost more than what a long summary has of its message.
         references = self._repeats.before(border) if level is not LEVELS[-1] else {}
         mild = level is LEVELS[0]
         pinned = {one.target for one in references.values()} if mild else frozenset()
+        stops = {*references, *pinned, newest}
         i = 0
         while i < border:
-            if i in references:
+            if i == newest:
+                yield Slot(i, i + 1, "keep", "the newest message of a user")
+            elif i in references:
                 yield Slot(i, i + 1, "reference", reference=references[i])
             elif i in pinned:
                 yield Slot(i, i + 1, "keep", "others refer to it")
             else:
                 end = i
-                while end < border and end not in references and end not in pinned and self.view(end).kind == "run":
+                while end < border and end not in stops and self.view(end).kind == "run":
                     end += 1
                 if end > i:
                     yield from self._cut(i, end, level)

@@ -18,9 +18,9 @@ _PIECE: Final = re.compile(
     r"\uff3b-\uff40\uff5b-\uff65\u060c\u061b\u061f\u0964]++"
 )
 _TELLS: Final = re.compile(
-    r"[\d_\\@=`¼½¾²³一二三四五六七八九十百千万萬億亿零〇]|[a-z][A-Z]|\w(?:[.:]|::|->)\w|\w\(\)|\A--?[A-Za-z]|[A-Z][A-Z0-9]*-[A-Z0-9]"
+    r"[\d_\\@=`¼½¾²³一二三四五六七八九十百千万萬億亿零〇]|[a-z][A-Z]|\w(?:[.:]|::|->)\w|\w\(\)|[A-Z]-[A-Z]"
+    r"|\A--?[A-Za-z]|\A[.~]{0,2}/\w|\w/[^/]*[/.A-Z]|://|#\w"
 )
-_PATH: Final = re.compile(r"\A[.~]{0,2}/\w|\w/.*[/.\d_A-Z]|://|#\w")
 _NOT_ONE: Final = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]|\w+:[^\W\d_]+")  # "e.g", "a.m", "U.S"
 _FIGURE: Final = re.compile(r"[-+±~<>≤≥=$€£¥₹]*[\d.,:]+")
 _CALL: Final = re.compile(r"[\w.:>-]*\w\(\)")
@@ -44,7 +44,7 @@ def figures(piece: str) -> tuple[str, ...]:
         if bare:
             found[f"{bare} {token.lower()}"] = None
             bare = ""
-        if not token or not (_TELLS.search(token) or _PATH.search(token)) or _NOT_ONE.fullmatch(token):
+        if not token or not _TELLS.search(token) or _NOT_ONE.fullmatch(token):
             continue
         if _FIGURE.fullmatch(token) and raw[-1] not in ".,;:!?)":
             bare = token
