@@ -8,6 +8,7 @@ What stands for a message or a run depends on it and the level alone, so each is
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -78,13 +79,21 @@ class Sketch:
         roles = frozenset(options.preserve)
         self._preserved = roles | {"developer"} if "system" in roles else roles
         self._why_fixed = [self._reason_fixed(i, message) for i, message in enumerate(messages)]
-        threshold = options.fuzzy_threshold if options.fuzzy_dedup else None
-        self._repeats = Repeats(list(self._repeatable()), exact=options.dedup, threshold=threshold)
+        self._repeats = self._find_repeats(options.fuzzy_threshold if options.fuzzy_dedup else None)
         self._views: dict[int, View] = {}
         self._reads: dict[tuple[int, Path], Read | None] = {}
         self._kept: dict[int, WrittenMessage] = {}
         self._tellings: dict[tuple[int, int, CondenseLevel], str] = {}
         self._written: dict[tuple[Slot, CondenseLevel], tuple[WrittenMessage, ...]] = {}
+
+    def _find_repeats(self, threshold: float | None) -> Repeats:
+        return Repeats(list(self._repeatable()), exact=self.options.dedup, threshold=threshold)
+
+    def without_near_references(self) -> Sketch:
+        """The same conversation without references to nearly the same text; what was read and written serves both."""
+        other = copy.copy(self)
+        other._repeats = self._find_repeats(None)
+        return other
 
     # --- what a message is ---
 
