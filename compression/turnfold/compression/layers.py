@@ -19,7 +19,7 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.compression.memo import digest
 from turnfold.compression.options import ENGINE_VERSION
-from turnfold.compression.scorers.base import Scorer
+from turnfold.compression.scorers.base import Scorer, check_scorer, scores_of
 from turnfold.compression.scorers.central import Central
 from turnfold.compression.scorers.composite import Composite
 from turnfold.compression.scorers.conversation import ConversationScorer
@@ -92,7 +92,11 @@ class CompressRequest:
             ("l2_max_sentences", _is_int(self.l2_max_sentences) and self.l2_max_sentences >= 1, "must be a whole number from 1"),
             ("sections", isinstance(self.sections, bool), "must be true or false"),
             ("query", self.query is None or isinstance(self.query, str), "must be a string or null"),
-            ("scorer", self.scorer is None or self.scorer in SCORERS, f"must be one of {', '.join(SCORERS)}"),
+            (
+                "scorer",
+                self.scorer is None or (isinstance(self.scorer, str) and self.scorer in SCORERS),
+                f"must be one of {', '.join(SCORERS)}",
+            ),
         ):
             if not holds:
                 raise InvalidInput(name, problem)
@@ -211,15 +215,24 @@ class Compressor:
         scorer: says which sentences matter; any object of the ``Scorer`` protocol. None: the composite one.
         relevance: says how well sentences answer a query; None: the cosine of TF-IDF.
         count: tokens of a text; o200k by default.
+
+    Raises:
+        InvalidInput: `scorer` is no scorer.
     """
 
     def __init__(self, scorer: Scorer | None = None, *, relevance: Relevance | None = None, count: Count = tokens.count) -> None:
+        if scorer is not None:
+            check_scorer(scorer)
         self._scorer = scorer or SCORERS["composite"]
         self._relevance = relevance or TfIdf().score
         self._count = count
 
     def compress(self, request: CompressRequest) -> CompressedResult:
-        """All three layers of a text, its entities and its sections. Pure: the same request gives the same result."""
+        """All three layers of a text, its entities and its sections. Pure: the same request gives the same result.
+
+        Raises:
+            InvalidInput: the scorer does not return one finite number for each sentence.
+        """
         scorer = SCORERS[request.scorer] if request.scorer else self._scorer
         query = request.query if request.query and request.query.strip() else None
         source = self._judge(request.text, QueryAware(scorer, self._relevance) if query else scorer, query)
@@ -253,7 +266,7 @@ class Compressor:
 
     def _judge(self, text: str, scorer: Scorer, query: str | None) -> _JudgedText:
         spans = sentences(text)
-        scores = scorer.score([span.of(text) for span in spans], query)
+        scores = scores_of(scorer, [span.of(text) for span in spans], query)
         signals = [signal_weight(span.of(text)) if not span.kind else 0.0 for span in spans]
         return _JudgedText(text, spans, section_starts(text, spans), scores, entities(text), clauses(text, spans), signals)
 

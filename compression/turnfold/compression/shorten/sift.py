@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -20,6 +20,7 @@ from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.shorten.coverage import CoverageItem, cover
 from turnfold.compression.shorten.prose import TELLS, join
 from turnfold.compression.text import inline
+from turnfold.compression.text.figures import figures
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.orders import is_standing_order
 from turnfold.compression.text.protect import protected_spans
@@ -112,7 +113,7 @@ def _looks_exact(piece: str) -> bool:
     )
 
 
-def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False) -> list[str]:
+def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, keep_figures: bool = False) -> list[str]:
     """What is kept of each text, in whole sentences: about `share` of the characters of all of them, blocks not counted.
 
     Blocks, standing orders and what looks like a secret stay whatever they take.
@@ -120,6 +121,8 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False) -> 
     Args:
         share: 0 to 1.
         at_least_one: keep a sentence even where the share has no room for one.
+        keep_figures: keep of each text a sentence for every figure, identifier, version, path and URL in it, whatever they take;
+            a sentence that another text of `reads` says word for word is kept there alone.
     """
     places = [(i, j) for i, one in enumerate(reads) for j, s in enumerate(one.sentences) if s is not None]
     noted = [s for one in reads for s in one.sentences if s is not None]
@@ -138,7 +141,23 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False) -> 
     for n in chosen:
         i, j = places[free[n]]
         kept[i].add(j)
+    if keep_figures:
+        repeated = {places[k] for k in again}
+        for i, one in enumerate(reads):
+            kept[i] |= _figure_sentences(one, kept[i], {j for at, j in repeated if at == i})
     return [join(one.text, one.spans, chosen) if chosen else "" for one, chosen in zip(reads, kept, strict=True)]
+
+
+def _figure_sentences(one: Read, kept: Set[int], repeated: Set[int]) -> set[int]:
+    """Sentences that are needed beside the kept ones so that every figure of a text is said; the richest are taken first."""
+    held = {j: found for j, span in enumerate(one.spans) if j not in repeated and (found := figures(span.of(one.text)))}
+    said = {figure for j in kept for figure in held.get(j, ())}
+    wanted: set[int] = set()
+    for j in sorted(held.keys() - kept, key=lambda j: (-len(held[j]), j)):
+        if not said.issuperset(held[j]):
+            wanted.add(j)
+            said.update(held[j])
+    return wanted
 
 
 def _fixed_sentences(one: Read) -> set[int]:

@@ -30,6 +30,7 @@ from typing import Any, Final
 
 from turnfold.compression import tokens
 from turnfold.compression.errors import InvalidInput
+from turnfold.compression.shorten.lexicon_form import check_circles, check_form
 
 #: Mildest first; each does all that the one before it does.
 INTENSITIES: Final = ("lite", "full", "ultra")
@@ -180,6 +181,7 @@ def lexicon(extension: str = "") -> Lexicon:
     if extension:
         added = _parse(extension)
         sets |= {name: [*sets.get(name, ()), *words] for name, words in added.get("sets", {}).items()}
+        check_circles(sets)
         own = list(_rules(added, sets))
         idle = [rule.phrase for rule in own if not _saves(rule)]
         gone = {form for phrase in added.get("remove", ()) for form in forms(phrase, "remove")}
@@ -200,6 +202,7 @@ def _parse(text: str) -> dict[str, Any]:
         raise InvalidInput(f"lexicon.{strange[0]}", "is no field of a lexicon")
     if data.get("language", "en") != "en":
         raise InvalidInput("lexicon.language", "must be en")
+    check_form(data)
     return data
 
 

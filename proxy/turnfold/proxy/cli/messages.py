@@ -88,5 +88,9 @@ def uncompress_file(
         raise Failure(f"{file}: verbatim: must be an object with the originals")
     found = uncompress(messages, verbatim, recursive=recursive)
     _write_json(output, found.messages)
+    for ids, why in ((found.edited_ids, "messages that were edited"), (found.deleted_ids, "messages that were deleted")):
+        if ids:
+            line = f"{len(ids):,} originals belong to {why}, the first is {ids[0]}"
+            Console(stderr=True, soft_wrap=True).print(line, highlight=False, markup=False)
     if found.missing_ids:
         raise Failure(f"{file}: verbatim: {len(found.missing_ids)} originals are not there, the first is {found.missing_ids[0]}")
