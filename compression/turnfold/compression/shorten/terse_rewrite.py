@@ -48,6 +48,7 @@ _VOCABULARIES: Final[tuple[tokens.EncodingName, ...]] = ("o200k_base", "cl100k_b
 _AHEAD: Final = 2  # places behind an edit that look back across it
 
 
+_SPOKEN: Final = TerseRule(stage="keep", level=0, words=())
 _TELEGRAM: Final = INTENSITIES.index("ultra")
 _SUBJECTS: Final = _CLAUSE | {"that", "if", "when", "while", "whether", "where", "which", "what", "how", "then", "or", "as"}
 _OBJECTS: Final = ENDS | {
@@ -191,7 +192,8 @@ class Rewriter:
                 self._look[at] = rule.reach
             behind = self._fits(rule, at, end)
             if behind:
-                return rule, behind
+                spoken = rule.stage != "keep" and self._is_mention(rule, at, behind)
+                return (_SPOKEN if spoken else rule), behind
         return None
 
     def _fits(self, rule: TerseRule, at: int, end: int) -> int:
@@ -281,8 +283,6 @@ class Rewriter:
         front, behind = self._keys[self._prev[at]], self._keys[end]
         if rule.words[0] == COMMA:
             return front not in _MARKS
-        if self._is_mention(rule, at, end):
-            return False
         if rule.new or rule.at == "sentence":
             return True
         if behind in ENDS and front in _START:

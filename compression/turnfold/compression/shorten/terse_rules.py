@@ -40,6 +40,7 @@ INTENSITIES: Final = ("lite", "full", "ultra")
 STAGES: Final = ("keep", "pleasantries", "hedges", "fillers", "phrases", "glue", "articles", "abbreviations")
 #: Stages whose phrases say something of their own, so that they can be spoken of.
 PHRASED: Final = frozenset({"pleasantries", "hedges", "fillers", "phrases"})
+ARTICLES: Final = frozenset({"the", "a", "an"})
 #: Keys of what is no word: a line's end, the end of a sentence, other punctuation, a list's bullet, anything that stays as it is.
 LINE, STOP, COLON, COMMA, BULLET, OPAQUE, OPAQUE_STOP = "\n", ".", ":", ",", "-", "\0", "\0."
 ENDS: Final = frozenset({LINE, STOP, COLON, COMMA})
@@ -211,11 +212,16 @@ def lexicon(extension: str = "") -> Lexicon:
         idle = [rule.phrase for rule in own if not _saves(rule)]
         gone = {form for phrase in added.get("remove", ()) for form in forms(phrase, "remove")}
         rules = [rule for rule in rules if rule.words not in gone] + [rule for rule in own if _saves(rule)]
-    fresh = tuple(
-        frozenset(r.words[0] for r in rules if r.level == level or r.stage == "keep") for level in range(len(INTENSITIES))
-    )
+    fresh = tuple(frozenset(r.words[0] for r in rules if _is_fresh(r, level)) for level in range(len(INTENSITIES)))
     trees = tuple(_tree([r for r in rules if r.level <= level]) for level in range(len(INTENSITIES)))
     return Lexicon(base["language"], tuple(rules), trees, fresh, _bounds(rules, sets), tuple(idle))
+
+
+def _is_fresh(rule: TerseRule, level: int) -> bool:
+    """Whether a level must look for a rule: its own, what is kept, and phrases with an article, which stays where they are
+    spoken of."""
+    spoken = rule.stage in PHRASED and rule.level <= level and not ARTICLES.isdisjoint(rule.words)
+    return rule.level == level or rule.stage == "keep" or spoken
 
 
 def _bounds(rules: Sequence[TerseRule], sets: Mapping[str, Sequence[str]]) -> Bounds:
