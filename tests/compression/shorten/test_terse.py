@@ -60,12 +60,15 @@ def test_every_rule_saves_tokens(vocabulary: tokens.EncodingName) -> None:
 
 
 def test_levels_do_what_they_say() -> None:
-    said = "Basically, I think the session data is stored in the cache. Please note that we want to add a pull request for the teams."
+    said = (
+        "Basically, I think the session data is stored in the cache. "
+        "Please note that we want to add a pull request for the teams."
+    )
     assert compress(said, "lite").text == (
         "Basically, I think the session data is stored in the cache. We want to add a pull request for the teams."
     )
     assert compress(said, "full").text == ("I think session data is stored in cache. We want to add PR for the teams.")
-    assert compress(said, "ultra").text == "I think session data is stored in the cache. We want add PR for teams."
+    assert compress(said, "ultra").text == "I think session data is stored in cache. We want add PR for teams."
 
 
 def test_a_receipt_stands_beside_the_text() -> None:
@@ -163,7 +166,7 @@ def _occurrences(phrase: str, text: str) -> int:
     """How often a phrase stands in a text; articles inside a phrase of several words do not count."""
     if phrase == ",":
         return text.count(",")
-    if " " in phrase and phrase.split()[-1] not in {"the", "a", "an"}:
+    if " " in phrase and phrase.rsplit(maxsplit=1)[-1] not in {"the", "a", "an"}:
         phrase, text = (re.sub(r"(?i)\b(?:the|an|a) ", "", one) for one in (phrase, text))
     return len(re.findall(rf"(?<![\w'])(?i:{re.escape(phrase)})(?![\w'])", text))
 
@@ -202,7 +205,19 @@ def test_a_title_stays(frame: str, intensity: str) -> None:
     assert [one for title, one in said if title not in compress(one, intensity).text] == []
 
 
-TENSES: Final = ["is {}", "was {}", "are {}", "were {}", "has been {}", "have been {}", "had been {}", "will be {}", "{}", "has {}", "is being {}"]  # fmt: skip
+TENSES: Final = [
+    "is {}",
+    "was {}",
+    "are {}",
+    "were {}",
+    "has been {}",
+    "have been {}",
+    "had been {}",
+    "will be {}",
+    "{}",
+    "has {}",
+    "is being {}",
+]
 PARTICIPLES: Final = [
     "moved",
     "written",
@@ -228,7 +243,25 @@ def test_tense_and_voice_stay_apart(rest: str, intensity: str) -> None:
 
 
 @pytest.mark.parametrize("intensity", INTENSITIES)
-@pytest.mark.parametrize("doubt", ["I think", "I believe", "I guess", "I assume that", "It seems that", "It looks like", "Perhaps", "As far as I know,", "In my opinion,", "He claims that", "Nobody says that", "If", "Unless", "More or less,"])  # fmt: skip
+@pytest.mark.parametrize(
+    "doubt",
+    [
+        "I think",
+        "I believe",
+        "I guess",
+        "I assume that",
+        "It seems that",
+        "It looks like",
+        "Perhaps",
+        "As far as I know,",
+        "In my opinion,",
+        "He claims that",
+        "Nobody says that",
+        "If",
+        "Unless",
+        "More or less,",
+    ],
+)
 def test_doubt_condition_and_source_stay(doubt: str, intensity: str) -> None:
     for claim in ("our pump is dry", "we sold 5 boats to him", "they may go"):
         short = compress(f"{doubt} {claim}.", intensity).text
@@ -236,13 +269,38 @@ def test_doubt_condition_and_source_stay(doubt: str, intensity: str) -> None:
         assert short.endswith(f"{claim}.")
 
 
-@pytest.mark.parametrize("said", ["The dogs are dangerous.", "Delete the old backups.", "The water is bad.", "The people left.", "It feeds the wolves."])  # fmt: skip
+@pytest.mark.parametrize(
+    "said",
+    ["The dogs are dangerous.", "Delete the old backups.", "The water is bad.", "The people left.", "It feeds the wolves."],
+)
 @pytest.mark.parametrize("intensity", ["lite", "full"])
 def test_the_stays_where_without_it_all_of_a_kind_are_meant(said: str, intensity: str) -> None:
     assert compress(said, intensity).text == said
 
 
-APPROVALS: Final = ["Sounds good.", "No problem.", "Sure.", "Yes please.", "Great!", "Perfect.", "Looks good to me.", "Okay.", "Of course.", "Go ahead.", "Fine.", "Cool!", "Absolutely.", "Certainly.", "Awesome.", "Not yet.", "Sorry.", "That is great.", "How about you?", "Thanks, but no.", "No, thank you."]  # fmt: skip
+APPROVALS: Final = [
+    "Sounds good.",
+    "No problem.",
+    "Sure.",
+    "Yes please.",
+    "Great!",
+    "Perfect.",
+    "Looks good to me.",
+    "Okay.",
+    "Of course.",
+    "Go ahead.",
+    "Fine.",
+    "Cool!",
+    "Absolutely.",
+    "Certainly.",
+    "Awesome.",
+    "Not yet.",
+    "Sorry.",
+    "That is great.",
+    "How about you?",
+    "Thanks, but no.",
+    "No, thank you.",
+]
 
 
 @pytest.mark.parametrize("approval", APPROVALS)
@@ -254,7 +312,9 @@ def test_an_answer_stays(approval: str, frame: str) -> None:
 @pytest.mark.parametrize(
     "before", ["`", "a stray ` then ", "*", "_", "~", "#", "\u200b", "\u2060", "say", "(", "[", "-", "->", "\\"]
 )
-@pytest.mark.parametrize("quoted", ['"the cat is really on the mat, in fact"', "“please note that the dog is out”", '"it is really\nthe cat of a man"'])  # fmt: skip
+@pytest.mark.parametrize(
+    "quoted", ['"the cat is really on the mat, in fact"', "“please note that the dog is out”", '"it is really\nthe cat of a man"']
+)
 def test_no_mark_in_front_opens_a_quotation(before: str, quoted: str) -> None:
     said = f"We know that the harbour is {before}{quoted} and the crew of the boat."
     for intensity in INTENSITIES:
@@ -320,10 +380,30 @@ def test_a_wrong_lexicon_names_the_field(text: str, field: str) -> None:
 # --- laws -----------------------------------------------------------------------------------------------------------
 
 PROTECTED: Final = [
-    "`the code`", "https://example.com/the/a?b=the", "/src/the/index.ts:42", "~/the/notes.md", r"C:\the\file.txt", "2026-11-22",
-    "v1.2.3", "3.14159", "1,024", "the_name", "theName", "the-name", "git commit -m 'the fix'", "feature/the-branch", "#1234",
-    "owner/repo#77", "REQ-0042", "the@example.com", "--the-flag", "$HOME/the", "42%", '{"the": "a"}', "npm run the:build",
-]  # fmt: skip
+    "`the code`",
+    "https://example.com/the/a?b=the",
+    "/src/the/index.ts:42",
+    "~/the/notes.md",
+    r"C:\the\file.txt",
+    "2026-11-22",
+    "v1.2.3",
+    "3.14159",
+    "1,024",
+    "the_name",
+    "theName",
+    "the-name",
+    "git commit -m 'the fix'",
+    "feature/the-branch",
+    "#1234",
+    "owner/repo#77",
+    "REQ-0042",
+    "the@example.com",
+    "--the-flag",
+    "$HOME/the",
+    "42%",
+    '{"the": "a"}',
+    "npm run the:build",
+]
 BLOCKS: Final = [
     "```py\nthe = a\n```",
     "# The heading",

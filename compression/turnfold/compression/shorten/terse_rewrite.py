@@ -296,7 +296,7 @@ class Rewriter:
         return rule.level >= _TELEGRAM or self._keys[at] != "the" or not self._is_plural(at, end)
 
     def _is_plural(self, at: int, end: int) -> bool:
-        """Whether a plural may follow "the": "dogs", or "old dogs" where the second word is no verb of a subject in front of it."""
+        """Whether a plural may follow "the": "dogs", or "old dogs" unless the second word is the verb of a subject."""
         first, second = self._keys[end], self._keys[self._next[end]]
         if _is_plural_form(first):
             return True
@@ -306,7 +306,7 @@ class Rewriter:
         return not (subject and self._keys[self._next[self._next[end]]] in _OBJECTS)
 
     def _in_name(self, at: int, end: int) -> bool:
-        """Whether an article is, or may be, part of a name ("The Hague", "Ivan the Terrible"), or counts ("the 3 that failed")."""
+        """Whether an article may be part of a name ("The Hague", "Ivan the Terrible") or stands before a figure."""
         word = self._texts[end].lstrip()
         if word[:1].isdigit():
             return True
