@@ -365,7 +365,7 @@ def _telling_rows(source: JudgedText, most: int, budget: int) -> dict[int, str]:
 
 
 def write(source: JudgedText, chosen: ChosenText) -> str:
-    """What is chosen, in order, each with the white space behind it; a line break where a part meets what is not its neighbour."""
+    """What is chosen, in order, with the white space behind it; a line break where a part meets what is not its neighbour."""
     out: list[str] = []
     before: int | None = None
     for i in sorted({*chosen.spans, *chosen.short}):

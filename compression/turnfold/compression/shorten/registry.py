@@ -132,7 +132,7 @@ def facts(
 
 
 def within(text: str, limit: int, words: frozenset[str], count: Count) -> str:
-    """The lossy form of a text in `limit` tokens at most, however few; "" where none is so short, the text itself where it fits."""
+    """The lossy form of a text in `limit` tokens at most, however few; "" where none is so short."""
     if not is_longer(text, limit, count):
         return text
     keep = limit

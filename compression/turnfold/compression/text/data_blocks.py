@@ -1,9 +1,9 @@
-"""Blocks of a text for stages that show a part of it: what a program wrote beside what somebody says.
+"""Blocks of a text for stages that show a part of it: what a program wrote, beside what somebody says.
 
-Lives here: which stretches are data (logs, JSON, CSV, YAML, HTML, code) and the blocks within language. Does not belong here: how a
-kind gets shorter (``shorten.registry``), which kind a line looks like (``kinds``).
+Lives here: which stretches are data (logs, JSON, CSV, YAML, HTML, code) and the blocks within language. Does not belong here:
+how a kind gets shorter (``shorten.registry``), which kind a line looks like (``kinds``).
 
-``kinds.parts`` takes sixteen lines together and would rather see code than prose, since nothing is lost where a program's output is
+``kinds.parts`` takes sixteen lines together and would rather see code than prose, since little is lost where a program's output is
 cut by lines. Here it is the other way round: what reads as language is language, for only sentences can be turned round.
 """
 
@@ -25,10 +25,12 @@ _SPOKEN: Final = frozenset({"prose", "markdown"})
 _LABEL: Final = re.compile(r"\s*(?:[-*+•>#]+ |\d{1,3}[.)] )?(?:[\w .'-]{1,40}:\s)?")
 # Five words in a row, or one of a script without blanks with a sign behind it: somebody says something.
 _SAYS: Final = re.compile(
-    r"(?:[^\W\d_][\w'’-]*[,;:]? [\"'“‘(*_`]{0,3}){3}[\w'’-]+|[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{4}|[\u0600-\u06ff]{2,} [\u0600-\u06ff]{2,}"
+    r"(?<![\w'’-])(?:[^\W\d_][\w'’-]*+[,;:]? [\"'“‘(*_`]{0,3}){3}[\w'’-]+"
+    r"|[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{4}|[\u0600-\u06ff]{2} ?[\u0600-\u06ff]{2}"
 )
 _STAMPED: Final = re.compile(
-    r"\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
+    r"\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b"
+    r"|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
     r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|(?:time|ts|level)=)"
 )
 _CODE: Final = re.compile(r"[{};=]|\(\w*\)|^\s*(?:def|class|import|from|return|func|fn|const|let|var|#include)\b|^\s*(?://|/\*)")
@@ -43,8 +45,8 @@ def data_blocks(text: str) -> list[Span]:
     found: list[Span] = []
     at = 0
     inner = block_spans(text)
-    data = sorted([*(span for span in _joined(text) if span.kind), *_endless(text)])
-    for stretch in (_without_said_ends(text, one) for one in data):
+    data = sorted([*(_without_said_ends(text, span) for span in _joined(text) if span.kind), *_endless(text)])
+    for stretch in data:
         found += [block for block in inner if at <= block.start and block.end <= stretch.start]
         # A fence or a table that ends inside the stretch belongs to it; one that goes on behind it ends it.
         start = max(stretch.start, found[-1].end if found else 0)

@@ -34,7 +34,8 @@ _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else cou
 _WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 # "user:", "**Anna Berg:**", "[10:14] Bob:", at the beginning of a line.
 LABEL: Final = re.compile(
-    r"[ \t]*(?:\[[^\]\n]*\d[:/-]\d[^\]\n]*\][ \t]*)?[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[:：][*_]{0,2}[ \t]+(?=\S)"
+    r"[ \t]*(?:\[[^\]\n]*\d[:/-]\d[^\]\n]*\][ \t]*)?[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[:：][*_]{0,2}"
+    r"[ \t]+(?=\S)"
 )
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[[ xX]\])[ \t]")
 _LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
