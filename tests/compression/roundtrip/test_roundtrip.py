@@ -378,7 +378,7 @@ def test_convergence_cuts_no_fence_and_no_pair() -> None:
         {"role": "tool", "tool_call_id": "c", "content": " ".join(CHAT * 50)},
     ]
     answer = {"role": "assistant", "content": f"{' '.join(CHAT * 9)}\n\n{FENCE}\n\n{' '.join(CHAT * 9)}"}
-    messages = [*talk(1), *tools, answer, *talk(4)]
+    messages: list[Any] = [*talk(1), *tools, answer, *talk(4)]
     tight = compress(messages, {"token_budget": 300, "min_recency_window": 4})
     forced = compress(messages, {"token_budget": 300, "min_recency_window": 4, "force_converge": True, "trace": True})
     assert not tight.fits
@@ -389,7 +389,7 @@ def test_convergence_cuts_no_fence_and_no_pair() -> None:
     assert FENCE in text_of(forced.messages)
     assert (forced.token_count or 0) < (tight.token_count or 0)
     assert uncompress(forced).messages == messages
-    window = sum(map(default_token_counter, messages[-4:]))
+    window = sum(default_token_counter(m) for m in messages[-4:])
     least = compress(messages, {"token_budget": window + 9, "min_recency_window": 4, "force_converge": True})
     assert least.fits
     assert text_of(least.messages).count("```") == 0

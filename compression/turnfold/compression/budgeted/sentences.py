@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.orders import is_standing_order
+from turnfold.compression.text.self_statements import fact_weight, statement_weight
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statements import fact_weight, statement_weight
 from turnfold.compression.text.words import fold, run_on_terms, term
 
 Count = Callable[[str], int]
