@@ -23,10 +23,9 @@ from turnfold.compression.state.decisions import (
 )
 from turnfold.compression.state.draft import DirectiveDraft, DraftCall, draft_directive, render_prompt
 from turnfold.compression.state.engine import Engine, create_engine
-from turnfold.compression.state.guard import why_ordinary
+from turnfold.compression.state.guard import Certainty, certainty, why_ordinary
 from turnfold.compression.state.machine import Machine, State
 from turnfold.compression.state.placement import (
-    Anchor,
     Pin,
     Placement,
     StateMode,
@@ -62,7 +61,8 @@ __all__ = [
     "PREPROCESS_OUTCOME_DIRECTIVE",
     "PREPROCESS_OUTCOME_NO_DIRECTIVE",
     "PREPROCESS_OUTCOME_UNKNOWN",
-    "Anchor",
+    "Certainty",
+    "certainty",
     "ApplyResult",
     "CheckpointDict",
     "DecisionDict",
@@ -70,7 +70,6 @@ __all__ = [
     "DraftCall",
     "Engine",
     "Machine",
-    "OwnReply",
     "Pin",
     "Placement",
     "PreprocessOutcome",
