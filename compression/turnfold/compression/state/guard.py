@@ -52,10 +52,10 @@ _AT_HAND: Final = frozenset(
     """
     answer approach article attachment button chapter character chart class code column command context csv data dataset docs
     document documentation draft email equation example excerpt field figure file files folder
-    formula function graph image info information input instructions key library link list log logs message method model
+    formula function graph image info information input instructions key law library link list log logs message method model
     notes number numbers option options output outline page paper paragraph passage pdf photo picture plan poem point points prompt
     question quote readme recipe report response result results rule
-    schema screenshot script section sentence setting snippet solution source spreadsheet statement step story style table template
+    schema screenshot script section sentence setting snippet solution source spreadsheet statement statute step story style table template
     text theorem title tool transcript url value variable variant version website word words
     """.split()  # noqa: SIM905
 )
@@ -122,7 +122,7 @@ _ABOUT_A_PREMISE: Final = frozenset(
     """
     of for in on at so such and or but from into as number again slightly completely entirely totally somewhat aside please then
     now first before after until later back only too also instead something anything everything nothing whatever equal equals
-    true false one two three i ii iii
+    true false one two three ii iii
     """.split()  # noqa: SIM905
 )
 # Behind "change premise to", a comparative measures against the text at hand.
@@ -261,7 +261,7 @@ def _why_no_item(item: str, kind: str = "use") -> str:
     words = lower.split()
     if len(words) > MAX_ITEM_WORDS:
         return "long"
-    if " ".join(words) in _SETTLED["tools"]:
+    if any(" ".join(words) in names for names in _SETTLED.values()):
         return ""
     if _SENTENCE_MARKS.search(item) or _CODE.search(lower) or _FILE.search(lower):
         return "sentence"
@@ -272,13 +272,13 @@ def _why_no_item(item: str, kind: str = "use") -> str:
 def _reads_as_request(words: list[str], kind: str) -> bool:
     if words[0] in _NOUN_FOLLOWERS or words[-1] in ("and", "of", "not"):
         return True
-    if words[0] == "the" and (words[-1] in _AT_HAND or any(word in _ORDINALS for word in words)):
+    if words[0] == "the" and (words[-1] in _AT_HAND or "of" in words or any(word in _ORDINALS for word in words)):
         return True
     if words[0] in ("last", "next") or any(word in _ARTICLES for word in words[1:]):
         return True
     if any(word in _SENTENCE_WORDS for word in words) or any(word in _PURE_TASKS for word in words[1:]):
         return True
-    if _points(words) or _is_command(words) or words[-1] in _MOVES:
+    if _points(words) or _is_command(words):
         return True
     if kind != "use" and any(word in _WORKS for word in words):
         return True
@@ -288,7 +288,7 @@ def _reads_as_request(words: list[str], kind: str) -> bool:
 def _points(words: list[str]) -> bool:
     """Whether the words point at something said before, by number, letter or name: "5", "b", "option 2", "word serendipity"."""
     named = words[1:] if words[0] in _ARTICLES and len(words) > 1 else words
-    if all(_is_count(word) for word in named):
+    if all(_is_count(word) or word in _MOVES for word in named):
         return True
     if named[0] in _POINTERS and (len(named) > 1 or words[0] == "the"):
         return True

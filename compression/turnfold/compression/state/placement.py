@@ -34,7 +34,7 @@ from turnfold.compression.state.guard import Certainty, certainty
 from turnfold.compression.state.machine import FRESH, PASSTHROUGH, UPDATE, Decision, Machine, Pending, State, decide
 from turnfold.compression.state.preprocessor import preprocess_heuristic
 from turnfold.compression.state.record import MAX_ENTRIES, Entry, Outcome, Positions, Record, bounded
-from turnfold.compression.state.seen import Run, message_key, seen_run
+from turnfold.compression.state.seen import Run, message_key, resumed_at, seen_run
 from turnfold.compression.state.wording import answer
 
 #: Superseded blocks are kept until they weigh this many times the newest one.
@@ -51,7 +51,7 @@ _WAYS_OUT: Final = frozenset(
 _UNCLEAR: Final = frozenset(
     """
     aye correct do don't eh er exactly fine go good great guess hm hmm hmmm huh i it know maybe n not oh ok okay pardon perhaps
-    please possibly right so sorry sounds sure thank thanks think true uh um well what which y ya yea yeah yep yes yess yup you
+    please possibly right so sorry sounds sure thank thanks think true uh um well what which why y ya yea yeah yep yes yess yup you
     """.split()  # noqa: SIM905 - a list of words reads better as words
 )
 _MAX_UNCLEAR_WORDS: Final = 4
@@ -180,12 +180,11 @@ def place(turns: Sequence[Turn], options: StateOptions = _DEFAULTS, record: Reco
     """Add a conversation's messages to its record, say what becomes of the last one, and pin the blocks."""
     if record.positions is not None:
         record = _first_version(turns, options, record, record.positions)
-    users = [index for index, turn in enumerate(turns) if turn.role == "user"]
-    keys = [turns[index].key for index in users]
-    run = _run(record, keys)
-    walk = _Walk(options, record)
-    walk.recall([(index, turns[index].text, key) for index, key in zip(users, keys, strict=True)][: run.end], run)
-    behind = users[run.end - 1] + 1 if run.end else 0
+    users = [(index, turn.text, turn.key) for index, turn in enumerate(turns) if turn.role == "user"]
+    record, run, end = _recognised(record, [key for _, _, key in users])
+    walk = _Walk(options, record, lone=len(users) == 1)
+    walk.recall(users[:end], run)
+    behind = users[end - 1][0] + 1 if end else 0
     last = walk.last if behind == len(turns) else _NOTHING_SAID
     for index in range(behind, len(turns)):
         turn, last = turns[index], _NOTHING_SAID
@@ -197,15 +196,22 @@ def place(turns: Sequence[Turn], options: StateOptions = _DEFAULTS, record: Reco
     return Placement(_verdict(last, walk.machine), walk.record(run, len(turns)), walk.final_pins(), tuple(walk.changes))
 
 
-def _run(record: Record, keys: Sequence[bytes]) -> Run:
-    """Which user messages of the request were seen, but for a last one that is to be taken again."""
+def _recognised(record: Record, keys: Sequence[bytes]) -> tuple[Record, Run, int]:
+    """Which user messages of the request were seen: their longest run, and where the new ones begin.
+
+    A last message that was answered by a question is taken again, and leaves the record for that; so is a lone one that was sent
+    before somebody set the state.
+    """
     seen = [entry.key for entry in record.entries]
     run = seen_run(seen, keys)
-    if not run.length or run.end < len(keys):
-        return run
-    again = record.entries[run.at + run.length - 1].outcome == "clarify" and not _waits(record, run)
-    lone = record.fresh and len(keys) == 1
-    return seen_run(seen, keys[:-1]) if again or lone else run
+    if run.length and run.end == len(keys):
+        place = run.at + run.length - 1
+        if record.entries[place].outcome == "clarify" and not _waits(record, run):
+            record = replace(record, entries=(*record.entries[:place], *record.entries[place + 1 :]))
+            run = replace(run, end=run.end - 1)
+        elif record.fresh and len(keys) == 1:
+            run = Run()
+    return record, run, resumed_at([entry.key for entry in record.entries], keys, run)
 
 
 def _waits(record: Record, run: Run) -> bool:
@@ -249,6 +255,7 @@ class _Walk:
     """One replay under way. Lives for one call of `place`; nothing of it gets out.
 
     Attributes:
+        lone: whether the request has one user message only.
         asked: times in a row that the pending question was put.
         last: what became of the newest message that was recalled.
         told: the state that the blocks up to here tell.
@@ -256,7 +263,7 @@ class _Walk:
         pins: indices, states and weights of the pins that still stand.
     """
 
-    def __init__(self, options: StateOptions, record: Record) -> None:
+    def __init__(self, options: StateOptions, record: Record, *, lone: bool) -> None:
         self.options = options
         self.machine = record.machine
         self.asked = record.asked
@@ -269,18 +276,20 @@ class _Walk:
         self.entries: list[Entry] = []
         self.indices: list[int] = []
         self.known = {entry.key: entry for entry in record.entries}
+        self.lone = lone
 
     def recall(self, messages: Sequence[tuple[int, str | None, bytes]], run: Run) -> None:
-        """The messages up to the end of the run that was seen; those before it may have been edited."""
-        older = len(self.before.entries) >= MAX_ENTRIES and run.at == 0  # the record has forgotten what stood before
+        """The messages up to the last one that was seen; those outside of the run may have been edited."""
+        forgotten = run.start if len(self.before.entries) >= MAX_ENTRIES and run.at == 0 else 0
         for number, (index, text, key) in enumerate(messages):
-            entry = self.before.entries[run.at + number - run.start] if number >= run.start else self.known.get(key)
+            in_run = run.start <= number < run.end
+            entry = self.before.entries[run.at + number - run.start] if in_run else self.known.get(key)
             if entry is None:
                 entry = Entry(key)
-                if not older:
+                if number >= forgotten:
                     self._add(text)
             self._note(index, entry)
-        if messages and (text := messages[-1][1]) is not None:
+        if messages:
             pending = self.machine.pending
             changed = self.entries[-1].state is not None
             self.last = _Said(self.entries[-1].outcome, pending.prompt if pending else "", changed)
@@ -340,7 +349,7 @@ class _Walk:
         if sure != "certain":  # it may be a request: the model answers it, whatever it does to the state
             self.machine = machine if decision.kind == "update" else self.machine
             return _NOTHING_SAID
-        if decision.kind == "clarify" and key in self.known and str(text).startswith("set premise"):
+        if decision.kind == "clarify" and self.lone and key in self.known and str(text).startswith("set premise"):
             return self._outcome(UPDATE)  # sent again: it asks nothing
         self.machine, self.asked = machine, 1
         return self._outcome(decision)
@@ -389,7 +398,7 @@ class _Walk:
     def record(self, run: Run, seen: int) -> Record:
         """The record behind this request of `seen` messages."""
         kept = self.before.entries
-        unsent = (replace(entry, state=None) for entry in (*kept[: run.at], *kept[run.at + run.length :]))
+        unsent = [replace(e, state=None) if e.state else e for e in (*kept[: run.at], *kept[run.at + run.length :])]
         asked = self.asked if self.machine.pending is not None else 1
         fresh = self.before.fresh and not self.entries
         return Record(self.machine, seen, bounded((*unsent, *self.entries)), asked, fresh)

@@ -83,6 +83,15 @@ class Record:
         positions = None if self.positions is None else Positions(machine, self.seen)
         return replace(self, machine=machine, asked=1, fresh=True, positions=positions)
 
+    def without_question(self) -> Record:
+        """The record where the pending question was not put to the user."""
+        return replace(self, machine=replace(self.machine, pending=None), asked=1)
+
+    def has(self, text: str) -> bool:
+        """Whether the state or the question contains a text."""
+        state, pending = self.machine.state, self.machine.pending
+        return text in "\n".join((state.premise or "", *state.policies, pending.prompt if pending else ""))
+
     def redacted(self) -> Record:
         """The record without what users marked as private."""
         states: dict[int, State] = {}  # most entries share their state, and large states take time

@@ -46,13 +46,23 @@ def seen_run(seen: Sequence[bytes], keys: Sequence[bytes]) -> Run:
     client that sends only its newest messages could never say the same thing twice.
     """
     run = longest_run(seen, keys)
-    if run.length and run.end == len(keys) and not (_reaches_end(run, seen) or (run.start == 0 and run.length > 1)):
-        return longest_run(seen, keys[:-1])
-    return run
+    if run.end < len(keys) or run.at + run.length == len(seen):
+        return run
+    if run.length > 1 and keys[-2] == seen[-1]:  # the message before the last one is the newest that was seen
+        length = _common_end(seen, keys[:-1])
+        return Run(len(keys) - 1 - length, len(keys) - 1, len(seen) - length)
+    return run if run.start == 0 and run.length > 1 else longest_run(seen, keys[:-1])
 
 
-def _reaches_end(run: Run, seen: Sequence[bytes]) -> bool:
-    return run.at + run.length == len(seen)
+def _common_end(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    return next((length for length, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
+def resumed_at(seen: Sequence[bytes], keys: Sequence[bytes], run: Run) -> int:
+    """The first message behind all that was seen, the last message apart: in a history that was edited more runs follow."""
+    later = set(seen[run.at + run.length :])
+    return max((at + 1 for at in range(run.end, len(keys) - 1) if keys[at] in later), default=run.end)
 
 
 def longest_run(seen: Sequence[Hashable], keys: Sequence[Hashable]) -> Run:
