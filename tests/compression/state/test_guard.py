@@ -324,8 +324,8 @@ def test_a_question_is_not_asked_in_doubt() -> None:
 
 
 def test_settled_names_are_directives() -> None:
-    names = {section: sorted(name.replace("_", " ") for name in words) for section, words in lexicon("settled").items()}
-    assert names.keys() == {"tools", "conventions", "banned"}
+    words = lexicon("directives")
+    names = {section: sorted(name.replace("_", " ") for name in words[section]) for section in ("tools", "conventions", "banned")}
     for section, verb in (("tools", "use"), ("tools", "prohibit"), ("conventions", "use"), ("banned", "prohibit")):
         assert [name for name in names[section] if certainty(f"{verb} {name}", State()) != "certain"] == []
         assert [name for name in names[section] if certainty(f"{verb} {name} please", State()) != "ordinary"] == []

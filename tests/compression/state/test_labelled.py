@@ -312,7 +312,11 @@ def test_a_history_longer_than_the_record_is_not_taken_again() -> None:
 
 
 def test_private_text_is_not_in_its_bytes() -> None:
-    for text in ("set premise <private>Zed", "use <private>Zed</private> mail", 'use "x<private>Zed</private>" instead of docker'):
+    for text in (
+        "set premise <private>Zed",
+        "use <private>Zed</private> mail",
+        'use "x<private>Zed</private>" instead of docker',
+    ):
         record = place(users(text, "hello")).record
         kept = read_record(record.redacted().to_bytes())
         assert b"Zed" not in record.redacted().to_bytes()
@@ -346,7 +350,13 @@ def test_a_record_of_version_1_is_read_on() -> None:
 
 def test_a_record_of_version_1_set_from_outside_is_read_on() -> None:
     base = Machine(State("p", {"podman": "use"}))
-    turns = [*users("use docker"), Turn("assistant", "noted"), *users("hello"), Turn("assistant", "hi"), *users("prohibit emojis")]
+    turns = [
+        *users("use docker"),
+        Turn("assistant", "noted"),
+        *users("hello"),
+        Turn("assistant", "hi"),
+        *users("prohibit emojis"),
+    ]
     record = first_version(Machine(State("p", {"podman": "use", "emojis": "prohibit"})), 5, base, 2)
     more = place([*turns, Turn("assistant", "noted"), Turn("user", "go")], record=record)
     assert more.state == State("p", {"podman": "use", "emojis": "prohibit"})

@@ -13,7 +13,6 @@ from tests.support.growth import assert_linear
 from turnfold.compression.state import (
     Machine,
     Placement,
-    Record,
     State,
     StateOptions,
     Turn,

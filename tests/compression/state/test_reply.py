@@ -55,7 +55,12 @@ def test_the_id_is_ours_and_follows_the_content() -> None:
     assert one.id == ChatReply(TEXT, "m", 2, seed="a").id
     assert (
         len(
-            {one.id, ChatReply(TEXT, "m", 1, seed="b").id, ChatReply("x", "m", 1, seed="a").id, ChatReply(TEXT, "n", 1, seed="a").id}
+            {
+                one.id,
+                ChatReply(TEXT, "m", 1, seed="b").id,
+                ChatReply("x", "m", 1, seed="a").id,
+                ChatReply(TEXT, "n", 1, seed="a").id,
+            }
         )
         == 4
     )

@@ -17,7 +17,8 @@ Where the block stands: in front of the user message that brought the change, pi
 later change gets a block of its own, which says that it replaces the earlier ones: exactly one is in force. Changes that
 follow each other without anything being forwarded in between share the last one's block. Superseded blocks leave when
 together they outweigh `MAX_STALE` times the newest: the prefix moves then, as at a fold event. What the record holds and no
-block of this request says (the client sent its newest messages only, or somebody set the state) stands in front of the first new message.
+block of this request says (the client sent its newest messages only, or somebody set the state) stands in front of the first
+new message.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ _WAYS_OUT: Final = frozenset(
 _UNCLEAR: Final = frozenset(
     """
     aye correct do don't eh er exactly fine go good great guess hm hmm hmmm huh i it know maybe n not oh ok okay pardon perhaps
-    please possibly right so sorry sounds sure thank thanks think true uh um well what which why y ya yea yeah yep yes yess yup you
+    please possibly right so sorry sounds sure thank thanks think true uh um well what which why y ya yea yeah yep yes yess yup
+    you
     """.split()  # noqa: SIM905 - a list of words reads better as words
 )
 _MAX_UNCLEAR_WORDS: Final = 4
