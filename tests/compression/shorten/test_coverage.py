@@ -55,7 +55,7 @@ def test_what_is_chosen_has_what_it_needs(listed: list[tuple[CoverageItem, list[
     for chosen in (greedy, close):
         assert len(set(chosen)) == len(chosen)
         assert sum(pieces[i].cost for i in chosen) <= budget
-        assert all(set(needs[i]) <= set(chosen[: place]) for place, i in enumerate(chosen))
+        assert all(set(needs[i]) <= set(chosen[:place]) for place, i in enumerate(chosen))
     assert worth(close) >= worth(greedy) - 1e-9
 
 
