@@ -41,8 +41,8 @@ _MONEY: Final = re.compile(
     r"|[一二三四五六七八九十百千万萬亿億两兩零〇]{1,12}+(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円)"
 )
 _PERCENT: Final = re.compile(
-    rf"{_NUMBER}{_BLANK}?(?:%|‰|(?:per ?cent|percentage points|Prozent(?:punkte)?|pour cent|por ciento|por cento|per cento|procent\w?"
-    r"|процент\w{0,3}|bps|basis points)(?!\w)|퍼센트|パーセント)"
+    rf"{_NUMBER}{_BLANK}?(?:%|‰|(?:per ?cent|percentage points|Prozent(?:punkte)?|pour cent|por ciento|por cento|per cento"
+    r"|procent\w?|процент\w{0,3}|bps|basis points)(?!\w)|퍼센트|パーセント)"
 )
 _WORDS: Final = (
     "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety|hundred"
@@ -59,7 +59,10 @@ _SMALL: Final = lexicon("amounts")["small"]
 
 
 def amounts(text: str) -> Iterator[Mention]:
-    """Start, end and kind ("money", "percent", "quantity", "date" for a year) of amounts; they may overlap, and of what begins together one is given."""
+    """Start, end and kind ("money", "percent", "quantity", "date" for a year) of amounts.
+
+    They may overlap; of what begins together one is given.
+    """
     sure = list(sure_amounts(text))
     begun = {start for start, _, _ in sure}
     yield from sure
