@@ -23,6 +23,7 @@ from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.fold import Section
 from turnfold.compression.layers import Compressor, CompressRequest, Layer
 from turnfold.compression.state import Machine, Record, State, read_record
+from turnfold.compression.state.record import Positions
 from turnfold.config.settings import CacheSettings, LimitSettings, StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.compressions import Compressions, request_key
@@ -111,7 +112,7 @@ KINDS = {
         ["anna", "gpt-4o", "folded", "", "a: c"],
     ),
     "state": Kind(
-        Record(Machine(State(policies={"docker": "use"})), 3),
+        Record(Machine(State(policies={"docker": "use"})), 3, positions=Positions()),
         lambda record: record.to_bytes(),
         read_record,
         {
