@@ -64,4 +64,4 @@ def test_mentions_are_in_order_disjoint_and_verbatim(text: str) -> None:
     "unit", ["A", "A ", "Ab ", "A.", "1", "1,", "1 a ", "$1", "1-", "A of ", "ア", "a/", "Aa.b", "1 million ", "A&", "March 1 "]
 )
 def test_hostile_text_takes_linear_time(unit: str) -> None:
-    assert_linear(entities, repeated(unit), 12_000)
+    assert_linear(entities, repeated(unit), 4_000)
