@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -15,20 +16,24 @@ import pytest
 from tests.support.architecture import FACE, RULES, Module, faces_are_explicit, imports, read_house, undeclared
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-HOUSE = read_house(REPOSITORY)
 ENGINE = "turnfold.compression"
 DOC = '"""Lives here."""\n'
 
 
+@cache
+def house() -> list[Module]:
+    return read_house(REPOSITORY)
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_house(rule: str) -> None:
-    assert not RULES[rule](HOUSE)
+    assert not RULES[rule](house())
 
 
 def test_the_whole_house_is_read() -> None:
-    names = {module.name for module in HOUSE}
+    names = {module.name for module in house()}
     assert {"turnfold.compression.errors", "turnfold.config.settings", "turnfold.proxy.chat.receipts"} <= names
-    assert len(names) == len(HOUSE)
+    assert len(names) == len(house())
 
 
 def test_names_of_the_face_exist() -> None:
@@ -38,7 +43,7 @@ def test_names_of_the_face_exist() -> None:
 
 def test_what_is_imported_is_asked_for() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
-    assert not undeclared(HOUSE, project["dependencies"], packages_distributions())
+    assert not undeclared(house(), project["dependencies"], packages_distributions())
 
 
 def test_what_is_not_asked_for_is_found() -> None:

@@ -88,7 +88,12 @@ def printed(seed: str) -> dict[str, str]:
     """What each program prints, all of them in one process."""
     environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(ROOTS)}
     run = subprocess.run(  # noqa: S603 - our own interpreter on our own text
-        [sys.executable, "-c", RUN_ALL], env=environment, input=json.dumps(PROGRAMS), stdout=subprocess.PIPE, text=True, check=True
+        [sys.executable, "-c", RUN_ALL],
+        env=environment,
+        input=json.dumps(PROGRAMS),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
     )
     found: dict[str, str] = json.loads(run.stdout)
     return found

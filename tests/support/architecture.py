@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Final
@@ -111,14 +112,19 @@ def imports(module: Module, known: Iterable[str] = ()) -> Iterator[tuple[ast.AST
     ``from package import name`` gives ``package.name`` where that is one of the `known` modules, else ``package``.
     """
     known = set(known)
-    for node in ast.walk(module.tree):
+    for node in _import_statements(module):
         if isinstance(node, ast.Import):
             yield from ((node, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = _absolute(module, node)
             wholes = (f"{base}.{alias.name}" for alias in node.names)
             targets = dict.fromkeys(whole if whole in known or base == "urllib" else base for whole in wholes)
             yield from ((node, target) for target in targets)
+
+
+@cache
+def _import_statements(module: Module) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    return tuple(node for node in ast.walk(module.tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
 
 
 def _absolute(module: Module, node: ast.ImportFrom) -> str:
