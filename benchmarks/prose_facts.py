@@ -38,7 +38,7 @@ def _dialogues(folder: Path, name: str) -> Iterator[str]:
         yield from ("\n".join(said[at : at + TURNS]) for at in range(0, len(said), 5 * TURNS))
 
 
-def kept(text: str, share: float) -> tuple[int, int, float]:
+def facts_left(text: str, share: float) -> tuple[int, int, float]:
     """Facts that are left, facts there were, and the share of tokens that was taken."""
     short = shorten(text, int(share * count(text)), role="assistant", count=count)
     said: dict[str, list[str]] = {}
@@ -66,10 +66,10 @@ def main() -> None:
     data = chosen.shared / "data"
     for share in chosen.share:
         print(f"share {share:.2f}")
-        print(_line("our cases", _documents(HERE / "cases"), share, kept))
-        print(_line("cctx", _documents(data / "cctx" / "datasets"), share, kept))
+        print(_line("our cases", _documents(HERE / "cases"), share, facts_left))
+        print(_line("cctx", _documents(data / "cctx" / "datasets"), share, facts_left))
         for name in ("NC_locomo", "qmsum_turns", "longmemeval"):
-            print(_line(name, _dialogues(data / "eval", name), share, kept), flush=True)
+            print(_line(name, _dialogues(data / "eval", name), share, facts_left), flush=True)
 
 
 if __name__ == "__main__":

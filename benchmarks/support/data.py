@@ -25,7 +25,7 @@ def shared_root() -> Path:
     return Path(os.environ.get("TURNFOLD_SHARED") or CASES.parent.parent.parent / "shared")
 
 
-def shared() -> Path:
+def shared_directory() -> Path:
     """The directory of evaluation data: in ``TURNFOLD_SHARED``, by default beside the repository."""
     return shared_root() / "data" / "eval"
 
@@ -75,7 +75,7 @@ def conversations_by_id(name: str) -> dict[str, list[Message]]:
 def questions_by_id(name: str) -> dict[str, list[str]]:
     """The questions about each conversation of a set, in the file's order; empty if the set keeps no questions apart."""
     asked: dict[str, list[str]] = {}
-    if (shared() / f"{name}.questions.jsonl").exists():
+    if (shared_directory() / f"{name}.questions.jsonl").exists():
         for row in _rows(name, f"{name}.questions.jsonl"):
             asked.setdefault(_id(row), []).append(row["question"])
     return asked
@@ -83,7 +83,7 @@ def questions_by_id(name: str) -> dict[str, list[str]]:
 
 def set_names() -> list[str]:
     """The names of the evaluation sets that are present, sorted."""
-    files = (path.name.removesuffix(".jsonl") for path in shared().glob("*.jsonl"))
+    files = (path.name.removesuffix(".jsonl") for path in shared_directory().glob("*.jsonl"))
     return sorted({name.removesuffix(".conversations") for name in files if not name.endswith(".questions")})
 
 
@@ -92,8 +92,8 @@ def _id(row: dict[str, Any]) -> str:
 
 
 def _rows(name: str, *files: str) -> Iterator[dict[str, Any]]:
-    found = next((path for path in (shared() / file for file in files) if path.exists()), None)
+    found = next((path for path in (shared_directory() / file for file in files) if path.exists()), None)
     if found is None:
-        raise FileNotFoundError(f"{name} is not in {shared()}; set TURNFOLD_SHARED")
+        raise FileNotFoundError(f"{name} is not in {shared_directory()}; set TURNFOLD_SHARED")
     with found.open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)

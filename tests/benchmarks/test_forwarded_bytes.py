@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.forwarded_bytes import compare, differences
-from benchmarks.support.data import shared
+from benchmarks.support.data import shared_directory
 from benchmarks.support.forwarded_cases import QUICK, parts, read, with_directives
 
 RUN: dict[str, dict[str, Any]] = {
@@ -54,7 +54,7 @@ def test_directives_leave_the_conversation_as_it_is() -> None:
     assert [message["role"] for message in stated] == ["user", "assistant"] * 8 + ["user"]
 
 
-@pytest.mark.skipif(not shared().is_dir(), reason="the evaluation data is not here")
+@pytest.mark.skipif(not shared_directory().is_dir(), reason="the evaluation data is not here")
 def test_every_case_has_a_key_of_its_own() -> None:
     keys = [case.key for part in parts(read(QUICK)) for chain in part.chains for case in chain]
     assert len(keys) == len(set(keys)) > 300

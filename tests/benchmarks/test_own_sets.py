@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.own_sets import kept_orders, prompt_tokens, sender, try_case
 from benchmarks.support.data import conversations, own_cases
-from benchmarks.support.upstream import recording
+from benchmarks.support.upstream import record_requests
 
 CASES = own_cases("orders")
 
@@ -49,7 +49,7 @@ def test_an_order_is_kept_whole_or_lost() -> None:
 
 def test_what_arrives_is_what_is_measured() -> None:
     case = CASES[0]
-    with recording() as recorder:
+    with record_requests() as recorder:
         whole = try_case(case, sender(recorder.url), recorder, 0.1, "gpt-4o")
         assert (whole.kept, whole.lost, whole.forwarded, whole.faults) == (whole.orders, (), whole.tokens, ())
         assert whole.budget == int(0.1 * whole.tokens)
@@ -65,7 +65,7 @@ def test_what_arrives_is_what_is_measured() -> None:
 
 
 def test_the_recorder_takes_chunked_bodies() -> None:
-    with recording() as recorder:
+    with record_requests() as recorder:
         chunks = iter([b'{"model": "m", ', b'"messages": []}'])
         assert httpx.post(f"{recorder.url}/chat/completions", content=chunks).json()["model"] == "m"
         assert recorder.bodies == [{"model": "m", "messages": []}]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from benchmarks.payback import EVENT, event_indices, events_of, measure, replay
-from benchmarks.support.caches import COLUMNS, Cache, Prompt, common, marked, render
+from benchmarks.support.caches import COLUMNS, Cache, Prompt, common, render, with_mark
 from tests.support import words
 from tests.support.bodies import encode
 
@@ -108,7 +108,7 @@ def test_caches_hit_where_their_provider_says() -> None:
 
 def test_marks_are_hits_for_claude_until_the_text_before_them_changes() -> None:
     column = COLUMNS["claude"]
-    one = marked(CHAT[:3])
+    one = with_mark(CHAT[:3])
     end = len(render(one).tokens)
     _, cache = Cache(column).ask(render(one))
     more = render([*one, *CHAT[3:5]])

@@ -57,10 +57,10 @@ def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = bui
         "timeout_graceful_shutdown": _SHUTDOWN_PATIENCE,
         "timeout_worker_healthcheck": _WORKER_PATIENCE,
     }
-    return uvicorn.Config(functools.partial(_built, build, settings), factory=True, **(flags | changes))
+    return uvicorn.Config(functools.partial(_build_app, build, settings), factory=True, **(flags | changes))
 
 
-def _built(build: Callable[[Settings], ASGIApp], settings: Settings) -> ASGIApp:
+def _build_app(build: Callable[[Settings], ASGIApp], settings: Settings) -> ASGIApp:
     """The app, in the process that is going to serve it: what holds for a whole process is set here, before there are threads."""
     sys.setswitchinterval(_SWITCH_INTERVAL)
     if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):  # glibc's alone has it

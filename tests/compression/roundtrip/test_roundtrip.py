@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.support.data import shared
+from benchmarks.support.data import shared_directory
 from tests.support.effort import every
 from tests.support.growth import assert_linear
 from tests.support.small_talk import CHAT, FENCE, Message, chat, talk, text_of
@@ -394,14 +394,16 @@ def test_one_giant_message_is_linear() -> None:
 
 
 def recorded() -> Iterator[list[Message]]:
-    for path in sorted(shared().glob("*.jsonl")):
+    for path in sorted(shared_directory().glob("*.jsonl")):
         if "questions" not in path.name:
             with path.open(encoding="utf-8") as lines:
                 seen = {str(row.get("conversation_id") or row["id"]): row["messages"] for row in map(json.loads, lines)}
             yield from every(8, list(seen.values()))
 
 
-@pytest.mark.skipif(not shared().is_dir(), reason=f"the evaluation data is not in {shared()}; set TURNFOLD_SHARED")
+@pytest.mark.skipif(
+    not shared_directory().is_dir(), reason=f"the evaluation data is not in {shared_directory()}; set TURNFOLD_SHARED"
+)
 def test_every_recorded_conversation_comes_back() -> None:
     count = 0
     for messages in recorded():

@@ -13,7 +13,7 @@ async def keep(cache: CompressionCache, store: Store, key: str, value: bytes = b
     item = cache.item(tenant, key, value)
     if item is not None:
         await store.put([item])
-    await cache.added(tenant, key, None if item is None else len(value))
+    await cache.count_miss(tenant, key, None if item is None else len(value))
     return item is not None
 
 

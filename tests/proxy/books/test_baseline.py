@@ -10,7 +10,7 @@ import pytest
 
 from tests.proxy.receipts import receipt
 from turnfold.config.prices import TokenUse
-from turnfold.proxy.books.baseline import PastRequest, remembered, token_use, without_turnfold
+from turnfold.proxy.books.baseline import PastRequest, next_past, token_use, without_turnfold
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.chat.trail import Trail, Trails
 
@@ -74,7 +74,7 @@ class Replay:
         used = token_use(one.usage)
         assert used is not None
         without = without_turnfold(one, used, self.past, sections)
-        self.past = remembered(one, used, without, self.past, sections)
+        self.past = next_past(one, used, without, self.past, sections)
         self.estimated += self.read * without.cached + self.write * (without.prompt - without.cached)
 
 
@@ -128,7 +128,7 @@ def test_recall_that_comes_and_goes_is_no_cold_cache() -> None:
         without = without_turnfold(one, used(one), past, "x")
         if past:
             assert without.cached == (whole - 100) // 128 * 128
-        past = remembered(one, used(one), without, past, "x")
+        past = next_past(one, used(one), without, past, "x")
 
 
 def test_a_client_that_drops_its_oldest_messages_has_no_cached_prefix_without_us_either() -> None:
@@ -141,7 +141,7 @@ def test_a_client_that_drops_its_oldest_messages_has_no_cached_prefix_without_us
 def test_the_unfolded_count_is_what_the_upstream_counted_while_nothing_was_folded() -> None:
     """A fold has fewer messages, so an upstream's share for each message must not be scaled up with the text."""
     first = receipt(status="passthrough", tokens_before=10_000, tokens_after=10_000, usage=(12_000, 0, 0, 0))
-    past = remembered(first, used(first), used(first), None, "")
+    past = next_past(first, used(first), used(first), None, "")
     one = receipt(tokens_before=11_000, tokens_after=4_000, usage=(4_400, 0, 0, 0))
     assert without_turnfold(one, used(one), past, "x").prompt == 13_200
     assert without_turnfold(one, used(one), None, "x").prompt == 12_100

@@ -80,11 +80,11 @@ async def test_the_books_feed_the_metrics() -> None:
 WORKER = """
 from tests.proxy.receipts import receipt
 from turnfold.proxy.books.metrics import Health, Metrics
-from turnfold.proxy.books.rollups import Priced
+from turnfold.proxy.books.rollups import RequestCost
 import sys
 made = Metrics(lambda: Health(True, 0, int(sys.argv[1]), 0))
 for _ in range(int(sys.argv[1])):
-    made.observe(receipt(), Priced(1, 2))
+    made.observe(receipt(), RequestCost(1, 2))
 made.tick()
 print(made.render()[0].decode())
 """

@@ -201,7 +201,7 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
     store = OpenStore(MemoryStore(), StoreSettings())
     book = await fill(store)
     metrics = Metrics()
-    metrics.observe(receipt(), book._priced(receipt(), None, "")[0])
+    metrics.observe(receipt(), book._price_request(receipt(), None, "")[0])
     routes = [*admin_routes(store, book, Gate(), metrics.render), *api_routes(store, Settings(), Gate(), WORKSHOP)]
     transport = httpx.ASGITransport(Starlette(routes=routes))
     async with httpx.AsyncClient(transport=transport, base_url="http://t") as made:

@@ -32,10 +32,10 @@ class Dead(MemoryStore):
 
 async def test_what_was_learned_is_known() -> None:
     windows = Windows()
-    assert await windows.known(SPOT) == Learned()
-    await windows.refused(SPOT, 8192, 9000)
-    await windows.taken(SPOT, 1000, 1200)
-    known = await windows.known(SPOT)
+    assert await windows.learned(SPOT) == Learned()
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    await windows.learn_from_usage(SPOT, 1000, 1200)
+    known = await windows.learned(SPOT)
     assert (known.limit, known.fits, known.ratio) == (8192, 1200, 1.2)
 
 
@@ -45,8 +45,8 @@ async def test_what_was_learned_is_known() -> None:
 )
 async def test_nobody_else_learns_of_it(other: Spot) -> None:
     windows = Windows(MemoryStore())
-    await windows.refused(SPOT, 8192, 9000)
-    assert await windows.known(other) == Learned()
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    assert await windows.learned(other) == Learned()
 
 
 def test_parts_of_a_key_are_kept_apart() -> None:
@@ -57,32 +57,32 @@ def test_parts_of_a_key_are_kept_apart() -> None:
 
 async def test_another_process_learns_from_the_store() -> None:
     store = MemoryStore()
-    await Windows(store).refused(SPOT, 8192, 9000)
-    assert (await Windows(store).known(SPOT)).limit == 8192
+    await Windows(store).learn_from_refusal(SPOT, 8192, 9000)
+    assert (await Windows(store).learned(SPOT)).limit == 8192
 
 
 async def test_it_is_forgotten_after_a_while() -> None:
     clock, store = Clock(), MemoryStore()
     windows = Windows(store, ttl=60, clock=clock)
-    await windows.refused(SPOT, 8192, 9000)
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
     clock.now += 59
-    assert (await windows.known(SPOT)).limit == 8192
+    assert (await windows.learned(SPOT)).limit == 8192
     clock.now += 2
-    assert await windows.known(SPOT) == Learned()
-    assert await Windows(store, ttl=60, clock=clock).known(SPOT) == Learned()
+    assert await windows.learned(SPOT) == Learned()
+    assert await Windows(store, ttl=60, clock=clock).learned(SPOT) == Learned()
 
 
 async def test_a_dead_store_costs_learning_anew() -> None:
     windows = Windows(Dead())
-    await windows.refused(SPOT, 8192, 9000)
-    assert (await windows.known(SPOT)).limit == 8192
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    assert (await windows.learned(SPOT)).limit == 8192
 
 
 @pytest.mark.parametrize("value", [b"", b"{}", b"[]", b"null", b'{"until": "x"}', b"\xff", b'{"until": 9e99, "ratios": 1}'])
 async def test_what_cannot_be_read_is_nothing(value: bytes) -> None:
     store = MemoryStore()
     await store.put([Item(SPOT.key, value, 60)])
-    assert await Windows(store).known(SPOT) == Learned()
+    assert await Windows(store).learned(SPOT) == Learned()
 
 
 async def test_reports_are_written_now_and_then() -> None:
@@ -95,16 +95,45 @@ async def test_reports_are_written_now_and_then() -> None:
 
     windows = Windows(Counting())
     for i in range(200):
-        await windows.taken(SPOT, 1000, 1200 + i)
+        await windows.learn_from_usage(SPOT, 1000, 1200 + i)
     assert 3 <= Counting.puts <= 12
 
 
 async def test_the_number_of_keys_is_bounded() -> None:
     windows = Windows()
     for i in range(10_050):
-        await windows.known(Spot("t", "u", str(i)))
+        await windows.learned(Spot("t", "u", str(i)))
     assert len(windows._entries) == 10_000
 
 
 def test_a_key_carries_its_tenant() -> None:
     assert Spot("t1", "u", "m").key == Key("t1", "window", Spot("t2", "u", "m").key.id)
+
+
+async def test_a_learned_window_is_put_to_the_test_again_after_minutes_then_after_longer() -> None:
+    clock = Clock()
+    windows = Windows(MemoryStore(), clock=clock)
+    waits = []
+    for _ in range(4):
+        await windows.learn_from_refusal(SPOT, 1000, 9000)
+        began = clock.now
+        assert (await windows.learned(SPOT)).window(9000) == 1000
+        while (await windows.learned(SPOT)).window(9000) is not None:
+            clock.now += 60
+        waits.append(clock.now - began)
+    assert waits == sorted(waits)
+    assert waits[0] <= 600
+    assert waits[-1] >= 3600
+    await windows.learn_from_usage(SPOT, 9000, 9000)
+    for _ in range(4):
+        await windows.learn_from_usage(SPOT, 9000, 9000)
+    assert (await windows.learned(SPOT)).window(9000) is None
+
+
+async def test_what_was_learned_can_be_forgotten() -> None:
+    store = MemoryStore()
+    windows = Windows(store)
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    await windows.forget(SPOT)
+    assert await windows.learned(SPOT) == Learned()
+    assert await Windows(store).learned(SPOT) == Learned()

@@ -34,7 +34,7 @@ _NOT_BLANK: Final[dict[str, Any]] = {"pattern": r"\S"}
 _MOST: Final = 10_000_000
 
 
-def _known_scorer(name: str) -> str:
+def _check_scorer(name: str) -> str:
     if name not in SCORERS:
         raise ValueError(f"must be one of {', '.join(SCORERS)}")
     return name
@@ -66,7 +66,7 @@ class CompressBody(RequestBody):
     sections: Annotated[bool, Field(description="Whether to cut the text into sections that can be drilled into.")] = True
     query: Annotated[str | None, Field(description="A question that layers 1 and 2 should answer.")] = None
     scorer: Annotated[
-        Annotated[str, AfterValidator(_known_scorer), Field(json_schema_extra={"enum": list(SCORERS)})] | None,
+        Annotated[str, AfterValidator(_check_scorer), Field(json_schema_extra={"enum": list(SCORERS)})] | None,
         Field(description="Which sentences matter; null: the default."),
     ] = None
 

@@ -102,7 +102,7 @@ class _HistoryRecord:
     ids: tuple[tuple[str, float], ...] = ()
     tokens: tuple[tuple[str, Action], ...] = ()
 
-    def done(self, token: str) -> Action | None:
+    def action_of(self, token: str) -> Action | None:
         """What an add did that was done already."""
         return next((action for known, action in self.tokens if known == token), None)
 
@@ -136,11 +136,11 @@ def _pack(head: _HistoryRecord) -> bytes:
 
 def _unpack(value: bytes) -> _HistoryRecord | None:
     """The head of `_pack`; None where this release cannot read it."""
-    return decode_record("conversation", value, _head, newest=_VERSION)
+    return decode_record("conversation", value, _build, newest=_VERSION)
 
 
-def _head(value: Any) -> _HistoryRecord:
-    data = _named(value) if version_of(value) == 0 else value
+def _build(value: Any) -> _HistoryRecord:
+    data = _first_release_fields(value) if version_of(value) == 0 else value
     bare = History(
         version=data["version"],
         pinned=_messages(data["pinned"]),
@@ -160,7 +160,7 @@ def _messages(objects: Sequence[dict[str, str]]) -> tuple[HistoryMessage, ...]:
     return tuple(HistoryMessage(item["role"], item["content"]) for item in objects)
 
 
-def _named(value: dict[str, Any]) -> dict[str, Any]:
+def _first_release_fields(value: dict[str, Any]) -> dict[str, Any]:
     """A head of the first release with names for what stood in lists."""
     if value.get("format") != _FIRST_RELEASE:
         raise UnreadableRecord("it has an unknown form")
@@ -299,13 +299,15 @@ class Conversations:
         async def change(held: bytes | None) -> tuple[Item | None, AddResult]:
             head = _readable(conversation_id, held) or _EMPTY
             whole = await self._whole(key, head)
-            if done := head.done(token):
-                return None, AddResult(await self._kept(whole, settings), done)
+            if done := head.action_of(token):
+                return None, AddResult(await self._with_context(whole, settings), done)
             after, action = await self._workshop.run(history.add, whole, message, settings)
-            ids = await self._written(key, after.blocks, dict(head.ids))
+            ids = await self._write_blocks(key, after.blocks, dict(head.ids))
             tokens = (*head.tokens, (token, action))[-_MOST_TOKENS:]
             fresh = _HistoryRecord(after, settings, ids, tokens)
-            return Item(key, _pack(fresh), self._ttl, conversation_id), AddResult(await self._kept(after, settings), action)
+            return Item(key, _pack(fresh), self._ttl, conversation_id), AddResult(
+                await self._with_context(after, settings), action
+            )
 
         async with self._turns.of(key):
             return await compare_and_set(self._store, key, change, patience=_PATIENCE, outlast=_OUTLAST)
@@ -324,7 +326,7 @@ class Conversations:
         head = _readable(conversation_id, held)
         if head is None:
             raise ConversationUnknown(conversation_id)
-        return await self._kept(await self._whole(key, head), head.settings)
+        return await self._with_context(await self._whole(key, head), head.settings)
 
     async def replace(self, tenant: str, conversation_id: str, state: History) -> StoredConversation:
         """Put a history in the place of whatever there is.
@@ -338,9 +340,9 @@ class Conversations:
         async def change(held: bytes | None) -> tuple[Item, StoredConversation]:
             head = None if held is None else _unpack(held)
             settings = _EMPTY.settings if head is None else head.settings
-            ids = await self._written(key, state.blocks, {})
+            ids = await self._write_blocks(key, state.blocks, {})
             fresh = _HistoryRecord(state, settings, ids)
-            return Item(key, _pack(fresh), self._ttl, conversation_id), await self._kept(state, settings)
+            return Item(key, _pack(fresh), self._ttl, conversation_id), await self._with_context(state, settings)
 
         async with self._turns.of(key):
             return await compare_and_set(self._store, key, change, patience=_PATIENCE)
@@ -361,7 +363,7 @@ class Conversations:
             names = [] if head is None else [name for name, _ in head.ids]
             await self._store.discard([*(_block_key(key, name) for name in names), *section_keys(tenant, names)])
 
-    async def _kept(self, whole: History, settings: HistorySettings) -> StoredConversation:
+    async def _with_context(self, whole: History, settings: HistorySettings) -> StoredConversation:
         return StoredConversation(whole, settings, await self._workshop.run(history.context, whole, settings))
 
     async def _whole(self, key: Key, head: _HistoryRecord) -> History:
@@ -377,7 +379,7 @@ class Conversations:
                 self._blocks.keep(key.tenant, known[name])
         return replace(head.bare, blocks=tuple(known[name] for name, _ in head.ids))
 
-    async def _written(self, key: Key, blocks: Sequence[Block], known: dict[str, float]) -> tuple[tuple[str, float], ...]:
+    async def _write_blocks(self, key: Key, blocks: Sequence[Block], known: dict[str, float]) -> tuple[tuple[str, float], ...]:
         """See that all blocks are in the store for as long as the conversation; gives their ids with when they were written."""
         now = time.time()
         due = [block for block in blocks if known.get(block.id, 0.0) <= now - _REWRITE_SHARE * self._ttl]

@@ -43,12 +43,12 @@ class Measurement:
     tokens_per_second: int
 
 
-def _made_up(size: int) -> str:
+def _sample_text(size: int) -> str:
     count = size // 80 + 1
     return "".join(_PARAGRAPH.format(n=n, m=100 + 7 * n, h=1 + n % 9) for n in range(count))
 
 
-def _measured(name: str, text: str, scorer: str) -> Measurement:
+def _measure(name: str, text: str, scorer: str) -> Measurement:
     request = CompressRequest(text, scorer=scorer)
     times = []
     for _ in range(_RUNS):
@@ -83,9 +83,9 @@ def benchmark(
         text = read_text(file)
         jobs = [(file if file != "-" else "(stdin)", text, scorer) for scorer in SCORERS]
     else:
-        jobs = [(f"made up, {size // 1000}k", _made_up(size), "composite") for size in _SIZES]
+        jobs = [(f"made up, {size // 1000}k", _sample_text(size), "composite") for size in _SIZES]
     with progress(sum(len(text) for _, text, _ in jobs), "measuring"):
-        rows = [_measured(*job) for job in jobs]
+        rows = [_measure(*job) for job in jobs]
     if as_json:
         typer.echo(orjson.dumps([asdict(row) for row in rows], option=orjson.OPT_INDENT_2))
     else:

@@ -86,7 +86,7 @@ def _print_file(console: Console, found: dict[str, Any], full: bool) -> None:
     console.print(table)
 
 
-def _spoken(raw: str) -> str:
+def _message_text(raw: str) -> str:
     """A message's JSON as role and text, or as it is where it has an unusual form."""
     message = json.loads(raw)
     content = message.get("content")
@@ -96,7 +96,7 @@ def _spoken(raw: str) -> str:
 
 
 def _pairs(section: dict[str, Any]) -> list[tuple[str, str | None]]:
-    messages = [_spoken(raw) for raw in section["messages"]]
+    messages = [_message_text(raw) for raw in section["messages"]]
     instead = section["instead"]
     if section["level"] == "facts" and instead:
         return [(before, after if after is not None else "(the same)") for before, after in zip(messages, instead, strict=True)]

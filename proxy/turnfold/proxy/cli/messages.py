@@ -36,7 +36,7 @@ def _messages(file: str, value: Any) -> list[Any]:
     return found
 
 
-def _put(output: Path | None, value: Any) -> None:
+def _write_json(output: Path | None, value: Any) -> None:
     # Escapes: a lone surrogate has no other form.
     text = json.dumps(value, indent=2)
     if output is None:
@@ -59,7 +59,7 @@ def compress_messages(file: str, fields: Mapping[str, Any], output: Path | None)
     with progress(size, "compressing"):
         result = compress(messages, options)
     _say(result, time.perf_counter() - started, len(messages))
-    _put(output, result.as_dict())
+    _write_json(output, result.as_dict())
 
 
 def _say(result: Compressed, seconds: float, before: int) -> None:
@@ -86,6 +86,6 @@ def uncompress_file(
     if not isinstance(verbatim, dict):
         raise Failure(f"{file}: verbatim: must be an object with the originals")
     found = uncompress(messages, verbatim, recursive=recursive)
-    _put(output, found.messages)
+    _write_json(output, found.messages)
     if found.missing_ids:
         raise Failure(f"{file}: verbatim: {len(found.missing_ids)} originals are not there, the first is {found.missing_ids[0]}")

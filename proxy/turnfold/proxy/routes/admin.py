@@ -22,8 +22,8 @@ from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.ledger import Ledger, receipts_between
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.report import FILTERS, Query, moment, report
-from turnfold.proxy.books.request_details import requested
-from turnfold.proxy.routes.answers import Gatekeeper, Handler, answered, as_json, error, refuse_strangers
+from turnfold.proxy.books.request_details import request_details
+from turnfold.proxy.routes.answers import Gatekeeper, Handler, as_json, error, refuse_strangers, with_error_answers
 from turnfold.proxy.store import OpenStore, Scope, Store
 
 _DEFAULT_SINCE: Final = "30d"
@@ -132,12 +132,12 @@ def admin_routes(
         return as_json({"deleted": gone})
 
     def only_admins(work: Callable[[Request], Awaitable[Response]]) -> Handler:
-        handler = answered(work)
+        handler = with_error_answers(work)
 
-        async def checked(request: Request) -> Response:
+        async def check_admin(request: Request) -> Response:
             return refuse_strangers(request, gate) or await handler(request)
 
-        return checked
+        return check_admin
 
     routes = [
         Route("/admin/report", only_admins(get_report), methods=["GET"]),
@@ -156,7 +156,7 @@ def _request_finder(store: Store, ledger: Ledger) -> Callable[[Request], Awaitab
             raise InvalidInput(unknown[0], "is no parameter; there is from")
         since = moment(request.query_params.get("from", _SOUGHT_SINCE), "from", now)
         await ledger.flush()
-        found = await requested(store, sought, since, now + 1, request.headers.get(_TENANT))
+        found = await request_details(store, sought, since, now + 1, request.headers.get(_TENANT))
         if found is None:
             return error(404, "request_unknown", f"There is no receipt of {sought!r} in this range of time.", "request_id")
         return _as_lenient_json(found)

@@ -67,7 +67,7 @@ _ANSWERS: Final[Mapping[type[Exception], Callable[[Any], Response]]] = MappingPr
 )
 
 
-def answered(handler: Handler) -> Handler:
+def with_error_answers(handler: Handler) -> Handler:
     """Turn what a handler may raise on purpose into answers."""
 
     async def answer(request: Request) -> Response:

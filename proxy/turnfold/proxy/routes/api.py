@@ -23,7 +23,7 @@ from turnfold.proxy.routes.drilldown import drilldown_operations
 from turnfold.proxy.routes.exchange import exchange_operations
 from turnfold.proxy.routes.messages import message_operations
 from turnfold.proxy.routes.openapi import openapi_route
-from turnfold.proxy.routes.operations import Operation, mounted
+from turnfold.proxy.routes.operations import Operation, mount
 from turnfold.proxy.store import Store
 
 
@@ -39,4 +39,4 @@ def api_routes(store: Store, settings: Settings, gate: Gatekeeper, workshop: Wor
         *exchange_operations(compressions, store),
         *cache_operations(cache, settings.cache),
     ]
-    return [*mounted(operations, gate, settings.limits), openapi_route(operations)]
+    return [*mount(operations, gate, settings.limits), openapi_route(operations)]

@@ -1,10 +1,9 @@
-"""A small memory before a store.
+"""A small cache in front of a store.
 
-Lives here: least recently used values of the kinds that never change under their id. Does not belong here: kinds that are
-swapped.
+Lives here: an LRU cache for kinds whose values never change under their id. Does not belong here: kinds that are swapped.
 
-A value is served from here for at most `max_age` seconds, so a deletion by another process is felt that soon; one by this
-process at once.
+A value is served from here for at most `max_age` seconds, so a deletion by another process takes effect within that time; one by
+this process takes effect at once.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ _MAX_AGE: Final = 5.0
 
 
 class CachedStore:
-    """A store with a memory of what it gave lately.
+    """A store with a cache of recently read values.
 
     Args:
-        kinds: kinds whose items are the same as long as they exist.
-        capacity: bytes of values that are kept.
+        kinds: kinds whose items never change.
+        capacity: maximum size of the cached values in bytes.
     """
 
     def __init__(self, store: Store, kinds: frozenset[str], capacity: int = 16 * 2**20, max_age: float = _MAX_AGE) -> None:

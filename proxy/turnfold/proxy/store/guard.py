@@ -1,9 +1,9 @@
 """Time-outs and a circuit breaker around any store.
 
-Lives here: how long a store may keep somebody waiting. Does not belong here: fall-backs (the callers have those).
+Lives here: how long a call may wait for a store. Does not belong here: fall-backs (callers have their own).
 
-A store that fails once is set aside: calls are refused at once while a task of ours asks it, at growing intervals, whether it
-works again. So a frozen server costs the calls under way one time-out, and later requests nothing at all.
+After one failure the circuit opens: calls are refused at once while a background task probes the store at growing intervals. A
+frozen server therefore costs the calls under way one time-out, and later requests nothing.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _LAST_PROBE: Final = 5.0
 
 
 async def _within(work: Callable[[], Awaitable[T]], seconds: float) -> T:
-    """What the work gives, or StoreTimedOut after so many seconds, whatever the work does.
+    """The result of the work; StoreTimedOut after so many seconds, whatever the work does.
 
-    It runs as a task of its own: a client that swallows a cancellation (redis-py can, when a time-out of its own comes at the
-    same moment) would make ``asyncio.timeout`` wait on.
+    It runs as a task of its own: a client that swallows a cancellation (redis-py can, if its own time-out fires at the same
+    moment) would make ``asyncio.timeout`` keep waiting.
     """
     task = asyncio.ensure_future(work())
     try:
@@ -45,11 +45,11 @@ def _forget(task: asyncio.Future[Any]) -> None:
 
 
 class GuardedStore:
-    """A store that answers in time or raises.
+    """A store whose calls finish in time or raise.
 
     Args:
-        timeout: seconds for what a request may wait for (get, put, swap, ping).
-        patience: seconds for what works in the background or for an operator (batches, listings, reports, deletions).
+        timeout: seconds for calls that a request waits for (get, put, swap, ping).
+        patience: seconds for background work and operators (batches, listings, reports, deletions).
     """
 
     def __init__(self, store: Store, timeout: float = 0.1, patience: float = 10.0) -> None:
@@ -62,7 +62,7 @@ class GuardedStore:
 
     @property
     def problem(self) -> str:
-        """Why the store is set aside; "" while it is in use."""
+        """Why the circuit is open; "" while the store is in use."""
         return self._problem
 
     async def _call(self, work: Callable[[], Awaitable[T]], seconds: float) -> T:

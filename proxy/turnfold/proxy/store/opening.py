@@ -1,9 +1,9 @@
 """From a store's URL to a store.
 
-Lives here: which URL means which back-end, and what is put around it. Does not belong here: settings' validation.
+Lives here: which URL means which back-end, and its layers. Does not belong here: settings' validation.
 
-Around a back-end, from the inside: the circuit breaker, then the memory of recent values. Encryption at rest would be one
-more such layer next to the back-end (values in, sealed values out); there is none yet.
+The layers around a back-end, from the inside: the circuit breaker, then the cache of recent values. Encryption at rest would be
+another layer next to the back-end (values in, encrypted values out); there is none yet.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _BACKENDS: Final[Mapping[str, Callable[[str, StoreSettings], Store]]] = MappingP
 
 
 class OpenStore(CachedStore):
-    """A back-end with its layers; also says how it does."""
+    """A back-end with its layers; also reports its health."""
 
     def __init__(self, backend: Store, settings: StoreSettings) -> None:
         self._guard = GuardedStore(backend, settings.timeout)
@@ -53,7 +53,7 @@ class OpenStore(CachedStore):
 
     @property
     def problem(self) -> str:
-        """Why the store is not used now; "" while it is."""
+        """Why the store is not in use; "" while it is."""
         return self._guard.problem
 
     @property
@@ -63,12 +63,12 @@ class OpenStore(CachedStore):
 
 
 def open_store(settings: StoreSettings) -> OpenStore:
-    """The store that the settings name; it belongs to the event loop that uses it first.
+    """The store that the settings name. It belongs to the event loop that uses it first.
 
-    Nothing is connected or written before the first call, so a store that is down is no reason not to start.
+    Nothing is connected or written before the first call, so Turnfold starts even while the store is down.
 
     Raises:
-        StoreFailed: the URL says something that the back-end does not understand.
+        StoreFailed: the back-end does not understand the URL.
     """
     url = settings.url or default_store_url()
     return OpenStore(_BACKENDS[url.partition("://")[0]](url, settings), settings)
