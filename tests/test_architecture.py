@@ -173,13 +173,39 @@ def test_cycles_are_found_through_types_and_packages() -> None:
     assert not RULES["imports_have_no_cycle"](modules[:2])
 
 
+def test_rooms_that_need_each_other_are_found() -> None:
+    modules = [
+        Module.of("turnfold.proxy.books.ledger", DOC + "from turnfold.proxy.chat.receipts import Receipt"),
+        Module.of("turnfold.proxy.chat.receipts", DOC),
+        Module.of("turnfold.proxy.chat.service", DOC + "def f():\n    from turnfold.proxy.server import serve"),
+        Module.of("turnfold.proxy.server", DOC + "from turnfold.proxy import books"),
+        Module.of("turnfold.proxy.books", DOC, is_package=True),
+    ]
+    findings = RULES["rooms_have_no_cycle"](modules)
+    assert {finding.split(":")[0] for finding in findings} == {
+        "turnfold.proxy.books.ledger",
+        "turnfold.proxy.chat.service",
+        "turnfold.proxy.server",
+    }
+    assert all("cycle" in finding for finding in findings)
+    assert not RULES["imports_have_no_cycle"](modules)
+    assert not RULES["rooms_have_no_cycle"](modules[:3])
+
+
+@pytest.mark.parametrize(("room", "files", "found"), [("chat", 15, 0), ("chat", 16, 1), ("cli", 30, 0)])
+def test_rooms_that_grow_too_large_are_found(room: str, files: int, found: int) -> None:
+    modules = [Module.of(f"turnfold.proxy.{room}", DOC, is_package=True)]
+    modules += [Module.of(f"turnfold.proxy.{room}.part{n}", DOC) for n in range(files)]
+    assert len(RULES["rooms_are_small"](modules)) == found
+
+
 def test_a_module_that_imports_itself_is_found() -> None:
     own = Module.of("turnfold.proxy.store", DOC + "from turnfold.proxy.store import Store", is_package=True)
     assert RULES["imports_have_no_cycle"]([own]) == ["turnfold.proxy.store:1 imports itself"]
 
 
 def test_every_rule_is_shown_to_fail() -> None:
-    assert {rule for rule, *_ in BAD} | {"imports_have_no_cycle"} == set(RULES)
+    assert {rule for rule, *_ in BAD} | {"imports_have_no_cycle", "rooms_have_no_cycle", "rooms_are_small"} == set(RULES)
 
 
 def test_relative_imports_of_a_package_are_resolved() -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -41,6 +42,13 @@ WINGS: Final = (
     ("fit",),
     ("flows",),
 )
+
+#: The shell's rooms: the packages directly in it. A module that lies loose in it (``app``) is a room of its own.
+SHELL: Final = "turnfold.proxy"
+#: Files of a room at most, ``__init__`` aside.
+MOST_FILES: Final = 15
+#: Rooms with a file for each route or command.
+_A_FILE_EACH: Final = frozenset({"routes", "cli"})
 
 _IMPURE = """
 aiohttp anyio asyncio concurrent ctypes datetime fcntl fileinput ftplib getpass glob http httpx logging mmap multiprocessing
@@ -241,6 +249,45 @@ def imports_have_no_cycle(modules: Sequence[Module]) -> list[str]:
     return own
 
 
+def rooms_have_no_cycle(modules: Sequence[Module]) -> list[str]:
+    """No room of the shell needs itself by way of others; of a cycle every import is named."""
+    known = _known(modules)
+    crossings: dict[tuple[str, str], list[str]] = {}
+    for module in modules:
+        for node, target in imports(module, known):
+            ends = _room(module.name), _room(target)
+            if all(ends) and ends[0] != ends[1]:
+                crossings.setdefault(ends, []).append(module.at(node, f"imports {target}"))
+    needs: dict[str, set[str]] = {}
+    for needing, needed in crossings:
+        needs.setdefault(needing, set()).add(needed)
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        cycle = list(reversed(error.args[1]))
+        path = " -> ".join(cycle)
+        return [f"{found}, in the cycle {path} of rooms" for ends in pairwise(cycle) for found in crossings[ends]]
+    return []
+
+
+def rooms_are_small(modules: Sequence[Module]) -> list[str]:
+    """No room of the shell has more than MOST_FILES files, but those that have one for each route or command."""
+    files: dict[str, list[Module]] = {}
+    for module in modules:
+        if (room := _room(module.name)) and not module.is_package and room not in _A_FILE_EACH:
+            files.setdefault(room, []).append(module)
+    return [
+        found[0].at(found[0].tree, f"is one of {len(found)} files in {room}")
+        for room, found in files.items()
+        if len(found) > MOST_FILES
+    ]
+
+
+def _room(name: str) -> str:
+    """The room of the shell that a module is in; empty for others, and for the shell itself."""
+    return name.removeprefix(SHELL + ".").split(".")[0] if name.startswith(SHELL + ".") else ""
+
+
 def functions_are_short(modules: Sequence[Module]) -> list[str]:
     """No function has more than LONGEST lines, its docstring included."""
     return [
@@ -411,6 +458,8 @@ RULES: Final[Mapping[str, Rule]] = {
         wings_stand_on_each_other,
         engine_is_pure,
         imports_have_no_cycle,
+        rooms_have_no_cycle,
+        rooms_are_small,
         functions_are_short,
         fail_open_has_one_home,
         faces_are_explicit,
