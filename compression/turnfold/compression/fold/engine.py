@@ -183,7 +183,7 @@ class _Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
+class _FitSetting:
     """How far a fold goes to fit its budget.
 
     Attributes:
@@ -198,12 +198,12 @@ class _Setting:
 
 
 _FITTING: Final = tuple(
-    _Setting(squeeze, room)
+    _FitSetting(squeeze, room)
     for squeeze, room in ((1.0, 1.0), (0.6, 1.0), (0.6, 0.5), (0.3, 0.5), (0.3, 0.25), (0.05, 0.25), (0.05, 0.0))
 )
 
 
-def _settings(cut: Sequence[Unit]) -> Iterator[_Setting]:
+def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
     """The mildest first; attachments go last, the oldest half of them before the others."""
     yield from _FITTING
     attached = sum(u.attached for u in cut)
