@@ -17,8 +17,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
 
-from rouge_score.rouge_scorer import RougeScorer
-
 from turnfold.compression.layers import Compressor, CompressRequest
 
 #: Ratios that the original published for its sets, and its expected-entity recall there.
@@ -46,6 +44,8 @@ def datasets(folder: Path | None) -> Path:
 
 
 def rows(folder: Path, *, query: bool) -> Iterator[CaseScore]:
+    from rouge_score.rouge_scorer import RougeScorer  # noqa: PLC0415 - brings NLTK and SciPy: seconds at the start of each test process
+
     compressor, rouge = Compressor(), RougeScorer(["rougeL"])
     compressor.compress(CompressRequest("Load the vocabulary."))
     for name, (ratio, _) in PUBLISHED.items():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -15,20 +16,24 @@ import pytest
 from tests.support.architecture import FACE, RULES, Module, faces_are_explicit, imports, read_house, undeclared
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-HOUSE = read_house(REPOSITORY)
 ENGINE = "turnfold.compression"
 DOC = '"""Lives here."""\n'
 
 
+@cache
+def house() -> list[Module]:
+    return read_house(REPOSITORY)
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_house(rule: str) -> None:
-    assert not RULES[rule](HOUSE)
+    assert not RULES[rule](house())
 
 
 def test_the_whole_house_is_read() -> None:
-    names = {module.name for module in HOUSE}
+    names = {module.name for module in house()}
     assert {"turnfold.compression.errors", "turnfold.config.settings", "turnfold.proxy.chat.receipts"} <= names
-    assert len(names) == len(HOUSE)
+    assert len(names) == len(house())
 
 
 def test_names_of_the_face_exist() -> None:
@@ -38,7 +43,7 @@ def test_names_of_the_face_exist() -> None:
 
 def test_what_is_imported_is_asked_for() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
-    assert not undeclared(HOUSE, project["dependencies"], packages_distributions())
+    assert not undeclared(house(), project["dependencies"], packages_distributions())
 
 
 def test_what_is_not_asked_for_is_found() -> None:
@@ -168,13 +173,39 @@ def test_cycles_are_found_through_types_and_packages() -> None:
     assert not RULES["imports_have_no_cycle"](modules[:2])
 
 
+def test_rooms_that_need_each_other_are_found() -> None:
+    modules = [
+        Module.of("turnfold.proxy.books.ledger", DOC + "from turnfold.proxy.chat.receipts import Receipt"),
+        Module.of("turnfold.proxy.chat.receipts", DOC),
+        Module.of("turnfold.proxy.chat.service", DOC + "def f():\n    from turnfold.proxy.server import serve"),
+        Module.of("turnfold.proxy.server", DOC + "from turnfold.proxy import books"),
+        Module.of("turnfold.proxy.books", DOC, is_package=True),
+    ]
+    findings = RULES["rooms_have_no_cycle"](modules)
+    assert {finding.split(":")[0] for finding in findings} == {
+        "turnfold.proxy.books.ledger",
+        "turnfold.proxy.chat.service",
+        "turnfold.proxy.server",
+    }
+    assert all("cycle" in finding for finding in findings)
+    assert not RULES["imports_have_no_cycle"](modules)
+    assert not RULES["rooms_have_no_cycle"](modules[:3])
+
+
+@pytest.mark.parametrize(("room", "files", "found"), [("chat", 15, 0), ("chat", 16, 1), ("cli", 30, 0)])
+def test_rooms_that_grow_too_large_are_found(room: str, files: int, found: int) -> None:
+    modules = [Module.of(f"turnfold.proxy.{room}", DOC, is_package=True)]
+    modules += [Module.of(f"turnfold.proxy.{room}.part{n}", DOC) for n in range(files)]
+    assert len(RULES["rooms_are_small"](modules)) == found
+
+
 def test_a_module_that_imports_itself_is_found() -> None:
     own = Module.of("turnfold.proxy.store", DOC + "from turnfold.proxy.store import Store", is_package=True)
     assert RULES["imports_have_no_cycle"]([own]) == ["turnfold.proxy.store:1 imports itself"]
 
 
 def test_every_rule_is_shown_to_fail() -> None:
-    assert {rule for rule, *_ in BAD} | {"imports_have_no_cycle"} == set(RULES)
+    assert {rule for rule, *_ in BAD} | {"imports_have_no_cycle", "rooms_have_no_cycle", "rooms_are_small"} == set(RULES)
 
 
 def test_relative_imports_of_a_package_are_resolved() -> None:

@@ -74,12 +74,12 @@ def running(config: uvicorn.Config) -> Iterator[Running]:
             assert not thread.is_alive(), "the server did not stop"
 
 
-def until(condition: Callable[[], Any], timeout: float = 5.0) -> None:
-    """Wait for something that happens in another thread."""
+def until(condition: Callable[[], Any], timeout: float = 5.0, pause: float = 0.002) -> None:
+    """Wait for something that happens in another thread or process."""
     deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.002)
+        time.sleep(pause)
 
 
 @dataclass

@@ -47,6 +47,11 @@ class ServeProcess:
     def get(self, path: str, *headers: tuple[str, str]) -> Answer:
         return call(self.origin, "GET", path, None, [ADMIN, *headers])
 
+    def stop(self) -> int:
+        """Ask it to stop, and wait for that; gives its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(20)
+
     def ready(self) -> bool:
         assert self.process.poll() is None, "it ended"
         with contextlib.suppress(OSError):
@@ -70,10 +75,9 @@ def serve_process(upstream: UpstreamServer, directory: Path, **settings: str) ->
     process = subprocess.Popen(command, env=environment, cwd=directory, start_new_session=True)  # noqa: S603 - ours
     try:
         served = ServeProcess(f"http://127.0.0.1:{port}", process)
-        until(served.ready, timeout=90)
+        until(served.ready, timeout=90, pause=0.05)
         yield served
-        process.terminate()
-        process.wait(20)
+        served.stop()
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

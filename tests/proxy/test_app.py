@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import signal
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +12,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from tests.proxy.harness import NO_LOGGING, Receipts, UpstreamServer, call, proxy_server, reply, running, settings_for
-from tests.proxy.processes import StartProcess
+from tests.proxy.harness import NO_LOGGING, Receipts, UpstreamServer, call, proxy_server, running, settings_for
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.app import build
 from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
@@ -127,14 +125,3 @@ def test_an_open_relay_does_not_start() -> None:
 def test_the_server_adds_no_headers_of_its_own() -> None:
     config = configuration(settings_for(DOWN, server={"port": 1234, "workers": 3}), **NO_LOGGING)
     assert (config.server_header, config.date_header, config.port, config.workers) == (False, False, 1234, 3)
-
-
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_serve(start_process: StartProcess, upstream: UpstreamServer, workers: str) -> None:
-    served = start_process(WORKERS=workers)
-    upstream.handler = reply(b'{"ok":1}')
-    answer = call(served.origin, "POST", "/v1/chat/completions", b'{"model":"gpt-4o","messages":[]}')
-    assert (answer.status, answer.body) == (200, b'{"ok":1}')
-    assert {key for key, _ in answer.headers if not key.startswith("x-turnfold")} <= {"content-type", "transfer-encoding"}
-    served.process.send_signal(signal.SIGTERM)
-    assert served.process.wait(20) in (0, -signal.SIGTERM)

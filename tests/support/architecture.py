@@ -13,7 +13,9 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +42,13 @@ WINGS: Final = (
     ("fit",),
     ("flows",),
 )
+
+#: The shell's rooms: the packages directly in it. A module that lies loose in it (``app``) is a room of its own.
+SHELL: Final = "turnfold.proxy"
+#: Files of a room at most, ``__init__`` aside.
+MOST_FILES: Final = 15
+#: Rooms with a file for each route or command.
+_A_FILE_EACH: Final = frozenset({"routes", "cli"})
 
 _IMPURE = """
 aiohttp anyio asyncio concurrent ctypes datetime fcntl fileinput ftplib getpass glob http httpx logging mmap multiprocessing
@@ -117,14 +126,19 @@ def imports(module: Module, known: Iterable[str] = ()) -> Iterator[tuple[ast.AST
     ``from package import name`` gives ``package.name`` where that is one of the `known` modules, else ``package``.
     """
     known = set(known)
-    for node in ast.walk(module.tree):
+    for node in _import_statements(module):
         if isinstance(node, ast.Import):
             yield from ((node, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = _absolute(module, node)
             wholes = (f"{base}.{alias.name}" for alias in node.names)
             targets = dict.fromkeys(whole if whole in known or base == "urllib" else base for whole in wholes)
             yield from ((node, target) for target in targets)
+
+
+@cache
+def _import_statements(module: Module) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    return tuple(node for node in ast.walk(module.tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
 
 
 def _absolute(module: Module, node: ast.ImportFrom) -> str:
@@ -233,6 +247,45 @@ def imports_have_no_cycle(modules: Sequence[Module]) -> list[str]:
     except CycleError as cycle:
         return [*own, f"{cycle.args[1][0]}:1 stands in the cycle {' -> '.join(reversed(cycle.args[1]))}"]
     return own
+
+
+def rooms_have_no_cycle(modules: Sequence[Module]) -> list[str]:
+    """No room of the shell needs itself by way of others; of a cycle every import is named."""
+    known = _known(modules)
+    crossings: dict[tuple[str, str], list[str]] = {}
+    for module in modules:
+        for node, target in imports(module, known):
+            ends = _room(module.name), _room(target)
+            if all(ends) and ends[0] != ends[1]:
+                crossings.setdefault(ends, []).append(module.at(node, f"imports {target}"))
+    needs: dict[str, set[str]] = {}
+    for needing, needed in crossings:
+        needs.setdefault(needing, set()).add(needed)
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        cycle = list(reversed(error.args[1]))
+        path = " -> ".join(cycle)
+        return [f"{found}, in the cycle {path} of rooms" for ends in pairwise(cycle) for found in crossings[ends]]
+    return []
+
+
+def rooms_are_small(modules: Sequence[Module]) -> list[str]:
+    """No room of the shell has more than MOST_FILES files, but those that have one for each route or command."""
+    files: dict[str, list[Module]] = {}
+    for module in modules:
+        if (room := _room(module.name)) and not module.is_package and room not in _A_FILE_EACH:
+            files.setdefault(room, []).append(module)
+    return [
+        found[0].at(found[0].tree, f"is one of {len(found)} files in {room}")
+        for room, found in files.items()
+        if len(found) > MOST_FILES
+    ]
+
+
+def _room(name: str) -> str:
+    """The room of the shell that a module is in; empty for others, and for the shell itself."""
+    return name.removeprefix(SHELL + ".").split(".")[0] if name.startswith(SHELL + ".") else ""
 
 
 def functions_are_short(modules: Sequence[Module]) -> list[str]:
@@ -405,6 +458,8 @@ RULES: Final[Mapping[str, Rule]] = {
         wings_stand_on_each_other,
         engine_is_pure,
         imports_have_no_cycle,
+        rooms_have_no_cycle,
+        rooms_are_small,
         functions_are_short,
         fail_open_has_one_home,
         faces_are_explicit,

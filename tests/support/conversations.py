@@ -61,9 +61,18 @@ _ODD_TEXTS: Final = (
 )
 
 
+@cache
+def _integers(low: int, high: int) -> st.SearchStrategy[int]:
+    """Making strategies is much of a draw's cost, so they are made once."""
+    return st.integers(low, high)
+
+
+_FLAGS: Final = st.booleans()
+
+
 def _pick(draw: Draw, choices: Sequence[T]) -> T:
-    """One of the choices, the first the simplest. Making strategies is most of a draw's cost, so they are made once."""
-    return choices[draw(st.integers(0, len(choices) - 1))]
+    """One of the choices, the first the simplest."""
+    return choices[draw(_integers(0, len(choices) - 1))]
 
 
 @cache
@@ -73,7 +82,7 @@ def texts(draw: Draw, size: Size = "middle") -> str:
     kind = _pick(draw, ["prose", "prose", "prose", "kind", "turn", "odd", "any"])
     if kind == "prose" or size in {"long", "huge"}:
         low, high = _SENTENCES[size]
-        return words.prose(draw(_SEEDS), draw(_LANGUAGES), draw(st.integers(low, high)))
+        return words.prose(draw(_SEEDS), draw(_LANGUAGES), draw(_integers(low, high)))
     if kind == "kind":
         return words.text_of_kind(_pick(draw, sorted(words.KINDS)), draw(_SEEDS))
     if kind == "any":
@@ -95,7 +104,7 @@ _MARKS: Final[Sequence[Message]] = [{"cache_control": {"type": "ephemeral"}}, {"
 def parts(draw: Draw, role: str = "user", size: Size = "middle") -> list[Message]:
     """A list of content parts with at least one text; images, audio and files for users; cache marks and unknown keys."""
     found: list[Message] = []
-    for _ in range(draw(st.integers(1, 4))):
+    for _ in range(draw(_integers(1, 4))):
         kinds = ["text", "text", "image", "audio", "file"] if role == "user" else ["text"]
         kind = _pick(draw, kinds)
         if kind == "image":
@@ -107,8 +116,8 @@ def parts(draw: Draw, role: str = "user", size: Size = "middle") -> list[Message
         else:
             found.append({"type": "text", "text": draw(texts(size))})
     if not any(part["type"] == "text" for part in found):
-        found.insert(draw(st.integers(0, len(found))), {"type": "text", "text": draw(texts(size))})
-    if draw(st.integers(0, 3)) == 0:
+        found.insert(draw(_integers(0, len(found))), {"type": "text", "text": draw(texts(size))})
+    if draw(_integers(0, 3)) == 0:
         marked = _pick(draw, [part for part in found if part["type"] == "text"])
         marked |= _pick(draw, _MARKS)
     return found
@@ -167,16 +176,16 @@ def assistant_messages(draw: Draw, size: Size = "middle") -> Message:
 @st.composite
 def tool_units(draw: Draw, size: Size = "middle") -> list[Message]:
     """An assistant message with one to four parallel calls, and all results, in any order; ids may repeat from unit to unit."""
-    start = draw(st.integers(0, 3)) * 10
-    ids = [f"call_{start + i}" for i in range(draw(st.integers(1, 4)))]
+    start = draw(_integers(0, 3)) * 10
+    ids = [f"call_{start + i}" for i in range(draw(_integers(1, 4)))]
     assistant: Message = {
         "role": "assistant",
         "content": _pick(draw, (None, "", draw(texts("short")))),
         "tool_calls": [draw(_calls(call_id)) for call_id in ids],
     }
-    if draw(st.integers(0, 4)) == 0:
+    if draw(_integers(0, 4)) == 0:
         assistant |= _pick(draw, _SIGNATURES)
-    if draw(st.integers(0, 8)) == 0:
+    if draw(_integers(0, 8)) == 0:
         del assistant["content"]
     results = [draw(_results(call_id, size)) for call_id in draw(st.permutations(ids))]
     return [assistant, *results]
@@ -185,7 +194,7 @@ def tool_units(draw: Draw, size: Size = "middle") -> list[Message]:
 @cache
 @st.composite
 def _calls(draw: Draw, call_id: str) -> Message:
-    if draw(st.integers(0, 9)) == 0:
+    if draw(_integers(0, 9)) == 0:
         return {"id": call_id, "type": "custom", "custom": {"name": "shell", "input": draw(texts("short"))}}
     form = _pick(draw, ["flat", "long", "empty", "unicode"])
     forms: dict[str, Message] = {
@@ -197,7 +206,7 @@ def _calls(draw: Draw, call_id: str) -> Message:
     arguments = json.dumps(forms[form], ensure_ascii=form != "unicode")
     name = "edit_file" if form == "long" else "count"
     call: Message = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
-    if draw(st.integers(0, 5)) == 0:
+    if draw(_integers(0, 5)) == 0:
         call["extra_content"] = {"google": {"thought_signature": "CpcB" + "w" * 30}}
     return call
 
@@ -226,11 +235,11 @@ _INSTRUCTIONS: Final[Sequence[Message]] = [
 @st.composite
 def turns(draw: Draw, size: Size = "middle", agent: bool = False) -> list[Message]:
     """A user message, then tool units (more of them for an agent), then the answer."""
-    units = draw(st.integers(2, 8)) if agent else _pick(draw, (0, 0, 0, 1, 2))
+    units = draw(_integers(2, 8)) if agent else _pick(draw, (0, 0, 0, 1, 2))
     found = [draw(user_messages(size))]
     for _ in range(units):
         found += draw(tool_units(size))
-    if not agent or draw(st.booleans()):
+    if not agent or draw(_FLAGS):
         found.append(draw(assistant_messages(size)))
     return found
 
@@ -244,13 +253,13 @@ def conversations(
 
     System first and only there, then turns; tool calls have all their results; a user's text is never empty.
     """
-    found = [dict(_pick(draw, _INSTRUCTIONS))] if draw(st.booleans()) else []
-    for _ in range(draw(st.integers(min_turns, max_turns))):
-        one = draw(turns(_pick(draw, sizes), agent=draw(st.integers(0, 5)) == 0))
+    found = [dict(_pick(draw, _INSTRUCTIONS))] if draw(_FLAGS) else []
+    for _ in range(draw(_integers(min_turns, max_turns))):
+        one = draw(turns(_pick(draw, sizes), agent=draw(_integers(0, 5)) == 0))
         if one[-1]["role"] != "assistant":
             one.append({"role": "assistant", "content": "Done."})
         found += one
-    if draw(st.booleans()):
+    if draw(_FLAGS):
         return [*found, draw(user_messages("short"))]
     return [*found, draw(user_messages("short")), *draw(tool_units())]
 
@@ -295,9 +304,9 @@ _ODDITIES: Final[Sequence[Message]] = [
 def odd_conversations(draw: Draw, min_turns: int = 1, max_turns: int = 8) -> list[Message]:
     """Conversations with oddities put in anywhere: empty and null contents, orphans, late instructions, runs of one role."""
     found = draw(conversations(min_turns, max_turns))
-    for _ in range(draw(st.integers(1, 4))):
-        found.insert(draw(st.integers(0, len(found))), dict(_pick(draw, _ODDITIES)))
-    if draw(st.integers(0, 3)) == 0:
+    for _ in range(draw(_integers(1, 4))):
+        found.insert(draw(_integers(0, len(found))), dict(_pick(draw, _ODDITIES)))
+    if draw(_integers(0, 3)) == 0:
         found += draw(turns("short"))
     return found
 
@@ -332,6 +341,6 @@ def bodies(draw: Draw, messages: st.SearchStrategy[list[Message]] | None = None)
     if any(message.get("tool_calls") for message in conversation):
         body["tools"] = TOOLS
     body = {key: body[key] for key in draw(st.permutations(sorted(body)))}
-    escaped = draw(st.booleans())
+    escaped = draw(_FLAGS)
     separators = _pick(draw, [(",", ":"), (", ", ": ")])
     return json.dumps(body, ensure_ascii=escaped, separators=separators).encode()

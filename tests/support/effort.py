@@ -1,13 +1,17 @@
 """How many examples a costly test draws, and whether a failing one is made smaller.
 
-Lives here: settings in proportion to the profile's (see ``tests/conftest.py``). Must not: settings of single tests.
+Lives here: settings, and shares of cases, in proportion to the profile's (see ``tests/conftest.py``). Does not belong here:
+settings of single tests.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, TypeVar
 
 from hypothesis import Phase, Verbosity, settings
+
+T = TypeVar("T")
 
 #: Examples of a test that says nothing, in the profiles "quick" and "ci".
 USUAL: Final = 100
@@ -20,9 +24,24 @@ def costly(examples: int) -> settings:
     (it is hundreds of kilobytes long): the report has the decorator that reproduces it. In the profile "thorough", which wants a
     longer timeout anyway, it is made smaller and shown.
     """
-    profile = settings.get_profile(settings.get_current_profile_name())
-    effort = profile.max_examples // USUAL
+    profile, effort = _profile(), _effort()
     if effort > 1:
         return settings(max_examples=examples * effort)
     phases = [phase for phase in profile.phases if phase not in {Phase.shrink, Phase.explain}]
     return settings(max_examples=examples, phases=phases, verbosity=Verbosity.quiet)
+
+
+def every(step: int, cases: Sequence[T], start: int = 0) -> Sequence[T]:
+    """Each `step`-th case from `start` on, all of them in the profile "thorough".
+
+    For cases of which each stands for many others; a test may take with another `start` what one has left out.
+    """
+    return cases if _effort() > 1 else cases[start % step :: step]
+
+
+def _profile() -> settings:
+    return settings.get_profile(settings.get_current_profile_name())
+
+
+def _effort() -> int:
+    return _profile().max_examples // USUAL

@@ -18,7 +18,7 @@ from tests.support.bodies import Message, encode, messages_of, raw_messages, tex
 from tests.support.conversations import bodies, conversations, huge_conversations, long_conversations, odd_conversations
 from tests.support.structure import is_signed, own_faults
 
-FEW = settings(max_examples=40)
+FEW = settings(max_examples=20)
 T = TypeVar("T")
 
 
@@ -75,7 +75,7 @@ ODD: dict[str, Callable[[list[Message]], bool]] = {
 
 
 def test_every_ingredient_is_drawn() -> None:
-    drawn = sample(conversations(), 150)
+    drawn = sample(conversations(1, 4, sizes=("short",)), 150)
     assert not [name for name, holds in INGREDIENTS.items() if not any(map(holds, drawn))]
 
 
@@ -96,8 +96,8 @@ def test_conversations_are_what_an_upstream_takes(messages: list[Message]) -> No
 
 
 def test_sizes() -> None:
-    long = [len(encode(messages)) for messages in sample(long_conversations(), 12)]
-    huge = [max(len(text_of(message)) for message in messages) for messages in sample(huge_conversations(), 12)]
+    long = [len(encode(messages)) for messages in sample(long_conversations(), 8)]
+    huge = [max(len(text_of(message)) for message in messages) for messages in sample(huge_conversations(), 8)]
     assert min(long) > 30_000
     assert max(long) > 200_000
     assert max(huge) > 40_000

@@ -147,7 +147,7 @@ def test_moves(move: Move, kinds: list[Kind], parents: list[int]) -> None:
     assert not rewrites(exchanges)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(replays())
 def test_what_is_passed_on_unchanged_never_breaks_the_prefix(requests: list[list[Message]]) -> None:
     exchanges = play(requests, lambda body: body)

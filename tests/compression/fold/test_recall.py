@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -92,20 +90,6 @@ def test_an_index_that_grows_gives_what_a_fresh_one_gives() -> None:
     assert grown == asked(sources, "When does the berth end?", 200)
 
 
-def test_the_same_in_another_process() -> None:
-    code = (
-        "from turnfold.compression.fold.recall import *; from turnfold.compression.memo import Memo; "
-        "s=[Source('user', f'Anna has boat {i}. Der Kahn und das Boot sind rot. 猫が{i}匹', str(i).encode()) for i in range(40)];"
-        "print(recall(s, Question('Which boat has Anna? 猫'), 900, (), len, Memo(), fill=True))"
-    )
-
-    def run(seed: str) -> str:
-        env = {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}
-        return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout  # noqa: S603
-
-    assert run("1") == run("2")
-
-
 @pytest.mark.parametrize("unit", ["x", "QUJD/+", "漢字", "user:\n", ". ", " ", "A-"])
 def test_hostile_text_takes_linear_time(unit: str) -> None:
     def as_source(text: str) -> tuple[Quote, ...]:
@@ -116,8 +100,8 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
 
     text = repeated(unit)(100_000)
     assert tokens.count(fence.render([source(text)], as_source(text))) <= 500
-    assert_linear(as_source, repeated(unit), 25_000)
-    assert_linear(as_question, repeated(unit), 25_000)
+    assert_linear(as_source, repeated(unit), 10_000)
+    assert_linear(as_question, repeated(unit), 10_000)
 
 
 # ---------------------------------------------------------------- what is found

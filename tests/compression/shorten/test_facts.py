@@ -1,8 +1,6 @@
 """What holds of every lossy form."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
@@ -139,32 +137,11 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_takes_linear_time(name: str) -> None:
-    assert_linear(lambda text: facts(text, 500, NOBODY, count), HOSTILE[name], 20_000)
+    assert_linear(lambda text: facts(text, 500, NOBODY, count), HOSTILE[name], 6_000)
 
 
 def test_deep_json_takes_linear_time() -> None:
     assert_linear(lambda text: facts(text, 500, NOBODY, count), lambda depth: '[{"a":' * depth + "1" + "}]" * depth, 50)
-
-
-def test_same_bytes_whatever_the_hash_seed() -> None:
-    """Sets iterate in an order that differs from process to process; nothing may show it."""
-    program = (
-        "import random; from turnfold.compression.shorten.registry import facts\n"
-        "r = random.Random(5); names = [f'n_{i}' for i in range(90)]\n"
-        "text = '\\n'.join(' '.join(r.choices(names, k=6)) + ' = call()' for _ in range(300))\n"
-        "print(facts(text, 300, frozenset(names[:20]), lambda text: len(text) // 4))"
-    )
-    path = ":".join(sys.path)
-    runs = {
-        subprocess.run(  # noqa: S603  # our own interpreter on our own text
-            [sys.executable, "-c", program],
-            env={"PYTHONHASHSEED": str(seed), "PYTHONPATH": path},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in (1, 2, 3)
-    }
-    assert len(runs) == 1
 
 
 def test_records_keep_the_unusual_one() -> None:

@@ -490,8 +490,8 @@ def test_laws_on_any_text(text: str) -> None:
 
 @pytest.mark.parametrize("unit", ["of ", "in order ", "the a ", ". ", ", ", "' ", "| ", "\t"])
 def test_linear_on_hostile_text(unit: str) -> None:
-    assert_linear(lambda text: compress(text, "ultra"), lambda size: "it is the one. " + unit * size, 4_000)
+    assert_linear(lambda text: compress(text, "ultra"), lambda size: "it is the one. " + unit * size, 1_500)
 
 
 def test_nested_phrases_are_undone_in_linear_time() -> None:
-    assert_linear(lambda text: compress(text, "full"), lambda size: "it is so. we say " + "of " * size + "course " * size, 3_000)
+    assert_linear(lambda text: compress(text, "full"), lambda size: "it is so. we say " + "of " * size + "course " * size, 1_500)

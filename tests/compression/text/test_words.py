@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -80,20 +77,6 @@ def test_grams_do_not_span_texts(texts: list[str]) -> None:
     alone = [words.grams([text])[0] for text in texts]
     assert lengths.tolist() == [len(a) for a in alone]
     assert hashes.tolist() == [h for a in alone for h in a.tolist()]
-
-
-def test_terms_are_the_same_in_another_process() -> None:
-    code = (
-        "from turnfold.compression.text import words as w;"
-        "print(w.stemmed(['boats', '海'], 'english'), w.run_on_terms('漢字').tolist());"
-        "print(w.language({'el', 'la', 'the', 'is', 'sie', 'und'}))"
-    )
-    outs = set()
-    for seed in ("1", "2"):
-        env = {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}
-        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)  # noqa: S603
-        outs.add(done.stdout)
-    assert len(outs) == 1
 
 
 @pytest.mark.parametrize("unit", ["x", "a-", "a_", ".", "漢"])

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import httpx
 import pytest
+import respx
 from pydantic import SecretStr
 
 from tests.proxy.harness import api_server
 from turnfold.proxy.client import AsyncClient, Client, errors
 from turnfold.proxy.client import client as client_module
 
+URL = "http://turnfold"
+ANSWER = httpx.Response(200, json={"section_id": "s", "layer": 0, "text": "t", "tokens": 1})
 STATE = {"premise": "p", "policies": {"docker": "use"}, "version": 2}
 TEXT = "Anna Berg signed for $4.2 million. " + "".join(f"Day {n} passed by without any news at all. " for n in range(40))
 
@@ -98,23 +100,6 @@ def test_errors_are_told_apart(client: Client, origin: str) -> None:
     assert issubclass(errors.TimedOut, errors.ConnectionFailed)
 
 
-class Flaky:
-    """Fails in a given way some times, then answers."""
-
-    def __init__(self, *failures: httpx.Response | Exception) -> None:
-        self.failures = list(failures)
-        self.seen: list[httpx.Request] = []
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.seen.append(request)
-        if self.failures:
-            failure = self.failures.pop(0)
-            if isinstance(failure, Exception):
-                raise failure
-            return failure
-        return httpx.Response(200, json={"section_id": "s", "layer": 0, "text": "t", "tokens": 1})
-
-
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     waited: list[float] = []
@@ -128,34 +113,59 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return waited
 
 
-def flaky_client(flaky: Flaky, **options: Any) -> Client:
-    return Client(http=httpx.Client(transport=httpx.MockTransport(flaky), base_url="http://t"), **options)
+@pytest.fixture
+def server(waits: list[float]) -> Iterator[respx.MockRouter]:
+    """A Turnfold whose answers and failures a test writes down; nothing is waited for."""
+    del waits
+    with respx.mock(base_url=URL) as router:
+        yield router
 
 
-def test_what_can_pass_is_tried_again(waits: list[float]) -> None:
+@pytest.fixture
+def section(server: respx.MockRouter) -> respx.Route:
+    """Where a section is asked for."""
+    return server.post("/v1/drill-down")
+
+
+@pytest.fixture
+def patient(server: respx.MockRouter) -> Iterator[Client]:
+    """A client of it that tries again as often as clients do."""
+    del server
+    with Client(URL) as made:
+        yield made
+
+
+def test_what_can_pass_is_tried_again(patient: Client, section: respx.Route, waits: list[float]) -> None:
     busy = httpx.Response(429, headers={"retry-after": "2"})
-    flaky = Flaky(httpx.ConnectError("refused"), httpx.Response(503), busy)
-    assert flaky_client(flaky).drill_down("s").text == "t"
+    section.side_effect = [httpx.ConnectError("refused"), httpx.Response(503), busy, ANSWER]
+    assert patient.drill_down("s").text == "t"
     assert waits == [0, 0.25, 0.5, 2]
-    assert len(flaky.seen) == 4
+    assert section.call_count == 4
 
 
-async def test_what_can_pass_is_tried_again_asynchronously(waits: list[float]) -> None:
-    flaky = Flaky(httpx.ReadTimeout("slow"), httpx.Response(500))
-    http = httpx.AsyncClient(transport=httpx.MockTransport(flaky), base_url="http://t")
-    assert (await AsyncClient(http=http).drill_down("s")).text == "t"
+async def test_what_can_pass_is_tried_again_asynchronously(section: respx.Route, waits: list[float]) -> None:
+    section.side_effect = [httpx.ReadTimeout("slow"), httpx.Response(500), ANSWER]
+    async with AsyncClient(URL) as client:
+        assert (await client.drill_down("s")).text == "t"
     assert waits == [0, 0.25, 0.5]
-    await http.aclose()
+
+
+def test_no_wait_is_long_whatever_the_server_says(patient: Client, section: respx.Route, waits: list[float]) -> None:
+    said = ["86400", "Wed, 21 Oct 2026 07:28:00 GMT", "-1"]
+    section.side_effect = [*(httpx.Response(503, headers={"retry-after": one}) for one in said), ANSWER]
+    assert patient.drill_down("s").text == "t"
+    assert waits == [0, 8, 0.5, 1]
 
 
 @pytest.mark.parametrize("call", ["state", "set_state", "delete_state", "preview_state"])
-def test_calls_about_a_state_are_tried_again(waits: list[float], call: str) -> None:
-    flaky = Flaky(httpx.ConnectError("refused"), httpx.Response(503), httpx.Response(404))
+def test_calls_about_a_state_are_tried_again(patient: Client, server: respx.MockRouter, waits: list[float], call: str) -> None:
+    route = server.route(path__startswith="/v1/state")
+    route.side_effect = [httpx.ConnectError("refused"), httpx.Response(503), httpx.Response(404)]
     arguments = ("c", STATE) if call == "set_state" else ("c",)
     with pytest.raises(errors.NotFound):
-        getattr(flaky_client(flaky), call)(*arguments)
+        getattr(patient, call)(*arguments)
     assert waits == [0, 0.25, 0.5]
-    assert len({(request.method, request.url, request.content) for request in flaky.seen}) == 1
+    assert len({(one.request.method, one.request.url, one.request.content) for one in route.calls}) == 1
 
 
 @pytest.mark.parametrize(
@@ -165,13 +175,22 @@ def test_calls_about_a_state_are_tried_again(waits: list[float], call: str) -> N
         (httpx.Response(429, json={"error": {"message": "m", "code": "c", "param": None}}), errors.RateLimited),
         (httpx.ConnectError("refused"), errors.ConnectionFailed),
         (httpx.ReadTimeout("slow"), errors.TimedOut),
+        (httpx.RemoteProtocolError("gone"), errors.ConnectionFailed),
     ],
 )
-def test_patience_ends(waits: list[float], failure: Any, kind: type[errors.ClientError]) -> None:
-    flaky = Flaky(*[failure] * 9)
-    with pytest.raises(kind):
-        flaky_client(flaky, retries=2).drill_down("s")
-    assert len(flaky.seen) == 3
+def test_patience_ends(section: respx.Route, failure: httpx.Response | Exception, kind: type[errors.ClientError]) -> None:
+    section.side_effect = [failure] * 9
+    with Client(URL, retries=2) as client, pytest.raises(kind) as raised:
+        client.drill_down("s")
+    assert type(raised.value) is kind
+    assert section.call_count == 3
+
+
+def test_an_attempt_takes_as_long_as_was_said(section: respx.Route) -> None:
+    section.side_effect = [httpx.ReadTimeout("slow"), ANSWER]
+    with Client(URL, timeout=1.5) as client:
+        client.drill_down("s")
+    assert [set(one.request.extensions["timeout"].values()) for one in section.calls] == [{1.5}] * 2
 
 
 @pytest.mark.parametrize(
@@ -184,16 +203,20 @@ def test_patience_ends(waits: list[float], failure: Any, kind: type[errors.Clien
         (httpx.Response(200, json={"a": 1}), errors.UnexpectedAnswer),
     ],
 )
-def test_what_cannot_pass_is_not_tried_again(waits: list[float], answer: httpx.Response, kind: type[errors.ClientError]) -> None:
-    flaky = Flaky(answer)
+def test_what_cannot_pass_is_not_tried_again(
+    patient: Client, section: respx.Route, answer: httpx.Response, kind: type[errors.ClientError]
+) -> None:
+    section.return_value = answer
     with pytest.raises(kind):
-        flaky_client(flaky).drill_down("s")
-    assert len(flaky.seen) == 1
+        patient.drill_down("s")
+    assert section.call_count == 1
 
 
-def test_an_add_that_is_tried_again_keeps_its_key(waits: list[float]) -> None:
-    flaky = Flaky(httpx.ReadError("gone"), httpx.Response(418))
-    with pytest.raises(errors.BadRequest):
-        flaky_client(flaky).add_message("c", "user", "hello")
-    first, second = (request.headers["idempotency-key"] for request in flaky.seen)
-    assert first == second
+def test_an_add_that_is_tried_again_keeps_its_key(patient: Client, server: respx.MockRouter) -> None:
+    adding = server.post("/v1/conversation")
+    adding.side_effect = [httpx.ReadError("gone"), httpx.Response(418)] * 2
+    for _ in range(2):
+        with pytest.raises(errors.BadRequest):
+            patient.add_message("c", "user", "hello")
+    keys = [one.request.headers["idempotency-key"] for one in adding.calls]
+    assert keys[0] == keys[1] != keys[2] == keys[3]

@@ -20,7 +20,7 @@ CONFIG = Path(__file__).with_name("schemathesis.toml")
 
 def test_the_fuzzer_finds_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()"]  # it has no __main__
-    options = ["--max-examples", "10", "--generation-deterministic", "--workers", "1", "--no-color"]
+    options = ["--max-examples", "4", "--generation-deterministic", "--workers", "1", "--no-color"]
     with api_server("memory://") as origin:
         arguments = [*command, "--config-file", str(CONFIG), "run", f"{origin}/openapi.json", *options]
         done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)  # noqa: S603

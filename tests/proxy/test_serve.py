@@ -1,9 +1,11 @@
-"""The books of a real ``turnfold serve``: what a crash costs, what several workers add up to, what is known of one request."""
+"""A real ``turnfold serve``: what a crash costs, what a stop costs, what several workers add up to, what a request was."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.proxy.harness import UpstreamServer, call, until
-from tests.proxy.processes import LONG, SHORT, ServeProcess, StartProcess, chat
+from tests.proxy.processes import COMPLETION, LONG, SHORT, ServeProcess, StartProcess, chat
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books.ledger import receipts_between
 from turnfold.proxy.store import open_store
+
+STOPPED = (0, -signal.SIGTERM)
 
 
 async def _stored(url: str) -> set[str]:
@@ -33,6 +37,7 @@ async def test_a_crash_costs_less_than_the_last_second(start_process: StartProce
     while time.monotonic() < begin + 2.2 or len(ends) < 60:
         answer = served.post(SHORT)
         ends[answer.header("x-turnfold-request-id") or ""] = time.monotonic()
+        await asyncio.sleep(0.02)
     served.process.kill()
     killed = time.monotonic()
     served.process.wait(10)
@@ -45,10 +50,12 @@ async def test_a_crash_costs_less_than_the_last_second(start_process: StartProce
 async def test_an_orderly_stop_loses_nothing(start_process: StartProcess, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/t.db"
     served = start_process(STORE_URL=url)
-    sent = {served.post(SHORT).header("x-turnfold-request-id") for _ in range(40)}
-    served.process.terminate()
-    served.process.wait(20)
-    assert await _stored(url) == sent
+    answers = [served.post(SHORT) for _ in range(40)]
+    for answer in answers:
+        assert (answer.status, answer.body) == (200, COMPLETION)
+        assert {key for key, _ in answer.headers if not key.startswith("x-turnfold")} <= {"content-type", "transfer-encoding"}
+    assert served.stop() in STOPPED
+    assert await _stored(url) == {answer.header("x-turnfold-request-id") for answer in answers}
 
 
 def _sums(text: str, name: str) -> float:
@@ -69,10 +76,11 @@ def test_two_workers_give_one_set_of_figures(start_process: StartProcess, tmp_pa
 
     expected = {"requests_total": 60, "folds_total": 2, "dollars_paid_total": round(paid, 9)}
     expected |= {"overhead_seconds_count": 60, "first_byte_seconds_count": 60}
-    until(lambda: scraped() == [expected] * 12, timeout=20)
+    until(lambda: scraped() == [expected] * 12, timeout=20, pause=0.3)
     totals = served.get("/admin/report?group_by=status").json()["totals"]
     assert totals["requests"] == 60
     assert totals["dollars"]["paid"] == pytest.approx(paid)
+    assert served.stop() in STOPPED
 
 
 def test_what_is_known_of_one_request(served: ServeProcess, upstream: UpstreamServer) -> None:
