@@ -2,7 +2,7 @@
 
     python -m benchmarks.cctx_suite [--data DIR] [--query] [--json FILE]
 
-Lives here: measuring and printing. Must not: anything that the engine reads. Without the published cases
+Lives here: measuring and printing. Does not belong here: anything that the engine reads. Without the published cases
 (``$TURNFOLD_SHARED/data/cctx/datasets``) those of our own (``benchmarks/cases``) are used.
 """
 
@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
-class Row:
+class CaseScore:
     """One case: recall of its expected entities in layer 1 (and how many the source holds at all), and what it cost."""
 
     set: str
@@ -45,7 +45,7 @@ def datasets(folder: Path | None) -> Path:
     return folder or (shared if shared.is_dir() else HERE / "cases")
 
 
-def rows(folder: Path, *, query: bool) -> Iterator[Row]:
+def rows(folder: Path, *, query: bool) -> Iterator[CaseScore]:
     compressor, rouge = Compressor(), RougeScorer(["rougeL"])
     compressor.compress(CompressRequest("Load the vocabulary."))
     for name, (ratio, _) in PUBLISHED.items():
@@ -56,7 +56,7 @@ def rows(folder: Path, *, query: bool) -> Iterator[Row]:
             result = compressor.compress(request)
             ms = (time.perf_counter() - start) * 1e3
             facts = result.layers[1].text
-            yield Row(
+            yield CaseScore(
                 set=name,
                 case=case["id"],
                 recall=mean(e.lower() in facts.lower() for e in wanted),

@@ -26,8 +26,8 @@ from typing import Any
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from turnfold.config.settings import Settings, UpstreamSettings
-from turnfold.proxy.server import bare_app, configuration
+from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings
+from turnfold.proxy.server import configuration
 
 ANSWER = json.dumps(
     {"choices": [{"message": {"role": "assistant", "content": "ok"}}], "usage": {"completion_tokens": 1}}
@@ -65,8 +65,10 @@ def run_proxy(listener: socket.socket, upstream_url: str, mode: str) -> None:
     """The proxy's process."""
     base = Settings()
     folding = base.folding.model_copy(update={"mode": mode})
-    settings = base.model_copy(update={"upstream": UpstreamSettings(url=upstream_url), "folding": folding})
-    uvicorn.Server(configuration(settings, bare_app)).run(sockets=[listener])
+    settings = base.model_copy(
+        update={"upstream": UpstreamSettings(url=upstream_url), "folding": folding, "store": StoreSettings(url="memory://")}
+    )
+    uvicorn.Server(configuration(settings)).run(sockets=[listener])
 
 
 @contextlib.contextmanager
@@ -76,7 +78,7 @@ def process(target: Any, *args: Any) -> Iterator[tuple[int, int]]:
         port = listener.getsockname()[1]
         child = multiprocessing.get_context("spawn").Process(target=target, args=(listener, *args), daemon=True)
         child.start()
-        with contextlib.closing(Client(port)) as client:
+        with contextlib.closing(KeptConnection(port)) as client:
             client.get("/healthz")
         try:
             yield port, child.pid or 0
@@ -85,7 +87,7 @@ def process(target: Any, *args: Any) -> Iterator[tuple[int, int]]:
             child.join(10)
 
 
-class Client:
+class KeptConnection:
     """One kept connection."""
 
     def __init__(self, port: int) -> None:
@@ -126,7 +128,9 @@ def body_of(conversation: list[dict[str, str]]) -> bytes:
     return json.dumps({"model": "gpt-4o", "messages": conversation}).encode()
 
 
-def interleaved(direct: Client, through: Client, bodies: list[bytes], **headers: str) -> list[tuple[str, float, float]]:
+def interleave(
+    direct: KeptConnection, through: KeptConnection, bodies: list[bytes], **headers: str
+) -> list[tuple[str, float, float]]:
     """(what, median direct, median through) for the first byte and for the whole."""
     pairs = [(direct.chat(body, **headers)[:2], through.chat(body, **headers)[:2]) for body in bodies]
     return [
@@ -148,19 +152,19 @@ def megabytes(pid: int) -> float:
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
 
 
-def small(direct: Client, through: Client, count: int) -> None:
+def small(direct: KeptConnection, through: KeptConnection, count: int) -> None:
     body = body_of([{"role": "user", "content": "Say hello in one word."}])
-    interleaved(direct, through, [body] * 50)
-    show("small request", interleaved(direct, through, [body] * count), 2)
-    show("stream", interleaved(direct, through, [body] * count, accept="text/event-stream"), 2)
-    show("small request, off", interleaved(direct, through, [body] * count, **{"x-turnfold-mode": "off"}), 2)
-    show("small request, observe", interleaved(direct, through, [body] * count, **{"x-turnfold-mode": "observe"}), 2)
+    interleave(direct, through, [body] * 50)
+    show("small request", interleave(direct, through, [body] * count), 2)
+    show("stream", interleave(direct, through, [body] * count, accept="text/event-stream"), 2)
+    show("small request, off", interleave(direct, through, [body] * count, **{"x-turnfold-mode": "off"}), 2)
+    show("small request, observe", interleave(direct, through, [body] * count, **{"x-turnfold-mode": "observe"}), 2)
 
 
-def large(direct: Client, through: Client, port: int, pid: int) -> None:
+def large(direct: KeptConnection, through: KeptConnection, port: int, pid: int) -> None:
     cold = [body_of(messages(seed, 100_000)) for seed in range(1, 6)]
-    interleaved(direct, through, [body_of(messages(0, 2_000))] * 3)
-    show("100,000 tokens, cold", interleaved(direct, through, cold), 400)
+    interleave(direct, through, [body_of(messages(0, 2_000))] * 3)
+    show("100,000 tokens, cold", interleave(direct, through, cold), 400)
     turns = messages(77, 100_000)
     warm = []
     for turn in range(12):
@@ -171,21 +175,21 @@ def large(direct: Client, through: Client, port: int, pid: int) -> None:
         ]
         warm.append(body_of(turns))
     through.chat(warm[0])
-    show("100,000 tokens, warm", interleaved(direct, through, warm[1:]), 10)
+    show("100,000 tokens, warm", interleave(direct, through, warm[1:]), 10)
     for mode in ("off", "observe"):
-        show(f"100,000 tokens, {mode}", interleaved(direct, through, warm, **{"x-turnfold-mode": mode}), 2)
+        show(f"100,000 tokens, {mode}", interleave(direct, through, warm, **{"x-turnfold-mode": mode}), 2)
     headers = through.chat(warm[-1])[2]
     print({key: value for key, value in headers.items() if key.startswith("x-turnfold")})
     beside(through, port)
     print(f"memory after that: {megabytes(pid):.0f} MB (<= 250)")
 
 
-def beside(through: Client, port: int) -> None:
+def beside(through: KeptConnection, port: int) -> None:
     """Small requests while cold folds of large ones run, two at a time."""
     stop = threading.Event()
 
     def load(seed: int) -> None:
-        with contextlib.closing(Client(port)) as client:
+        with contextlib.closing(KeptConnection(port)) as client:
             for number in range(8):
                 client.chat(body_of(messages(1000 * seed + number, 100_000)))
         stop.set()
@@ -216,7 +220,7 @@ def main() -> None:
         begun = time.perf_counter()
         with process(run_proxy, f"http://127.0.0.1:{upstream_port}/v1", chosen.mode) as (port, pid):
             print(f"start to ready: {time.perf_counter() - begun:.2f} s (<= 3)   memory then: {megabytes(pid):.0f} MB")
-            with contextlib.closing(Client(upstream_port)) as direct, contextlib.closing(Client(port)) as through:
+            with contextlib.closing(KeptConnection(upstream_port)) as direct, contextlib.closing(KeptConnection(port)) as through:
                 small(direct, through, chosen.count)
                 if chosen.large:
                     large(direct, through, port, pid)

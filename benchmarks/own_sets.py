@@ -3,8 +3,8 @@
     python -m benchmarks.own_sets                                    # starts a proxy and a recording upstream
     python -m benchmarks.own_sets --base http://127.0.0.1:8420/v1 --upstream-port 9100   # one that forwards to that port
 
-Lives here: how many of the standing orders planted in old turns stand in what is forwarded under a tight budget. Must not:
-the recording (``support.upstream``), the cases (``cases/orders``: one file a conversation).
+Lives here: how many of the standing orders planted in old turns stand in what is forwarded under a tight budget. Does not belong
+here: the recording (``support.upstream``), the cases (``cases/orders``: one file a conversation).
 
 An order counts as kept when its whole sentence is forwarded, white space aside: an order that was reworded may have lost the
 one word that matters.
@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.support.caches import render
 from benchmarks.support.data import own_cases
 from benchmarks.support.proxy import turnfold
-from benchmarks.support.upstream import Recorder, recording
+from benchmarks.support.upstream import RecordingUpstream, record_requests
 from tests.support.bodies import encode, text_of
 from tests.support.structure import structure_faults
 
@@ -32,7 +32,7 @@ Send = Callable[[bytes, dict[str, str]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class FoldedSet:
     """One conversation: tokens that came in and went out, orders planted and kept, faults of structure."""
 
     name: str
@@ -60,7 +60,7 @@ def _flat(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-def try_case(case: dict[str, Any], send: Send, recorder: Recorder, ratio: float, model: str) -> Result:
+def try_case(case: dict[str, Any], send: Send, recorder: RecordingUpstream, ratio: float, model: str) -> FoldedSet:
     """Send a conversation with a budget of `ratio` of its tokens, and look at what arrived."""
     received = encode(case["messages"], model=model)
     tokens = prompt_tokens(case["messages"])
@@ -69,7 +69,7 @@ def try_case(case: dict[str, Any], send: Send, recorder: Recorder, ratio: float,
     body = recorder.bodies[-1]
     orders = [order["text"] for order in case["orders"]]
     kept = kept_orders(orders, body["messages"])
-    return Result(
+    return FoldedSet(
         name=case["name"],
         tokens=tokens,
         budget=budget,
@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--model", default="gpt-4o")
     args = parser.parse_args()
     with ExitStack() as stack:
-        recorder = stack.enter_context(recording(args.upstream_port))
+        recorder = stack.enter_context(record_requests(args.upstream_port))
         base = args.base or stack.enter_context(turnfold(recorder.url))
         results = [try_case(case, sender(base), recorder, args.ratio, args.model) for case in own_cases("orders")]
     for result in results:

@@ -3,7 +3,7 @@
     python -m benchmarks.payback                              # cases of our own
     python -m benchmarks.payback --sets NC_locomo --miss 0.3   # evaluation data, with a cache that is cold at times
 
-Lives here: replaying conversations through the engine (no HTTP) and the arithmetic. Must not: the cache model
+Lives here: replaying conversations through the engine (no HTTP) and the arithmetic. Does not belong here: the cache model
 (``support.caches``).
 
 A fold event is a request that does not repeat more than EVENT tokens of the one before it. Against it stands what would have
@@ -23,7 +23,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any, Final
 
-from benchmarks.support.caches import COLUMNS, Cache, Column, Prompt, common, marked, render
+from benchmarks.support.caches import COLUMNS, Cache, Column, Prompt, common, render, with_mark
 from benchmarks.support.data import conversations, own_cases
 from tests.support.bodies import cuts, encode, messages_of
 from turnfold.compression.fold import fold_request
@@ -37,7 +37,7 @@ EVENT: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ConversationReplay:
     """One conversation, request by request; `cold` says which requests find the cache cold."""
 
     received: list[list[Message]]
@@ -55,7 +55,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PaybackFigures:
     """A column's figures.
 
     Attributes:
@@ -76,16 +76,16 @@ class Row:
     slowest_payback: float | None
 
 
-def replay(messages: Sequence[Message], column: Column, fold: Fold, miss: float, seed: str) -> Replay:
+def replay(messages: Sequence[Message], column: Column, fold: Fold, miss: float, seed: str) -> ConversationReplay:
     """Send every request of a conversation through `fold`."""
     draw = random.Random(seed)
     received, forwarded, cold = [], [], []
     for end in cuts(messages):
-        request = marked(messages[:end]) if column.kind == "marks" else list(messages[:end])
+        request = with_mark(messages[:end]) if column.kind == "marks" else list(messages[:end])
         received.append(request)
         forwarded.append(messages_of(fold(encode(request, model=column.model))))
         cold.append(draw.random() < miss)
-    return Replay(received, forwarded, [render(one) for one in forwarded], cold)
+    return ConversationReplay(received, forwarded, [render(one) for one in forwarded], cold)
 
 
 def event_indices(prompts: Sequence[Prompt]) -> list[int]:
@@ -106,25 +106,25 @@ def _costs(
     return costs, before
 
 
-def events_of(column: Column, run: Replay) -> list[Event]:
+def events_of(column: Column, run: ConversationReplay) -> list[Event]:
     """Every fold event of a replay with its payback."""
     costs, caches = _costs(column, run.prompts, run.cold)
     starts = event_indices(run.prompts)
     found = []
     for start, end in pairwise([*starts, len(run.prompts)]):
-        otherwise = [_unfolded(run, start, i) for i in range(start, end)]
+        otherwise = [_without_fold(run, start, i) for i in range(start, end)]
         other_costs, _ = _costs(column, otherwise, run.cold[start:end], caches[start])
-        found.append(Event(start, _paid_after(costs[start:end], other_costs)))
+        found.append(Event(start, _payback(costs[start:end], other_costs)))
     return found
 
 
-def _unfolded(run: Replay, start: int, at: int) -> Prompt:
+def _without_fold(run: ConversationReplay, start: int, at: int) -> Prompt:
     """What request `at` would have been without the fold at `start`: the request before that, and all that came since."""
     since = run.received[at][len(run.received[start - 1]) :]
     return render([*run.forwarded[start - 1], *since])
 
 
-def _paid_after(costs: Sequence[float], otherwise: Sequence[float]) -> int | None:
+def _payback(costs: Sequence[float], otherwise: Sequence[float]) -> int | None:
     balance = 0.0
     for number, (cost, other) in enumerate(zip(costs, otherwise, strict=True), 1):
         balance += other - cost
@@ -133,7 +133,7 @@ def _paid_after(costs: Sequence[float], otherwise: Sequence[float]) -> int | Non
     return None
 
 
-def measure(column: Column, data: Sequence[Sequence[Message]], fold: Fold, miss: float = 0.0, seed: int = 7) -> Row:
+def measure(column: Column, data: Sequence[Sequence[Message]], fold: Fold, miss: float = 0.0, seed: int = 7) -> PaybackFigures:
     """A column's figures over conversations."""
     spent = plain = 0.0
     events: list[Event] = []
@@ -145,7 +145,7 @@ def measure(column: Column, data: Sequence[Sequence[Message]], fold: Fold, miss:
         spent += sum(_costs(column, run.prompts, run.cold)[0])
         plain += sum(_costs(column, [render(one) for one in run.received], run.cold)[0])
     paid = sorted(event.paid_after for event in events if event.paid_after is not None)
-    return Row(
+    return PaybackFigures(
         column=column.name,
         conversations=len(data),
         requests=requests,

@@ -7,7 +7,7 @@ For each case all messages before the last user message are the sources. The bud
 those of the system messages and of the question, less 12: what is left to recall when a request is folded to that ratio.
 Evidence is the evaluation kit's ``Held.soft`` over the system messages and the rendered quotes, the question not counted.
 
-Lives here: the measurement. Must not: anything that the engine needs.
+Lives here: the measurement. Does not belong here: anything that the engine needs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import fields, replace
 from types import ModuleType
 from typing import Any
 
-from benchmarks.support.data import evalkit, shared
+from benchmarks.support.data import evalkit, shared_directory
 from turnfold.compression import tokens
 from turnfold.compression.fold import fence
 from turnfold.compression.fold.recall import TUNING, Question, Tuning, recall
@@ -52,7 +52,7 @@ def source(kit: ModuleType, message: Message) -> Source:
     return Source(message["role"], text, digest(message["role"], text))
 
 
-def turned(messages: list[Message]) -> list[Message]:
+def with_extra_turn(messages: list[Message]) -> list[Message]:
     """A case that ends with a tool result gets one more turn, as the evaluation kit does it."""
     if messages[-1]["role"] != "tool":
         return messages
@@ -63,7 +63,7 @@ def measure(
     kit: ModuleType, case: Message, memo: Memo, ratio: float, fixed: int = 0, tail: int = 0, tuning: Tuning = TUNING
 ) -> dict[str, float]:
     """Evidence, tokens and milliseconds of one case; ``fixed`` tokens without fill, or ``ratio`` with it."""
-    raw = turned(case["messages"])
+    raw = with_extra_turn(case["messages"])
     verbatim = [m for m in raw[:-1] if m["role"] in ("system", "developer")]
     older = [m for m in raw[:-1] if m["role"] not in ("system", "developer")]
     budget = fixed or int(ratio * kit.ntok(raw)) - (kit.ntok([*verbatim, raw[-1]]) - 3) - 12
@@ -100,7 +100,7 @@ def measure(
 
 def cases_of(kit: ModuleType, name: str, limit: int, seed: int = 7) -> list[Message]:
     """The set's cases with something to find, in the evaluation kit's own order."""
-    cases = [c for c in kit.load(str(shared()), name) if c.get("evidence") or c.get("answers")]
+    cases = [c for c in kit.load(str(shared_directory()), name) if c.get("evidence") or c.get("answers")]
     random.Random(seed).shuffle(cases)
     return cases[:limit] if limit else cases
 

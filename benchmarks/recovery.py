@@ -31,14 +31,14 @@ from pydantic import SecretStr
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the test upstream, when this is run as a file
 
-from tests.proxy.overflow_upstream import DIALECTS, Log, application, count_request
+from tests.support.overflow_upstream import DIALECTS, Log, application, count_request
 from tests.support.overfull import CURABLE, INCURABLE, overfull
 from turnfold.compression.fold import Folded, Section, conversation_tokens, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
-from turnfold.config.settings import Settings, UpstreamSettings
-from turnfold.proxy.app import create_app
+from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings
+from turnfold.proxy.app import build
 from turnfold.proxy.chat.receipts import Receipt
 
 _TEST_WINDOW: Final = 32_768
@@ -82,7 +82,7 @@ class Last:
 
 
 @contextlib.contextmanager
-def served(app: Any, lifespan: Any = "off") -> Iterator[str]:
+def serve(app: Any, lifespan: Any = "off") -> Iterator[str]:
     """An app on a free port."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan=lifespan))
@@ -98,7 +98,7 @@ def served(app: Any, lifespan: Any = "off") -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Result:
+class RecoveryResult:
     """What came of one request."""
 
     status: int
@@ -110,7 +110,7 @@ class Result:
     calls: int | None
 
 
-def ask(origin: str, body: dict[str, Any], key: str, last: Last, log: Log | None) -> Result:
+def ask(origin: str, body: dict[str, Any], key: str, last: Last, log: Log | None) -> RecoveryResult:
     """One request through the proxy."""
     connection = HTTPConnection(urlsplit(origin).netloc, timeout=600)
     started = time.perf_counter()
@@ -123,7 +123,7 @@ def ask(origin: str, body: dict[str, Any], key: str, last: Last, log: Log | None
     while last.receipt is None:
         time.sleep(0.005)
     receipt, last.receipt = last.receipt, None
-    return Result(
+    return RecoveryResult(
         response.status,
         str(response.getheader("x-turnfold-status")),
         seconds,
@@ -140,7 +140,7 @@ def upstream(name: str, real: Real | None, window: int, log: Log) -> Iterator[st
     if real:
         yield real.url
         return
-    with served(application(DIALECTS[name], window, log)) as origin:
+    with serve(application(DIALECTS[name], window, log)) as origin:
         yield f"{origin}/v1"
 
 
@@ -151,7 +151,7 @@ def real_of(name: str, asked: argparse.Namespace) -> Real | None:
     return REAL[name] if asked.key else None
 
 
-def sized(shape: str, target: int, model: str, **more: Any) -> dict[str, Any]:
+def request_of_size(shape: str, target: int, model: str, **more: Any) -> dict[str, Any]:
     """A request that the test upstream counts as about `target` tokens."""
     body, size = overfull(shape, target, model=model, **more), target
     for _ in range(4):
@@ -196,10 +196,12 @@ def run(name: str, asked: argparse.Namespace) -> bool:
         with upstream(name, real, window, log) as url:
             base = Settings.model_construct()
             own_key = SecretStr(asked.key) if asked.key else None
-            settings = base.model_copy(update={"upstream": UpstreamSettings(url=url, api_key=own_key)})
-            app = create_app(settings, last, fold=_only_recovery if asked.no_fold else fold)
-            body = sized(asked.shape, window * fill // 100, model, stream=asked.stream, max_tokens=16)
-            with served(app, "on") as origin:
+            settings = base.model_copy(
+                update={"upstream": UpstreamSettings(url=url, api_key=own_key), "store": StoreSettings(url="memory://")}
+            )
+            app = build(settings, recorder=last, engine=_only_recovery if asked.no_fold else fold)
+            body = request_of_size(asked.shape, window * fill // 100, model, stream=asked.stream, max_tokens=16)
+            with serve(app, "on") as origin:
                 result = ask(origin, body, asked.key or "none", last, None if real else log)
         answered = asked.shape in CURABLE or fill < 100
         if real is None:  # an error inside a stream has status 200, and so has a prompt that was cut off in silence
@@ -219,7 +221,7 @@ def _only_recovery(conversation: Conversation, options: FoldOptions, memo: Memo)
     if options.budget is not None:
         return fold(conversation, options, memo)
     count = conversation_tokens(conversation, options.model, memo)
-    return Folded(conversation, conversation, Changes(), folded=False, reason="short", tokens_before=count, tokens_after=count)
+    return Folded(conversation, conversation, Changes(), False, "short", count, count)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python -m benchmarks.report_beside_evalkit [--sets NC_locomo code_agent] [--columns gpt-4o gpt-5] [--miss 0 0.3] [--json]
 
 Lives here: running `cost` of the evaluation kit through a real `turnfold serve`, and holding the report's figures against it.
-Must not: the kit's measure, the ledger's.
+Does not belong here: the kit's measure, the ledger's.
 
 The upstream is the kit's own, which remembers the last request; what it reports as usage comes from the provider's cache of the
 column (``support.caches``), cold where `cost` has it cold. With ``--usage evalkit`` it is the kit's upstream unchanged: a
@@ -33,7 +33,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from benchmarks.support.caches import COLUMNS, Cache, Column, Prompt
-from benchmarks.support.data import evalkit, shared
+from benchmarks.support.data import evalkit, shared_directory
 from benchmarks.support.proxy import turnfold
 from turnfold.config.prices import TokenUse, dollars, prices_of
 
@@ -81,7 +81,7 @@ class Till:
 
 
 @dataclass(slots=True)
-class Counter:
+class ReplayBills:
     """Where both sides of a replay are charged; a conversation's end is seen by its messages."""
 
     kit: ModuleType
@@ -115,7 +115,7 @@ class Counter:
         self.raw.serve(self.prompt(messages), self.cold)
 
 
-def _upstream(kit: ModuleType, counter: Counter, own_usage: bool) -> ThreadingHTTPServer:
+def _upstream(kit: ModuleType, counter: ReplayBills, own_usage: bool) -> ThreadingHTTPServer:
     """The kit's recording upstream; with `own_usage` it reports what the counter's cache makes of a request."""
 
     class Cached(kit.H):  # type: ignore[name-defined, misc]
@@ -134,7 +134,7 @@ def _upstream(kit: ModuleType, counter: Counter, own_usage: bool) -> ThreadingHT
 
 
 @contextlib.contextmanager
-def _serving(server: ThreadingHTTPServer) -> Iterator[str]:
+def _serve(server: ThreadingHTTPServer) -> Iterator[str]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
@@ -145,7 +145,7 @@ def _serving(server: ThreadingHTTPServer) -> Iterator[str]:
         thread.join()
 
 
-def _client(kit: ModuleType, base: str, upstream: str, counter: Counter, own_usage: bool) -> Any:
+def _client(kit: ModuleType, base: str, upstream: str, counter: ReplayBills, own_usage: bool) -> Any:
     """The kit's client, which tells the counter what it sends."""
 
     class Watched(kit.Proxy):  # type: ignore[name-defined, misc]
@@ -168,7 +168,7 @@ def _report(base: str, model: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReportCheck:
     """One replay: dollars for input, the report's beside the truth, and shares saved."""
 
     set: str
@@ -190,15 +190,17 @@ class Row:
         return max(map(abs, (paid, without, self.saved - self.saved_evalkit)))
 
 
-def replay(kit: ModuleType, name: str, column: Column, miss: float, limit: int, own_usage: bool, **bounds: int) -> Row | None:
+def replay(
+    kit: ModuleType, name: str, column: Column, miss: float, limit: int, own_usage: bool, **bounds: int
+) -> ReportCheck | None:
     """One set under one column; None where no conversation of it is long enough."""
-    counter = Counter(kit, column, miss)
+    counter = ReplayBills(kit, column, miss)
     with contextlib.ExitStack() as stack:
-        upstream = stack.enter_context(_serving(_upstream(kit, counter, own_usage)))
+        upstream = stack.enter_context(_serve(_upstream(kit, counter, own_usage)))
         base = stack.enter_context(turnfold(f"{upstream}/v1", admin_token=_ADMIN))
         proxy = _client(kit, base, upstream, counter, own_usage)
         with contextlib.redirect_stdout(io.StringIO()):
-            result = kit.cost(proxy, str(shared()), [name], limit, _SEED, columns=[column.name], miss=miss, **bounds)
+            result = kit.cost(proxy, str(shared_directory()), [name], limit, _SEED, columns=[column.name], miss=miss, **bounds)
         if not result:
             return None
         report = _report(base, column.model)
@@ -208,12 +210,12 @@ def replay(kit: ModuleType, name: str, column: Column, miss: float, limit: int, 
     sent, raw = counter.sent.input, counter.raw.input
     evaluated = 1 - result[name][column.name]["cost"]
     saved, saved_truth = 1 - paid / without, 1 - sent / raw
-    return Row(
+    return ReportCheck(
         name, column.name, miss, counter.requests, paid, sent, without, raw, saved, saved_truth, evaluated
     )  # fmt: skip
 
 
-def measure(sets: list[str], columns: list[str], misses: list[float], limit: int, own_usage: bool) -> Iterator[Row]:
+def measure(sets: list[str], columns: list[str], misses: list[float], limit: int, own_usage: bool) -> Iterator[ReportCheck]:
     """Every set under every column.
 
     Raises:
@@ -245,7 +247,7 @@ _HEADINGS: Final = (
 )
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: ReportCheck) -> tuple[str, ...]:
     money = (f"{value:.5f}" for value in (row.paid, row.paid_truth, row.without, row.without_truth))
     shares = (f"{value:.4f}" for value in (row.saved, row.saved_truth, row.saved_evalkit))
     return (row.set, row.column, f"{row.miss:g}", str(row.requests), *money, *shares, f"{row.worst:.2%}")

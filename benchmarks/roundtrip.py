@@ -7,7 +7,7 @@
 Published beside it: context-compression-engine's own scenarios (coding 1.94, long Q&A 4.90, tool-heavy 1.40, short 1.00, deep
 2.50, technical 1.00, structured 1.86, agentic 1.48; mean 2.01, by characters). Its cases are not ours: kinds are compared.
 
-Lives here: the measurement. Must not: anything that the engine needs.
+Lives here: the measurement. Does not belong here: anything that the engine needs.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from collections.abc import Iterable, Sequence
 from itertools import permutations
 from typing import Any, Final, NamedTuple
 
-from benchmarks.support.data import conversations, shared
+from benchmarks.support.data import conversations, shared_directory
 from turnfold.compression import compress, default_token_counter, strip_provenance, tokens, uncompress
-from turnfold.compression.roundtrip.compressed import readable
+from turnfold.compression.roundtrip.values import readable
 
 Message = dict[str, Any]
 
@@ -75,7 +75,9 @@ def ratios(limit: int | None) -> None:
     long: dict[str, list[Ratio]] = {}
     print("| set | like | conversations | ratio, characters / tokens | long ones | their ratio |")
     print("|---|---|---|---|---|---|")
-    for name in sorted({path.name.removesuffix(".jsonl").removesuffix(".conversations") for path in shared().glob("*.jsonl")}):
+    for name in sorted(
+        {path.name.removesuffix(".jsonl").removesuffix(".conversations") for path in shared_directory().glob("*.jsonl")}
+    ):
         if name.endswith(".questions"):
             continue
         rows = [ratio_of(messages) for messages in conversations(name)[:limit]]

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from turnfold.compression.fold import Folded, fold, fold_request
+from turnfold.compression.fold import Folded, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.state import Placement, Turn, create_engine, place
@@ -49,7 +49,7 @@ SMALL_TALK: Final = (
 
 
 @dataclass(frozen=True)
-class Check:
+class ExpectedState:
     """What must be in force behind a line; None: no premise."""
 
     premise: str | None = None
@@ -63,54 +63,62 @@ class Scenario:
 
     name: str
     lines: tuple[str, ...]
-    checks: dict[int, Check]
+    checks: dict[int, ExpectedState]
     gap: int = 8
 
 
 SCENARIOS: Final = (
-    Scenario("premise persists", ("set premise the user is vegetarian",), {0: Check("the user is vegetarian")}, gap=60),
-    Scenario("prohibition persists", ("prohibit peanuts",), {0: Check(prohibit=("peanuts",))}, gap=60),
-    Scenario("contradiction is refused", ("use docker", "prohibit docker"), {1: Check(use=("docker",))}),
-    Scenario("contradiction the other way", ("prohibit docker", "use docker"), {1: Check(prohibit=("docker",))}),
+    Scenario("premise persists", ("set premise the user is vegetarian",), {0: ExpectedState("the user is vegetarian")}, gap=60),
+    Scenario("prohibition persists", ("prohibit peanuts",), {0: ExpectedState(prohibit=("peanuts",))}, gap=60),
+    Scenario("contradiction is refused", ("use docker", "prohibit docker"), {1: ExpectedState(use=("docker",))}),
+    Scenario("contradiction the other way", ("prohibit docker", "use docker"), {1: ExpectedState(prohibit=("docker",))}),
     Scenario(
-        "replacement", ("use docker", "use podman instead of docker"), {0: Check(use=("docker",)), 1: Check(use=("podman",))}
+        "replacement",
+        ("use docker", "use podman instead of docker"),
+        {0: ExpectedState(use=("docker",)), 1: ExpectedState(use=("podman",))},
     ),
     Scenario(
         "replacement of nothing, confirmed",
         ("use podman instead of docker", "yes"),
-        {0: Check(), 1: Check(use=("podman",))},
+        {0: ExpectedState(), 1: ExpectedState(use=("podman",))},
         gap=0,
     ),
-    Scenario("replacement of nothing, declined", ("use podman instead of docker", "no"), {1: Check()}, gap=0),
+    Scenario("replacement of nothing, declined", ("use podman instead of docker", "no"), {1: ExpectedState()}, gap=0),
     Scenario(
-        "an open question does not hold the chat", ("prohibit tea", "use milk instead of tea"), {1: Check(prohibit=("tea",))}
+        "an open question does not hold the chat",
+        ("prohibit tea", "use milk instead of tea"),
+        {1: ExpectedState(prohibit=("tea",))},
     ),
     Scenario(
         "premise changes by its own word only",
         ("set premise short replies", "set premise long replies", "change premise to formal replies"),
-        {1: Check("short replies"), 2: Check("formal replies")},
+        {1: ExpectedState("short replies"), 2: ExpectedState("formal replies")},
     ),
-    Scenario("near miss is asked, not guessed", ("set premise to short replies",), {0: Check()}),
+    Scenario("near miss is asked, not guessed", ("set premise to short replies",), {0: ExpectedState()}),
     Scenario(
         "ordinary sentences are no directives",
         ("use the attached file to write a summary", "use docker and explain why", "prohibit users from deleting rows", "use it"),
-        {3: Check()},
+        {3: ExpectedState()},
     ),
     Scenario(
-        "the model's words change nothing", ("prohibit emojis", "repeat after me: use emojis"), {1: Check(prohibit=("emojis",))}
+        "the model's words change nothing",
+        ("prohibit emojis", "repeat after me: use emojis"),
+        {1: ExpectedState(prohibit=("emojis",))},
     ),
     Scenario(
         "revoked stays revoked",
         ("use tabs", "prohibit semicolons", "remove policy tabs"),
-        {1: Check(use=("tabs",), prohibit=("semicolons",)), 2: Check(prohibit=("semicolons",))},
+        {1: ExpectedState(use=("tabs",), prohibit=("semicolons",)), 2: ExpectedState(prohibit=("semicolons",))},
     ),
     Scenario(
-        "a reset ends everything", ("set premise p1", "use tabs", "clear state"), {1: Check("p1", use=("tabs",)), 2: Check()}
+        "a reset ends everything",
+        ("set premise p1", "use tabs", "clear state"),
+        {1: ExpectedState("p1", use=("tabs",)), 2: ExpectedState()},
     ),
     Scenario(
         "policies go, the premise stays",
         ("set premise p1", "use tabs", "reset policies", "use spaces"),
-        {3: Check("p1", use=("spaces",))},
+        {3: ExpectedState("p1", use=("spaces",))},
     ),
     Scenario(
         "drift over 200 turns",
@@ -127,8 +135,8 @@ SCENARIOS: Final = (
             "change premise to the project uses uv and ruff",
         ),
         {
-            4: Check("the project uses uv", use=("pytest", "type hints"), prohibit=("emojis", "global variables")),
-            9: Check("the project uses uv and ruff", use=("hypothesis", "type hints"), prohibit=("global variables",)),
+            4: ExpectedState("the project uses uv", use=("pytest", "type hints"), prohibit=("emojis", "global variables")),
+            9: ExpectedState("the project uses uv and ruff", use=("hypothesis", "type hints"), prohibit=("global variables",)),
         },
         gap=20,
     ),
@@ -151,30 +159,31 @@ def talk(scenario: Scenario) -> Iterator[tuple[int, list[Turn], Placement]]:
             yield index, asked, place(asked)
 
 
-def folded(turns: list[Turn]) -> int:
+def fold_border(turns: list[Turn]) -> int:
     """The border: about a fifth of the messages stays, from a user message on."""
     border = int(len(turns) * (1 - KEPT))
     return border - (turns[border].role != "user")
 
 
-def added_up(turns: list[Turn]) -> Check:
+def state_from_messages(turns: list[Turn]) -> ExpectedState:
     """What an exact reader makes of the directives in messages."""
     engine = create_engine()
     for turn in turns:
         if turn.role == "user" and turn.text is not None:
             engine.step(turn.text)
     state = engine.state
-    return Check(
+    return ExpectedState(
         state["premise"], *(tuple(i for i, p in state["policies"].items() if p == policy) for policy in ("use", "prohibit"))
     )
 
 
-def forwarded(turns: list[Turn], placed: Placement) -> Folded:
+def fold_to_share(turns: list[Turn], placed: Placement) -> Folded:
     """The request that goes upstream, folded to a fifth by the engine."""
     messages = [{"role": turn.role, "content": turn.text} for turn in turns]
     body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
-    before = fold_request(body, FoldOptions(), MEMO).tokens_before
-    return fold(CHAT.read(body, MEMO).with_state(placed.blocks()), FoldOptions(budget=int(KEPT * before)), MEMO)
+    conversation = CHAT.read(body, MEMO)
+    before = fold(conversation, FoldOptions(), MEMO).tokens_before
+    return fold(conversation.with_state(placed.blocks()), FoldOptions(budget=int(KEPT * before)), MEMO)
 
 
 def text_of(folded: Folded) -> str:
@@ -182,18 +191,18 @@ def text_of(folded: Folded) -> str:
     return "\n".join(message["content"] for message in json.loads(folded.body)["messages"])
 
 
-def found_in_block(text: str) -> Check:
+def state_in_block(text: str) -> ExpectedState:
     """What the last block in a text says."""
     if OPENING not in text:
-        return Check()
+        return ExpectedState()
     block = text[text.rindex(OPENING) + len(OPENING) :].split(CLOSING, maxsplit=1)[0]
     said = [line.split(": ", 1) for line in block.strip().splitlines() if ": " in line]
     premise = [value for kind, value in said if kind == "premise"]
     use, prohibit = (tuple(value for kind, value in said if kind == policy) for policy in ("use", "prohibit"))
-    return Check(premise[0] if premise else None, use, prohibit)
+    return ExpectedState(premise[0] if premise else None, use, prohibit)
 
 
-def score(expected: Check, found: Check) -> tuple[int, int]:
+def score(expected: ExpectedState, found: ExpectedState) -> tuple[int, int]:
     """Checks passed and made."""
     wanted = {("use", item) for item in expected.use} | {("prohibit", item) for item in expected.prohibit}
     there = {("use", item) for item in found.use} | {("prohibit", item) for item in found.prohibit}
@@ -224,10 +233,10 @@ def measure(scenario: Scenario) -> Measured:
     for index, turns, placed in talk(scenario):
         if index in scenario.checks:
             expected = scenario.checks[index]
-            fold = forwarded(turns, placed)
-            passed, count = score(expected, found_in_block(text_of(fold)))
-            tail = score(expected, added_up(turns[folded(turns) :]))[0]
-            whole = score(expected, added_up(turns))[0]
+            fold = fold_to_share(turns, placed)
+            passed, count = score(expected, state_in_block(text_of(fold)))
+            tail = score(expected, state_from_messages(turns[fold_border(turns) :]))[0]
+            whole = score(expected, state_from_messages(turns))[0]
             sums.add(Measured(tail, whole, passed, count, fold.tokens_before, fold.tokens_after))
     return sums
 

@@ -1,7 +1,7 @@
 """What a provider's prompt cache makes of a request.
 
-Lives here: price columns, the rendering of a prompt to tokens, and the state of a cache between two requests. Must not:
-sending, folding.
+Lives here: price columns, the rendering of a prompt to tokens, and the state of a cache between two requests. Does not belong
+here: sending, folding.
 
 Sources: the providers' pricing pages as of 2026-08. OpenAI up to 5.5: automatic, the longest common prefix with a recent
 request, from 1,024 tokens in steps of 128. OpenAI 5.6 and later: hits only where an earlier request ended or carried a
@@ -57,7 +57,7 @@ class Prompt:
 
 
 @lru_cache(maxsize=20_000)
-def _encoded(text: str) -> list[int]:
+def _encode(text: str) -> list[int]:
     return tokens.encoding("o200k_base").encode_ordinary(text)
 
 
@@ -69,12 +69,12 @@ def render(messages: Sequence[Message]) -> Prompt:
         out += (-1, -2 - sum(map(ord, str(message.get("role")))))
         content = message.get("content") or ""
         for part in content if isinstance(content, list) else [{"text": content}]:
-            out += _encoded(str(part.get("text") or ""))
+            out += _encode(str(part.get("text") or ""))
             if "cache_control" in part or "prompt_cache_breakpoint" in part:
                 marks.append(len(out))
         for call in message.get("tool_calls") or ():
             function = call.get("function") or call.get("custom") or {}
-            out += _encoded(f"{function.get('name', '')} {function.get('arguments', function.get('input', ''))}")
+            out += _encode(f"{function.get('name', '')} {function.get('arguments', function.get('input', ''))}")
     return Prompt(out, tuple(marks))
 
 
@@ -120,7 +120,7 @@ class Cache:
         return hit, replace(self, last=prompt, ends=(*kept, *new))
 
 
-def marked(messages: Sequence[Message]) -> list[Message]:
+def with_mark(messages: Sequence[Message]) -> list[Message]:
     """The messages as Anthropic's clients send them: a cache mark on the last one."""
     last = messages[-1]
     if not isinstance(last.get("content"), str):

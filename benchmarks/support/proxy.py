@@ -1,6 +1,6 @@
 """A Turnfold process to measure.
 
-Lives here: starting the command as a user does, waiting until it is ready, stopping it. Must not: measuring.
+Lives here: starting the command as a user does, waiting until it is ready, stopping it. Does not belong here: measuring.
 """
 
 from __future__ import annotations
@@ -9,12 +9,24 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 _PATIENCE = 120.0  # a start takes two seconds, and many more on a machine under load
+
+
+def command(*arguments: str, python: str = sys.executable) -> list[str]:
+    """The command line of the script `turnfold`, for the interpreter of this or another checkout."""
+    return [python, "-c", "from turnfold.proxy.cli import main; main()", *arguments]
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """This process's environment with these settings and no other ones; names without the prefix."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith("TURNFOLD_")}
+    return others | {f"TURNFOLD_{name.upper()}": value for name, value in settings.items()}
 
 
 def free_port() -> int:
@@ -25,27 +37,27 @@ def free_port() -> int:
 
 
 @contextmanager
-def turnfold(upstream: str, **settings: str) -> Iterator[str]:
+def turnfold(upstream: str, python: str = sys.executable, **settings: str) -> Iterator[str]:
     """``turnfold serve`` against an upstream; gives its base URL.
 
     Args:
-        settings: further variables without their prefix, as ``mode="observe"``.
+        python: the interpreter of the checkout to serve.
+        settings: further variables without their prefix, as ``mode="observe"``. Settings in this process's environment or working
+            directory are ignored.
 
     Raises:
         RuntimeError: it ended, or was not ready in time.
     """
     port = free_port()
-    own = {"UPSTREAM_URL": upstream, "PORT": str(port), "STORE_URL": "memory://"} | {k.upper(): v for k, v in settings.items()}
-    others = {name: value for name, value in os.environ.items() if name != "TURNFOLD_SHARED"}  # ours, and no setting
-    environment = others | {f"TURNFOLD_{name}": value for name, value in own.items()}
-    command = [sys.executable, "-c", "from turnfold.proxy.cli import main; main()", "serve"]  # what the script `turnfold` runs
-    process = subprocess.Popen(command, env=environment)
-    try:
-        _wait_until_ready(process, f"http://127.0.0.1:{port}/readyz")
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.terminate()
-        process.wait(_PATIENCE)
+    own = {"upstream_url": upstream, "port": str(port), "store_url": "memory://"} | settings
+    with tempfile.TemporaryDirectory() as empty:
+        process = subprocess.Popen(command("serve", python=python), env=environment(**own), cwd=empty)
+        try:
+            _wait_until_ready(process, f"http://127.0.0.1:{port}/readyz")
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            process.terminate()
+            process.wait(_PATIENCE)
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:

@@ -1,19 +1,31 @@
-"""An upstream that remembers what reached it.
+"""Upstreams that remember what reached them.
 
-Lives here: a recording chat-completions server on loopback. Must not: judging what it recorded.
+Lives here: chat-completions servers on loopback. One keeps bodies; one keeps their hashes, and can refuse what is too long. Does
+not belong here: judging what they recorded.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Final, TypeVar
+
+from tests.support.overflow_upstream import DIALECTS
+
+#: Headers for a `Hasher`: the case that a request belongs to, and the window to enforce, as a dialect and a number of bytes.
+CASE: Final = "x-case"
+TAKES: Final = "x-case-takes"
+
+_BYTES_PER_TOKEN: Final = 4
 
 
-class Recorder(ThreadingHTTPServer):
+class RecordingUpstream(ThreadingHTTPServer):
     """The server; `bodies` holds every request body that arrived, in order."""
 
     daemon_threads = True
@@ -27,19 +39,51 @@ class Recorder(ThreadingHTTPServer):
         """The base URL that a proxy is given."""
         return f"http://127.0.0.1:{self.server_port}/v1"
 
+    def take(self, headers: Message, data: bytes) -> tuple[int, Any]:
+        """Remember a request; the status and JSON value of its answer."""
+        del headers
+        body = json.loads(data)
+        self.bodies.append(body)
+        return 200, completion(body.get("model"), {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3})
+
+
+class Hasher(RecordingUpstream):
+    """A server for many requests: `sent` holds the SHA-256 of every body that arrived, in order, by case.
+
+    It reports no usage, so that the proxy learns nothing from it, unless a request names a window: then it counts a token per
+    four bytes, reports that as usage, and refuses what is longer in the words of that dialect.
+    """
+
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(port)
+        self.sent: defaultdict[str, list[str]] = defaultdict(list)
+
+    def take(self, headers: Message, data: bytes) -> tuple[int, Any]:
+        self.sent[headers.get(CASE, "")].append(hashlib.sha256(data).hexdigest())
+        if TAKES not in headers:
+            return 200, completion("m", None)
+        dialect, _, size = headers[TAKES].partition(" ")
+        window, prompt = int(size) // _BYTES_PER_TOKEN, len(data) // _BYTES_PER_TOKEN
+        if prompt > window:
+            return DIALECTS[dialect].status, DIALECTS[dialect].render(window, prompt, 0)
+        return 200, completion("m", {"prompt_tokens": prompt, "completion_tokens": 2, "total_tokens": prompt + 2})
+
+
+def completion(model: str | None, usage: dict[str, int] | None) -> dict[str, Any]:
+    """A short chat completion."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": "ok."}, "finish_reason": "stop"}
+    said = {} if usage is None else {"usage": usage}
+    return {"id": "c", "object": "chat.completion", "created": 1, "model": model, "choices": [choice], **said}
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: Recorder
+    server: RecordingUpstream
 
     def do_POST(self) -> None:
-        body = json.loads(self._body())
-        self.server.bodies.append(body)
-        choice = {"index": 0, "message": {"role": "assistant", "content": "ok."}, "finish_reason": "stop"}
-        usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
-        reply = {"id": "c", "object": "chat.completion", "created": 1, "model": body.get("model"), "choices": [choice]}
-        data = json.dumps({**reply, "usage": usage}).encode()
-        self.send_response(200)
+        status, answer = self.server.take(self.headers, self._body())
+        data = json.dumps(answer).encode()
+        self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(data)))
         self.end_headers()
@@ -59,10 +103,12 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+_Server = TypeVar("_Server", bound=RecordingUpstream)
+
+
 @contextmanager
-def recording(port: int = 0) -> Iterator[Recorder]:
-    """A recorder that serves in a thread until the end of the block."""
-    server = Recorder(port)
+def serve(server: _Server) -> Iterator[_Server]:
+    """A server that serves in a thread until the end of the block."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
@@ -71,3 +117,10 @@ def recording(port: int = 0) -> Iterator[Recorder]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def record_requests(port: int = 0) -> Iterator[RecordingUpstream]:
+    """A recorder that serves in a thread until the end of the block."""
+    with serve(RecordingUpstream(port)) as server:
+        yield server

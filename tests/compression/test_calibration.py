@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfold.compression.calibration import Learned, refused, taken, truncated
+from turnfold.compression.calibration import Learned, is_truncated, learn_from_refusal, learn_from_usage
 
 
 def learned(*reports: tuple[int, int]) -> Learned:
     known = Learned()
     for ours, reported in reports:
-        known = taken(known, ours, reported)
+        known = learn_from_usage(known, ours, reported)
     return known
 
 
@@ -47,32 +49,32 @@ def test_four_wrong_reports_in_nine_do_not_move_it(right: list[float], wrong: li
 
 
 def test_a_named_limit_is_the_window_until_more_is_taken() -> None:
-    known = refused(learned((1000, 1200)), 8192, 9000)
+    known = learn_from_refusal(learned((1000, 1200)), 8192, 9000)
     assert known.window(5000) == 8192
     assert not known.may_overflow(5000)
     assert known.may_overflow(8000)
-    assert taken(known, 8000, 9000).window(5000) is None
+    assert learn_from_usage(known, 8000, 9000).window(5000) is None
 
 
 def test_without_a_limit_what_failed_is_not_sent_again() -> None:
-    known = refused(learned((4000, 4000)), None, 9000)
+    known = learn_from_refusal(learned((4000, 4000)), None, 9000)
     assert known.window(8999) is None
     assert known.window(9000) == 4500
-    assert refused(known, None, 8000).fails == 8000
-    assert taken(known, 9500, 9500).window(9500) is None
+    assert learn_from_refusal(known, None, 8000).fails == 8000
+    assert learn_from_usage(known, 9500, 9500).window(9500) is None
 
 
 def test_a_known_ratio_tells_a_truncated_prompt_at_once() -> None:
     known = learned(*[(2000, 2800)] * 5)
-    assert truncated(known, 10_000, 10_000)
-    assert not truncated(known, 10_000, 11_000)
-    assert not truncated(Learned(), 10_000, 6000)
-    cut = taken(taken(known, 10_000, 10_000), 12_000, 10_100)
+    assert is_truncated(known, 10_000, 10_000)
+    assert not is_truncated(known, 10_000, 11_000)
+    assert not is_truncated(Learned(), 10_000, 6000)
+    cut = learn_from_usage(learn_from_usage(known, 10_000, 10_000), 12_000, 10_100)
     assert cut.window(10_000) is None
-    cut = taken(cut, 12_000, 10_050)
+    cut = learn_from_usage(cut, 12_000, 10_050)
     assert cut.ratio == known.ratio
     assert cut.window(10_000) == 10_100
-    assert taken(cut, 9000, 12_000).window(10_000) is None
+    assert learn_from_usage(cut, 9000, 12_000).window(10_000) is None
 
 
 def test_a_ratio_that_changed_for_good_is_taken_over() -> None:
@@ -89,3 +91,43 @@ def test_an_unknown_ratio_needs_reports_that_stand_still_while_requests_grow() -
     assert learned((10_000, 4000), (11_000, 4400), (12_000, 4800)).window(12_000) is None
     # A server that reports only what its cache did not hold.
     assert learned(*[(10_000 + 500 * i, 150) for i in range(9)]).window(15_000) is None
+
+
+def test_a_growing_chat_shows_a_server_that_truncates() -> None:
+    """Each report is only a little too short: neither does the ratio sink along, nor is the window missed."""
+    known, window = Learned(), 3000
+    for ours in range(400, 8000, 190):
+        known = learn_from_usage(known, ours, min(ours, window))
+    assert known.ratio > 0.9
+    assert known.window(8000) == window
+    assert learn_from_usage(known, 8000, 7900).window(8000) is None
+
+
+def test_a_chat_in_a_cheaper_language_is_no_truncation() -> None:
+    known = Learned()
+    for ours in range(400, 8000, 190):
+        known = learn_from_usage(known, ours, ours if ours < 4000 else int(0.8 * ours))
+    assert known.window(9000) is None
+
+
+def test_a_claim_below_what_is_published_or_was_taken_needs_a_second_witness() -> None:
+    once = learn_from_refusal(Learned(), 1000, 9000)
+    assert once.window(9000, 128_000) == 128_000
+    assert learn_from_refusal(once, 1000, 9000).window(9000, 128_000) == 1000
+    taken = learn_from_refusal(learned((5000, 5000)), 1000, 9000)
+    assert taken.window(9000) is None
+    assert learn_from_refusal(taken, 1010, 9000).window(9000) == 1010
+    assert once.window(9000) == 1000
+    assert replace(once, trusted=False).window(9000) is None
+
+
+def test_a_pool_is_served_by_what_takes_most() -> None:
+    """Of five upstreams behind one name one has a window of 4,000, and the others of 16,000."""
+    known = Learned()
+    for turn in range(40):
+        known = learn_from_refusal(known, 4000, 9000) if turn % 5 == 0 else learn_from_usage(known, 9000, 9000)
+        if turn > 5:
+            assert known.window(9000) is None
+    for _ in range(6):
+        known = learn_from_refusal(known, 4000, 9000)
+    assert known.window(9000) == 4000

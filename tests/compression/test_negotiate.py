@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.layers import Compressor, CompressRequest, Drilled
+from turnfold.compression.layers import Compressor, CompressRequest, SectionLayer
 from turnfold.compression.negotiate import ENCODINGS, Demand, Encoding, encodings, negotiate, to_a2a_part, to_mcp_resource
 
 TEXT = "Anna Berg signed for $4.2 million. " + "".join(f"Day {n} passed by without any news at all. " for n in range(40))
@@ -43,7 +43,7 @@ def test_the_first_that_fits_else_the_summary(
     st.lists(st.integers(0, 300), max_size=5),
 )
 def test_a_budget_is_kept_where_it_can_be(names: list[Encoding], budget: int | None, sizes: list[int]) -> None:
-    wanted = [Drilled(f"s{n}", 0, "text", size) for n, size in enumerate(sizes)]
+    wanted = [SectionLayer(f"s{n}", 0, "text", size) for n, size in enumerate(sizes)]
     exchanged = negotiate(RESULT, Demand(encodings(names), budget), wanted)
     spent = exchanged.tokens + sum(section.tokens for section in exchanged.drilled)
     assert exchanged.fits == (budget is None or exchanged.tokens <= budget)

@@ -11,21 +11,28 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from turnfold.compression.fold import FoldedRequest, Section
+from turnfold.compression.fold import Fold, Folded, Section
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.config.settings import Settings
-from turnfold.proxy.app import create_app
+from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.config.settings import ModelSettings, Settings, StoreSettings, UpstreamSettings
+from turnfold.proxy.app import build, warm
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.server import configuration
 
 Pairs = list[tuple[str, str]]
 Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
+RunCommand = Callable[..., tuple[int, str, str]]  # a command's arguments to its exit code, standard output and standard error
+
+#: Flags of every server that runs in this process. uvicorn's own logging setup closes all log handlers of the process, and
+#: some of them (absl's, which a benchmark's library loads) close the stream beneath: pytest's capture file.
+NO_LOGGING: Final[dict[str, Any]] = {"log_config": None, "log_level": "critical"}
+NOWHERE: Final = "http://127.0.0.1:9/v1"
 
 
 class QuickServer(uvicorn.Server):
@@ -201,10 +208,12 @@ def call_on(
 def settings_for(upstream_url: str, **groups: dict[str, Any]) -> Settings:
     """Settings that look at no environment, with this upstream."""
     upstream = {"url": upstream_url} | groups.pop("upstream", {})
+    groups.setdefault("store", {"url": "memory://"})
+    models = {name: ModelSettings.model_validate(own) for name, own in groups.pop("models", {}).items()}
     base = Settings.model_construct()
     values = {name: getattr(base, name).model_copy(update=_validated(base, name, given)) for name, given in groups.items()}
     values["upstream"] = base.upstream.model_copy(update=_validated(base, "upstream", upstream))
-    return base.model_copy(update=values)
+    return base.model_copy(update=values | {"models": models})
 
 
 def _validated(base: Settings, group: str, given: dict[str, Any]) -> dict[str, Any]:
@@ -213,16 +222,15 @@ def _validated(base: Settings, group: str, given: dict[str, Any]) -> dict[str, A
     return {name: getattr(whole, name) for name in given}
 
 
-def halve(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
+def halve(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
     """An engine that is easy to see at work: it keeps the last message of two or more."""
-    del memo
-    value = json.loads(body)
-    messages = value.get("messages")
-    if not isinstance(messages, list) or len(messages) < 2:
-        return FoldedRequest(body, False, "short", 10, 10, ())
-    section = Section("s1", "facts", tuple(json.dumps(m) for m in messages[:-1]), 100)
-    folded = json.dumps(value | {"messages": messages[-1:]}).encode()
-    return FoldedRequest(folded, True, "", 120, options.budget or 20, (section,))
+    messages = conversation.messages
+    if len(messages) < 2:
+        return Folded(conversation, conversation, Changes(), False, "short", 10, 10)
+    changes = Changes(dropped=((0, len(messages) - 1),))
+    section = Section("s1", "facts", tuple(m.raw for m in messages[:-1]), 100)
+    forwarded = conversation.with_changes(changes, memo)
+    return Folded(conversation, forwarded, changes, True, "", 120, options.budget or 20, (section,))
 
 
 class ProxyServer:
@@ -241,17 +249,32 @@ StartProxy = Callable[..., ProxyServer]
 
 
 @contextlib.contextmanager
-def proxy_server(
-    upstream_url: str, fold: Any = halve, parts: dict[str, Any] | None = None, **groups: dict[str, Any]
-) -> Iterator[tuple[ProxyServer, Running]]:
-    """A proxy with these settings, and further parts for `create_app`."""
+def proxy_server(upstream_url: str, fold: Fold = halve, **groups: dict[str, Any]) -> Iterator[tuple[ProxyServer, Running]]:
+    """A proxy with these settings and this engine."""
     recorder = Receipts()
 
-    def build(settings: Settings) -> ASGIApp:
-        return create_app(settings, recorder, **{"fold": fold, "warm": lambda: None} | (parts or {}))
+    def build_proxy(settings: Settings) -> ASGIApp:
+        return build(settings, recorder=recorder, engine=fold, warm=lambda _: None)
 
     config = configuration(
-        settings_for(upstream_url, **groups), build, log_level="critical", workers=1, timeout_graceful_shutdown=5
+        settings_for(upstream_url, **groups), build_proxy, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5
     )
     with running(config) as server:
         yield ProxyServer(server.origin, recorder), server
+
+
+@contextlib.contextmanager
+def api_server(store_url: str, upstream: str = NOWHERE, **groups: Any) -> Iterator[str]:
+    """A server as ``turnfold serve`` starts it; gives its origin.
+
+    Args:
+        groups: further settings, by group.
+    """
+    settings = Settings(
+        upstream=UpstreamSettings(url=upstream, **groups.pop("upstream_settings", {})),
+        store=StoreSettings(url=store_url, **groups.pop("store_settings", {})),
+        **groups,
+    )
+    warm(settings)  # once for the process; on a busy machine it takes longer than a start may
+    with running(configuration(settings, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5)) as server:
+        yield server.origin

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
-import os
 import signal
-import socket
-import subprocess
-import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from starlette.responses import PlainTextResponse
+import uvicorn
+from starlette.applications import Starlette
 from starlette.routing import Route
 
-from tests.proxy.harness import Receipts, UpstreamServer, call, proxy_server, reply, settings_for, until
+from tests.proxy.harness import NO_LOGGING, Receipts, UpstreamServer, call, proxy_server, reply, running, settings_for
+from tests.proxy.processes import StartProcess
 from turnfold.compression.errors import InvalidInput
-from turnfold.proxy.app import create_app
-from turnfold.proxy.routes.ops import Check
+from turnfold.proxy.app import build
+from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
 from turnfold.proxy.server import configuration, serve
 
 DOWN = "http://127.0.0.1:9/v1"
@@ -57,38 +53,29 @@ async def _lifespan(app: Any, during: Any = None) -> list[str]:
 
 
 async def test_the_lifespan_starts_and_stops_what_there_is() -> None:
-    recorder, warmed = Started(), []
-    interval, seen = sys.getswitchinterval(), []
-    sys.setswitchinterval(0.003)
-    app = create_app(settings_for(DOWN), recorder, warm=lambda: warmed.append(1))
-    said = await _lifespan(app, lambda: seen.append((sys.getswitchinterval() < 0.001, gc.get_freeze_count() > 0)))
+    warmed: list[Any] = []
+    seen: list[bool] = []
+    settings = settings_for(DOWN)
+    said = await _lifespan(build(settings, warm=warmed.append), lambda: seen.append(gc.get_freeze_count() > 0))
     assert said == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
-    assert (recorder.happened, warmed, seen) == (["start", "stop"], [1], [(True, True)])
-    assert sys.getswitchinterval() == pytest.approx(0.003)
-    sys.setswitchinterval(interval)
+    assert (warmed, seen) == ([settings], [True])
 
 
 async def test_a_start_that_fails_says_so() -> None:
-    def broken() -> None:
+    def broken(_: object) -> None:
         raise ValueError("the packaged vocabulary is not the one")
 
-    recorder = Started()
     with pytest.raises(ValueError, match="vocabulary"):
-        await _lifespan(create_app(settings_for(DOWN), recorder, warm=broken))
-    assert recorder.happened == []
+        await _lifespan(build(settings_for(DOWN), warm=broken))
 
 
-def test_further_routes_come_before_the_upstream(upstream: UpstreamServer) -> None:
-    def mine(request: Any) -> PlainTextResponse:
-        return PlainTextResponse(request.method)
-
-    routes = [Route("/v1/drill-down", mine, methods=["POST"]), Route("/admin/report", mine)]
-    with proxy_server(upstream.origin + "/v1", parts={"routes": routes}) as (proxy, _):
-        assert call(proxy.origin, "POST", "/v1/drill-down", b"{}").body == b"POST"
-        assert call(proxy.origin, "GET", "/admin/report").body == b"GET"
+def test_our_routes_come_before_the_upstream(upstream: UpstreamServer) -> None:
+    with proxy_server(upstream.origin + "/v1") as (proxy, _):
+        assert call(proxy.origin, "POST", "/v1/drill-down", b"{}").json()["error"]["param"] == "section_id"
+        assert call(proxy.origin, "GET", "/admin/report").status in (401, 403, 404)
         assert call(proxy.origin, "GET", "/admin/other").status == 404
         assert upstream.seen == []
-        assert call(proxy.origin, "GET", "/v1/drill-down").status == 200
+        assert call(proxy.origin, "GET", "/v1/elsewhere").status == 200
         assert len(upstream.seen) == 1
 
 
@@ -105,8 +92,10 @@ def test_readiness(required: bool, status: int, failure: str) -> None:
             await asyncio.sleep(60)
         return False
 
-    with proxy_server(DOWN, parts={"checks": [Check("vocabulary", works, True), Check("store", fails, required)]}) as (proxy, _):
-        answer = call(proxy.origin, "GET", "/readyz")
+    checks = Readiness([ReadinessCheck("vocabulary", works, True), ReadinessCheck("store", fails, required)])
+    app = Starlette(routes=[Route("/readyz", checks)])
+    with running(uvicorn.Config(app, **NO_LOGGING)) as server:
+        answer = call(server.origin, "GET", "/readyz")
     assert answer.status == status
     assert answer.json()["checks"] == {"vocabulary": "ok", "store": "down"}
 
@@ -120,7 +109,7 @@ def test_websocket_scopes_of_other_servers_are_answered() -> None:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    app = create_app(settings_for(DOWN), Receipts(), warm=lambda: None)
+    app = build(settings_for(DOWN), recorder=Receipts(), warm=lambda _: None)
     asyncio.run(_call(app, {"type": "websocket", "path": "/v1/realtime", "headers": []}, receive, send))
     assert [message["type"] for message in sent] == ["websocket.http.response.start", "websocket.http.response.body"]
     assert sent[0]["status"] == 501
@@ -136,50 +125,16 @@ def test_an_open_relay_does_not_start() -> None:
 
 
 def test_the_server_adds_no_headers_of_its_own() -> None:
-    config = configuration(settings_for(DOWN, server={"port": 1234, "workers": 3}))
+    config = configuration(settings_for(DOWN, server={"port": 1234, "workers": 3}), **NO_LOGGING)
     assert (config.server_header, config.date_header, config.port, config.workers) == (False, False, 1234, 3)
 
 
-PROGRAM = """
-import sys
-from tests.proxy.harness import settings_for
-from turnfold.proxy.server import serve
-if __name__ == "__main__":
-    serve(settings_for(sys.argv[1], server={"port": int(sys.argv[2]), "workers": int(sys.argv[3])}))
-"""
-
-
-@contextlib.contextmanager
-def served(tmp_path: Any, upstream_url: str, workers: int) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """`serve` in a process of its own."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    script = tmp_path / "program.py"
-    script.write_text(PROGRAM, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    arguments = [sys.executable, str(script), upstream_url, str(port), str(workers)]
-    with subprocess.Popen(arguments, env=environment) as process:  # noqa: S603 - our own program
-        try:
-            until(lambda: _answers(port), timeout=60)
-            yield f"http://127.0.0.1:{port}", process
-        finally:
-            process.kill() if process.poll() is None else None
-
-
-def _answers(port: int) -> bool:
-    try:
-        return call(f"http://127.0.0.1:{port}", "GET", "/readyz").status == 200
-    except OSError:
-        return False
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_serve(tmp_path: Any, upstream: UpstreamServer, workers: int) -> None:
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_serve(start_process: StartProcess, upstream: UpstreamServer, workers: str) -> None:
+    served = start_process(WORKERS=workers)
     upstream.handler = reply(b'{"ok":1}')
-    with served(tmp_path, upstream.origin + "/v1", workers) as (origin, process):
-        answer = call(origin, "POST", "/v1/chat/completions", b'{"model":"gpt-4o","messages":[]}')
-        assert (answer.status, answer.body) == (200, b'{"ok":1}')
-        assert {key for key, _ in answer.headers if not key.startswith("x-turnfold")} <= {"content-type", "transfer-encoding"}
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) in (0, -signal.SIGTERM)
+    answer = call(served.origin, "POST", "/v1/chat/completions", b'{"model":"gpt-4o","messages":[]}')
+    assert (answer.status, answer.body) == (200, b'{"ok":1}')
+    assert {key for key, _ in answer.headers if not key.startswith("x-turnfold")} <= {"content-type", "transfer-encoding"}
+    served.process.send_signal(signal.SIGTERM)
+    assert served.process.wait(20) in (0, -signal.SIGTERM)

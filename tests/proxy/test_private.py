@@ -1,6 +1,7 @@
 """What is private leaves every text before it is stored.
 
-Lives here: the laws of ``text.private``, and that no store of the proxy's ever holds such text.
+Lives here: that no store of the proxy's ever holds such text. Does not belong here: what counts as private
+(``tests/compression/text/test_private.py``).
 """
 
 from __future__ import annotations
@@ -11,93 +12,35 @@ import zlib
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from turnfold.compression import budgeted as history
 from turnfold.compression.fold import Section
-from turnfold.compression.layers import CompressRequest, LayerText
-from turnfold.compression.text.private import REDACTED, is_private, redact, redact_all, redact_json
+from turnfold.compression.layers import CompressRequest, Layer
+from turnfold.compression.text.private import REDACTED
 from turnfold.config.settings import CacheSettings, StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.compressions import Compressions
 from turnfold.proxy.api.conversations import Conversations
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.originals import Layered, find_section, packed, section_items, unpacked
-from turnfold.proxy.books.replaced import Replaced
+from turnfold.proxy.books.section_records import Layered, find_section, pack_section, section_items, unpack_section
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
 
 SECRET = "hunter2 of the kitchen"
 
 
-@pytest.mark.parametrize(
-    ("text", "public"),
-    [
-        ("no tags", "no tags"),
-        ("a <private>x</private> b", f"a {REDACTED} b"),
-        ("a <PRIVATE reason='x'>x\ny</Private > b", f"a {REDACTED} b"),
-        ("a <private>x", f"a {REDACTED}"),
-        ("a <private>x<private>y</private>z</private> b", f"a {REDACTED} b"),
-        ("a </private> b", "a </private> b"),
-        ("<private>x</private><private>y</private>", REDACTED * 2),
-        ("<privateer> sails", "<privateer> sails"),
-        ("<private <private>x</private>> y", f"<private {REDACTED}> y"),
-        ("private matters", "private matters"),
-    ],
-)
-def test_redact(text: str, public: str) -> None:
-    assert redact(text) == public
-    assert is_private(text) == (text != public)
-
-
-def test_parts_that_follow_each_other_are_one_text() -> None:
-    assert redact_all(["a <private>b", "c", "d</private> e", "f"]) == [f"a {REDACTED}", REDACTED, f"{REDACTED} e", "f"]
-
-
-PIECES = ["<private>", "</private>", "x", "secret ", "\n", "<", "private", ">"]
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
-def test_nothing_private_is_left(text: str) -> None:
-    public = redact(text)
-    assert redact(public) == public
-    depth = 0
-    for piece in text.replace("</private>", "\0").replace("<private>", "\1"):
-        depth += piece == "\1"
-        depth -= piece == "\0" and depth > 0
-    assert public.endswith(REDACTED) if depth else True
-
-
-def test_json_keeps_its_form() -> None:
-    raw = '{"role": "user", "content": [{"type": "text", "text": "a <private>b"}, {"type": "text", "text": "c</private> d"}]}'
-    value = json.loads(redact_json(raw))
-    assert value["role"] == "user"
-    assert [part["text"] for part in value["content"]] == [f"a {REDACTED}", f"{REDACTED} d"]
-    assert all(part["type"] == "text" for part in value["content"])
-    escaped = r'{"content": "\u003cprivate\u003ex"}'
-    assert json.loads(redact_json(escaped)) == {"content": REDACTED}
-    plain = '{ "content":  "a private matter" }'
-    assert redact_json(plain) == plain
-
-
-def test_json_that_is_too_deep_is_private_altogether() -> None:
-    raw = '{"content": ' + "[" * 100_000 + '"<private>x"' + "]" * 100_000 + "}"
-    assert "x" not in redact_json(raw)
-
-
 def test_sections_are_stored_without_it_and_found_by_their_id() -> None:
     raw = json.dumps({"role": "user", "content": f"The key: <private>{SECRET}</private>, as ever."})
-    kept = unpacked("abc", packed(Section("abc", "facts", (raw,), 9)))
+    kept = unpack_section("abc", pack_section(Section("abc", "facts", (raw,), 9)))
     assert isinstance(kept, Section)
     assert kept.id == "abc"
     assert json.loads(kept.messages[0])["content"] == f"The key: {REDACTED}, as ever."
 
 
 def test_layers_that_lost_their_tags_are_not_stored() -> None:
-    whole = LayerText(f"Intro. <private>One. {SECRET} is it.</private> End.", 9)
-    section = Layered("abc", (whole, LayerText(f"{SECRET} is it.", 4), LayerText(SECRET, 3)), (("user", whole.text),))
-    kept = unpacked("abc", packed(section))
+    whole = Layer(f"Intro. <private>One. {SECRET} is it.</private> End.", 9)
+    section = Layered("abc", (whole, Layer(f"{SECRET} is it.", 4), Layer(SECRET, 3)), (("user", whole.text),))
+    kept = unpack_section("abc", pack_section(section))
     assert isinstance(kept, Layered)
     assert SECRET not in repr(kept)
     assert kept.layers[0].text == f"Intro. {REDACTED} End."
@@ -141,7 +84,9 @@ async def test_conversations_never_hold_it() -> None:
         conversations = Conversations(store, StoreSettings(), workshop)
         few = history.HistorySettings(60, 1)
         for day in range(9):
-            said = history.Message("user", f"Day {day}: the pump holds {day + 40} bar. <private>{SECRET} {day}</private> Noted.")
+            said = history.HistoryMessage(
+                "user", f"Day {day}: the pump holds {day + 40} bar. <private>{SECRET} {day}</private> Noted."
+            )
             added = await conversations.add("t", "c", said, few)
         assert added.kept.history.blocks
         assert SECRET not in repr(added.kept)
@@ -155,8 +100,8 @@ async def test_conversations_never_hold_it() -> None:
 
 
 async def test_an_imported_block_is_told_by_what_is_left_of_it() -> None:
-    said = history.Message("user", f"a <private>{SECRET}</private> b")
-    block = history.Block("b", (said,), (SECRET, SECRET), (9, 3, 3), frozenset())
+    said = history.HistoryMessage("user", f"a <private>{SECRET}</private> b")
+    block = history.Block("b", (said,), (SECRET, SECRET), (9, 3, 3), ())
     workshop = Workshop(1)
     try:
         state = replace(history.History(), blocks=(block,))
@@ -169,12 +114,12 @@ async def test_an_imported_block_is_told_by_what_is_left_of_it() -> None:
 def test_section_items_hold_none_of_it() -> None:
     raw = json.dumps({"role": "tool", "content": f"<private>{SECRET}"})
     items = section_items("t", Section("s", "line", (raw,), 3), 60.0, None)
-    assert SECRET not in repr(unpacked("s", items[0].value))
+    assert SECRET not in repr(unpack_section("s", items[0].value))
 
 
 def test_what_was_sent_in_place_of_something_private_is_not_kept() -> None:
     raw = json.dumps({"role": "user", "content": f"a <private>{SECRET}</private> b"})
-    one = Replaced("0" * 12, "facts", (raw, '{"role":"user","content":"open"}'), 9, (f"a {SECRET}", "opn"))
+    one = Section("0" * 12, "facts", (raw, '{"role":"user","content":"open"}'), 9, (f"a {SECRET}", "opn"))
     for section in (one, replace(one, level="summary", instead=(f"quotes {SECRET}",))):
         stored = b"".join(zlib.decompress(item.value) for item in section_items("anna", section, 60, None) if item.value)
         assert SECRET.encode() not in stored

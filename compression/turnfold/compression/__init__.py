@@ -1,18 +1,19 @@
 """The engine's public face.
 
-Lives here: the names that a program outside is meant to use. Must not: anything else; inside the engine nobody imports from here.
+Lives here: the names that a program outside is meant to use. Does not belong here: anything else; inside the engine nobody
+imports from here.
 """
 
 from turnfold.compression.errors import InvalidInput, TurnfoldError
-from turnfold.compression.flows.compress import compress
+from turnfold.compression.flows.roundtrip import compress
 from turnfold.compression.flows.summarizers import create_escalating_summarizer, create_summarizer
 from turnfold.compression.fold import Folded, fold_request, unfold
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.roundtrip.compress import uncompress
-from turnfold.compression.roundtrip.compressed import Compressed, CompressOptions, Uncompressed, default_token_counter
 from turnfold.compression.roundtrip.provenance import strip_provenance
+from turnfold.compression.roundtrip.uncompress_messages import uncompress
+from turnfold.compression.roundtrip.values import Compressed, CompressOptions, Uncompressed, default_token_counter
 
 __all__ = [
     "CompressOptions",

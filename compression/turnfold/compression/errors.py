@@ -1,6 +1,6 @@
 """The exception tree of the engine.
 
-Lives here: every exception that the engine raises on purpose. Must not: messages for HTTP (the shell renders those),
+Lives here: every exception that the engine raises on purpose. Does not belong here: messages for HTTP (the shell renders those),
 catching. Any exception outside this tree that leaves the engine is a bug of ours.
 
     TurnfoldError

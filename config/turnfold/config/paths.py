@@ -1,6 +1,6 @@
-"""Where files of ours lie on a machine.
+"""Where Turnfold keeps its files on a machine.
 
-Lives here: the default places. Must not: making them.
+Lives here: the default places. Does not belong here: making them.
 """
 
 from __future__ import annotations

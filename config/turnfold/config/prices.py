@@ -1,20 +1,20 @@
 """What a model costs.
 
-Lives here: a model's prices and cache ratios by its name, from genai-prices (packaged, offline) with a small table for what
-it lacks. Must not: sums over requests (``proxy.ledger``), the network.
+Lives here: a model's prices and cache ratios by its name, from genai-prices (packaged, offline) with a small table for what it
+lacks. Does not belong here: sums over requests (``proxy.ledger``), the network.
 
-A name is looked through from the particular to the general: as written, without ``ft:`` and a provider's prefix, without a
-date or tag, and at last its family, by leaving out what stands behind its dashes (``gpt-5-foo`` is priced as ``gpt-5``).
-Ratios for folding come from the newest price list whatever the time of day, so that every replica has the same.
+A name is looked up from the particular to the general: as written, without ``ft:`` and a provider's prefix, without a date or
+tag, and finally by its family, dropping one dash-separated part after another (``gpt-5-foo`` is priced as ``gpt-5``). Ratios for
+folding come from the newest price list regardless of the time of day, so that every replica uses the same ones.
 
-genai-prices takes about 0.2 s and 12 MB, of which its table is the larger part: it is loaded at the first look-up.
+genai-prices takes about 0.2 s and 12 MB, mostly for its table, so it is loaded at the first look-up.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -26,7 +26,7 @@ from genai_prices import Usage, data_snapshot
 from genai_prices.types import ModelInfo, Provider, TieredPrices, TimeOfDateConstraint
 
 from turnfold.compression.options import CachePrices
-from turnfold.config.settings import ModelSettings
+from turnfold.config.settings import ModelSettings, Settings
 
 # Whose names a family may be guessed among; a hoster's prices say nothing of another model that begins alike.
 _MAKERS: Final = ("openai", "anthropic", "google", "deepseek", "x-ai", "mistral")
@@ -48,7 +48,7 @@ _RATIOS: Final[Mapping[str, CachePrices]] = {
 
 @dataclass(frozen=True, slots=True)
 class ModelPrices:
-    """Prices of one model; None is "unknown", never nought.
+    """Prices of one model; None means unknown, never free.
 
     Attributes:
         input: dollars for a million uncached input tokens.
@@ -56,7 +56,7 @@ class ModelPrices:
         cache: what the prompt cache costs, relative to ``input``.
         cache_breakpoints: whether the model takes ``prompt_cache_breakpoint``.
         priced_as: ``provider/model`` of the price list, "settings", or "" when unknown.
-        guessed: only the family is known: good for ratios, not for a bill.
+        guessed: only the family is known: good enough for ratios, not for a bill.
     """
 
     input: float | None
@@ -93,21 +93,21 @@ def _families(model: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _PricedModel:
     provider: Provider
     info: ModelInfo
     guessed: bool
 
 
-def _find(name: str, url: str | None, maker: str | None = None, guessed: bool = False) -> _Found | None:
+def _find(name: str, url: str | None, maker: str | None = None, guessed: bool = False) -> _PricedModel | None:
     try:
-        return _Found(*data_snapshot.get_snapshot().find_provider_model(name, None, maker, url), guessed)
+        return _PricedModel(*data_snapshot.get_snapshot().find_provider_model(name, None, maker, url), guessed)
     except LookupError:
         return None
 
 
 @lru_cache(maxsize=1024)
-def _look_up(model: str, url: str) -> _Found | None:
+def _look_up(model: str, url: str) -> _PricedModel | None:
     names = list(_candidates(model))
     makers = [_plain(model).split("/", 1)[0], None] if "/" in model else [None]
     by_upstream = (_find(name, url) for name in names if url)
@@ -146,7 +146,7 @@ def _known_ratios(model: str) -> CachePrices:
 
 
 @lru_cache(maxsize=1024)
-def _packaged(model: str, url: str) -> ModelPrices:
+def _packaged_prices(model: str, url: str) -> ModelPrices:
     found = _look_up(model, url)
     if found is None:
         return ModelPrices(None, None, _known_ratios(model), takes_breakpoints(model), "", guessed=True)
@@ -165,9 +165,9 @@ def prices_of(model: str, upstream_url: str = "", own: ModelSettings | None = No
     """Prices of a model by its name, and by its upstream where that is a known provider.
 
     Args:
-        own: the operator's figures, which win one by one.
+        own: the operator's figures; each one that is set overrides the packaged one.
     """
-    packaged = _packaged(model, upstream_url)
+    packaged = _packaged_prices(model, upstream_url)
     if own is None:
         return packaged
     read, write = _first(own.cache_read, packaged.cache.read), _first(own.cache_write, packaged.cache.write)
@@ -183,7 +183,7 @@ def prices_of(model: str, upstream_url: str = "", own: ModelSettings | None = No
 
 @dataclass(frozen=True, slots=True)
 class TokenUse:
-    """Tokens that are paid for; ``prompt`` includes what was read from and written to the cache."""
+    """Billed tokens; ``prompt`` includes tokens read from and written to the cache."""
 
     prompt: int
     completion: int = 0
@@ -191,9 +191,13 @@ class TokenUse:
     written: int = 0
 
 
+#: Dollars for a model's tokens at a Unix time; None when the price is unknown.
+PriceOf = Callable[[str, TokenUse, float], float | None]
+
+
 @dataclass(frozen=True, slots=True)
 class _Flat:
-    """Dollars for a million tokens of each sort, good for prompts shorter than `below`."""
+    """Dollars per million tokens of each sort, valid for prompts shorter than `below`."""
 
     plain: float
     cached: float
@@ -204,7 +208,7 @@ class _Flat:
 
 @lru_cache(maxsize=1024)
 def _flat_rates(model: str, url: str) -> _Flat | None:
-    """Rates that hold at any time; None where they depend on it."""
+    """Rates that do not depend on the time of day; None if they do."""
     found = _look_up(model, url)
     if found is None or isinstance(found.info.prices, list) or found.info.prices.input_mtok is None:
         return None
@@ -231,7 +235,7 @@ def _bill(rates: _Flat, use: TokenUse) -> float:
 def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: ModelSettings | None = None) -> float | None:
     """What one request cost at a Unix time, tiers for long prompts included; None when the model's price is unknown.
 
-    A price that is known of the family only is not known: a bill is no place for guesses.
+    A price that is only known for the family counts as unknown: a bill must not contain guesses.
     """
     cached = min(max(use.cached, 0), use.prompt)
     use = TokenUse(use.prompt, use.completion, cached, min(max(use.written, 0), use.prompt - cached))
@@ -254,6 +258,15 @@ def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: M
     when = datetime.fromtimestamp(at, UTC)
     priced = found.info.calc_price(usage, found.provider, genai_request_timestamp=when, auto_update_timestamp=None)
     return float(priced.total_price)
+
+
+def price_from(settings: Settings) -> PriceOf:
+    """Dollars by the settings' upstream and the operator's own figures."""
+
+    def price(model: str, use: TokenUse, at: float) -> float | None:
+        return dollars(model, use, at, settings.upstream.url, settings.models.get(model))
+
+    return price
 
 
 def packaged_window(model: str, upstream_url: str = "") -> int | None:

@@ -1,10 +1,10 @@
 """Where settings come from.
 
-Lives here: the reading of flags, environment, ``.env`` and ``turnfold.toml``, their flat names, their precedence, and the
-origin of each value; this is the only reader of the environment. Must not: defaults and validation (``settings``).
+Lives here: the reading of flags, environment, ``.env`` and ``turnfold.toml``, their flat names, their precedence, and the origin
+of each value; this is the only reader of the environment. Does not belong here: defaults and validation (``settings``).
 
-Precedence: flag > environment > ``.env`` > ``turnfold.toml`` > default. An empty variable counts as not set, as a compose
-file writes it for a value that nobody gave.
+Precedence: flag > environment > ``.env`` > ``turnfold.toml`` > default. An empty variable counts as not set, because a compose
+file writes one for each value that is left out.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _SAY: Final = MappingProxyType({"extra_forbidden": "no such setting"})
 
 
 class SettingsError(ValueError):
-    """A start that must not happen; its text is one line for the operator."""
+    """The settings do not allow a start. The message is one line for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value came from: the name it was given by, and the source."""
+    """Where a value came from: the name it was set by, and the source."""
 
     name: str
     source: str
@@ -52,16 +52,16 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
-    """What one source says."""
+class SourceValues:
+    """The values from one source."""
 
     values: Mapping[Path2, Any]
     origins: Mapping[Path2, Origin]
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """Settings, and for each value that is no default where it came from."""
+class LoadedSettings:
+    """Settings, and the origin of each value that is not a default."""
 
     settings: Settings
     origins: Mapping[Path2, Origin] = field(default_factory=lambda: MappingProxyType({}))
@@ -97,7 +97,7 @@ def _parse(name: str, source: str, path: Path2, text: str) -> Any:
         raise SettingsError(f"{name} (from {source}): must be a JSON object: {exc}") from exc
 
 
-def _variables(source: str, found: Mapping[str, str | None]) -> Layer:
+def _variables(source: str, found: Mapping[str, str | None]) -> SourceValues:
     values: dict[Path2, Any] = {}
     origins: dict[Path2, Origin] = {}
     for raw_name, text in found.items():
@@ -109,14 +109,14 @@ def _variables(source: str, found: Mapping[str, str | None]) -> Layer:
             raise SettingsError(f"{name} (from {source}): no such setting{_nearest(name, list(_BY_VARIABLE))}")
         values[path] = _parse(name, source, path, text)
         origins[path] = Origin(name, source)
-    return Layer(values, origins)
+    return SourceValues(values, origins)
 
 
-def _environment() -> Layer:
+def _environment() -> SourceValues:
     return _variables("the environment", EnvSettingsSource(Settings).env_vars)
 
 
-def _env_file(file: Path) -> Layer:
+def _env_file(file: Path) -> SourceValues:
     try:
         return _variables(file.name, DotEnvSettingsSource(Settings, env_file=file).env_vars)
     except (OSError, UnicodeDecodeError) as exc:
@@ -132,7 +132,7 @@ def _read_toml(file: Path) -> Mapping[str, Any]:
         raise SettingsError(f"{file}: cannot be read: {exc}") from exc
 
 
-def _toml_file(file: Path) -> Layer:
+def _toml_file(file: Path) -> SourceValues:
     values: dict[Path2, Any] = {}
     groups = list(Settings.model_fields)
     for group, table in _read_toml(file).items():
@@ -148,13 +148,13 @@ def _toml_file(file: Path) -> Layer:
                 known = [name for of, name in VARIABLES if of == group]
                 raise SettingsError(f"{group}.{key} (from {file.name}): no such setting{_nearest(key, known)}")
             values[(group, key)] = value
-    return Layer(values, {path: Origin(".".join(filter(None, path)), file.name) for path in values})
+    return SourceValues(values, {path: Origin(".".join(filter(None, path)), file.name) for path in values})
 
 
-def _flags(given: Mapping[str, tuple[Path2, Any]]) -> Layer:
+def _flags(given: Mapping[str, tuple[Path2, Any]]) -> SourceValues:
     set_ = {flag: pair for flag, pair in given.items() if pair[1] is not None}
     origins = {path: Origin(flag, "the command line") for flag, (path, _) in set_.items()}
-    return Layer(dict(set_.values()), origins)
+    return SourceValues(dict(set_.values()), origins)
 
 
 def _refusal(error: ValidationError, origins: Mapping[Path2, Origin]) -> SettingsError:
@@ -193,7 +193,7 @@ def _is_secret(path: Path2) -> bool:
     return "SecretStr" in str(info.model_fields[path[1]].annotation)
 
 
-def load(flags: Mapping[str, tuple[Path2, Any]] | None = None, directory: Path | None = None) -> Loaded:
+def load(flags: Mapping[str, tuple[Path2, Any]] | None = None, directory: Path | None = None) -> LoadedSettings:
     """The effective settings, from every source.
 
     Args:
@@ -201,7 +201,7 @@ def load(flags: Mapping[str, tuple[Path2, Any]] | None = None, directory: Path |
         directory: where ``.env`` and ``turnfold.toml`` are looked for; default: the working directory.
 
     Raises:
-        SettingsError: a value is wrong, a name is unknown, or a file cannot be read; one line.
+        SettingsError: a value is invalid, a name is unknown, or a file cannot be read; the message is one line.
     """
     place = directory or Path.cwd()
     layers = (_toml_file(place / "turnfold.toml"), _env_file(place / ".env"), _environment(), _flags(flags or {}))
@@ -217,6 +217,6 @@ def load(flags: Mapping[str, tuple[Path2, Any]] | None = None, directory: Path |
         else:
             nested[group] = value
     try:
-        return Loaded(Settings(**nested), MappingProxyType(origins))
+        return LoadedSettings(Settings(**nested), MappingProxyType(origins))
     except ValidationError as exc:
         raise _refusal(exc, origins) from exc

@@ -1,7 +1,7 @@
 """Whether an installation will work: findings for an operator.
 
-Lives here: looking at each part once. Must not: printing, anything that could be billed (the upstream is asked for nothing
-but whether it answers).
+Lives here: looking at each part once. Does not belong here: printing, anything that could be billed (the upstream is asked for
+nothing but whether it answers).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from turnfold.compression import tokens
 from turnfold.config.paths import default_store_url
 from turnfold.config.prices import prices_of
 from turnfold.config.settings import is_loopback
-from turnfold.config.sources import Loaded, without_password
+from turnfold.config.sources import LoadedSettings, without_password
 from turnfold.proxy.store import Item, Key, StoreError, open_store
 
 Verdict = Literal["ok", "note", "fault"]
@@ -40,7 +40,7 @@ class Finding:
     advice: str = ""
 
 
-async def _settings(loaded: Loaded) -> list[Finding]:
+async def _settings(loaded: LoadedSettings) -> list[Finding]:
     settings = loaded.settings
     findings = [Finding("settings", "ok", f"{len(loaded.origins)} set, the others by default; mode {settings.folding.mode}")]
     if settings.auth.admin_token is None:
@@ -51,7 +51,7 @@ async def _settings(loaded: Loaded) -> list[Finding]:
     return findings
 
 
-async def _upstream(loaded: Loaded) -> list[Finding]:
+async def _upstream(loaded: LoadedSettings) -> list[Finding]:
     url = loaded.settings.upstream.url
     started, wall = time.perf_counter(), time.time()
     try:
@@ -79,7 +79,7 @@ def _clock(response: httpx.Response, wall: float) -> Finding:
     return Finding("clock", "ok", "agrees with the upstream's within a minute")
 
 
-async def _store(loaded: Loaded) -> list[Finding]:
+async def _store(loaded: LoadedSettings) -> list[Finding]:
     settings = loaded.settings.store
     url = without_password(settings.url or default_store_url())
     probe = Item(Key("", "doctor", "probe"), b"1", ttl=60)
@@ -106,7 +106,7 @@ async def _store(loaded: Loaded) -> list[Finding]:
     return found
 
 
-async def _vocabularies(_: Loaded) -> list[Finding]:
+async def _vocabularies(_: LoadedSettings) -> list[Finding]:
     try:
         counts = [tokens.count(_KNOWN_TEXT, name) for name in ("o200k_base", "cl100k_base")]
     except (ValueError, OSError, AttributeError) as exc:
@@ -114,7 +114,7 @@ async def _vocabularies(_: Loaded) -> list[Finding]:
     return [Finding("tokens", "ok", f"both vocabularies load offline ({counts[0]} and {counts[1]} tokens in a sample)")]
 
 
-async def _prices(loaded: Loaded) -> list[Finding]:
+async def _prices(loaded: LoadedSettings) -> list[Finding]:
     known = prices_of("gpt-4o", loaded.settings.upstream.url).input is not None
     if not known:
         return [Finding("prices", "fault", "the price list is not readable", "install Turnfold anew")]
@@ -128,12 +128,12 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-async def _versions(_: Loaded) -> list[Finding]:
+async def _versions(_: LoadedSettings) -> list[Finding]:
     parts = ", ".join(f"{name} {_version(name)}" for name in ("turnfold", "uvicorn", "starlette", "httpx", "redis", "tiktoken"))
     return [Finding("versions", "ok", f"Python {platform.python_version()}, {parts}")]
 
 
-_LOOKS: Final[tuple[Callable[[Loaded], Awaitable[list[Finding]]], ...]] = (
+_LOOKS: Final[tuple[Callable[[LoadedSettings], Awaitable[list[Finding]]], ...]] = (
     _settings,
     _upstream,
     _store,
@@ -143,6 +143,6 @@ _LOOKS: Final[tuple[Callable[[Loaded], Awaitable[list[Finding]]], ...]] = (
 )
 
 
-async def examine(loaded: Loaded) -> list[Finding]:
+async def examine(loaded: LoadedSettings) -> list[Finding]:
     """Every finding, in the order of the parts."""
     return [finding for look in _LOOKS for finding in await look(loaded)]

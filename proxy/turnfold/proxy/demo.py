@@ -1,7 +1,7 @@
 """``turnfold demo``: a long conversation is folded before your eyes, with no key and no network.
 
-Lives here: playing the packaged conversation turn by turn over real HTTP against the real proxy and a small upstream on
-loopback, and showing what was sent and saved. Must not: folding, composing the proxy (the caller brings its configuration).
+Lives here: playing the packaged conversation turn by turn over real HTTP against the real proxy and a small upstream on loopback,
+and showing what was sent and saved. Does not belong here: folding, composing the proxy (the caller brings its configuration).
 
 Tokens are counted where they arrive, by one counter on both sides, and not taken from the proxy's own headers.
 """
@@ -50,7 +50,7 @@ class DemoFailed(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ScriptTurn:
     """One request of the script: the messages that the client adds, the reply, and the facts that the reply needs verbatim."""
 
     say: tuple[Message, ...]
@@ -65,11 +65,11 @@ class Script:
     model: str
     system: str
     tools: tuple[Message, ...]
-    turns: tuple[Turn, ...]
+    turns: tuple[ScriptTurn, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedTurn:
     """What became of one turn.
 
     Attributes:
@@ -117,7 +117,7 @@ class Summary:
 def load_script() -> Script:
     """The packaged conversation; written for this demo."""
     data = orjson.loads((files("turnfold.proxy") / "demo_data" / "conversation.json").read_bytes())
-    turns = tuple(Turn(tuple(turn["say"]), turn["reply"], tuple(turn["facts"])) for turn in data["turns"])
+    turns = tuple(ScriptTurn(tuple(turn["say"]), turn["reply"], tuple(turn["facts"])) for turn in data["turns"])
     return Script(data["model"], data["system"], tuple(data["tools"]), turns)
 
 
@@ -147,7 +147,8 @@ class ScriptedUpstream:
     def configuration(self) -> uvicorn.Config:
         """Its server's configuration: any free port."""
         app = Starlette(routes=[Route("/v1/chat/completions", self.complete, methods=["POST"])])
-        return uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", access_log=False, ws="none")
+        # uvicorn's own logging setup would close the log handlers of whoever runs the demo.
+        return uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, log_level="warning", access_log=False, ws="none")
 
 
 def _text_of(message: Message) -> str:
@@ -173,13 +174,13 @@ def cached_tokens(before: Sequence[Message], after: Sequence[Message]) -> int:
     return found - found % 128 if found >= 1024 else 0
 
 
-def _held(facts: Sequence[str], messages: Sequence[Message]) -> int:
+def _facts_present(facts: Sequence[str], messages: Sequence[Message]) -> int:
     there = re.sub(r"\s+", " ", "\n".join(map(_text_of, messages)))
     return sum(re.sub(r"\s+", " ", fact) in there for fact in facts)
 
 
 @contextlib.contextmanager
-def running(config: uvicorn.Config) -> Iterator[str]:
+def run_server(config: uvicorn.Config) -> Iterator[str]:
     """A server in a thread; gives its base URL and stops it at the end.
 
     Raises:
@@ -218,7 +219,7 @@ class Stage:
     upstream: ScriptedUpstream
     script: Script
 
-    def turns(self) -> Iterator[Played]:
+    def turns(self) -> Iterator[PlayedTurn]:
         """Play the script, a turn at a time, each over HTTP.
 
         Raises:
@@ -258,20 +259,22 @@ def stage(configure: Configure, script: Script) -> Iterator[Stage]:
     upstream = ScriptedUpstream()
     headers = {"authorization": "Bearer demo", "x-turnfold-conversation": "demo"}
     with (
-        running(upstream.configuration()) as behind,
-        running(configure(demo_settings(behind))) as base,
+        run_server(upstream.configuration()) as behind,
+        run_server(configure(demo_settings(behind))) as base,
         httpx.Client(base_url=base, headers=headers, timeout=60) as client,
     ):
         yield Stage(client, upstream, script)
 
 
-def _exchange(client: httpx.Client, upstream: ScriptedUpstream, script: Script, messages: list[Message], number: int) -> Played:
+def _exchange(
+    client: httpx.Client, upstream: ScriptedUpstream, script: Script, messages: list[Message], number: int
+) -> PlayedTurn:
     turn = script.turns[number - 1]
     answer = client.post("/v1/chat/completions", json={"model": script.model, "messages": messages, "tools": script.tools})
     if answer.status_code != 200 or answer.json()["choices"][0]["message"] != turn.reply:
         raise DemoFailed(f"turn {number} failed with status {answer.status_code}: {answer.text[:200]}")
     overhead = answer.headers.get("x-turnfold-overhead-ms")
-    return Played(
+    return PlayedTurn(
         number=number,
         said=_title(turn.say[0]),
         raw=count_messages(messages),
@@ -279,7 +282,7 @@ def _exchange(client: httpx.Client, upstream: ScriptedUpstream, script: Script, 
         status=answer.headers.get("x-turnfold-status", ""),
         overhead_ms=float(overhead) if overhead else None,
         facts=len(turn.facts),
-        held=_held(turn.facts, upstream.messages),
+        held=_facts_present(turn.facts, upstream.messages),
     )
 
 
@@ -288,7 +291,7 @@ def _title(message: Message) -> str:
     return f"[tool result] {first}" if message["role"] == "tool" else first
 
 
-def summarise(played: Sequence[Played], seconds: float) -> Summary:
+def summarise(played: Sequence[PlayedTurn], seconds: float) -> Summary:
     """The figures of the whole conversation."""
     first = next((turn.number for turn in played if turn.sent < turn.raw), None)
     savings = [turn.saved for turn in played if first is not None and turn.number >= first] or [0.0]
@@ -358,7 +361,7 @@ def _opening(script: Script) -> Text:
     return head.append(f"\n{'turn':>4}  {'came in':>7}  {'went out':>8}  {'saved':>5}  {'':{_BAR}}  {'facts':5}  said", "dim")
 
 
-def _line(turn: Played) -> Text:
+def _line(turn: PlayedTurn) -> Text:
     bar = "█" * round(turn.saved * _BAR)
     facts = f"{turn.held}/{turn.facts}" if turn.facts else ""
     style = "green" if turn.held == turn.facts else "red"

@@ -1,12 +1,14 @@
 """Running the app: uvicorn with the flags that a transparent proxy needs.
 
-Lives here: the server's configuration. Must not: composition of the app.
+Lives here: the server's configuration. Does not belong here: composition of the app.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
+import socket
 import sys
 from collections.abc import Callable
 from typing import Any, Final
@@ -15,10 +17,10 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
-from turnfold.compression.fold import Section
-from turnfold.config.settings import Settings
-from turnfold.proxy.app import create_app
-from turnfold.proxy.chat.receipts import Receipt
+from turnfold.config.settings import ServerSettings, Settings
+from turnfold.config.sources import SettingsError
+from turnfold.proxy.app import build
+from turnfold.proxy.books.metrics import shared_by_workers
 from turnfold.proxy.http.http11 import Http11
 
 # Longer than clients and load balancers keep idle connections (SDKs 5 s, AWS 60 s, Google 600 s): the side that sends next
@@ -34,22 +36,11 @@ _SWITCH_INTERVAL: Final = 0.0005
 # 20 MB after folds of 100,000 tokens.
 _ARENA_MAX: Final = -8
 _ARENAS: Final = 2
+_PORT_PROBLEMS: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
 _SHUTDOWN_PATIENCE: Final = 25  # seconds that streams get to end after SIGTERM; orchestrators kill after 30
 
 
-class Discard:
-    """A recorder that keeps nothing."""
-
-    def record(self, receipt: Receipt, sections: tuple[Section, ...]) -> None:
-        """Forget both."""
-
-
-def bare_app(settings: Settings) -> ASGIApp:
-    """The app without store and ledger."""
-    return create_app(settings, Discard())
-
-
-def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = bare_app, **changes: Any) -> uvicorn.Config:
+def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = build, **changes: Any) -> uvicorn.Config:
     """uvicorn's configuration.
 
     ``date`` and ``server`` headers are the upstream's; with more than one worker `build` must be importable (a module's
@@ -70,10 +61,10 @@ def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = bar
         "timeout_graceful_shutdown": _SHUTDOWN_PATIENCE,
         "timeout_worker_healthcheck": _WORKER_PATIENCE,
     }
-    return uvicorn.Config(functools.partial(_built, build, settings), factory=True, **(flags | changes))
+    return uvicorn.Config(functools.partial(_build_app, build, settings), factory=True, **(flags | changes))
 
 
-def _built(build: Callable[[Settings], ASGIApp], settings: Settings) -> ASGIApp:
+def _build_app(build: Callable[[Settings], ASGIApp], settings: Settings) -> ASGIApp:
     """The app, in the process that is going to serve it: what holds for a whole process is set here, before there are threads."""
     sys.setswitchinterval(_SWITCH_INTERVAL)
     if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):  # glibc's alone has it
@@ -81,15 +72,39 @@ def _built(build: Callable[[Settings], ASGIApp], settings: Settings) -> ASGIApp:
     return build(settings)
 
 
-def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = bare_app) -> None:
+def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build) -> None:
     """Serve until a signal comes.
 
     Raises:
         InvalidInput: settings under which the start is refused.
+        SettingsError: nobody can listen there.
     """
+    _check_address(settings.server)
     build(settings)  # a wrong setting is reported here, once, and not by each worker
     config = configuration(settings, build)
-    if settings.server.workers > 1:
-        Multiprocess(config, sockets=[config.bind_socket()]).run()
-    else:
+    if settings.server.workers == 1:
         uvicorn.Server(config).run()
+        return
+    with shared_by_workers():
+        Multiprocess(config, sockets=[config.bind_socket()]).run()
+
+
+def _check_address(server: ServerSettings) -> None:
+    """See that the address can be listened on: uvicorn's own line does not say which setting is wrong."""
+    problem: OSError | None = None
+    try:
+        found = socket.getaddrinfo(server.host.strip("[]"), server.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as exc:
+        found, problem = [], exc
+    for family, kind, _, _, address in found:
+        try:
+            with socket.socket(family, kind) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
+            return
+        except OSError as exc:  # a name may stand for several addresses, of which one is enough
+            problem = exc
+    if problem is not None:
+        wrong = "TURNFOLD_PORT" if problem.errno in _PORT_PROBLEMS else "TURNFOLD_HOST"
+        why = (problem.strerror or str(problem)).lower()
+        raise SettingsError(f"{wrong}: cannot listen on {server.host!r}, port {server.port}: {why}") from problem

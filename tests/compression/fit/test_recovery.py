@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.proxy.overflow_upstream import count_request
+from tests.support.overflow_upstream import count_request
 from tests.support.overfull import CURABLE, INCURABLE, Writer, overfull
 from tests.support.structure import structure_faults
-from turnfold.compression.calibration import Learned, refused, taken
+from turnfold.compression.calibration import Learned, learn_from_refusal, learn_from_usage
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import Fitted, fit
 from turnfold.compression.fit.overflow import Overflow
@@ -145,7 +145,7 @@ def test_without_any_figure_what_is_known_of_the_model_counts() -> None:
     body = encoded(overfull("giant user message", 9000, model="gpt-4o"))
     published = next(started(body, Overflow("prompt"), options=FoldOptions(model="gpt-4o", window=6000)))
     assert 0.6 * 6000 < ours(published.forwarded.body) <= 0.9 * 6000
-    learned = next(started(body, Overflow("prompt"), known=refused(Learned(), 5000, None)))
+    learned = next(started(body, Overflow("prompt"), known=learn_from_refusal(Learned(), 5000, None)))
     assert 0.6 * 5000 < ours(learned.forwarded.body) <= 0.9 * 5000
     blind = next(started(body, Overflow("prompt")))
     assert ours(blind.forwarded.body) <= 0.3 * ours(body)
@@ -202,13 +202,13 @@ def test_the_most_recent_fifth_stays_as_it_is(shape: str, fold: Fold, fill: int)
 
 def test_a_request_that_fits_is_sent_as_folded() -> None:
     body = encoded(overfull("long chat", 2000, model="gpt-4o"))
-    sent = fitted(body, OPTIONS, refused(Learned(), WINDOW, None))
+    sent = fitted(body, OPTIONS, learn_from_refusal(Learned(), WINDOW, None))
     assert (sent.forwarded.body, sent.fitted) == (body, False)
 
 
 def test_a_learned_window_is_fitted() -> None:
     body = encoded(overfull("long chat", 9000, model="gpt-4o"))
-    sent = fitted(body, OPTIONS, refused(Learned(), WINDOW, None))
+    sent = fitted(body, OPTIONS, learn_from_refusal(Learned(), WINDOW, None))
     assert sent.fitted
     assert sent.tokens == ours(sent.forwarded.body) <= 0.9 * WINDOW
 
@@ -217,13 +217,13 @@ def test_a_published_window_is_fitted_until_more_was_taken() -> None:
     body = encoded(overfull("long chat", 9000, model="gpt-4o"))
     options = FoldOptions(model="gpt-4o", window=WINDOW)
     assert fitted(body, options).fitted
-    assert not fitted(body, options, taken(Learned(), 10_000, 10_000)).fitted
+    assert not fitted(body, options, learn_from_usage(Learned(), 10_000, 10_000)).fitted
 
 
 def test_the_ratio_counts_in_fitting() -> None:
     body = encoded(overfull("long chat", 3000, model="gpt-4o"))
-    known = refused(taken(Learned(), 1000, 1800), WINDOW, None)
-    assert not fitted(body, OPTIONS, refused(Learned(), WINDOW, None)).fitted
+    known = learn_from_refusal(learn_from_usage(Learned(), 1000, 1800), WINDOW, None)
+    assert not fitted(body, OPTIONS, learn_from_refusal(Learned(), WINDOW, None)).fitted
     sent = fitted(body, OPTIONS, known)
     assert sent.fitted
     assert sent.tokens * 1.8 <= WINDOW * 0.9
@@ -231,7 +231,7 @@ def test_the_ratio_counts_in_fitting() -> None:
 
 def test_what_cannot_fit_goes_as_it_is() -> None:
     body = encoded(overfull("giant system prompt", 9000, model="gpt-4o"))
-    assert fitted(body, OPTIONS, refused(Learned(), WINDOW, None)).forwarded.body == body
+    assert fitted(body, OPTIONS, learn_from_refusal(Learned(), WINDOW, None)).forwarded.body == body
 
 
 # -- broken streams come back as history ----------------------------------------------------------------------------------------

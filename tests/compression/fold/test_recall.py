@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import recall_cases, recall_offline
-from benchmarks.support.data import evalkit, shared
+from benchmarks.support.data import evalkit, shared_directory
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression import tokens
 from turnfold.compression.fold import fence
@@ -265,23 +265,23 @@ def test_the_benchmark_takes_every_figure_by_its_name() -> None:
 @pytest.mark.parametrize("fill", [False, True])
 def test_messages_without_content_find_what_they_hang_on(fill: bool) -> None:
     assert len(recall_cases.cases("leaning")) >= 12
-    assert statistics.fmean(recall_cases.leaning(c, fill=fill) for c in recall_cases.cases("leaning")) >= 0.9
+    assert statistics.fmean(recall_cases.needed_share(c, fill=fill) for c in recall_cases.cases("leaning")) >= 0.9
 
 
 def test_a_cover_reaches_most_segments() -> None:
     assert len(recall_cases.cases("cover")) >= 12
-    assert statistics.fmean(recall_cases.cover(c) for c in recall_cases.cases("cover")) >= 0.85
+    assert statistics.fmean(recall_cases.covered_share(c) for c in recall_cases.cases("cover")) >= 0.85
 
 
 def test_questions_about_nothing_said_recall_next_to_nothing() -> None:
     assert len(recall_cases.cases("unsaid")) >= 12
-    assert statistics.fmean(recall_cases.unsaid(c) for c in recall_cases.cases("unsaid")) <= 75
+    assert statistics.fmean(recall_cases.tokens_for_nothing(c) for c in recall_cases.cases("unsaid")) <= 75
 
 
 # ---------------------------------------------------------------- floors on the shared data
 
 
-@pytest.mark.skipif(not shared().is_dir(), reason="the shared evaluation data is not here (TURNFOLD_SHARED)")
+@pytest.mark.skipif(not shared_directory().is_dir(), reason="the shared evaluation data is not here (TURNFOLD_SHARED)")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # the evaluation kit leaves its files to the collector
 @pytest.mark.parametrize(
     ("name", "limit", "floor"),

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.support.conversations import conversations, long_conversations, odd_conversations
 from tests.support.effort import costly
 from turnfold.compression import Compressed, CompressOptions, compress, strip_provenance, uncompress
-from turnfold.compression.roundtrip.compressed import characters
 from turnfold.compression.roundtrip.provenance import bare, provenance_of
+from turnfold.compression.roundtrip.values import characters
 
 Message = dict[str, Any]
 ODD: list[Any] = [

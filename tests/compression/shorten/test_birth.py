@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfold.compression.shorten.birth import as_shown, counted, shape, shape_json, unshape_json
+from turnfold.compression.shorten.birth import count_runs, render_terminal, shape, shape_json, unshape_json
 from turnfold.compression.shorten.exact_json import Inexact
 from turnfold.compression.tokens import count
 
@@ -80,12 +80,12 @@ def test_a_foreign_text_is_refused() -> None:
 @given(st.lists(st.sampled_from(["waiting", "done", "", "a [×3]", "b"]), max_size=30))
 def test_every_line_can_still_be_quoted(lines: list[str]) -> None:
     text = "\n".join(lines)
-    out = counted(text).split("\n")
+    out = count_runs(text).split("\n")
     assert {line.partition(" [×")[0] if line not in lines else line for line in out} == set(text.split("\n"))
 
 
 def test_a_terminal_shows_the_last_state() -> None:
-    assert as_shown("\x1b[1;31mred\x1b[0m\n 10%\r 99%\r100%\nab\bc\n") == "red\n100%\nac\n"
+    assert render_terminal("\x1b[1;31mred\x1b[0m\n 10%\r 99%\r100%\nab\bc\n") == "red\n100%\nac\n"
 
 
 def test_small_json_keeps_its_keys_beside_its_values() -> None:
@@ -108,5 +108,5 @@ def test_files_and_diffs_keep_their_bytes() -> None:
 
 
 def test_line_ends_of_other_systems_stay() -> None:
-    assert as_shown("a\r\nb\r\n") == "a\r\nb\r\n"
-    assert as_shown(" 10%\r 99%\rdone\r\nb\r\n") == "done\r\nb\r\n"
+    assert render_terminal("a\r\nb\r\n") == "a\r\nb\r\n"
+    assert render_terminal(" 10%\r 99%\rdone\r\nb\r\n") == "done\r\nb\r\n"

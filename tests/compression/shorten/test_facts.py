@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.growth import assert_linear, repeated
-from turnfold.compression.shorten.lines import CEILING, FLOOR, Row, choose, shown
+from turnfold.compression.shorten.lines import CEILING, FLOOR, WeighedLine, choose, visible_parts
 from turnfold.compression.shorten.registry import facts, facts_arguments
 from turnfold.compression.tokens import count
 
@@ -77,7 +77,7 @@ def test_the_tasks_words_decide() -> None:
 def test_what_the_reader_has_elsewhere_is_not_said_twice() -> None:
     text = "\n".join(f"value_{i} = compute_{i}(left_{i}, right_{i})" for i in range(40))
     first = facts(text, 150, NOBODY, count)
-    second = facts(text, 150, NOBODY, count, known=shown(first))
+    second = facts(text, 150, NOBODY, count, known=visible_parts(first))
     assert not {line for line in first.split("\n") if "=" in line} & set(second.split("\n"))
 
 
@@ -88,8 +88,12 @@ def test_one_long_line_is_cut_not_lost() -> None:
 
 
 def test_headings_come_with_their_hits() -> None:
-    hits = [Row("a.py (2)", lines=0), Row(" 3:alpha_beta", under=1, weight=3.0), Row(" 9:z", under=2, weight=-9.0)]
-    rows = [*hits, *[Row("zz " * 40)] * 3]
+    hits = [
+        WeighedLine("a.py (2)", lines=0),
+        WeighedLine(" 3:alpha_beta", under=1, weight=3.0),
+        WeighedLine(" 9:z", under=2, weight=-9.0),
+    ]
+    rows = [*hits, *[WeighedLine("zz " * 40)] * 3]
     assert choose(rows, 20, NOBODY, count).startswith("a.py (2)\n 3:alpha_beta")
 
 

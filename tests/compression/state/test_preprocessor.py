@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.compression.state import (
-    Draft,
+    DirectiveDraft,
     DraftCall,
     create_engine,
     draft_directive,
@@ -105,7 +105,7 @@ def test_malformed_proposals_are_refused(raw: object) -> None:
     assert parse_preprocessor_output(raw) is None
 
 
-def drafted(message: str, reply: str | None, waiting: bool = False) -> tuple[DraftCall | None, Draft | None, str]:
+def drafted(message: str, reply: str | None, waiting: bool = False) -> tuple[DraftCall | None, DirectiveDraft | None, str]:
     """Drive the generator; also what the engine's state is afterwards."""
     engine = create_engine()
     if waiting:
@@ -128,7 +128,7 @@ def test_a_draft_is_a_proposal_and_changes_nothing() -> None:
     assert call is not None
     assert call.user == "could we stop using peanuts in all of this"
     assert call.temperature == 0.0
-    assert draft == Draft("prohibit peanuts", by_model=True)
+    assert draft == DirectiveDraft("prohibit peanuts", by_model=True)
     assert draft.prompt == "Did you mean 'prohibit peanuts'? Send it to apply it."
     assert state == EMPTY
 
@@ -152,7 +152,7 @@ def test_a_draft_that_fails_the_check_is_none(reply: str | None) -> None:
 
 
 def test_no_call_where_none_is_needed() -> None:
-    assert drafted("Use Docker", None)[:2] == (None, Draft("use docker", by_model=False))
+    assert drafted("Use Docker", None)[:2] == (None, DirectiveDraft("use docker", by_model=False))
     assert drafted("good morning", None)[:2] == (None, None)
     assert drafted("please use docker " * 200, None)[:2] == (None, None)
     assert drafted("please use docker", None, waiting=True)[:2] == (None, None)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.growth import assert_linear, repeated
-from turnfold.compression.text.lower import lowered, words
+from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.orders import is_standing_order, may_order, standing_orders
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight, signals
@@ -90,8 +90,8 @@ TALK = [
 @pytest.mark.parametrize("sentence", ORDERS)
 def test_orders_are_found(sentence: str) -> None:
     assert is_standing_order(sentence)
-    assert is_standing_order(sentence, words(lowered(sentence)))
-    assert not sentence.isascii() or may_order(words(lowered(sentence)))
+    assert is_standing_order(sentence, words(lower_text(sentence)))
+    assert not sentence.isascii() or may_order(words(lower_text(sentence)))
     text = "Hello there.\n" + sentence + "\nThanks a lot."
     assert any(sentence.strip() in span.of(text) or span.of(text).strip() in sentence for span in standing_orders(text))
 

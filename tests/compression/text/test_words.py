@@ -70,7 +70,7 @@ def test_language_by_function_words(text: str, name: str) -> None:
     ],
 )
 def test_inflections_share_a_term(name: str, one: str, other: str) -> None:
-    terms = words.stemmed([one, other, "unrelated"], name)
+    terms = words.stem_table([one, other, "unrelated"], name)
     assert terms[one] == terms[other] != terms["unrelated"]
 
 

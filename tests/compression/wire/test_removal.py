@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Conversation, Group, Place
+from turnfold.compression.wire.conversation import Conversation, MessageGroup, Place
 from turnfold.compression.wire.edits import apply
 from turnfold.compression.wire.removal import removals
 
@@ -30,7 +30,7 @@ def body_of(layout: Layout, space: str = "", outside: str = "") -> NumberedBody:
     """A body in which message n is a run of the string "n", with a message outside of the array where one is asked for."""
     comma = f"{space},{space}"
     spans: list[Place] = []
-    groups: list[Group] = []
+    groups: list[MessageGroup] = []
     text = "{"
 
     def run(length: int) -> None:
@@ -56,7 +56,7 @@ def body_of(layout: Layout, space: str = "", outside: str = "") -> NumberedBody:
             text += comma if inner else ""
             run(length)
         text += f'{space}],"id":7}}'
-        groups.append(Group((begin, len(text)), first, len(spans)))
+        groups.append(MessageGroup((begin, len(text)), first, len(spans)))
     text += f"{space}]"
     end = len(text)
     text += ',"model":"m"}'

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from turnfold.proxy.store import Batch, Item, Key, Store
-from turnfold.proxy.store.redis import RedisStore
+from turnfold.proxy.store.redis_store import RedisStore
 from turnfold.proxy.store.sqlite import SqliteStore
 
 STATE = Key("anna", "conversation", "c")

@@ -24,9 +24,9 @@ from math import ceil
 from typing import Final
 
 from turnfold.compression import tokens
-from turnfold.compression.fold.check import check
+from turnfold.compression.fold.check import ATTACHMENT_LOST, check
 from turnfold.compression.fold.counts import conversation_tokens
-from turnfold.compression.fold.units import Unit, units
+from turnfold.compression.fold.units import Unit, staying, units
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.middle import cut_middle
 from turnfold.compression.wire.conversation import Changes, Conversation, Message, Path, Text
@@ -37,6 +37,7 @@ _HARD: Final = 32
 _STEP: Final = 1.1  # between levels: at most a tenth of the room is given away for stability
 _RECENT: Final = 0.2
 _TRIES: Final = 4
+_MOST_NAMED: Final = 20  # attachments that the note of a gap names
 
 #: Levels from the largest down.
 LEVELS: Final[tuple[int, ...]] = tuple(sorted({int(_HARD * _STEP**k) for k in range(130)}, reverse=True))
@@ -50,6 +51,7 @@ class Cut:
 
     Attributes:
         forwarded: what to send.
+        changes: what was changed.
         tokens: its tokens by our own count for its model.
         shortened: texts that were cut.
         dropped: messages that were left out.
@@ -57,6 +59,7 @@ class Cut:
     """
 
     forwarded: Conversation
+    changes: Changes
     tokens: int
     shortened: int
     dropped: int
@@ -158,14 +161,33 @@ def recent_start(messages: Sequence[Message], cuts: Sequence[Unit]) -> int:
 def _drop_candidates(
     messages: Sequence[Message], cuts: Sequence[Unit], old: Sequence[Unit], *, all_of_it: bool
 ) -> Iterator[list[Unit]]:
-    """Runs of units behind the first one that can be left out so that roles still alternate: none, then ever longer ones."""
+    """Units behind the first one that can be left out so that roles still alternate: none, then ever more of them.
+
+    Units with attachments stay, until `all_of_it` does not fit either.
+    """
     yield []
+    if any(u.attached for u in old):
+        yield from _sparing_attachments(messages, cuts, old, all_of_it=all_of_it)
+        if not all_of_it:
+            return
     units_in_turn = [u for u in cuts if not u.pinned]
     roles = [messages[u.start].role for u in units_in_turn]
     loose = [u for u in old if not u.pinned][1:]
     allowed = [k for k in range(1, len(loose) + 1) if k + 1 < len(roles) and roles[k + 1] != roles[0]]
     for k in allowed[-1:] if all_of_it else _thin_out(allowed):
         yield loose[:k]
+
+
+def _sparing_attachments(
+    messages: Sequence[Message], cuts: Sequence[Unit], old: Sequence[Unit], *, all_of_it: bool
+) -> Iterator[list[Unit]]:
+    in_turn = [u for u in cuts if not u.pinned]
+    stays = staying([in_turn[0]._replace(attached=True), *in_turn[1:]])
+    first = messages[in_turn[0].start].role
+    loose = sum(not u.pinned for u in old)
+    allowed = [k for k in range(2, loose) if k < len(in_turn) and messages[in_turn[k].start].role == first]
+    for k in allowed[-1:] if all_of_it else _thin_out(allowed):
+        yield [u for i, u in enumerate(in_turn[:k]) if i not in stays]
 
 
 def _thin_out(sizes: Sequence[int]) -> Iterator[int]:
@@ -185,21 +207,25 @@ def _make_cut(conversation: Conversation, pieces: Sequence[_CuttableText], way: 
                 texts[p.message][p.text.path] = short
     count = sum(map(len, texts.values()))
     if gone:
-        _note_gap(messages, texts, len(gone))
+        _note_gap(messages, texts, gone)
     dropped = tuple((u.start, u.end) for u in way.dropped)
-    forwarded = conversation.with_changes(Changes(dropped=dropped, texts=texts), memo)
-    check(conversation, forwarded, waived=frozenset({"last-user-broken"}))
+    changes = Changes(dropped=dropped, texts=texts)
+    forwarded = conversation.with_changes(changes, memo)
+    check(conversation, forwarded, waived=frozenset({"last-user-broken", ATTACHMENT_LOST}))
     tokens = conversation_tokens(forwarded, model, memo)
-    return Cut(forwarded, tokens, count, len(gone), way.end < len(messages))
+    return Cut(forwarded, changes, tokens, count, len(gone), way.end < len(messages))
 
 
-def _note_gap(messages: Sequence[Message], texts: dict[int, dict[Path, str]], count: int) -> None:
-    """Say behind the text of the first user message, in front of the gap, that messages are missing."""
+def _note_gap(messages: Sequence[Message], texts: dict[int, dict[Path, str]], gone: set[int]) -> None:
+    """Say behind the text of the first user message, in front of the gap, that messages are missing, and which attachments."""
+    attached = [one.label for i in sorted(gone) if not messages[i].is_result for one in messages[i].attached]
+    named = "; ".join(attached[:_MOST_NAMED])
+    with_them = f", with {named}" if named else ""
     first = next(i for i, m in enumerate(messages) if not m.pinned)
     if messages[first].role == "user" and messages[first].texts:
         last = messages[first].texts[-1]
         text = texts[first].get(last.path, last.text)
-        texts[first][last.path] = f"{text}\n\n[... {count} messages left out here ...]"
+        texts[first][last.path] = f"{text}\n\n[... {len(gone)} messages left out here{with_them} ...]"
 
 
 def _shorten(piece: _CuttableText, role: str, level: int) -> str | None:

@@ -1,6 +1,6 @@
 """A request made to fit the window of its upstream.
 
-Lives here: the one entry that every request passes (fold, then fit), and the order in which ways of making one smaller are tried.
+Lives here: the one entry that every request passes (fold, then fit), and the order in which ways of making one shrink are tried.
 Does not belong here: the ways themselves, an upstream's refusal (``recover``).
 """
 
@@ -13,9 +13,10 @@ from typing import Final, TypeVar
 from turnfold.compression import tokens
 from turnfold.compression.calibration import Learned
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.fit.cut import cut
+from turnfold.compression.fit.cut import Cut, cut
 from turnfold.compression.fit.older import fold_older
 from turnfold.compression.fold import Fold, Folded, Section, fold, lean
+from turnfold.compression.fold.account import Account
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Conversation
@@ -38,23 +39,26 @@ class Fitted:
         forwarded: what to send.
         tokens: tokens of `forwarded`, by our own count.
         sections: originals of what is folded in `forwarded`, for drill-down.
-        fitted: whether it is smaller than what the fold alone would have sent.
+        account: what became of each message.
+        fitted: whether it is shrink than what the fold alone would have sent.
     """
 
     folded: Folded
     forwarded: Conversation
     tokens: int
     sections: tuple[Section, ...]
+    account: Account
     fitted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SmallRequest:
-    """A request made small enough; `tokens` by our own count."""
+    """A request made to count so many tokens at most; its attributes as of `Fitted`."""
 
     forwarded: Conversation
     tokens: int
     sections: tuple[Section, ...]
+    account: Account
 
 
 def fit(
@@ -64,7 +68,7 @@ def fit(
     known: Learned = Learned(),  # noqa: B008 - frozen
     fold: Fold = fold,
 ) -> Fitted:
-    """Fold a request as ever, and make it smaller only where the upstream's window would not take it. Every request passes here.
+    """Fold a request as ever, and make it shrink only where the upstream's window would not take it. Every request passes here.
 
     The window is the learned one, else ``options.window`` (what is published of the model). Where nothing makes it fit, it is
     sent as folded: the upstream's own error is the clearest answer.
@@ -77,9 +81,9 @@ def fit(
         FoldRejected: our own output failed a check.
     """
     folded = fold(conversation, options, memo)
-    plain = Fitted(folded, folded.forwarded, folded.tokens_after, folded.sections)
+    plain = Fitted(folded, folded.forwarded, folded.tokens_after, folded.sections, folded.account)
     theirs = known.theirs(folded.tokens_after)
-    window = known.window(theirs) or _plausible_window(options.window, known.fits)
+    window = known.window(theirs, options.window)
     if window is None or theirs < window / 4:  # where that is too much, the room for the answer is to blame
         return plain
     if theirs + (conversation.output or 0) <= window:
@@ -89,12 +93,7 @@ def fit(
     small = shrink(conversation, room, options, memo, fold) if room >= LEAST_ROOM else None
     if small is None:
         return plain
-    return Fitted(folded, small.forwarded, small.tokens, small.sections, fitted=True)
-
-
-def _plausible_window(published: int | None, fits: int) -> int | None:
-    """A published window, unless the upstream took more than that: tables of windows are often behind."""
-    return published if published is not None and published >= fits else None
+    return Fitted(folded, small.forwarded, small.tokens, small.sections, small.account, fitted=True)
 
 
 def planning_ratio(known: Learned, model: str) -> float:
@@ -119,18 +118,24 @@ def shrink(conversation: Conversation, room: int, options: FoldOptions, memo: Me
     base = lean(conversation, options, memo)
     older = _attempt(lambda: fold_older(base, room, options, fold, memo))
     if older is not None:
-        return SmallRequest(older.forwarded, older.tokens, older.folded.sections)
+        return SmallRequest(older.forwarded, older.tokens, older.sections, older.account)
     plain = _attempt(lambda: cut(base, room, options.model, memo))
+    plain_cut = None if plain is None else _shrink_by_cut(base, plain)
     if plain is not None and (plain.recent_whole or not plain.dropped):
-        return SmallRequest(plain.forwarded, plain.tokens, ())
+        return plain_cut
     folded = _attempt(lambda: fold(conversation, replace(options, budget=room), memo))
     if folded is not None and folded.folded:
         if folded.tokens_after <= room:
-            return SmallRequest(folded.forwarded, folded.tokens_after, folded.sections)
+            return SmallRequest(folded.forwarded, folded.tokens_after, folded.sections, folded.account)
         both = _attempt(lambda: cut(folded.forwarded, room, options.model, memo))
         if both is not None:
-            return SmallRequest(both.forwarded, both.tokens, folded.sections)
-    return SmallRequest(plain.forwarded, plain.tokens, ()) if plain is not None else None
+            return SmallRequest(both.forwarded, both.tokens, folded.sections, folded.account.after(both.changes))
+    return plain_cut
+
+
+def _shrink_by_cut(base: Conversation, made: Cut) -> SmallRequest:
+    account = Account(tuple(range(len(base.messages)))).after(made.changes)
+    return SmallRequest(made.forwarded, made.tokens, (), account)
 
 
 def _attempt(make: Callable[[], T | None]) -> T | None:

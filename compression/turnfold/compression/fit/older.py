@@ -15,10 +15,12 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from turnfold.compression.fit.cut import recent_start
+from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.check import check
 from turnfold.compression.fold.counts import conversation_tokens
-from turnfold.compression.fold.engine import Fold, Folded
+from turnfold.compression.fold.engine import LEFT_OUT, Fold, Folded
 from turnfold.compression.fold.units import units
+from turnfold.compression.fold.write import Section
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation, Message
@@ -30,11 +32,18 @@ _MOST_RECENT: Final = 0.95  # share of the room that they may take; a twentieth 
 
 @dataclass(frozen=True, slots=True)
 class OlderFold:
-    """A conversation whose older part was folded; `tokens` by our own count for its model."""
+    """A conversation whose older part was folded.
+
+    Attributes:
+        tokens: by our own count for its model.
+        sections: originals of what is folded, for drill-down.
+        account: what became of each message.
+    """
 
     forwarded: Conversation
     tokens: int
-    folded: Folded
+    sections: tuple[Section, ...]
+    account: Account
 
 
 def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold: Fold, memo: Memo) -> OlderFold | None:
@@ -53,7 +62,7 @@ def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold
         length = 0 if question is None else _tokens(conversation, messages[question : question + 1], options.model, memo)
         budget = room - recent + length
         folded = fold(_head(conversation, start, question, memo), replace(options, budget=budget, window=None), memo)
-        if not folded.folded or folded.tokens_after > budget:
+        if not folded.folded or folded.tokens_after > budget or folded.reason == LEFT_OUT:
             continue
         if question is None or _is_only_longer(messages[question], folded.forwarded):
             return _change_whole(conversation, start, question, folded, room, options, memo)
@@ -92,7 +101,10 @@ def _change_whole(
     forwarded = conversation.with_changes(changes, memo)
     check(conversation, forwarded)
     tokens = conversation_tokens(forwarded, options.model, memo)
-    return OlderFold(forwarded, tokens, folded) if tokens <= room else None
+    if tokens > room:
+        return None
+    everything = Account(tuple(range(len(conversation.messages))), frozenset(), folded.section_of, _move(folded.recalls, moved))
+    return OlderFold(forwarded, tokens, folded.sections, everything.after(changes))
 
 
 def _move(by_index: Mapping[int, T], moved: Mapping[int, int]) -> dict[int, T]:

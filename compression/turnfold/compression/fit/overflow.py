@@ -53,13 +53,18 @@ _WORDS: Final = frozenset(
     {"message", "error", "detail", "msg", "raw", "error_message", "error_msg", "description", "reason", "title"}
 )
 _CODES: Final = frozenset({"code", "type", "error_type", "error_code", "status", "__type"})
-_HOLDERS: Final = frozenset({"error", "errors", "detail", "details", "innererror", "metadata", "cause", "response", "data"})
+_HOLDERS: Final = frozenset(
+    {"error", "errors", "detail", "details", "innererror", "metadata", "cause", "response", "data", "message", "messages", "msg"}
+)
 _REFUSED: Final = frozenset({400, 413, 422})
 _NEVER: Final = frozenset({401, 402, 403, 404, 408, 409, 429})
 _LOOSE_FIELD: Final = re.compile(r'"(\w{1,40})"\s{0,20}:\s{0,20}(?:"((?:[^"\\]|\\.)*)|(\d{1,12}))')
 _TAG: Final = re.compile(r"<(?:style|script)[^>]{0,200}>[^<]{0,4000}<|<[^<>]{0,400}>")
 _ECHO: Final = re.compile(
-    r"(?:input was|input_value|received value|value was|got value|you (?:sent|passed))\W{0,5}['\"`].*", re.DOTALL
+    r"(?:input was|input_value|received value|value was|got value|you (?:sent|passed)"
+    r"|\b(?:content|near|unexpected|pars(?:e|ing)|text|says|saying|said|wrote|unsupported|decod(?:e|ing)|user message"
+    r"|starting with|beginning with|found))\W{0,5}['\"`“‘«].*",
+    re.DOTALL,
 )
 
 
@@ -212,6 +217,8 @@ def _read_value(value: Any, found: _ErrorText, depth: int) -> None:
     if isinstance(value, list):
         for item in value[:20]:
             _read_value(item, found, depth + 1)
+    elif isinstance(value, str) and depth <= 8:  # a list of messages
+        _read_text(value, found, depth + 1)
     elif isinstance(value, dict) and depth <= 8:
         for key, item in ((name.lower(), item) for name, item in value.items()):
             if isinstance(item, dict | list):

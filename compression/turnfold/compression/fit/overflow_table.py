@@ -74,6 +74,9 @@ TABLE: Final[tuple[OverflowRule, ...]] = (
     _rule("certain", "code", r"(?:model_)?context_(?:length|window|size)_exceeded|context_?(?:length|window)_?exceeded_?error"),
     _rule("certain", "code", r"exceed_context_size_error|context_overflow\w*|context_too_(?:long|large)"),
     _rule("certain", "code", r"\w*prompt_(?:is_)?too_(?:long|large)|model_max_prompt_tokens_exceeded|outofcontexterror"),
+    _rule("certain", "text", r"exceeds? the available context size|context size (?:has been |was )?exceeded|exceeds? the (?:loaded )?context size of"),
+    _rule("full", "code", r"tokens?_limit_(?:reached|exceeded)|input_token_limit\w*|max_context_length\w*"),
+    _rule("full", "text", r"max(?:imum)? tokens? of \d+ (?:was |has been |were )?exceeded|expected maxlength: ?\d+, actual: ?\d+"),
     _rule("full", "code", r"3051|5021|1261|input_(?:is_)?too_long|input_tokens_exceeded|max_(?:prompt|input|context)_tokens_exceeded"),
     # -- a full context, by its words -------------------------------------------------------------------------------------------
     _rule("full", "text", r"(?:maximum|model|available|allowed|supported|exceed\w*|loaded)~\b(?:context|sequence)[ _-]?(?:length|window|size|limit)"),
@@ -97,6 +100,7 @@ TABLE: Final[tuple[OverflowRule, ...]] = (
     # -- figures: the limit ------------------------------------------------------------------------------------------------------
     _rule("limit", "field", r"n_ctx|max_context_length|context_length|context_window|max_model_len|max_input_tokens"),
     _rule("limit", "text", r"n_ctx\W{0,3}N"),
+    _rule("limit", "text", r"max size:? *N|max(?:imum)? tokens? of N|expected maxlength: ?N|context size of N"),
     _rule("limit", "text", r"\d\)? \+ [a-z_ ]{0,40}\(?\d+\)? > ?[a-z_ ]{0,20}N"),
     _rule("limit", "text", r"\(\d+ ?/ ?N"),
     _rule("limit", "text", r"\d (?:tokens? )?> N"),
@@ -116,6 +120,7 @@ TABLE: Final[tuple[OverflowRule, ...]] = (
     _rule("total", "text", r"(?:maximum output tokens|max_total_tokens) *N"),
     _rule("prompt", "field", r"n_prompt_tokens|prompt_tokens|input_tokens"),
     _rule("prompt", "text", r"n_keep\W{0,3}N"),
+    _rule("prompt", "text", r"maxlength: ?\d+, actual: ?N"),
     _rule("prompt", "text", r"N\)? \+ [a-z_ ]{0,40}\(?\d+\)? > ?[a-z_ ]{0,20}\(?\d"),
     _rule("prompt", "text", r"N ?/ ?\d+\)|N (?:tokens? )?(?:provided|given|were given|received)"),
     _rule("prompt", "text", r"resulted in N"),

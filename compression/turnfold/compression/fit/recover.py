@@ -1,7 +1,7 @@
 """One recovery from a full context.
 
 Lives here: how small a request has to become, and the exchange with the upstream as a generator that yields a call and is sent
-the reply. Does not belong here: making a request smaller (``fit``), sending anything, what an upstream says (``overflow``).
+the reply. Does not belong here: making a request shrink (``fit``), sending anything, what an upstream says (``overflow``).
 
 A driver does this, and no more (``turnfold.proxy.chat.recovering``):
 
@@ -20,14 +20,18 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from turnfold.compression.calibration import Learned, bounded
+from turnfold.compression.calibration import Learned, clamp_ratio
+from turnfold.compression.fit.cut import recent_start
 from turnfold.compression.fit.fit import LEAST_ROOM, SLACK, output_reserve, planning_ratio, shrink
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fold import Fold, Section, conversation_tokens, fold
+from turnfold.compression.fold.units import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Conversation
 
+_USUAL_WINDOWS: Final = (2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072, 200_000, 262_144, 1_048_576)
+_BESIDE_VERBATIM: Final = 1.15  # room for a summary beside the verbatim part
 _BLIND: Final = 0.28  # share of a request that is sent where no window is known: enough for one of three times the window
 
 
@@ -99,7 +103,8 @@ def recover(
     """
     options = replace(options, model=options.model or conversation.model)
     ours = conversation_tokens(sent or conversation, options.model, memo)
-    need = _need(overflow, conversation.output, ours, options, known)
+    least = _verbatim_tokens(conversation, options.model, memo)
+    need = _need(overflow, conversation.output, ours, least, options, known)
     missed = Outcome(False, "", None, ours, ours, window=overflow.limit, ratio=need.told)
     if overflow.kind == "output" or need.room < LEAST_ROOM:
         return replace(missed, reason="output-too-large")
@@ -122,14 +127,37 @@ class _Need:
     told: float | None
 
 
-def _need(overflow: Overflow, output: int | None, ours: int, options: FoldOptions, known: Learned) -> _Need:
+def _verbatim_tokens(conversation: Conversation, model: str, memo: Memo) -> int:
+    """Tokens of what goes out as it came where that can be: schemas, pinned messages, the most recent fifth."""
+    messages = conversation.messages
+    start = recent_start(messages, units(messages, memo=memo))
+    kept = tuple(m for i, m in enumerate(messages) if m.pinned or i >= start)
+    return conversation_tokens(replace(conversation, messages=kept), model, memo)
+
+
+def _blind_room(ours: int, least: int, fits: int) -> int:
+    """How much to send where no window is known, by our own count; there is one try.
+
+    What the model took before is the best guess. Else a small share of what was refused, but enough for a window of a usual size
+    into which the verbatim part goes: less than that part can't be sent anyway.
+
+    Args:
+        least: tokens of what goes out as it came.
+        fits: the longest prompt that was taken, by our count; 0 where nothing is known.
+    """
+    most = int(ours * SLACK)
+    usual = next((w for w in _USUAL_WINDOWS if w * SLACK > least * _BESIDE_VERBATIM and w < ours), 0)
+    return max(int(ours * _BLIND), min(fits, most), min(int(usual * SLACK), most))
+
+
+def _need(overflow: Overflow, output: int | None, ours: int, least: int, options: FoldOptions, known: Learned) -> _Need:
     told = _reported_ratio(overflow, output, ours, known)
     ratio = told if told is not None else planning_ratio(known, options.model)
     if overflow.lower_bound and overflow.prompt:
-        ratio = max(ratio, bounded(overflow.prompt / max(1, ours)))
+        ratio = max(ratio, clamp_ratio(overflow.prompt / max(1, ours)))
     limit = overflow.limit or _known_window(int(ours * ratio), options.window, known)
     if limit is None:
-        return _Need(max(int(ours * _BLIND), min(int(known.fits * SLACK / ratio), int(ours * SLACK))), told)
+        return _Need(_blind_room(ours, least, int(known.fits * SLACK / ratio)), told)
     reserve = 0 if overflow.prompt_only else output_reserve(overflow.output or output, limit)
     if ratio < 1:
         ratio = (1 + ratio) / 2  # the text that told it may be the text that goes
@@ -146,13 +174,13 @@ def _reported_ratio(overflow: Overflow, output: int | None, ours: int, known: Le
     if told is None or overflow.lower_bound:
         return None
     readings = [told] if overflow.prompt or not output or output >= told else [told, told - output]
-    ratios = [bounded(n / max(1, ours)) for n in readings]
+    ratios = [clamp_ratio(n / max(1, ours)) for n in readings]
     return min(ratios, key=lambda r: abs(math.log(r / known.ratio))) if known.ratios else ratios[0]
 
 
 def _known_window(theirs: int, published: int | None, known: Learned) -> int | None:
     """The window of the model, where the error names none, unless it would have taken the request."""
-    return next((w for w in (known.window(theirs), published) if w is not None and w < theirs), None)
+    return next((w for w in (known.window(theirs, published), published) if w is not None and w < theirs), None)
 
 
 def _is_error(head: bytes) -> bool:

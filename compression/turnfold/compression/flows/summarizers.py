@@ -1,7 +1,8 @@
 """Summaries of messages by a model of the caller's.
 
-Lives here: what is asked (the prompts are ours), and asking again more tersely. Must not: sending anything (the caller's function
-does), deciding whether a summary is used (``roundtrip.compress`` refuses one that is empty or no shorter).
+Lives here: what is asked (the prompts are ours), and asking again more tersely. Does not belong here: sending anything (the
+caller's function does), deciding whether a summary is used (``roundtrip.compress_messages`` refuses one that is empty or no
+shorter).
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.flows.driving import Driven
+from turnfold.compression.flows.driver import DrivenFlow
 
 #: Answers a prompt, at once or later.
-Call = Callable[[str], str | Awaitable[str]]
+PromptFunction = Callable[[str], str | Awaitable[str]]
 #: Gives a shorter text, at once or later; "" where it has none.
 Summarizer = Callable[[str], str | Awaitable[str]]
 Mode = Literal["normal", "aggressive"]
@@ -85,7 +86,7 @@ class Prompting:
 
 
 def create_summarizer(
-    call: Call,
+    call: PromptFunction,
     *,
     max_response_tokens: int = 300,
     system_prompt: str | None = None,
@@ -102,7 +103,7 @@ def create_summarizer(
 
 
 def create_escalating_summarizer(
-    call: Call,
+    call: PromptFunction,
     *,
     max_response_tokens: int = 300,
     system_prompt: str | None = None,
@@ -118,10 +119,10 @@ def create_escalating_summarizer(
         InvalidInput: an option is wrong; it names the option.
     """
     levels = [Prompting(max_response_tokens, system_prompt, mode, tuple(preserve_terms)) for mode in ("normal", "aggressive")]
-    return lambda text: Driven(lambda: _escalated(text, levels), call, failures)
+    return lambda text: DrivenFlow(lambda: _escalate(text, levels), call, failures)
 
 
-def _escalated(text: str, levels: Sequence[Prompting]) -> Generator[str, Any, str]:
+def _escalate(text: str, levels: Sequence[Prompting]) -> Generator[str, Any, str]:
     """Yields prompts, is sent replies (None for none)."""
     for prompting in levels:
         reply = yield prompting.prompt(text)

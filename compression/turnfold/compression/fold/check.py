@@ -12,6 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import Final
 
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.wire.conversation import Conversation, Message
@@ -116,6 +117,18 @@ def _same_place(old: Message, new: Message) -> bool:
     return (old.role, old.call_ids, old.answers, old.keys) == (new.role, new.call_ids, new.answers, new.keys)
 
 
+def attachments_lost(old: Sequence[Message], new: Sequence[Message]) -> bool:
+    """Whether an attachment of a user's or assistant's message is gone; those of tool results fold like the results."""
+    return not _attachments(old) <= _attachments(new)
+
+
+def _attachments(messages: Sequence[Message]) -> Counter[tuple[str, str]]:
+    return Counter((m.role, one.label) for m in messages if not m.is_result for one in m.attached)
+
+
+#: The slug of the one law that a budget may waive.
+ATTACHMENT_LOST: Final = "attachment-lost"
+
 _Law = Callable[[Sequence[Message], Sequence[Message]], bool]
 _LAWS: tuple[tuple[str, _Law], ...] = (
     ("system-changed", _changes_system),
@@ -127,4 +140,5 @@ _LAWS: tuple[tuple[str, _Law], ...] = (
     ("message-emptied", _empties_message),
     ("seal-broken", _breaks_seal),
     ("message-invented", _invents_message),
+    (ATTACHMENT_LOST, attachments_lost),
 )

@@ -28,13 +28,30 @@ CLOSE: Final = "</quotes>"
 #: Stands for what was left out between two passages of one message.
 ELISION: Final = " … "
 
-_ROLE: Final = r"(?:user|assistant|system|developer|tool|function|human|ai)"
+_ROLES: Final = (
+    *("user", "assistant", "system", "developer", "tool", "function", "human", "ai", "model", "bot"),
+    *("usuario", "asistente", "sistema", "utilisateur", "système", "benutzer", "assistent", "usuário", "assistente", "utente"),
+    *("пользователь", "ассистент", "система", "користувач", "kullanıcı", "asistan", "użytkownik", "asystent", "gebruiker"),
+    *("用户", "用戶", "助手", "助理", "系统", "系統", "ユーザー", "アシスタント", "システム", "사용자", "어시스턴트", "시스템"),
+    *("المستخدم", "مستخدم", "المساعد", "مساعد", "النظام", "משתמש", "עוזר", "מערכת", "उपयोगकर्ता", "सहायक"),
+)
+
+
+def _with_twins(word: str) -> str:
+    """A pattern of a word in which each ASCII letter may be its full-width form."""
+    return "".join(f"[{c}{chr(ord(c) + 0xFEE0)}{chr(ord(c.upper()) + 0xFEE0)}]" if c.isascii() else c for c in word)
+
+
+_ROLE: Final = "(?:" + "|".join(map(_with_twins, _ROLES)) + ")"
+# What Markdown, quotation marks and brackets put around a label: "**user:**", "> user:", "### User", "[user]:".
+_MARKUP: Final = r"[*_~`#>\"'“”„«»\[\](){}【】［］ \t\u00a0\u3000-]{0,12}"
 # Line starts in the sense of str.splitlines, since a model may read them so; full-width forms read like their ASCII twins.
 _BREAK: Final = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _LINE_START: Final = rf"((?:^|[{_BREAK}])[^\S{_BREAK}]*)"
-_LABEL_TAIL: Final = rf"(\\*{_ROLE}[^\S{_BREAK}]*[:：])"
-# The borders of a state block too: old text must not put a state in force.
-_LOOK_ALIKE: Final = r"(?:[<＜‹〈][\s/／]*quotes|\[\s*(?:end\s+of\s+)?conversation\s+state)"
+_GAP: Final = rf"[^\S{_BREAK}]{{0,8}}"
+_LABEL_TAIL: Final = rf"(\\*{_MARKUP}{_ROLE}{_MARKUP}{_GAP}[:：﹕])"
+# The borders of a state block and our markers too: old text must not put a state in force, or stand for a folded section.
+_LOOK_ALIKE: Final = r"(?:[<＜‹〈][\s/／]*quotes|[\[［]\s*(?:(?:end\s+of\s+)?conversation\s+state|turnfold\b))"
 _BRACKET_TAIL: Final = rf"(\\*{_LOOK_ALIKE})"
 _LABEL: Final = re.compile(_LINE_START + _LABEL_TAIL, re.IGNORECASE)
 _ESCAPED_LABEL: Final = re.compile(_LINE_START + r"\\" + _LABEL_TAIL, re.IGNORECASE)
@@ -48,7 +65,7 @@ _NO_ROLE: Final = re.compile(r"\W+")
 def escape(text: str) -> str:
     """Quoted text that can neither close the fence nor open a line with a role; all else stays as it is."""
     # The look-alikes are rare and the checks for them cheap.
-    if ":" in text or "：" in text:
+    if ":" in text or "：" in text or "﹕" in text:
         text = _LABEL.sub(r"\1\\\2", text)
     return _BRACKET.sub(r"\\\1", text) if _ANY_BRACKET.search(text) else text
 

@@ -176,7 +176,7 @@ def _terms(languages: Sequence[str], *uses: Sequence[Sequence[Sequence[str]] | S
         for name, parts in zip(languages, use, strict=True):
             for part in parts:
                 distinct[name].update(dict.fromkeys([part] if isinstance(part, str) else part))
-    return {name: words.stemmed(found, name) for name, found in distinct.items()}
+    return {name: words.stem_table(found, name) for name, found in distinct.items()}
 
 
 def _field(terms: dict[str, int], found: Sequence[Sequence[str]], folded: Sequence[str]) -> Field:

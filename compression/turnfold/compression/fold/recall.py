@@ -190,7 +190,7 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     exact = [w for w in weights if _is_identifier(w) and len(index.words.find([[words.term(w)]]).passage)]
     parts = {part for w in exact for part in words.words(w)} - set(exact)
     kept = [w for w in weights if w not in parts][:_MOST_WORDS]
-    by_language = [words.stemmed(kept, name) for name in index.languages]
+    by_language = [words.stem_table(kept, name) for name in index.languages]
     groups = [sorted({terms[w] for terms in by_language}) for w in kept]
     figures = [weights[w] * (tuning.identifier if _is_identifier(w) else 1.0) for w in kept]
     taken = list(signs)[:_MOST_SIGNS]
@@ -231,7 +231,7 @@ def _term_scores(index: PassageIndex, terms: Terms, tuning: Tuning) -> Floats:
     groups, weights, hits = terms.groups, terms.weights, terms.hits
     value = idf(hits) * weights
     own = scores(hits, value, index.words.lengths, tuning.k1, tuning.b)
-    around = scores(hits.moved(index.blocks), value, index.block_lengths, tuning.k1, tuning.b)[index.blocks]
+    around = scores(hits.regroup(index.blocks), value, index.block_lengths, tuning.k1, tuning.b)[index.blocks]
     heads, stamps = index.heads.find(groups), index.stamps.find(groups)
     above = presence(heads, idf(heads) * weights) + presence(stamps, idf(stamps) * weights)[index.source_of]
     total: Floats = own + tuning.paragraph * around + tuning.head * above
@@ -295,7 +295,7 @@ def _second_hop(index: PassageIndex, sources: Sequence[Source], worth: Floats, k
             word = words.fold(name)
             if name[0].isupper():
                 value[word] = value.get(word, 0.0) + float(worth[i])
-    by_language = [words.stemmed(value, name) for name in index.languages]
+    by_language = [words.stem_table(value, name) for name in index.languages]
     found: dict[tuple[int, ...], float] = {}
     for word, weight in value.items():
         group = tuple(sorted({terms[word] for terms in by_language}))

@@ -33,7 +33,7 @@ class Course:
         first: index of the first user unit; nothing before it is ever folded.
         requests: indices of the units at which a request ended, from `first` on.
         total: tokens of all units.
-        raw: tokens of all but pinned units, which are never folded.
+        raw: tokens of all but pinned units and those with attachments, which are never folded.
         facts: the same at FACTS.
         users: user units.
     """
@@ -67,8 +67,8 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float) -> Cours
         first,
         requests=[i for i, u in enumerate(units) if u.asks and i >= first],
         total=list(accumulate((u.tokens for u in units), initial=0)),
-        raw=list(accumulate((0 if u.pinned else u.tokens for u in units), initial=0)),
-        facts=list(accumulate((0 if u.pinned else u.facts for u in units), initial=0)),
+        raw=list(accumulate((0 if u.pinned or u.attached else u.tokens for u in units), initial=0)),
+        facts=list(accumulate((0 if u.pinned or u.attached else u.facts for u in units), initial=0)),
         users=list(accumulate((u.is_user for u in units), initial=0)),
     )
 
@@ -179,7 +179,7 @@ def _fold_start(course: Course, tail: int, border: int, index: int) -> int:
 def _piece(course: Course, start: int, end: int, level: Level) -> Piece:
     units = course.units
     anchor = None if units[end].is_user else next((i for i in range(end - 1, start - 1, -1) if units[i].is_user), None)
-    raw = course.tokens(start, end) - (0 if anchor is None else units[anchor].tokens)
+    raw = course.tokens(start, end) - (0 if anchor is None else course.tokens(anchor, anchor + 1))
     size = policy.line_tokens()
     if level is Level.FACTS:
         size = min(raw, course.facts[end] - course.facts[start])

@@ -7,6 +7,7 @@ Lives here: grouping messages so that a tool call and its results stay together.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -28,6 +29,7 @@ class Unit(NamedTuple):
         pinned: whether it is a system or developer message.
         asks: whether a request may end here: a user message, or an answered tool call.
         marked: whether the client set a cache mark in it.
+        attached: whether a user's or assistant's message in it carries a part that is not text: it is never folded.
     """
 
     start: int
@@ -38,6 +40,7 @@ class Unit(NamedTuple):
     pinned: bool
     asks: bool
     marked: bool
+    attached: bool
 
 
 _AS_THEY_CAME: Final[Mapping[int, ShapedResult]] = MappingProxyType({})
@@ -77,7 +80,7 @@ def _group(messages: Sequence[Message], results: Mapping[int, ShapedResult], beg
     rest = range(begin, len(messages))
     inside = set(_instructions_inside(messages, begin))
     starts = [i for i in rest if i == begin or not (messages[i].is_result or i in inside or _is_blank(messages[i]))]
-    return tuple(_unit(messages, results, a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True))
+    return tuple(_unit(messages, results, a, b) for a, b in pairwise([*starts, len(messages)]))
 
 
 def _is_blank(message: Message) -> bool:
@@ -107,5 +110,26 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], star
         is_user=first.role == "user" and first.holds,
         pinned=first.pinned,
         marked=any(m.marked for m in inside),
+        attached=any(m.attached and not m.is_result for m in inside),
         asks=last.role == "user" or last.is_result,
     )
+
+
+def staying(units: Sequence[Unit]) -> frozenset[int]:
+    """Indices of units that no fold takes away: what carries an attachment, and what must stay with it so that roles alternate.
+
+    With a user's message that is the last unit of what answers it; with an assistant's the user's message before it. Both are
+    known before a fold could have taken them.
+    """
+    out: set[int] = set()
+    user: int | None = None
+    for index, unit in enumerate(units):
+        if unit.is_user:
+            if user is not None and user in out and index - 1 > user:
+                out.add(index - 1)
+            user = index
+        if unit.attached:
+            out.add(index)
+            if user is not None:
+                out.add(user)
+    return frozenset(out)

@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.fold import policy
@@ -25,10 +26,10 @@ from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, Prose
 from turnfold.compression.shorten.facts import arguments, facts
-from turnfold.compression.shorten.lines import names, shown
+from turnfold.compression.shorten.lines import names, visible_parts
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation, Message, Texts
+from turnfold.compression.wire.conversation import Attachment, Beside, Changes, Conversation, Message, Path, Texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ class FoldDraft:
 def draft(
     conversation: Conversation,
     units: Sequence[Unit],
+    stays: frozenset[int],
     plan: Plan,
     options: FoldOptions,
     results: Mapping[int, ShapedResult],
@@ -100,10 +102,12 @@ def draft(
     """Write the pieces of a plan. Pure; pieces that were written before come from `memo`.
 
     Args:
+        stays: indices of units that are forwarded although they lie in a piece (``units.staying``).
         results: forms of tool results, for those that are not folded.
     """
     messages = conversation.messages
-    writer = _Writer(messages, units, results, options.prose, memo)
+    writer = _Writer(messages, units, stays, results, options.prose, memo)
+    writer.pictures = _newest_pictures(messages, units[plan.moved].end if plan.events else 0)
     for piece in plan.pieces:
         writer.write(piece)
     writer.settle(plan.tail, len(units))
@@ -121,9 +125,15 @@ class _Writer:
     """Walks over the pieces in order; lives for one call of `draft`."""
 
     def __init__(
-        self, messages: Sequence[Message], units: Sequence[Unit], results: Mapping[int, ShapedResult], prose: Prose, memo: Memo
+        self,
+        messages: Sequence[Message],
+        units: Sequence[Unit],
+        stays: frozenset[int],
+        results: Mapping[int, ShapedResult],
+        prose: Prose,
+        memo: Memo,
     ) -> None:
-        self.messages, self.units, self.results, self.prose, self.memo = messages, units, results, prose, memo
+        self.messages, self.units, self.stays, self.results, self.prose, self.memo = messages, units, stays, results, prose, memo
         self.dropped: list[tuple[int, int]] = []
         self.shortened: dict[int, Texts] = {}
         self.shaped: dict[int, Texts] = {}
@@ -132,6 +142,7 @@ class _Writer:
         self.carried: list[str] = []  # texts that wait for the next kept user message
         self.kept_user: int | None = None
         self.at = 0
+        self.pictures: frozenset[int] = frozenset()  # results whose pictures stay
 
     def write(self, piece: Piece) -> None:
         if piece.start > self.at:  # raw units between two pieces
@@ -139,7 +150,11 @@ class _Writer:
         self.at = piece.end
         if piece.level is Level.FACTS:
             self._facts(piece)
-        elif piece.anchor is None:
+            return
+        for unit in range(piece.start, piece.end):
+            if unit in self.stays and self.units[unit].is_user:
+                self._keep(unit)
+        if piece.anchor is None:
             text = self._summary(piece.level, piece.start, piece.end)
             if self.units[piece.end].is_user or self.kept_user is None:
                 self.carried.append(text)
@@ -168,7 +183,8 @@ class _Writer:
 
     def _foldable_indices(self, start: int, end: int) -> list[int]:
         """Message indices of the units ``start..end`` that may be left out."""
-        return [i for u in self.units[start:end] for i in range(u.start, u.end) if not self.messages[i].pinned]
+        going = (unit for n, unit in enumerate(self.units[start:end], start) if n not in self.stays)
+        return [i for u in going for i in range(u.start, u.end) if not self.messages[i].pinned]
 
     def _section(self, level: Level, indices: Sequence[int]) -> Section:
         messages = [self.messages[i] for i in indices]
@@ -183,6 +199,7 @@ class _Writer:
         self.dropped.extend(_runs(indices))
         section = self._section(level, indices)
         line = f"[turnfold {section.id}: {len(indices)} messages folded]"
+        line += "".join(f"\n{_left_out(section, one)}" for one in self._attachments(indices)[:_MOST_NAMED])
         # Without room the users' standing orders are all that is quoted: those stay in force however old they are.
         room = 0 if level is Level.LINE else policy.summary_tokens(section.tokens) - policy.line_tokens()
         key = ("summary", section.id, room)
@@ -196,7 +213,7 @@ class _Writer:
         return render(sources, summarise(sources, room, tokens.count, self.memo))
 
     def _facts(self, piece: Piece) -> None:
-        indices = self._foldable_indices(piece.start, piece.end)
+        indices = self._editable(piece)
         for unit in range(piece.start, piece.end):
             if self.units[unit].is_user:
                 self._keep(unit)
@@ -207,11 +224,12 @@ class _Writer:
         speakers = self._speakers(piece)
         key = ("facts", _keys(messages), *map(_keys, speakers), bytes(map(bool, forms)), self.prose)
         texts = self.memo.get(key, lambda: _shorten_messages(messages, forms, frozenset(_words(*speakers)), self.prose), _weight)
-        changed = {i: new for i, new in zip(going, texts, strict=True) if new}
+        section = self._section(Level.FACTS, indices)
+        markers = {i: self._markers(section, i) for i in going}
+        changed = {i: {**new, **markers[i]} for i, new in zip(going, texts, strict=True) if new or markers[i]}
         if not changed:
             return
         self.shortened.update(changed)
-        section = self._section(Level.FACTS, indices)
         instead = tuple("\n".join(changed[i].values()) if i in changed else None for i in indices)
         self.sections.append((replace(section, instead=instead), indices))
         marker = f"[turnfold {section.id}: {len(changed)} of {len(indices)} messages shortened]"
@@ -219,12 +237,41 @@ class _Writer:
         if first_user is not None:
             self.beside[first_user].front.append(marker)
 
+    def _editable(self, piece: Piece) -> list[int]:
+        """Message indices of a piece at FACTS whose texts may be shortened: what carries an attachment keeps its own text."""
+        units = (unit for unit in self.units[piece.start : piece.end] if not unit.attached)
+        return [i for u in units for i in range(u.start, u.end) if not self.messages[i].pinned]
+
+    def _attachments(self, indices: Sequence[int]) -> list[Attachment]:
+        return [one for i in indices for one in self.messages[i].attached]
+
+    def _markers(self, section: Section, index: int) -> dict[Path, str]:
+        """What stands in place of a message's attachments, by path."""
+        message = self.messages[index]
+        if message.sealed or index in self.pictures:
+            return {}
+        return {one.path: _left_out(section, one) for one in message.attached}
+
     def _speakers(self, piece: Piece) -> tuple[list[Message], list[Message]]:
         """Who tells the task as far as the piece's end: the first and latest user messages; the assistant in the piece."""
         users = [u.start for u in self.units[: piece.end] if u.is_user]
         calls = [self.messages[u.start] for u in self.units[piece.start : piece.end]]
         task = dict.fromkeys((*users[:1], *users[-3:]))
         return [self.messages[i] for i in task], [m for m in calls if m.role == "assistant"]
+
+
+_PICTURES: Final = 5  # results whose pictures stay when they are folded
+_MOST_NAMED: Final = 20  # attachments that a summary names
+
+
+def _newest_pictures(messages: Sequence[Message], seen: int) -> frozenset[int]:
+    """Results with the newest attachments that the last fold event saw: of an agent's screenshots only the last few matter."""
+    results = [i for i, m in enumerate(messages[:seen]) if m.is_result and m.attached]
+    return frozenset(results[-_PICTURES:])
+
+
+def _left_out(section: Section, attachment: Attachment) -> str:
+    return f"[turnfold {section.id}: {attachment.label} left out]"
 
 
 def _keys(messages: Sequence[Message]) -> bytes:
@@ -260,7 +307,7 @@ def _shorten_messages(messages: Sequence[Message], forms: Sequence[Texts], words
         message = messages[index]
         new = repeated.get(index) or ({} if message.sealed else dict(_shorten_texts(message, forms[index], words, known, prose)))
         for text in message.texts:
-            known |= shown(new.get(text.path, text.text))
+            known |= visible_parts(new.get(text.path, text.text))
         out.append(new)
     return out[::-1]
 

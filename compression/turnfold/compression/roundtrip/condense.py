@@ -1,7 +1,7 @@
 """Shorter texts for old messages: one message by itself, or a run of them as one summary.
 
-Lives here: how much stays at each level, and what a shortened text looks like. Must not: which messages are old
-(``roundtrip``), budgets (``budget``), sentences (``shorten.sift``) or kinds (``shorten.registry``).
+Lives here: how much stays at each level, and what a shortened text looks like. Does not belong here: which messages are old
+(``sketch``), budgets (``budget``), sentences (``shorten.sift``) or kinds (``shorten.registry``).
 
 Code, JSON, SQL, tables, traces and keys stay byte for byte; so do sentences and lines that hold something like a secret.
 """
@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from turnfold.compression.shorten import registry
+from turnfold.compression.shorten.figure_lines import with_figures
 from turnfold.compression.shorten.sift import EXACT, Read, holds_exact, read, sift
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.protect import block_spans
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class CondenseLevel:
     """How much stays.
 
     Attributes:
@@ -29,12 +30,14 @@ class Level:
         data: share of what programs print.
         messages: messages of a run at most.
         characters: characters of a run at most.
+        figures: whether every figure, identifier, version, path and URL of a message stays, whatever the shares are.
     """
 
     prose: float
     data: float
     messages: int
     characters: int
+    figures: bool = False
 
     def share_of(self, size: int) -> float:
         """The share of so many characters of prose: the longer, the more of it says again what stands there already."""
@@ -46,10 +49,10 @@ _MOST_MORE: Final = 2.0
 _ANY: Final = 1 << 60
 #: From the mildest on. Nothing but a budget makes it go beyond the first.
 LEVELS: Final = (
-    Level(0.11, 0.25, 48, 24_000),
-    Level(0.05, 0.1, 128, 80_000),
-    Level(0.02, 0.04, _ANY, _ANY),
-    Level(0.0, 0.0, _ANY, _ANY),
+    CondenseLevel(0.11, 0.25, 48, 24_000, figures=True),
+    CondenseLevel(0.03, 0.1, 128, 80_000, figures=True),
+    CondenseLevel(0.02, 0.04, _ANY, _ANY),
+    CondenseLevel(0.0, 0.0, _ANY, _ANY),
 )
 #: Messages of a run that are looked at together: what stands for them is there for every longer run that begins where it does.
 TOGETHER: Final = 128
@@ -82,7 +85,7 @@ def _count(text: str) -> int:
     return (len(text) + 3) // 4
 
 
-def condensed(text: str, known: Read | None, level: Level) -> str:
+def condense(text: str, known: Read | None, level: CondenseLevel) -> str:
     """The text of one message at a level, never empty; the text itself where nothing shorter came out.
 
     Args:
@@ -90,19 +93,22 @@ def condensed(text: str, known: Read | None, level: Level) -> str:
     """
     if len(text) < SHORTEST:
         return text
-    new = _data(text, level.data) if known is None else sift([known], level.share_of(len(text)), at_least_one=True)[0]
+    if known is None:
+        new = _data(text, level)
+    else:
+        new = sift([known], level.share_of(len(text)), at_least_one=True, keep_figures=level.figures)[0]
     return new if new.strip() and len(new) < len(text) else text
 
 
-def _data(text: str, share: float) -> str:
+def _data(text: str, level: CondenseLevel) -> str:
     """Output of a program: blocks and lines with secrets stay, what lies between is shortened by its kind."""
-    return "".join(piece if stays else _between(piece, share) for piece, stays in pieces(text))
+    return "".join(piece if stays else _between(piece, level) for piece, stays in pieces(text))
 
 
 def pieces(text: str) -> Iterator[tuple[str, bool]]:
     """A text in pieces, and whether each must stay byte for byte."""
     at = 0
-    for start, end in _kept(text):
+    for start, end in _fixed_ranges(text):
         if at < start:
             yield text[at:start], False
         yield text[start:end], True
@@ -111,7 +117,7 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
         yield text[at:], False
 
 
-def _kept(text: str) -> Iterator[tuple[int, int]]:
+def _fixed_ranges(text: str) -> Iterator[tuple[int, int]]:
     """Ranges that stay: blocks, and lines with something like a secret outside of them."""
     at = 0
     for start, end in [*((s.start, s.end) for s in block_spans(text) if s.kind in EXACT), (len(text), len(text))]:
@@ -131,20 +137,22 @@ def _secret_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         at += len(line)
 
 
-def _between(text: str, share: float) -> str:
+def _between(text: str, level: CondenseLevel) -> str:
     if len(text) < _DATA_SHORTEST:
         return text
     body = text.strip("\n")
-    short = registry.facts(body, int(share * _count(body)), _NO_WORDS, _count)
+    short = registry.facts(body, int(level.data * _count(body)), _NO_WORDS, _count)
+    if level.figures:
+        short = with_figures(body, short)
     if len(short) >= len(body):
         return text
     start = text.index(body)
     return text[:start] + short + text[start + len(body) :]
 
 
-def merged(reads: Sequence[Read], names: Sequence[str], level: Level) -> str:
+def merge(reads: Sequence[Read], names: Sequence[str], level: CondenseLevel) -> str:
     """What stands for a run of messages: of each the sentences that are kept, behind the name of who says them."""
-    kept = sift(reads, level.share_of(sum(len(one.text) for one in reads)))
+    kept = sift(reads, level.share_of(sum(len(one.text) for one in reads)), keep_figures=level.figures)
     return "\n".join(f"{name}: {text.strip()}" for name, text in zip(names, kept, strict=True) if text)
 
 
@@ -153,4 +161,16 @@ def headline(messages: int, summary_id: str = "") -> str:
     return f"[turnfold{' ' * bool(summary_id)}{summary_id}: {messages} messages, shortened]"
 
 
-__all__ = ["LEVELS", "SHORTEST", "TOGETHER", "Level", "Read", "condensed", "headline", "is_spoken", "merged", "pieces", "read"]
+__all__ = [
+    "LEVELS",
+    "SHORTEST",
+    "TOGETHER",
+    "CondenseLevel",
+    "Read",
+    "condense",
+    "headline",
+    "is_spoken",
+    "merge",
+    "pieces",
+    "read",
+]

@@ -1,7 +1,7 @@
 """Where a compressed message comes from.
 
-Lives here: what is written into ``metadata`` of a message, reading it, taking it off, and the keys of originals. Must not:
-compressing, restoring.
+Lives here: what is written into ``metadata`` of a message, reading it, taking it off, and the keys of originals. Does not belong
+here: compressing, restoring.
 
 A key is the message's own id where that is plain. Two messages of one id, and messages without one, are told apart by a hash of
 their content, so that no original ever takes another's place, in one result or in several put together.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from turnfold.compression.memo import digest
@@ -32,6 +32,7 @@ class Provenance:
         result_id: of the compression that made it.
         version: of the source, as the caller counts.
         parents: summary ids of those originals that were compressed before.
+        written: content hash of what was written, by which an edit is noticed; "" where none was noted.
     """
 
     ids: tuple[str, ...]
@@ -39,11 +40,17 @@ class Provenance:
     result_id: str
     version: int
     parents: tuple[str, ...] = ()
+    written: str = ""
 
-    def written(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As it stands in ``metadata``."""
         value = {"ids": list(self.ids), "summary_id": self.summary_id, "version": self.version, "result_id": self.result_id}
-        return value | ({"parent_ids": list(self.parents)} if self.parents else {})
+        value |= {"parent_ids": list(self.parents)} if self.parents else {}
+        return value | ({"written": self.written} if self.written else {})
+
+    def was_edited(self, message: Mapping[str, Any]) -> bool:
+        """Whether the content of the message that bears this is another than what was written."""
+        return bool(self.written) and self.written != fingerprint(message.get("content"))
 
 
 def provenance_of(message: object) -> Provenance | None:
@@ -53,10 +60,11 @@ def provenance_of(message: object) -> Provenance | None:
     if not isinstance(found, dict):
         return None
     ids, name, result, version = (found.get(field) for field in ("ids", "summary_id", "result_id", "version"))
-    parents = found.get("parent_ids", [])
+    parents, written = found.get("parent_ids", []), found.get("written")
     if not _are_names(ids) or not ids or not isinstance(name, str) or not isinstance(version, int) or not _are_names(parents):
         return None
-    return Provenance(tuple(ids), name, result if isinstance(result, str) else "", version, tuple(parents))
+    result, written = (text if isinstance(text, str) else "" for text in (result, written))
+    return Provenance(tuple(ids), name, result, version, tuple(parents), written)
 
 
 def _are_names(value: Any) -> bool:
@@ -68,9 +76,10 @@ def can_carry(message: Mapping[str, Any]) -> bool:
     return isinstance(message.get("metadata", {}), dict)
 
 
-def carrying(message: Mapping[str, Any], provenance: Provenance) -> dict[str, Any]:
-    """A copy of a message with its provenance, in the place of one that it had."""
-    return {**message, "metadata": {**message.get("metadata", {}), KEY: provenance.written()}}
+def with_provenance(message: Mapping[str, Any], provenance: Provenance) -> dict[str, Any]:
+    """A copy of a message with its provenance, in the place of one that it had; its content is noted there."""
+    noted = replace(provenance, written=fingerprint(message.get("content")))
+    return {**message, "metadata": {**message.get("metadata", {}), KEY: noted.to_json()}}
 
 
 def strip_provenance(messages: Sequence[Any]) -> list[Any]:
@@ -96,7 +105,7 @@ def fingerprint(message: object) -> str:
     return digest(text).hex()[:16]
 
 
-class Keys:
+class MessageKeys:
     """The key of each message of one conversation.
 
     Args:
@@ -115,7 +124,7 @@ class Keys:
         """A content hash of all messages that came in, and of what was written in place of some."""
         return digest(*self._prints, *map(fingerprint, written)).hex()[:16]
 
-    def readable(self, index: int) -> bool:
+    def is_readable(self, index: int) -> bool:
         """Whether the message at a place is JSON, so that it can be stored at all."""
         return bool(self._prints[index])
 
@@ -135,7 +144,7 @@ class Keys:
         """The name of what stands for the messages at these places: a hash of their contents, in order."""
         return "sum_" + digest(str(version), *(self._prints[i] for i in indices)).hex()[:12]
 
-    def made(self, indices: Sequence[int], version: int, result_id: str) -> Provenance:
+    def provenance_for(self, indices: Sequence[int], version: int, result_id: str) -> Provenance:
         """The provenance of what stands for the messages at these places."""
         parents = tuple(p.summary_id for p in map(self.provenance, indices) if p)
         ids = tuple(self.of(i) for i in indices)
@@ -149,12 +158,12 @@ def _name(message: Any, provenance: Provenance | None) -> str:
     return name if isinstance(name, str) else ""
 
 
-def copied(value: Any, depth: int = 0) -> Any:
+def copy_json(value: Any, depth: int = 0) -> Any:
     """A copy of a JSON value that shares no list or dict with it, down to a depth that no message has."""
     if depth > _DEEPEST:
         return value
     if type(value) is dict:
-        return {name: copied(inner, depth + 1) for name, inner in value.items()}
+        return {name: copy_json(inner, depth + 1) for name, inner in value.items()}
     if type(value) is list:
-        return [copied(inner, depth + 1) for inner in value]
+        return [copy_json(inner, depth + 1) for inner in value]
     return value

@@ -1,6 +1,6 @@
 """Which old messages say again what stands elsewhere, and what is written in their place.
 
-Lives here: choosing the one that is kept, and the text of a reference. Must not: finding repeated texts (``dedup``).
+Lives here: choosing the one that is kept, and the text of a reference. Does not belong here: finding repeated texts (``dedup``).
 
 Kept is the first of equal texts inside the recency window, else the latest; a reference names a message that stands in the
 result, never one that is a reference itself.
@@ -54,18 +54,18 @@ class Repeats:
         """References in place of messages before the border."""
         found: dict[int, Reference] = {}
         for g in self._telling:
-            kept = _kept(self._groups[g], border)
+            kept = _kept_member(self._groups[g], border)
             near = self._near.get(g) if kept < border else None
             if near is None and not self._exact and g not in self._near and not self._near:
                 continue
-            target = kept if near is None else _kept(self._groups[near[0]], border)
+            target = kept if near is None else _kept_member(self._groups[near[0]], border)
             for i in self._groups[g]:
                 if i < border and i != target:
                     found[i] = Reference(target, 1.0 if near is None else near[1], exact=near is None and self._exact)
         return found
 
 
-def _kept(members: Sequence[int], border: int) -> int:
+def _kept_member(members: Sequence[int], border: int) -> int:
     return next((i for i in members if i >= border), members[-1])
 
 

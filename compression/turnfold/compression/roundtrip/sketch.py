@@ -1,20 +1,21 @@
 """A conversation as the reversible compression sees it: what each message is, and what stands for it at a border and a level.
 
-Lives here: cutting old messages into what is kept, shortened by itself, merged or replaced by a reference, and writing it.
-Must not: choosing border and level (``budget``), the result as a whole (``roundtrip``).
+Lives here: cutting old messages into what is kept, shortened by itself, merged or replaced by a reference, and writing it. Does
+not belong here: choosing border and level (``budget``), the result as a whole (``compress_messages``).
 
 What stands for a message or a run depends on it and the level alone, so each is written once however many borders are tried.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from turnfold.compression.roundtrip.compressed import CompressOptions, characters, texts_of
-from turnfold.compression.roundtrip.condense import LEVELS, TOGETHER, Level, condensed, headline, is_spoken, merged
-from turnfold.compression.roundtrip.provenance import Keys, bare, can_carry
+from turnfold.compression.roundtrip.condense import LEVELS, TOGETHER, CondenseLevel, condense, headline, is_spoken, merge
+from turnfold.compression.roundtrip.provenance import MessageKeys, bare, can_carry
 from turnfold.compression.roundtrip.references import Reference, Repeats, reference_text
+from turnfold.compression.roundtrip.values import CompressOptions, characters, texts_of
 from turnfold.compression.shorten.sift import Read, read
 from turnfold.compression.wire.chat import is_sealed
 
@@ -49,7 +50,7 @@ class Slot(NamedTuple):
     reference: Reference | None = None
 
 
-class Written(NamedTuple):
+class WrittenMessage(NamedTuple):
     """What stands for the messages ``start..end``.
 
     Attributes:
@@ -74,27 +75,35 @@ class Sketch:
     def __init__(self, messages: Sequence[Any], options: CompressOptions) -> None:
         self.messages = messages
         self.options = options
-        self.keys = Keys(messages)
+        self.keys = MessageKeys(messages)
         roles = frozenset(options.preserve)
         self._preserved = roles | {"developer"} if "system" in roles else roles
-        self._why_fixed = [self._fixed(i, message) for i, message in enumerate(messages)]
-        threshold = options.fuzzy_threshold if options.fuzzy_dedup else None
-        self._repeats = Repeats(list(self._repeatable()), exact=options.dedup, threshold=threshold)
+        self._why_fixed = [self._reason_fixed(i, message) for i, message in enumerate(messages)]
+        self._repeats = self._find_repeats(options.fuzzy_threshold if options.fuzzy_dedup else None)
         self._views: dict[int, View] = {}
         self._reads: dict[tuple[int, Path], Read | None] = {}
-        self._kept: dict[int, Written] = {}
-        self._tellings: dict[tuple[int, int, Level], str] = {}
-        self._written: dict[tuple[Slot, Level], tuple[Written, ...]] = {}
+        self._kept: dict[int, WrittenMessage] = {}
+        self._tellings: dict[tuple[int, int, CondenseLevel], str] = {}
+        self._written: dict[tuple[Slot, CondenseLevel], tuple[WrittenMessage, ...]] = {}
+
+    def _find_repeats(self, threshold: float | None) -> Repeats:
+        return Repeats(list(self._repeatable()), exact=self.options.dedup, threshold=threshold)
+
+    def without_near_references(self) -> Sketch:
+        """The same conversation without references to nearly the same text; what was read and written serves both."""
+        other = copy.copy(self)
+        other._repeats = self._find_repeats(None)
+        return other
 
     # --- what a message is ---
 
-    def _fixed(self, i: int, message: Any) -> str:
+    def _reason_fixed(self, i: int, message: Any) -> str:
         """Why a message is never changed; "" where it may be."""
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             return "not a message with a role"
         if message["role"] in self._preserved:
             return f"role {message['role']} is preserved"
-        if not can_carry(message) or not self.keys.readable(i) or not all(_has_utf8(text) for _, text in texts_of(message)):
+        if not can_carry(message) or not self.keys.is_readable(i) or not all(_has_utf8(text) for _, text in texts_of(message)):
             return "holds what no store could keep"
         return "signed or sealed reasoning" if is_sealed(message) else ""
 
@@ -107,10 +116,10 @@ class Sketch:
     def view(self, i: int) -> View:
         """What the message at a place is."""
         if i not in self._views:
-            self._views[i] = self._seen(i)
+            self._views[i] = self._make_view(i)
         return self._views[i]
 
-    def _seen(self, i: int) -> View:
+    def _make_view(self, i: int) -> View:
         if self._why_fixed[i]:
             return View("fixed", self._why_fixed[i])
         message = self.messages[i]
@@ -131,21 +140,34 @@ class Sketch:
 
     # --- what becomes of messages ---
 
-    def slots(self, border: int, level: Level) -> Iterator[Slot]:
-        """What becomes of each message if those before the border are old; every message is in one slot, in order."""
+    def newest_user(self, border: int) -> int | None:
+        """The place of the newest message of a user, if it is before the border and may be changed."""
+        whole = range(len(self.messages) - 1, -1, -1)
+        roles = (message.get("role") if isinstance(message, dict) else None for message in reversed(self.messages))
+        place = next((i for i, role in zip(whole, roles, strict=True) if role == "user"), None)
+        return place if place is not None and place < border and self.may_change(place) else None
+
+    def slots(self, border: int, level: CondenseLevel, newest: int | None = None) -> Iterator[Slot]:
+        """What becomes of each message if those before the border are old; every message is in one slot, in order.
+
+        The message at `newest` stays as it is.
+        """
         # At the tightest level a reference would cost more than what a long summary has of its message.
         references = self._repeats.before(border) if level is not LEVELS[-1] else {}
         mild = level is LEVELS[0]
         pinned = {one.target for one in references.values()} if mild else frozenset()
+        stops = {*references, *pinned, newest}
         i = 0
         while i < border:
-            if i in references:
+            if i == newest:
+                yield Slot(i, i + 1, "keep", "the newest message of a user")
+            elif i in references:
                 yield Slot(i, i + 1, "reference", reference=references[i])
             elif i in pinned:
                 yield Slot(i, i + 1, "keep", "others refer to it")
             else:
                 end = i
-                while end < border and end not in references and end not in pinned and self.view(end).kind == "run":
+                while end < border and end not in stops and self.view(end).kind == "run":
                     end += 1
                 if end > i:
                     yield from self._cut(i, end, level)
@@ -157,7 +179,7 @@ class Sketch:
         for i in range(border, len(self.messages)):
             yield Slot(i, i + 1, "keep", self._why_fixed[i] or "inside the recency window")
 
-    def _cut(self, start: int, end: int, level: Level) -> Iterator[Slot]:
+    def _cut(self, start: int, end: int, level: CondenseLevel) -> Iterator[Slot]:
         """Runs that begin and end with one role, so that what stands before and behind them still follows in turn."""
         at = start
         while at < end:
@@ -165,11 +187,11 @@ class Sketch:
             yield Slot(at, last + 1, "merge") if last > at else Slot(at, at + 1, "shorten")
             at = last + 1
 
-    def _last_of_run(self, start: int, end: int, level: Level) -> int:
+    def _last_of_run(self, start: int, end: int, level: CondenseLevel) -> int:
         role = self.messages[start]["role"]
         size, last = 0, start
         for i in range(start, min(end, start + level.messages)):
-            size += self.kept(i, OLD).size
+            size += self.original(i, OLD).size
             if size > level.characters and i > start:
                 break
             if self.messages[i]["role"] == role:
@@ -180,67 +202,71 @@ class Sketch:
 
     # --- what is written ---
 
-    def written(self, slot: Slot, level: Level) -> tuple[Written, ...]:
+    def replacements(self, slot: Slot, level: CondenseLevel) -> tuple[WrittenMessage, ...]:
         """What stands for a slot: never larger than what stood there, by characters and by the options' counter."""
         if slot.action == "keep":
-            return (self.kept(slot.start, slot.why),)
+            return (self.original(slot.start, slot.why),)
         key = (slot, level)
         if key not in self._written:
             self._written[key] = self._write(slot, level)
         return self._written[key]
 
-    def kept(self, i: int, why: str) -> Written:
+    def original(self, i: int, why: str) -> WrittenMessage:
         """A message as it is."""
         if i not in self._kept:
             message = bare(self.messages[i])
             tokens = self.options.token_counter(message) if isinstance(message, dict) else 0
-            self._kept[i] = Written(i, i + 1, self.messages[i], "kept", OLD, characters(message), tokens)
+            self._kept[i] = WrittenMessage(i, i + 1, self.messages[i], "kept", OLD, characters(message), tokens)
         one = self._kept[i]
         return one if why == OLD else one._replace(why=why)
 
-    def _write(self, slot: Slot, level: Level) -> tuple[Written, ...]:
-        originals = [self.kept(i, OLD) for i in range(slot.start, slot.end)]
+    def _write(self, slot: Slot, level: CondenseLevel) -> tuple[WrittenMessage, ...]:
+        originals = [self.original(i, OLD) for i in range(slot.start, slot.end)]
         new = _WAYS[slot.action](self, slot, level)
-        made = self.made(slot.start, slot.end, *new) if new else None
-        return (made,) if made and smaller(made, originals) else tuple(originals)
+        made = self.replacement(slot.start, slot.end, *new) if new else None
+        return (made,) if made and is_smaller(made, originals) else tuple(originals)
 
-    def made(self, start: int, end: int, message: Mapping[str, Any], action: str, why: str) -> Written:
+    def replacement(self, start: int, end: int, message: Mapping[str, Any], action: str, why: str) -> WrittenMessage:
         """A message of ours that stands for others."""
-        return Written(start, end, message, action, why, characters(message), self.options.token_counter(message))
+        return WrittenMessage(start, end, message, action, why, characters(message), self.options.token_counter(message))
 
-    def embedded(self, start: int, end: int, text: str) -> str:
+    def with_id(self, start: int, end: int, text: str) -> str:
         """A text with its summary id in front, where that is wanted."""
         if not self.options.embed_summary_id:
             return text
         return f"[turnfold {self.keys.summary_id(range(start, end), self.options.source_version)}] {text}"
 
-    def _shorten(self, slot: Slot, level: Level) -> tuple[Mapping[str, Any], str, str] | None:
+    def _shorten(self, slot: Slot, level: CondenseLevel) -> tuple[Mapping[str, Any], str, str] | None:
         i = slot.start
         message = self.messages[i]
-        new = {path: condensed(text, self.read(i, path, text), level) for path, text in texts_of(message)}
+        new = {path: condense(text, self.read(i, path, text), level) for path, text in texts_of(message)}
         changed = {path: new[path] for path, text in texts_of(message) if new[path] != text}
         if not changed:
             return None
         first = next(iter(changed))
-        return self.retold(i, {**changed, first: self.embedded(i, i + 1, changed[first])}), "shortened", "older than the window"
+        return (
+            self.with_texts(i, {**changed, first: self.with_id(i, i + 1, changed[first])}),
+            "shortened",
+            "older than the window",
+        )
 
-    def retold(self, i: int, texts: Mapping[Path, str]) -> Mapping[str, Any]:
+    def with_texts(self, i: int, texts: Mapping[Path, str]) -> Mapping[str, Any]:
         """The message at a place with new texts."""
-        return retold(bare(self.messages[i]), texts)
+        return with_texts(bare(self.messages[i]), texts)
 
-    def _merge(self, slot: Slot, level: Level) -> tuple[Mapping[str, Any], str, str]:
+    def _merge(self, slot: Slot, level: CondenseLevel) -> tuple[Mapping[str, Any], str, str]:
         starts = range(slot.start, slot.end, TOGETHER)
-        told = [self._told(start, min(start + TOGETHER, slot.end), level) for start in starts]
+        told = [self._run_text(start, min(start + TOGETHER, slot.end), level) for start in starts]
         text = "\n".join(one for one in told if one)
         return self.summary(slot.start, slot.end, text), "merged", "one of a run of older messages"
 
-    def _told(self, start: int, end: int, level: Level) -> str:
+    def _run_text(self, start: int, end: int, level: CondenseLevel) -> str:
         """What is kept of some messages of a run."""
         key = (start, end, level)
         if key not in self._tellings:
             said = [(i, self.read(i, path, text)) for i in range(start, end) for path, text in texts_of(self.messages[i])]
             reads = [(one, _speaker(self.messages[i])) for i, one in said if one]
-            self._tellings[key] = merged([one for one, _ in reads], [name for _, name in reads], level)
+            self._tellings[key] = merge([one for one, _ in reads], [name for _, name in reads], level)
         return self._tellings[key]
 
     def summary(self, start: int, end: int, text: str) -> Mapping[str, Any]:
@@ -272,7 +298,7 @@ class Sketch:
         """Whether the message at a place may be changed at all."""
         return not self._why_fixed[i]
 
-    def _refer(self, slot: Slot, level: Level) -> tuple[Mapping[str, Any], str, str] | None:
+    def _refer(self, slot: Slot, level: CondenseLevel) -> tuple[Mapping[str, Any], str, str] | None:
         del level
         if slot.reference is None:
             return None
@@ -280,13 +306,13 @@ class Sketch:
         text = reference_text(slot.reference, target, len(self.messages[slot.start]["content"]))
         action = "reference" if slot.reference.exact else "near reference"
         why = f"message {slot.reference.target} says the same ({slot.reference.similarity:.0%})"
-        return self.retold(slot.start, {("content",): self.embedded(slot.start, slot.end, text)}), action, why
+        return self.with_texts(slot.start, {("content",): self.with_id(slot.start, slot.end, text)}), action, why
 
 
 _WAYS: Final = {"shorten": Sketch._shorten, "merge": Sketch._merge, "reference": Sketch._refer}
 
 
-def retold(message: Mapping[str, Any], texts: Mapping[Path, str]) -> Mapping[str, Any]:
+def with_texts(message: Mapping[str, Any], texts: Mapping[Path, str]) -> Mapping[str, Any]:
     """A message with new texts by path, everything else as it was."""
     if isinstance(message["content"], str):
         return {**message, "content": texts["content",]}
@@ -297,7 +323,7 @@ def retold(message: Mapping[str, Any], texts: Mapping[Path, str]) -> Mapping[str
     return {**message, "content": parts}
 
 
-def smaller(made: Written, originals: Sequence[Written]) -> bool:
+def is_smaller(made: WrittenMessage, originals: Sequence[WrittenMessage]) -> bool:
     """Whether what was made is smaller by characters and no larger by tokens."""
     return made.size < sum(one.size for one in originals) and made.tokens <= sum(one.tokens for one in originals)
 

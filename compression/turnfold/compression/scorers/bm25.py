@@ -1,7 +1,7 @@
 """BM25 over passages, on arrays.
 
-Lives here: the lexical score of Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with
-the non-negative idf of Lucene. Must not: words, languages, what a passage is.
+Lives here: the lexical score of Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with the
+non-negative idf of Lucene. Does not belong here: words, languages, what a passage is.
 
 A field is kept as the bare sequence of its terms, passage after passage. A query looks through it once for its own few
 terms (a 64k table in front of an exact check), so nothing is sorted when a field is built, and what is found stays sparse.
@@ -46,9 +46,9 @@ class Hits:
         kept = number[self.term] >= 0
         return Hits(len(chosen), self.passages, number[self.term[kept]], self.passage[kept], self.frequency[kept])
 
-    def moved(self, to: Ints) -> Hits:
+    def regroup(self, to: Ints) -> Hits:
         """The hits with passages put together: those of passage ``p`` count for ``to[p]``."""
-        return _counted(self.terms, self.passages, self.term * self.passages + to[self.passage], self.frequency)
+        return _count_hits(self.terms, self.passages, self.term * self.passages + to[self.passage], self.frequency)
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,11 @@ class Field:
         if not wanted.size or not self.terms.size:
             return Hits(len(groups), len(self.lengths), _NOWHERE, _NOWHERE, np.zeros(0))
         groups_of = np.array([group_of[t] for t in wanted.tolist()], dtype=np.int64)
-        at, slot = self._standing(wanted)
+        at, slot = self._find_places(wanted)
         cells = groups_of[slot] * len(self.lengths) + self._passages(at)
-        return _counted(len(groups), len(self.lengths), cells, np.ones(len(cells)))
+        return _count_hits(len(groups), len(self.lengths), cells, np.ones(len(cells)))
 
-    def _standing(self, wanted: Hashes) -> tuple[Ints, Ints]:
+    def _find_places(self, wanted: Hashes) -> tuple[Ints, Ints]:
         """The places of the wanted terms, and which of them stands in each; a table by the low halves finds both."""
         low = wanted & np.uint32(0xFFFF)
         likely = np.zeros(1 << 16, dtype=bool)
@@ -114,7 +114,7 @@ class Field:
         return np.repeat(np.arange(len(self.lengths)), self.lengths).take(at)
 
 
-def _counted(terms: int, passages: int, cells: Ints, weights: Floats) -> Hits:
+def _count_hits(terms: int, passages: int, cells: Ints, weights: Floats) -> Hits:
     if terms * passages <= _DENSE * len(cells):  # counting is cheaper than sorting
         counts = np.bincount(cells, minlength=terms * passages)
         distinct = np.flatnonzero(counts)

@@ -1,6 +1,6 @@
 """TextRank and the TF-IDF centroid on one matrix.
 
-Lives here: their mean, for half the price of both. Must not: the two themselves (``textrank``, ``tfidf``).
+Lives here: their mean, for half the price of both. Does not belong here: the two themselves (``textrank``, ``tfidf``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What matters in a conversation: recency, who speaks, decisions, promises, open questions, standing orders.
 
-Lives here: the weights of these. Must not: their patterns (``text.signals``, ``text.orders``).
+Lives here: the weights of these. Does not belong here: their patterns (``text.signals``, ``text.orders``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Terms of sentences and the TF-IDF matrix over them.
 
-Lives here: cutting sentences into terms, the sparse matrix, its two products. Must not: scores.
+Lives here: cutting sentences into terms, the sparse matrix, its two products. Does not belong here: scores.
 
 The numbers are those of scikit-learn's ``TfidfVectorizer`` (smooth idf, rows of length 1) for the same terms (a test holds it to
 that); scikit-learn's import would cost every process 1.6 s and 70 MB for what numpy does in thirty lines.
@@ -50,7 +50,7 @@ def terms(text: str) -> list[str]:
     return out
 
 
-def _summed(places: NDArray[np.intp], weights: Vector, size: int) -> Vector:
+def _sum_by_place(places: NDArray[np.intp], weights: Vector, size: int) -> Vector:
     """Sums of weights by place; in the order of the entries, so the same on every machine."""
     return np.bincount(places, weights, size).astype(np.float64, copy=False)
 
@@ -75,16 +75,16 @@ class TermMatrix:
 
     def spread(self, by_row: Vector) -> Vector:
         """``A' x``: from sentences to terms."""
-        return _summed(self.columns, self.values * by_row[self.rows], len(self.vocabulary))
+        return _sum_by_place(self.columns, self.values * by_row[self.rows], len(self.vocabulary))
 
     def gather(self, by_term: Vector) -> Vector:
         """``A y``: from terms to sentences."""
-        return _summed(self.rows, self.values * by_term[self.columns], self.size)
+        return _sum_by_place(self.rows, self.values * by_term[self.columns], self.size)
 
     @cached_property
     def diagonal(self) -> Vector:
         """``diag(A A')``: 1 for a sentence with terms, 0 for one without."""
-        return _summed(self.rows, self.values**2, self.size)
+        return _sum_by_place(self.rows, self.values**2, self.size)
 
 
 def term_matrix(documents: Sequence[Sequence[str]]) -> TermMatrix:
@@ -115,7 +115,7 @@ def query_vector(matrix: TermMatrix, query: Sequence[str]) -> Vector:
     return vector / length if length else vector
 
 
-def scaled(scores: Vector) -> list[float]:
+def normalise(scores: Vector) -> list[float]:
     """Scores with the largest at 1; all zero stays all zero. Rounded, so that no last bit of a sum decides."""
     top = float(scores.max(initial=0.0))
     return [round(float(s) / top, 9) if top > 0 else 0.0 for s in scores]

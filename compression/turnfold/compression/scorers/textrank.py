@@ -1,6 +1,6 @@
 """TextRank: a sentence matters when sentences that matter resemble it.
 
-Lives here: the ranking. Must not: terms and the matrix (``terms``).
+Lives here: the ranking. Does not belong here: terms and the matrix (``terms``).
 
 R. Mihalcea and P. Tarau, "TextRank: Bringing Order into Texts", EMNLP 2004; similarity is the cosine of TF-IDF vectors (as in
 LexRank, Erkan and Radev 2004). The graph is never built: with A the matrix of sentences by terms its product with x is
@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from turnfold.compression.scorers.terms import TermMatrix, Vector, scaled, term_matrix, terms
+from turnfold.compression.scorers.terms import TermMatrix, Vector, normalise, term_matrix, terms
 
 _DAMPING: Final = 0.85
 _STEPS: Final = 100
@@ -51,7 +51,7 @@ def rank(matrix: TermMatrix) -> Vector:
 
 def rank_scores(matrix: TermMatrix) -> list[float]:
     """Ranks with the best sentence at 1."""
-    return scaled(rank(matrix))
+    return normalise(rank(matrix))
 
 
 class TextRank:

@@ -1,6 +1,6 @@
 """TF-IDF: a sentence matters when it is close to the whole, or to a query.
 
-Lives here: the centroid and the query score. Must not: terms and the matrix (``terms``).
+Lives here: the centroid and the query score. Does not belong here: terms and the matrix (``terms``).
 
 D. Radev et al., "Centroid-based summarization of multiple documents", IPM 2004.
 """
@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from turnfold.compression.scorers.terms import TermMatrix, query_vector, scaled, term_matrix, terms
+from turnfold.compression.scorers.terms import TermMatrix, normalise, query_vector, term_matrix, terms
 
 
 def centroid_scores(matrix: TermMatrix) -> list[float]:
     """Cosines with the centroid, the best at 1."""
-    return scaled(matrix.gather(matrix.spread(np.ones(matrix.size))))
+    return normalise(matrix.gather(matrix.spread(np.ones(matrix.size))))
 
 
 class TfIdf:
@@ -31,4 +31,4 @@ class TfIdf:
         wanted = query_vector(matrix, terms(query)) if query else None
         if wanted is None or not wanted.any():
             return centroid_scores(matrix)
-        return scaled(matrix.gather(wanted))
+        return normalise(matrix.gather(wanted))

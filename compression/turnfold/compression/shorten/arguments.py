@@ -1,6 +1,6 @@
 """Arguments of old tool calls: valid JSON with long strings cut to a head and a count.
 
-Lives here: the lossy form of a call's `arguments`. Must not: the call's name and id, results.
+Lives here: the lossy form of a call's `arguments`. Does not belong here: the call's name and id, results.
 """
 
 from __future__ import annotations

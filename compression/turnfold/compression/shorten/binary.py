@@ -1,20 +1,20 @@
 """Encoded bytes: that they are there, how many, and how they begin.
 
-Lives here: the stand-in for base64, hex and the like. Must not: decoding.
+Lives here: the stand-in for base64, hex and the like. Does not belong here: decoding.
 """
 
 from __future__ import annotations
 
-from turnfold.compression.shorten.lines import Row
+from turnfold.compression.shorten.lines import WeighedLine
 
 _HEAD = 32
 
 
-def rows(text: str) -> list[Row]:
+def rows(text: str) -> list[WeighedLine]:
     """One row: the first characters and the size."""
     body = text.strip()
     return [
-        Row(
+        WeighedLine(
             f"{body[:_HEAD]}… [{len(body)} characters, encoded]",
             weight=1.0,
             evidence=1,

@@ -1,8 +1,8 @@
 """Forms of a fresh tool result from which every value and every line can still be copied exactly.
 
 Lives here: JSON without its white space or as a columnar table and back, repeated lines counted, terminal output as a terminal
-shows it. Must not: dropping anything, or knowing which results a model may have to quote with their white space: such a text
-must not come here.
+shows it. Does not belong here: dropping anything, or knowing which results a model may have to quote with their white space: such
+a text must not come here.
 
 The table: a skeleton of JSON in which each array of records is the string "@n", then per array a head line
 `@n: 3 rows of id|name|price{net|gross}` and a line per record. A cell is bare text, or JSON where bare text would read as
@@ -76,9 +76,9 @@ def _cell(value: Any) -> str:
     return value
 
 
-def _named(columns: Sequence[Column]) -> str:
+def _column_names(columns: Sequence[Column]) -> str:
     return "|".join(
-        (name if _BARE_NAME.fullmatch(name) else write_string(name)) + (f"{{{_named(inner)}}}" if inner else "")
+        (name if _BARE_NAME.fullmatch(name) else write_string(name)) + (f"{{{_column_names(inner)}}}" if inner else "")
         for name, inner in columns
     )
 
@@ -90,15 +90,15 @@ def _is_table(value: Any) -> bool:
     return sum(len(record) for record in value) * 3 >= 2 * len(keys) * len(value)
 
 
-def _lifted(value: Any, tables: list[list[dict[str, Any]]]) -> Any:
+def _lift_tables(value: Any, tables: list[list[dict[str, Any]]]) -> Any:
     """The value with its arrays of records replaced by references; the arrays are put behind `tables`."""
     if _is_table(value):
         tables.append(value)
         return f"@{len(tables)}"
     if isinstance(value, dict):
-        return {key: _lifted(inner, tables) for key, inner in value.items()}
+        return {key: _lift_tables(inner, tables) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_lifted(inner, tables) for inner in value]
+        return [_lift_tables(inner, tables) for inner in value]
     if isinstance(value, str) and _REFERENCE.fullmatch(value):
         raise Inexact("a string that reads as a reference")
     return value
@@ -107,14 +107,14 @@ def _lifted(value: Any, tables: list[list[dict[str, Any]]]) -> Any:
 def _table(number: int, records: Sequence[Mapping[str, Any]]) -> str:
     columns = _columns(records)
     rows = ("|".join(_cells(record, columns)) for record in records)
-    return "\n".join([f"@{number}: {len(records)} rows of {_named(columns)}", *rows])
+    return "\n".join([f"@{number}: {len(records)} rows of {_column_names(columns)}", *rows])
 
 
 def shape_json(text: str) -> str | None:
     """The columnar form of a JSON text, or None where it holds no table or would not come back the same."""
     tables: list[list[dict[str, Any]]] = []
     try:
-        skeleton = _lifted(read(text), tables)
+        skeleton = _lift_tables(read(text), tables)
         if not tables:
             return None
         lines = [_table(i, records) for i, records in enumerate(tables, 1)]
@@ -159,12 +159,12 @@ def _record(cells: Iterator[str], columns: Sequence[Column]) -> dict[str, Any]:
     return out
 
 
-def _filled(value: Any, tables: Mapping[str, list[dict[str, Any]]]) -> Any:
+def _fill_tables(value: Any, tables: Mapping[str, list[dict[str, Any]]]) -> Any:
     if isinstance(value, str):
         return tables.get(value, value)
     if isinstance(value, dict):
-        return {key: _filled(inner, tables) for key, inner in value.items()}
-    return [_filled(inner, tables) for inner in value] if isinstance(value, list) else value
+        return {key: _fill_tables(inner, tables) for key, inner in value.items()}
+    return [_fill_tables(inner, tables) for inner in value] if isinstance(value, list) else value
 
 
 def unshape_json(table: str) -> Any:
@@ -185,15 +185,15 @@ def unshape_json(table: str) -> Any:
         rows = lines[at + 1 : at + 1 + int(head[2])]
         tables[f"@{head[1]}"] = [_record(iter(row.split("|")), columns) for row in rows]
         at += 1 + len(rows)
-    return _filled(skeleton, tables)
+    return _fill_tables(skeleton, tables)
 
 
-def as_shown(text: str) -> str:
+def render_terminal(text: str) -> str:
     """Terminal output as it is seen: no colours, and of a line that was written over only its last state."""
     clean = _ANSI.sub("", text) if "\x1b" in text else text
     if "\r" in clean:
         clean = "\n".join(map(_last_state, clean.split("\n")))
-    return _backspaced(clean) if "\b" in clean else clean
+    return _apply_backspaces(clean) if "\b" in clean else clean
 
 
 def _last_state(line: str) -> str:
@@ -202,7 +202,7 @@ def _last_state(line: str) -> str:
     return next((state for state in reversed(body.split("\r")) if state.strip()), "") + end if "\r" in body else line
 
 
-def _backspaced(text: str) -> str:
+def _apply_backspaces(text: str) -> str:
     out: list[str] = []
     for character in text:
         if character != "\b":
@@ -212,7 +212,7 @@ def _backspaced(text: str) -> str:
     return "".join(out)
 
 
-def counted(text: str) -> str:
+def count_runs(text: str) -> str:
     """Runs of three or more equal lines as one line with its count; the line itself stays as it was."""
     lines = text.split("\n")
     if any(_COUNTED.search(line) for line in lines):
@@ -226,10 +226,10 @@ def counted(text: str) -> str:
 
 def _as_output(text: str) -> str:
     """Terminal forms, unless part of the text may be a file that is quoted."""
-    shown = as_shown(text)
+    shown = render_terminal(text)
     if any(part.kind in _QUOTED_KINDS for part in parts(shown)):
         return shown if "\x1b" in text else text
-    return counted(shown)
+    return count_runs(shown)
 
 
 def _as_json(text: str, count: Count) -> str | None:

@@ -1,13 +1,13 @@
 """A log of commits: each id with its subject; dates, authors and bodies after these.
 
-Lives here: what a line of `git log` is worth. Must not: the patches in between (see `diff`).
+Lives here: what a line of `git log` is worth. Does not belong here: the patches in between (see `diff`).
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
 
 _NAMED: Final = ("Author: ", "Date: ", "AuthorDate: ", "Commit: ", "CommitDate: ", "Merge: ")
 
@@ -27,17 +27,17 @@ def _entries(lines: list[str]) -> list[tuple[str, int]]:
     return out
 
 
-def rows(text: str, words: frozenset[str]) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Commits first, then files and totals, then what the messages say, then who and when."""
     entries = _entries(short_lines(text))
 
-    def row(i: int) -> Row:
+    def row(i: int) -> WeighedLine:
         line, stands_for = entries[i]
         if line.startswith("commit "):
-            return Row(line, weight=2.0, evidence=1, lines=stands_for, unmarked=True)
+            return WeighedLine(line, weight=2.0, evidence=1, lines=stands_for, unmarked=True)
         if line.startswith(_NAMED):
-            return Row(line, weight=-0.2, scale=0.3, like=line[:6], unmarked=True)
-        return Row(line, weight=0.4, unmarked=True)
+            return WeighedLine(line, weight=-0.2, scale=0.3, like=line[:6], unmarked=True)
+        return WeighedLine(line, weight=0.4, unmarked=True)
 
     heads = (i for i, (line, _) in enumerate(entries) if line.startswith("commit "))
     return rows_of([line for line, _ in entries], words, heads, row)

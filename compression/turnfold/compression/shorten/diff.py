@@ -1,14 +1,14 @@
 """Diffs: every file and hunk header, then what changed, and no context.
 
-Lives here: what a line of a unified diff is worth. Must not: applying or parsing a patch's numbers: a diff that a tool cut
-in the middle must be read as well as a whole one.
+Lives here: what a line of a unified diff is worth. Does not belong here: applying or parsing a patch's numbers: a diff that a
+tool cut in the middle must be read as well as a whole one.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
 
 #: Opening of a line, its worth and how sorely it is needed; first that fits decides.
 _OPENINGS: Final = (
@@ -28,18 +28,18 @@ _OPENINGS: Final = (
 _HEADS: Final = (*(opening for opening, _, evidence in _OPENINGS if evidence), "--- ", "+++ ")
 
 
-def _row(line: str, named: bool) -> Row:
+def _row(line: str, named: bool) -> WeighedLine:
     if line.startswith(("--- ", "+++ ")):
-        return Row(line, weight=-1.0) if named else Row(line, weight=3.0, evidence=3)
+        return WeighedLine(line, weight=-1.0) if named else WeighedLine(line, weight=3.0, evidence=3)
     if len(line.strip("+- \t")) < 3:
-        return Row(line, weight=-1.0)
+        return WeighedLine(line, weight=-1.0)
     for opening, weight, evidence in _OPENINGS:
         if line.startswith(opening):
-            return Row(line, weight=weight, evidence=evidence, unmarked=opening == "@@ ")
-    return Row(line, weight=0.8)
+            return WeighedLine(line, weight=weight, evidence=evidence, unmarked=opening == "@@ ")
+    return WeighedLine(line, weight=0.8)
 
 
-def rows(text: str, words: frozenset[str]) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Every line; the `---` and `+++` lines matter only where no `diff --git` line names the file."""
     lines = short_lines(text)
     named = any(line.startswith("diff --git ") for line in lines)

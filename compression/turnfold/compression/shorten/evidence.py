@@ -1,6 +1,6 @@
 """Lines that no shortening may lose: failures, warnings, outcomes.
 
-Lives here: what marks such a line, as data. Must not: how lines are chosen.
+Lives here: what marks such a line, as data. Does not belong here: how lines are chosen.
 """
 
 from __future__ import annotations
@@ -89,6 +89,6 @@ def with_messages(lines: Sequence[str], found: Sequence[int]) -> list[int]:
     ]
 
 
-def graded(found: Sequence[int]) -> Iterator[int]:
+def graded_lines(found: Sequence[int]) -> Iterator[int]:
     """Indices of lines whose grade is not 0."""
     return (i for i, one in enumerate(found) if one)

@@ -1,6 +1,6 @@
 """JSON that is read and written again without a value changing.
 
-Lives here: numbers kept as they were written, keys that occur twice refused. Must not: shortening.
+Lives here: numbers kept as they were written, keys that occur twice refused. Does not belong here: shortening.
 """
 
 from __future__ import annotations

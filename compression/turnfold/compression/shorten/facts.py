@@ -1,6 +1,7 @@
 """FACTS: one message's text, shortened by its role and kind.
 
-Lives here: how much of a message stays. Must not: how a kind of text gets shorter (a file per kind beside this one does).
+Lives here: how much of a message stays. Does not belong here: how a kind of text gets shorter (a file per kind beside this one
+does).
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def facts(
     if keep >= size and not (size > _DENSE and text.lstrip().startswith(_JSON_OPENS)):
         return text
     if role in ("user", "assistant") and _is_spoken(text):
-        return _worded(shorten(text, keep, role=role, words=words, count=count), role, prose)
+        return _reword(shorten(text, keep, role=role, words=words, count=count), role, prose)
     return registry.facts(text, keep, words, count, role=role, known=known)
 
 
@@ -90,7 +91,7 @@ def arguments(text: str, *, count: Callable[[str], int]) -> str:
     return text if keep >= size else facts_arguments(text, keep, count)
 
 
-def _worded(text: str, role: str, prose: Prose) -> str:
+def _reword(text: str, role: str, prose: Prose) -> str:
     """The sentences in fewer words; a user's text with a standing order in it stays as it was said."""
     if prose.intensity == "off" or (role == "user" and standing_orders(text)):
         return text

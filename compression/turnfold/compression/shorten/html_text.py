@@ -1,6 +1,6 @@
 """HTML and XML: the text that a reader would see, headings first, without scripts, styles and menus.
 
-Lives here: pages to lines (selectolax, a wrapper of Lexbor), XML to lines of its own. Must not: following links.
+Lives here: pages to lines (selectolax, a wrapper of Lexbor), XML to lines of its own. Does not belong here: following links.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser
 
-from turnfold.compression.shorten.evidence import graded, grades
-from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+from turnfold.compression.shorten.evidence import graded_lines, grades
+from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
 from turnfold.compression.shorten.plain import template
 
 _NOISE: Final = ["script", "style", "noscript", "template", "svg", "nav", "footer", "iframe"]
@@ -33,33 +33,35 @@ def page_lines(text: str) -> list[str]:
     return [line for line in (" ".join(piece.split()) for piece in flat.split(_MARK)) if line]
 
 
-def rows(text: str, words: frozenset[str]) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Lines of the page; headings are worth more, failures are evidence."""
     lines = page_lines(text)
     found = grades(lines)
 
-    def row(i: int) -> Row:
+    def row(i: int) -> WeighedLine:
         heading = lines[i].startswith("#")
         worth = 1.2 if heading else (0.8 if len(lines[i]) > 40 else 0.2)
-        return Row(lines[i], weight=worth, evidence=1 if found[i] == 3 else 0, like="#" if heading else lines[i], unmarked=True)
+        return WeighedLine(
+            lines[i], weight=worth, evidence=1 if found[i] == 3 else 0, like="#" if heading else lines[i], unmarked=True
+        )
 
-    return rows_of(lines, words, graded(found), row)
+    return rows_of(lines, words, graded_lines(found), row)
 
 
-def xml_rows(text: str, words: frozenset[str]) -> list[Row]:
+def xml_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Lines of an XML text; a text on one line is cut at its tags."""
     lines = short_lines(text.replace("><", ">\n<") if text.count("\n") < 4 else text)
     found = _with_parents(lines, grades(lines))
 
-    def row(i: int) -> Row:
-        return Row(
+    def row(i: int) -> WeighedLine:
+        return WeighedLine(
             lines[i],
             like=template(lines[i]),
             weight=-1 if lines[i].strip().startswith("</") else 0.4,
             evidence=1 if found[i] == 3 else 0,
         )
 
-    return rows_of(lines, words, graded(found), row)
+    return rows_of(lines, words, graded_lines(found), row)
 
 
 def _with_parents(lines: Sequence[str], found: Sequence[int]) -> list[int]:

@@ -1,6 +1,7 @@
 """JSON: keys and values that matter, records of one shape as a table.
 
-Lives here: the lossy form of JSON values. Must not: lossless forms (see `birth`), the arguments of calls (see `arguments`).
+Lives here: the lossy form of JSON values. Does not belong here: lossless forms (see `birth`), the arguments of calls (see
+`arguments`).
 
 A value is cut into leaves: a scalar with its key, or a whole record where an array holds many of one shape. The shared
 chooser's measure ranks them; what is chosen is written as a pruned tree in a loose notation, `{key: value, …2 more}`.
@@ -20,7 +21,7 @@ from pydantic_core import from_json
 
 from turnfold.compression.shorten.evidence import grade, grades
 from turnfold.compression.shorten.exact_json import Number
-from turnfold.compression.shorten.lines import Count, Row, ranked, short_lines, within
+from turnfold.compression.shorten.lines import Count, WeighedLine, rank_lines, short_lines, within
 
 _LONGEST: Final = 160  # characters of a string that are shown
 _RECORDS: Final = 6  # so many objects of one shape and they are a table
@@ -38,10 +39,10 @@ Path = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Leaf:
+class _JsonLeaf:
     path: Path
     shown: str
-    row: Row
+    row: WeighedLine
 
 
 def parse(text: str) -> Any:
@@ -51,7 +52,7 @@ def parse(text: str) -> Any:
         ValueError: nothing of it can be read.
     """
     try:
-        return _as_written(text) if _INEXACT.search(text) else orjson.loads(text)
+        return _parse_exact(text) if _INEXACT.search(text) else orjson.loads(text)
     except ValueError:
         lines = text.strip().split("\n")
         if len(lines) > 1 and lines[0][:1] == "{" and lines[0][-1:] == "}":
@@ -59,7 +60,7 @@ def parse(text: str) -> Any:
         return from_json(text, allow_partial=True)
 
 
-def _as_written(text: str) -> Any:
+def _parse_exact(text: str) -> Any:
     """The value with its numbers as they are written: `80.50`, or an id of twenty digits."""
     return json.loads(text, parse_float=Number, parse_int=Number)
 
@@ -71,17 +72,17 @@ def _or_text(line: str) -> Any:
         return line
 
 
-def _unwrapped(value: Any, depth: int = 12) -> Any:
+def _unwrap(value: Any, depth: int = 12) -> Any:
     """The value with JSON that stands in its strings read too."""
     if not depth:
         return value
     if isinstance(value, dict):
-        return {key: _unwrapped(inner, depth - 1) for key, inner in value.items()}
+        return {key: _unwrap(inner, depth - 1) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_unwrapped(inner, depth - 1) for inner in value]
+        return [_unwrap(inner, depth - 1) for inner in value]
     if isinstance(value, str) and value[:1] in ("{", "[") and len(value) > 40:
         inner = _or_text(value)
-        return inner if isinstance(inner, str) else _unwrapped(inner, depth - 1)
+        return inner if isinstance(inner, str) else _unwrap(inner, depth - 1)
     return value
 
 
@@ -111,7 +112,7 @@ def _columns(records: Sequence[Any]) -> list[str]:
     return columns if columns and len(columns) <= 40 and sum(keys.values()) * 2 > len(records) * len(columns) else []
 
 
-def _varying(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> tuple[list[str], str]:
+def _varying_columns(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> tuple[list[str], str]:
     """Columns that say something of a record, and what is the same in all of them, once."""
     same: dict[str, str] = {}
     for key in columns:
@@ -122,7 +123,7 @@ def _varying(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> tu
     return varying, "".join(f", all with {key}: {same[key]}" for key in columns if key in same and key not in varying)
 
 
-def _leaves(value: Any, path: Path = ()) -> Iterator[_Leaf]:
+def _leaves(value: Any, path: Path = ()) -> Iterator[_JsonLeaf]:
     if len(path) > _DEEPEST:
         return
     if isinstance(value, dict) and value:
@@ -134,7 +135,7 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[_Leaf]:
     elif isinstance(value, list) and value:
         columns = _columns(value)
         if columns:
-            yield from _records(value, _varying(value, columns)[0], path)
+            yield from _records(value, _varying_columns(value, columns)[0], path)
             return
         for i, inner in enumerate(value):
             yield from _leaves(inner, (*path, i))
@@ -146,27 +147,31 @@ def _is_small(value: Mapping[str, Any]) -> bool:
     return len(value) <= _SMALL and all(not isinstance(inner, (dict, list)) and len(str(inner)) <= 60 for inner in value.values())
 
 
-def _small(value: Mapping[str, Any], path: Path) -> _Leaf:
+def _small(value: Mapping[str, Any], path: Path) -> _JsonLeaf:
     """A short flat object in an array is had whole or not at all, without what is empty in it."""
     filled = {key: inner for key, inner in value.items() if inner not in (None, "")}
     shown = loose(filled)
     like = "/".join("*" if isinstance(part, int) else part for part in path)
-    row = Row(" ".join(str(inner) for inner in filled.values()), weight=0.4, like=like, over=3.0 * len(filled), unmarked=True)
-    return _Leaf(path, shown, row)
+    row = WeighedLine(
+        " ".join(str(inner) for inner in filled.values()), weight=0.4, like=like, over=3.0 * len(filled), unmarked=True
+    )
+    return _JsonLeaf(path, shown, row)
 
 
-def _leaf(value: Any, path: Path) -> _Leaf:
+def _leaf(value: Any, path: Path) -> _JsonLeaf:
     key = next((part for part in reversed(path) if isinstance(part, str)), "")
     shown = _scalar(value)
     vital = key.lower() in _VITAL_KEYS and value not in (None, "", [], {})
     evidence = 2 if vital else (1 if isinstance(value, str) and len(value) < 400 and grade(value) == 3 else 0)
     like = "/".join("*" if isinstance(part, int) else part for part in path) if any(isinstance(p, int) for p in path) else ""
-    return _Leaf(
-        path, shown, Row(shown, weight=_worth(value), evidence=evidence, like=like, over=2.0 + len(key) / 6, unmarked=True)
+    return _JsonLeaf(
+        path,
+        shown,
+        WeighedLine(shown, weight=_worth(value), evidence=evidence, like=like, over=2.0 + len(key) / 6, unmarked=True),
     )
 
 
-def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: Path) -> Iterator[_Leaf]:
+def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: Path) -> Iterator[_JsonLeaf]:
     """A leaf per record, its cells in the order of the columns; unusual values make it worth more."""
     table = [[record.get(key) for record in values] for key in columns]
     unusual = Counter(i for column in table for i in _unusual(column))
@@ -175,7 +180,7 @@ def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: 
     ends = (0, len(values) - 1)
     for i, found in enumerate(grades([line.replace("\n", " ") for line in shown])):
         worth = 0.3 + 1.5 * unusual[i] + (1.5 if i in ends else 0.0)
-        yield _Leaf((*path, i), shown[i], Row(shown[i], weight=worth, evidence=1 if found == 3 else 0, unmarked=True))
+        yield _JsonLeaf((*path, i), shown[i], WeighedLine(shown[i], weight=worth, evidence=1 if found == 3 else 0, unmarked=True))
 
 
 def _unusual(column: Sequence[Any]) -> list[int]:
@@ -231,11 +236,11 @@ def _write_list(value: Sequence[Any], chosen: Mapping[Path, str], inside: frozen
 
 def _write_table(value: Sequence[Any], columns: Sequence[str], chosen: Mapping[Path, str], path: Path) -> str:
     kept = [chosen[(*path, i)] for i in range(len(value)) if (*path, i) in chosen]
-    varying, same = _varying(value, columns)
+    varying, same = _varying_columns(value, columns)
     return f"[{len(kept)} of {len(value)} rows{same}: {'|'.join(varying)}\n" + "\n".join(kept) + "]"
 
 
-def _pruned(value: Any, leaves: Sequence[_Leaf], taken: Sequence[int]) -> str:
+def _prune(value: Any, leaves: Sequence[_JsonLeaf], taken: Sequence[int]) -> str:
     chosen = {leaves[i].path: leaves[i].shown for i in taken}
     inside = frozenset(path[:n] for path in chosen for n in range(1, len(path) + 1))
     return _write(value, chosen, inside)
@@ -256,7 +261,7 @@ def _full(value: Any) -> str:
     if isinstance(value, list):
         columns = _columns(value)
         if columns and all(columns == list(record) for record in value):
-            varying, same = _varying(value, columns)
+            varying, same = _varying_columns(value, columns)
             rows = "\n".join("|".join(_full(record[key]) for key in varying) for record in value)
             return f"[{len(value)} rows{same}: {'|'.join(varying)}\n{rows}]"
         return "[" + ", ".join(map(_full, value)) + "]"
@@ -271,7 +276,7 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     """
     value = parse(text)
     if '\\"' in text:
-        value = _unwrapped(value)
+        value = _unwrap(value)
     dense = _dense(value, max(_WHOLE, keep), count)
     if dense:
         return dense
@@ -279,21 +284,21 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     rows = [leaf.row for leaf in leaves]
     if not isinstance(value, (dict, list)) or not rows:
         return _scalar(value)
-    order = ranked(rows, keep, words, count, known)
-    taken = within(rows, order, lambda some: count(_pruned(value, leaves, some)), keep)
-    return _pruned(value, leaves, taken)
+    order = rank_lines(rows, keep, words, count, known)
+    taken = within(rows, order, lambda some: count(_prune(value, leaves, some)), keep)
+    return _prune(value, leaves, taken)
 
 
-def rows(text: str, words: frozenset[str]) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """A value that stands among other text, a line per leaf: `items[3].id: o_3`; a record of a table is one leaf."""
     del words
     try:
         value = parse(text)
     except ValueError:
-        return [Row(line, weight=0.5) for line in short_lines(text)]
-    return [leaf.row._replace(text=_told(leaf), over=0.0) for leaf in _leaves(_unwrapped(value))]
+        return [WeighedLine(line, weight=0.5) for line in short_lines(text)]
+    return [leaf.row._replace(text=_leaf_line(leaf), over=0.0) for leaf in _leaves(_unwrap(value))]
 
 
-def _told(leaf: _Leaf) -> str:
+def _leaf_line(leaf: _JsonLeaf) -> str:
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in leaf.path).lstrip(".")
     return f"{path}: {leaf.shown}" if path else leaf.shown

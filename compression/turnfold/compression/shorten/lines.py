@@ -1,7 +1,7 @@
 """Choosing lines of a text under a token limit.
 
-Lives here: the one chooser that every line-wise kind shares (code, logs, diffs, search results, tests, traces, listings,
-YAML, tables), and how its choice is written out. Must not: knowledge of a kind; each kind's file says what its lines are
+Lives here: the one chooser that every line-wise kind shares (code, logs, diffs, search results, tests, traces, listings, YAML,
+tables), and how its choice is written out. Does not belong here: knowledge of a kind; each kind's file says what its lines are
 worth.
 
 A line is worth its own weight plus the names that no chosen line has shown yet (weighted coverage, chosen greedily by
@@ -44,7 +44,7 @@ _JOINT: Final = frozenset("/@")  # what holds paths and addresses together
 _MOST_NAMES: Final = 60  # a line's names beyond these are not weighed: it is data, not a statement
 
 
-class Row(NamedTuple):
+class WeighedLine(NamedTuple):
     """A line as it may be written out (a tuple, because a megabyte makes twenty thousand of them).
 
     Attributes:
@@ -78,7 +78,7 @@ def names(text: str) -> list[str]:
     return found[:_MOST_NAMES]
 
 
-def shown(text: str) -> set[str]:
+def visible_parts(text: str) -> set[str]:
     """Lines and names that a reader of the text has: what another text then need not show (`known` of `registry.facts`)."""
     lines = [line.strip() for line in text.split("\n")]
     return {line for line in lines if len(line) > 12}.union(*map(names, lines))
@@ -100,7 +100,9 @@ def name_worth(name: str, words: frozenset[str]) -> float:
 class _Worth:
     """Worth of rows against what has been chosen so far."""
 
-    def __init__(self, rows: Sequence[Row], looked_at: Sequence[int], words: frozenset[str], known: Container[str]) -> None:
+    def __init__(
+        self, rows: Sequence[WeighedLine], looked_at: Sequence[int], words: frozenset[str], known: Container[str]
+    ) -> None:
         self._rows = rows
         self._names = {i: tuple(dict.fromkeys(names(rows[i].text))) for i in looked_at}
         frequency = Counter(chain.from_iterable(self._names.values()))
@@ -126,12 +128,12 @@ class _Worth:
         self._alike[self._rows[index].like] += 1
 
 
-def _cost(row: Row, rate: float) -> float:
+def _cost(row: WeighedLine, rate: float) -> float:
     """Tokens that a row takes, about: white space in front is one token, a mark for the gap another."""
     return len(row.text.strip()) * rate + row.over + (1.5 if row.unmarked else 2.5)
 
 
-def _rate(rows: Sequence[Row], count: Count) -> float:
+def _rate(rows: Sequence[WeighedLine], count: Count) -> float:
     """Tokens per character, measured on three samples of the text."""
     third = max(1, len(rows) // 3)
     heads = ["\n".join(row.text.strip() for row in rows[at : at + 80])[:2000] for at in range(0, len(rows), third)]
@@ -139,7 +141,7 @@ def _rate(rows: Sequence[Row], count: Count) -> float:
     return max(count(sample), 1) / max(len(sample), 1)
 
 
-def _looked_at(rows: Sequence[Row], words: frozenset[str]) -> list[int]:
+def _lines_to_weigh(rows: Sequence[WeighedLine], words: frozenset[str]) -> list[int]:
     """Rows that are weighed at all: of a very long text the evidence, what has a word of the task, and an even sample."""
     filled = [i for i, row in enumerate(rows) if row.text and not row.text.isspace()]
     if len(filled) <= _MOST_ROWS:
@@ -159,9 +161,11 @@ def _even(some: Sequence[int]) -> Sequence[int]:
     return some if step <= 1 else [some[int(k * step)] for k in range(_MOST_ROWS)]
 
 
-def rows_of(lines: Sequence[str], words: frozenset[str], telling: Iterable[int], make: Callable[[int], Row]) -> list[Row]:
-    """`make` for each line of a text, by index; of a very long one for those that `_looked_at` would name, with a row that is
-    never chosen for each run of others.
+def rows_of(
+    lines: Sequence[str], words: frozenset[str], telling: Iterable[int], make: Callable[[int], WeighedLine]
+) -> list[WeighedLine]:
+    """`make` for each line of a text, by index. Of a very long text only the lines that `_lines_to_weigh` names get one; each run
+    of others gets a row that is never chosen.
 
     Args:
         telling: indices of lines that have to be looked at.
@@ -172,11 +176,11 @@ def rows_of(lines: Sequence[str], words: frozenset[str], telling: Iterable[int],
     if not filled:
         return []
     named = (i for i in filled if not words.isdisjoint(lines[i].lower().split())) if words else ()
-    out: list[Row] = []
+    out: list[WeighedLine] = []
     last = -1
     for i in _sample(filled, {*telling, *named}):
         if i > last + 1:
-            out.append(Row(_GAP, weight=-99.0, lines=i - last - 1))
+            out.append(WeighedLine(_GAP, weight=-99.0, lines=i - last - 1))
         out.append(make(i))
         last = i
     return out
@@ -188,14 +192,16 @@ def _foremost(entries: list[tuple[bool, float, int]], cost: Mapping[int, float],
     return [entry for entry, so_far in zip(entries, spent, strict=True) if so_far <= room or not entry[0]]
 
 
-def ranked(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> list[int]:
+def rank_lines(
+    rows: Sequence[WeighedLine], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()
+) -> list[int]:
     """Indices in the order in which they are to be taken, evidence first; more of them than fit `keep` tokens.
 
     Of rows that are alike only the best that is left stands in the heap; of the rest only what is worth most at first sight, a
     few times as much as fits; and worth is looked at anew a few times per row at most. So the time is linear in the text.
     """
     rate = _rate(rows, count)
-    looked_at = _looked_at(rows, words)
+    looked_at = _lines_to_weigh(rows, words)
     cost = {i: _cost(rows[i], rate) for i in looked_at}
     worth = _Worth(rows, looked_at, words, known)
     queues: dict[str, list[tuple[bool, float, int]]] = {}
@@ -224,7 +230,7 @@ def ranked(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count, 
     return order
 
 
-def written(rows: Sequence[Row], chosen: Sequence[int]) -> str:
+def write_lines(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> str:
     """Chosen rows in their order, a mark for each gap, and at the end how many of how many lines are shown.
 
     `chosen` need not be sorted; headings that chosen rows need are written too.
@@ -245,7 +251,7 @@ def written(rows: Sequence[Row], chosen: Sequence[int]) -> str:
     return "\n".join(out)
 
 
-def fitting(order: Sequence[int], tokens: Callable[[Sequence[int]], int], limit: float) -> list[int]:
+def fit_to_limit(order: Sequence[int], tokens: Callable[[Sequence[int]], int], limit: float) -> list[int]:
     """As many of the first of `order` as take up to `limit` tokens, then any of the next few that still fit beside them.
 
     The search aims by proportion and is content with 96% of a large limit, because every look costs a count.
@@ -269,12 +275,12 @@ def fitting(order: Sequence[int], tokens: Callable[[Sequence[int]], int], limit:
     return taken
 
 
-def within(rows: Sequence[Row], order: Sequence[int], tokens: Callable[[Sequence[int]], int], keep: int) -> list[int]:
+def within(rows: Sequence[WeighedLine], order: Sequence[int], tokens: Callable[[Sequence[int]], int], keep: int) -> list[int]:
     """What of `order` is taken: `keep` tokens of it, or, where the evidence alone is more, evidence up to the ceiling."""
-    taken = fitting(order, tokens, keep)
+    taken = fit_to_limit(order, tokens, keep)
     evidence = [i for i in order if rows[i].evidence]
     if sum(1 for i in taken if rows[i].evidence) < len(evidence):
-        return fitting(evidence, tokens, int(keep * CEILING))
+        return fit_to_limit(evidence, tokens, int(keep * CEILING))
     return taken
 
 
@@ -315,7 +321,7 @@ def _head(text: str, keep: int, count: Count) -> str:
     return f"{text[:size]}… [{size} of {len(text)} characters]"
 
 
-def choose(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> str:
+def choose(rows: Sequence[WeighedLine], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> str:
     """The best rows that fit `keep` tokens, evidence to `CEILING` times that, written out in order.
 
     All rows are written, without a note, where they fit. Linear in the text but for a heap of its rows.
@@ -323,6 +329,6 @@ def choose(rows: Sequence[Row], keep: int, words: frozenset[str], count: Count, 
     whole = "\n".join(row.text for row in rows)
     if len(whole) <= 12 * keep and count(whole) <= keep:
         return whole
-    order = ranked(rows, keep, words, count, known)
-    taken = within(rows, order, lambda some: count(written(rows, some)), keep)
-    return written(rows, taken) if taken else _head(whole, keep, count)
+    order = rank_lines(rows, keep, words, count, known)
+    taken = within(rows, order, lambda some: count(write_lines(rows, some)), keep)
+    return write_lines(rows, taken) if taken else _head(whole, keep, count)

@@ -1,6 +1,6 @@
 """Directory listings: paths, grouped by folder, without owners, modes and dates.
 
-Lives here: reading `ls -l`, `git ls-tree`, trees and bare paths. Must not: opening anything.
+Lives here: reading `ls -l`, `git ls-tree`, trees and bare paths. Does not belong here: opening anything.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
 
-from turnfold.compression.shorten.lines import Row, short_lines
+from turnfold.compression.shorten.lines import WeighedLine, short_lines
 
 _LONG: Final = re.compile(
     r"([-dlbcps])[rwxsStT-]{9}\S*\s+\d+\s+\S+\s+\S+\s+(\d+|\d+,\s*\d+|[\d.]+[KMGT]?)\s+"
@@ -39,41 +39,43 @@ def _folder(line: str) -> str:
     return line[: line.rstrip("/").rfind("/") + 1] if _PATH.match(line) else ""
 
 
-def _grouped(folder: str, lines: Sequence[str], words: frozenset[str]) -> list[Row]:
+def _group_names(folder: str, lines: Sequence[str], words: frozenset[str]) -> list[WeighedLine]:
     """Names of a folder on shared lines; those that the task's words point to keep a line of their own, with the whole path."""
-    out: list[Row] = []
+    out: list[WeighedLine] = []
     rest: list[str] = []
     for line in lines:
         name = line[len(folder) :]
         if line.lower() in words or name.lower() in words or name.partition(".")[0].lower() in words:
-            out.append(Row(line, weight=2.0, unmarked=True))
+            out.append(WeighedLine(line, weight=2.0, unmarked=True))
         else:
             rest.append(name)
     for at in range(0, len(rest), _TOGETHER):
         some = rest[at : at + _TOGETHER]
         out.append(
-            Row(folder + (some[0] if len(some) == 1 else " " + " ".join(some)), weight=0.5, lines=len(some), unmarked=True)
+            WeighedLine(
+                folder + (some[0] if len(some) == 1 else " " + " ".join(some)), weight=0.5, lines=len(some), unmarked=True
+            )
         )
     return out
 
 
-def rows(text: str, words: frozenset[str]) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Listing lines cut to name and size; runs of bare paths of one folder share lines."""
     lines = [_short(line) for line in short_lines(text)]
-    out: list[Row] = []
+    out: list[WeighedLine] = []
     for folder, run in groupby(lines, key=_folder):
         some = list(run)
         if folder and len(some) > 2:
-            out.extend(_grouped(folder, some, words))
+            out.extend(_group_names(folder, some, words))
         else:
-            out.extend(Row(line, weight=_worth(line, words), unmarked=True) for line in some)
+            out.extend(WeighedLine(line, weight=_worth(line, words), unmarked=True) for line in some)
     return out
 
 
-def whole_rows(text: str, words: frozenset[str]) -> list[Row]:
+def whole_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Listing lines cut to name and size, each with its whole path: where most of them have room."""
     lines = [_short(line) for line in short_lines(text)]
-    return [Row(line, weight=_worth(line, words), evidence=1 if "/" in line else 0, unmarked=True) for line in lines]
+    return [WeighedLine(line, weight=_worth(line, words), evidence=1 if "/" in line else 0, unmarked=True) for line in lines]
 
 
 def _worth(line: str, words: frozenset[str]) -> float:

@@ -1,6 +1,6 @@
 """Logs: every error once, each kind of line once with its count, first and last.
 
-Lives here: levels, and templates by what varies. Must not: dropping a line that names a failure while there is room.
+Lives here: levels, and templates by what varies. Does not belong here: dropping a line that names a failure while there is room.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 from collections import Counter
 from typing import Final
 
-from turnfold.compression.shorten.evidence import graded, grades
-from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+from turnfold.compression.shorten.evidence import graded_lines, grades
+from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
 from turnfold.compression.shorten.plain import in_short, templates
 
 _LEVEL: Final = re.compile(
@@ -28,7 +28,7 @@ def _grade(line: str, words: int) -> int:
     return 1 if level[2] or level[5] else 0
 
 
-def rows(text: str, words: frozenset[str]) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Lines of one template count as alike; the first of more than two says how many there are."""
     lines = short_lines(text)
     keys = templates(lines)
@@ -37,11 +37,11 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
     found = [_grade(line, words) if line else 0 for line, words in zip(lines, grades(lines), strict=True)]
     ends = (0, len(lines) - 1)
 
-    def row(i: int) -> Row:
+    def row(i: int) -> WeighedLine:
         line, key = lines[i], keys[i]
         new = first[key] == i
         shown = f"{line} [{many[key]} like this]" if new and many[key] > 2 and line.strip() else line
         edge = 2.0 if i in ends else 0.0
-        return Row(shown, weight=edge + (1.0 if new else 0.2), evidence=found[i], like=key, unmarked=True)
+        return WeighedLine(shown, weight=edge + (1.0 if new else 0.2), evidence=found[i], like=key, unmarked=True)
 
-    return in_short(rows_of(lines, words, {*graded(found), *first.values()}, row))
+    return in_short(rows_of(lines, words, {*graded_lines(found), *first.values()}, row))

@@ -1,6 +1,6 @@
 """Output of programs that has no better name: which of its lines matter.
 
-Lives here: the rule for lines of unknown structure. Must not: kinds that have a file of their own.
+Lives here: the rule for lines of unknown structure. Does not belong here: kinds that have a file of their own.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from sentencex import segment
-
-from turnfold.compression.shorten.evidence import graded, grades, with_messages
-from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+from turnfold.compression.shorten.evidence import graded_lines, grades, with_messages
+from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
+from turnfold.compression.text.statements import Statements, statements
 
 _OFTEN: Final = 3
 _VARYING: Final = re.compile(r"[0-9][0-9a-f]*")
@@ -22,29 +21,30 @@ _NUMBERS: Final = re.compile(r"(?:0x)?[a-f]{0,7}[0-9][0-9a-f]*")
 _AND: Final = "… and "
 _EXCERPT: Final = re.compile(r" *\d* *\|")  # source that a compiler quotes
 _FEW: Final = 2  # numbers that say it; with more it would not be clear which is which
+_FAILURE: Final = 3  # the gravest grade
 _LONG: Final = 50  # characters of a line that is worth saying in short
 
 
 def template(line: str) -> str:
     """The line with everything that varies from one occurrence to the next struck out."""
-    return _struck(line.strip())
+    return _strike_values(line.strip())
 
 
 def templates(lines: Sequence[str]) -> list[str]:
     """`template` of each line, in one pass."""
     if any("\n" in line for line in lines):
         return [template(line) for line in lines]
-    return _struck("\n".join([line.strip() for line in lines])).split("\n") if lines else []
+    return _strike_values("\n".join([line.strip() for line in lines])).split("\n") if lines else []
 
 
-def _struck(text: str) -> str:
+def _strike_values(text: str) -> str:
     struck = _VARYING.sub("#", text)
     return _BEGUN.sub("#", struck) if "#" in struck else struck
 
 
-def in_short(rows: Sequence[Row]) -> list[Row]:
+def in_short(rows: Sequence[WeighedLine]) -> list[WeighedLine]:
     """Failures that repeat the one before them in other numbers, said by these numbers alone: `… and 43, 4`."""
-    out: list[Row] = []
+    out: list[WeighedLine] = []
     first = 0
     for i, row in enumerate(rows):
         if i == 0 or row.like != rows[i - 1].like or row.evidence < 3 or len(row.text) < _LONG:
@@ -59,23 +59,31 @@ def in_short(rows: Sequence[Row]) -> list[Row]:
     return out
 
 
-def sentence_rows(text: str) -> list[Row]:
-    """Prose: a row per sentence; numbers and names decide, the first sentence is worth more."""
-    split = [_sentences(line) for line in text.rstrip("\n").split("\n")]
-    graded = iter(grades([sentence for sentences in split for sentence in sentences]))
+def sentence_rows(text: str) -> list[WeighedLine]:
+    """Prose: a row per statement; numbers and names decide, the first of a line is worth more."""
+    read = statements(text)
+    pieces = [span.of(text).strip() for span in read.spans]
+    graded = grades([" ".join(piece.split("\n")) for piece in pieces])
     return [
-        Row(sentence, weight=0.4 if at else 1.2, unmarked=True, evidence=1 if next(graded) == 3 else 0)
-        for sentences in split
-        for at, sentence in enumerate(sentences)
+        WeighedLine(
+            piece,
+            weight=1.2 if text[span.start - 1 : span.start] in ("", "\n") else 0.4,
+            unmarked=True,
+            evidence=1 if grade == _FAILURE else 0,
+            under=_under(read, i),
+            lines=piece.count("\n") + 1,
+        )
+        for i, (span, piece, grade) in enumerate(zip(read.spans, pieces, graded, strict=True))
+        if piece
     ]
 
 
-def _sentences(line: str) -> list[str]:
-    """A line's sentences; `short_lines` cuts what has no end."""
-    return [piece for sentence in segment("en", line) for piece in short_lines(sentence.strip())] if len(line) > 80 else [line]
+def _under(read: Statements, i: int) -> int:
+    """How far back the nearest statement is that this one needs, 0 for none."""
+    return min((i - needed for needed in read.needs[i] if needed < i), default=0)
 
 
-def rows(text: str, words: frozenset[str]) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Every line, failures and outcomes as evidence, the first and the last worth a little more.
 
     A warning or an outcome that is said again and again in other numbers is evidence three times, a failure always.
@@ -85,12 +93,12 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
     last = len(lines) - 1
     seen: Counter[str] = Counter()
 
-    def row(i: int) -> Row:
+    def row(i: int) -> WeighedLine:
         key = template(lines[i])
         seen[key] += 1
         evidence = found[i] if found[i] == 3 or seen[key] <= _OFTEN else 0
         if _EXCERPT.match(lines[i]):
-            return Row(lines[i], weight=-0.2, scale=0.4)
-        return Row(lines[i], weight=2.0 if i in (0, last) else 0.6, evidence=evidence, like=key)
+            return WeighedLine(lines[i], weight=-0.2, scale=0.4)
+        return WeighedLine(lines[i], weight=2.0 if i in (0, last) else 0.6, evidence=evidence, like=key)
 
-    return in_short(rows_of(lines, words, graded(found), row))
+    return in_short(rows_of(lines, words, graded_lines(found), row))

@@ -1,6 +1,7 @@
 """Which rule shortens which kind of content.
 
-Lives here: the table of kinds, and how a mixed text is taken part by part. Must not: rules themselves, choosing lines.
+Lives here: the table of kinds, and how a mixed text is taken part by part. Does not belong here: rules themselves, choosing
+lines.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from typing import Final
 
 from turnfold.compression.shorten import (
     binary,
-    code,
     commits,
     diff,
     html_text,
@@ -19,40 +19,42 @@ from turnfold.compression.shorten import (
     logs,
     plain,
     search,
+    source_code,
+    stack_trace,
     table,
     test_output,
-    trace,
     yaml_text,
 )
 from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.evidence import is_outcome
-from turnfold.compression.shorten.lines import FLOOR, Count, Row, choose, is_longer
+from turnfold.compression.shorten.lines import FLOOR, Count, WeighedLine, choose, is_longer
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.spans import Span
 
-__all__ = ["facts", "facts_arguments"]
+__all__ = ["facts", "facts_arguments", "within"]
 
-RowMaker = Callable[[str, frozenset[str]], list[Row]]
+RowMaker = Callable[[str, frozenset[str]], list[WeighedLine]]
 
 
 #: Rules for texts that nearly fit.
 ROOMY: Final[dict[str, RowMaker]] = {"listing": listing.whole_rows}
 _ROOMY: Final = 1.6  # times the wanted tokens up to which a text nearly fits
 _ENDS: Final = 4  # lines at either end of a result in which a tool says how it went
+_TRIES: Final = 6  # sizes that are tried until a hard limit is kept
 _SHORT: Final = 120  # characters of such a line at most
 
 
-def _wordless(make: Callable[[str], list[Row]]) -> RowMaker:
+def _wordless(make: Callable[[str], list[WeighedLine]]) -> RowMaker:
     return lambda text, _words: make(text)
 
 
 #: Kinds that are chosen line by line; neighbours among them share one limit.
 ROWS: Final[dict[str, RowMaker]] = {
     "binary": _wordless(binary.rows),
-    "code": code.rows,
+    "code": source_code.rows,
     "csv": table.rows,
     "diff": diff.rows,
-    "fence": code.rows,
+    "fence": source_code.rows,
     "history": commits.rows,
     "html": html_text.rows,
     "json": json_text.rows,
@@ -65,13 +67,13 @@ ROWS: Final[dict[str, RowMaker]] = {
     "search": search.rows,
     "table": table.markdown_rows,
     "tests": test_output.rows,
-    "trace": _wordless(trace.rows),
+    "trace": _wordless(stack_trace.rows),
     "xml": html_text.xml_rows,
     "yaml": yaml_text.rows,
 }
 
 
-def _with_outcome(rows: list[Row]) -> list[Row]:
+def _with_outcome(rows: list[WeighedLine]) -> list[WeighedLine]:
     """An exit code or a total at the beginning or the end is evidence, whatever the text is otherwise."""
     for i in {*range(min(_ENDS, len(rows))), *range(max(0, len(rows) - _ENDS), len(rows))}:
         row = rows[i]
@@ -80,12 +82,12 @@ def _with_outcome(rows: list[Row]) -> list[Row]:
     return rows
 
 
-def _unless_known(row: Row, known: Container[str]) -> Row:
+def _discount_known(row: WeighedLine, known: Container[str]) -> WeighedLine:
     """A line that the reader has elsewhere is worth little here."""
     return row._replace(weight=-1.0, scale=0.1 * row.scale, evidence=0) if row.text.strip() in known else row
 
 
-def _shortened(text: str, keep: int, words: frozenset[str], known: Container[str], count: Count) -> str:
+def _shorten(text: str, keep: int, words: frozenset[str], known: Container[str], count: Count) -> str:
     spans = parts(text)
     if len(spans) == 1 and spans[0].kind in ("json", "jsonl"):
         try:
@@ -95,7 +97,7 @@ def _shortened(text: str, keep: int, words: frozenset[str], known: Container[str
     table = ROWS | ROOMY if len(text) <= 12 * keep and count(text) <= _ROOMY * keep else ROWS
     rows = [row for span in spans for row in table[span.kind](span.of(text), words)]
     if known:
-        rows = [_unless_known(row, known) for row in rows]
+        rows = [_discount_known(row, known) for row in rows]
     rows = _with_outcome(rows)  # last: two commands that end alike are still two outcomes
     return choose(rows, keep, words, count, known)
 
@@ -117,7 +119,7 @@ def facts(
         words: lower-case words of the task; lines with them are worth more.
         count: the token counter.
         role: who wrote it; prose of users and assistants is cut by sentences.
-        known: lines and names that the reader has in another message (see `lines.shown`); here they are worth little.
+        known: lines and names that the reader has in another message (see `lines.visible_parts`); here they are worth little.
 
     Returns:
         the shorter text, or `text` itself where nothing shorter came out. Lines that show a failure or an outcome may take it to
@@ -126,5 +128,21 @@ def facts(
     del role
     if not text.strip():
         return text
-    short = _shortened(text, max(keep, FLOOR), words, known, count)
+    short = _shorten(text, max(keep, FLOOR), words, known, count)
     return short if is_longer(text, count(short), count) else text
+
+
+def within(text: str, limit: int, words: frozenset[str], count: Count) -> str:
+    """The lossy form of a text in `limit` tokens at most, however few; "" where none is so short."""
+    if not is_longer(text, limit, count):
+        return text
+    keep = limit
+    for _ in range(_TRIES):
+        short = _shorten(text, keep, words, frozenset(), count)
+        size = count(short)
+        if size <= limit:
+            return short
+        keep = int(keep * min(0.9, limit / size))
+        if keep < 1:
+            break
+    return ""

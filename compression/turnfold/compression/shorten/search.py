@@ -1,6 +1,6 @@
 """Results of a search: hits grouped under their file, every file named, hits that say something new first.
 
-Lives here: reading `path:line:text`, `path-line-text`, `path:text` and `line:text`. Must not: the meaning of a hit.
+Lives here: reading `path:line:text`, `path-line-text`, `path:text` and `line:text`. Does not belong here: the meaning of a hit.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from turnfold.compression.shorten.lines import Row, short_lines
+from turnfold.compression.shorten.lines import WeighedLine, short_lines
 
 _HIT: Final = re.compile(
     r"(?P<path>(?:[\w.@+-]+:)?[\w./@+-]*[\w/]):(?P<at>\d+)(?P<sign>[:-])(?P<text>.*)"
@@ -54,21 +54,21 @@ def _lines(lines: Sequence[str]) -> list[_Line]:
     return out
 
 
-def rows(text: str, words: frozenset[str]) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Per file a heading with the places of its hits, and the hits under it without the repeated path."""
     del words
-    out: list[Row] = []
+    out: list[WeighedLine] = []
     for path, run in groupby(_lines(short_lines(text)), key=itemgetter(0)):
         found = list(run)
         if not path:
             out.extend(_alone(path, line) for line in found)
             continue
-        out.append(Row(_heading(path, [line for line in found if line.hit]), weight=_FILE, lines=0, unmarked=True))
+        out.append(WeighedLine(_heading(path, [line for line in found if line.hit]), weight=_FILE, lines=0, unmarked=True))
         first = True
         for i, line in enumerate(found, 1):
             worth = (1.5 if first else 0.6) if line.hit else -0.5
             first = first and not line.hit
-            out.append(Row(f" {line.shown}", weight=worth, scale=1.0 if line.hit else 0.3, unmarked=True, under=i))
+            out.append(WeighedLine(f" {line.shown}", weight=worth, scale=1.0 if line.hit else 0.3, unmarked=True, under=i))
     return out
 
 
@@ -80,6 +80,6 @@ def _heading(path: str, hits: Sequence[_Line]) -> str:
     return f"{path} ({len(hits)})"
 
 
-def _alone(path: str, line: _Line) -> Row:
+def _alone(path: str, line: _Line) -> WeighedLine:
     shown = f"{path}:{line.shown}" if path else line.shown
-    return Row(shown, weight=0.8, unmarked=bool(path) or line.shown[:1].isdigit())
+    return WeighedLine(shown, weight=0.8, unmarked=bool(path) or line.shown[:1].isdigit())

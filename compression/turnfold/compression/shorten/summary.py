@@ -1,6 +1,6 @@
 """SUMMARY: the few sentences that stand for a whole block of messages.
 
-Lives here: choosing them, as verbatim quotes. Must not: rendering (``conversation.fence``), rewording.
+Lives here: choosing them, as verbatim quotes. Does not belong here: rendering (``conversation.fence``), rewording.
 
 All standing orders of users come first; then the best sentences by centrality and signals (decisions, promises, open questions),
 each worth less the more of its names and figures are quoted already. A block may be the whole of a long conversation, so it is
@@ -19,11 +19,12 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.terms import terms
-from turnfold.compression.text.lower import lowered, words
-from turnfold.compression.text.orders import is_standing_order, may_order
+from turnfold.compression.shorten.prose import TELLS, has_order
+from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.orders import may_order
 from turnfold.compression.text.quotes import Quote, Source
-from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight
+from turnfold.compression.text.statements import Statements, statements
 
 Count = Callable[[str], int]
 
@@ -33,13 +34,12 @@ FIXED, PER_QUOTE = 15, 3
 # A quote has this many words at least, this many characters at most.
 _SHORT, _LONG = 4, 480
 _ROLE_WORTH: Final = {"user": 0.25, "assistant": 0.15, "system": 0.3, "developer": 0.3}
-_TELLS: Final = frozenset({"user", "system", "developer"})
 _TAKE: Final = 4  # candidates of one message at most: a summary speaks of the whole block
 _OPEN: Final = 0.4  # what a question of the last two messages is worth more: nobody has answered it yet
 _READ: Final = 8  # tokens of budget for which one message is read sentence by sentence; a quote takes three times that
 
 
-class _Message(NamedTuple):
+class _MessageWords(NamedTuple):
     """What the first reading notes: the words (each once), what signals say, and whether an order may be in it."""
 
     words: tuple[str, ...]
@@ -47,7 +47,7 @@ class _Message(NamedTuple):
     may_order: bool
 
 
-class _Candidate(NamedTuple):
+class _QuoteCandidate(NamedTuple):
     start: int
     end: int
     order: bool
@@ -71,11 +71,11 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) 
     """
     messages = [_message_of(source, memo) for source in sources]
     weights = _weights(messages)
-    standing_out = _standing_out(sources, messages, weights, budget)
+    standing_out = _standouts(sources, messages, weights, budget)
     kept = {i: _candidates_of(sources[i], memo) for i in sorted(standing_out)}
     chosen, spent = _orders(sources, kept, count)
     seen = {fact for quote in chosen for fact in _facts(sources, quote)}
-    queue = _ranked(sources, kept, weights)
+    queue = _ranking(sources, kept, weights)
     # Lazy greedy: worth only falls as facts are quoted, so what is still on top with its worth of now is the best.
     while queue and spent + PER_QUOTE + _SHORT < budget:
         top = heapq.heappop(queue)
@@ -91,19 +91,19 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) 
     return tuple(sorted(chosen))
 
 
-def _message_of(source: Source, memo: Memo) -> _Message:
+def _message_of(source: Source, memo: Memo) -> _MessageWords:
     return memo.get(("summary-words", source.role, source.key), lambda: _message(source), lambda m: 150 + 60 * len(m.words))
 
 
-def _message(source: Source) -> _Message:
-    said = words(lowered(source.text))
+def _message(source: Source) -> _MessageWords:
+    said = words(lower_text(source.text))
     dense = not source.text.isascii() and len(said) < len(source.text) // 12  # a script without blanks
-    order = source.role in _TELLS and (dense or not source.text.isascii() or may_order(said))
+    order = source.role in TELLS and (dense or not source.text.isascii() or may_order(said))
     bag = tuple(dict.fromkeys(terms(source.text) if dense else said))
-    return _Message(bag, 0.0 if source.role == "tool" else signal_weight(source.text, said), order)
+    return _MessageWords(bag, 0.0 if source.role == "tool" else signal_weight(source.text, said), order)
 
 
-def _weights(messages: Sequence[_Message]) -> dict[str, float]:
+def _weights(messages: Sequence[_MessageWords]) -> dict[str, float]:
     """How much the block speaks of a word, damped; a word of one message only says nothing about the block."""
     found: Counter[str] = Counter()
     for message in messages:
@@ -116,7 +116,7 @@ def _centre(said: Sequence[str], weights: dict[str, float]) -> float:
     return sum([weights.get(word, 0.0) for word in said]) / (len(said) + 4)
 
 
-def _standing_out(sources: Sequence[Source], messages: Sequence[_Message], weights: dict[str, float], budget: int) -> set[int]:
+def _standouts(sources: Sequence[Source], messages: Sequence[_MessageWords], weights: dict[str, float], budget: int) -> set[int]:
     """Messages that may hold orders, and the best of the others by their words."""
     worth = [
         (_centre(m.words, weights) + 0.8 * m.signal, -i) for i, m in enumerate(messages) if m.words and sources[i].role != "tool"
@@ -125,31 +125,47 @@ def _standing_out(sources: Sequence[Source], messages: Sequence[_Message], weigh
     return best | {i for i, m in enumerate(messages) if m.may_order or i >= len(messages) - 2}
 
 
-def _candidates_of(source: Source, memo: Memo) -> tuple[_Candidate, ...]:
-    def weigh(candidates: tuple[_Candidate, ...]) -> int:
+def _candidates_of(source: Source, memo: Memo) -> tuple[_QuoteCandidate, ...]:
+    def weigh(candidates: tuple[_QuoteCandidate, ...]) -> int:
         return 200 + sum(160 + 60 * len(c.words) for c in candidates)
 
     return memo.get(("summary-sentences", source.role, source.key), lambda: _candidates(source), weigh)
 
 
-def _candidates(source: Source) -> tuple[_Candidate, ...]:
-    found: list[_Candidate] = []
-    for span in sentences(source.text):
-        piece = span.of(source.text)
-        said = words(lowered(piece))
-        order = source.role in _TELLS and not span.kind and is_standing_order(piece, said)
-        dense = not piece.isascii() and len(said) < len(piece) // 12
-        if not order and (span.kind or source.role == "tool" or (len(said) < _SHORT and not dense)):
+def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
+    """What of a message may be quoted: statements with all that they need in one piece, and orders with what they need."""
+    read = statements(source.text)
+    pieces = [span.of(source.text) for span in read.spans]
+    said = [words(lower_text(piece)) for piece in pieces]
+    orders = read.complete(_ordering(source, read, pieces, said))
+    found: list[_QuoteCandidate] = []
+    for i, span in enumerate(read.spans):
+        dense = not pieces[i].isascii() and len(said[i]) < len(pieces[i]) // 12
+        if i not in orders and (span.kind or source.role == "tool" or (len(said[i]) < _SHORT and not dense)):
             continue
-        end = span.start + len(piece.rstrip())
-        start = span.end - len(piece.lstrip())
-        if order or end - start <= _LONG:
-            bag = tuple(dict.fromkeys(terms(piece) if dense else said))
-            found.append(_Candidate(start, end, order, bag, signal_weight(piece, said)))
+        first = i if i in orders else _begin(read, i)
+        end = span.start + len(pieces[i].rstrip())
+        start = read.spans[first].end - len(pieces[first].lstrip())
+        if i in orders or (first >= 0 and end - start <= _LONG):
+            bag = tuple(dict.fromkeys(terms(pieces[i]) if dense else said[i]))
+            found.append(_QuoteCandidate(start, end, i in orders, bag, signal_weight(pieces[i], said[i])))
     return tuple(found)
 
 
-def _orders(sources: Sequence[Source], kept: dict[int, tuple[_Candidate, ...]], count: Count) -> tuple[list[Quote], int]:
+def _ordering(source: Source, read: Statements, pieces: Sequence[str], said: Sequence[list[str]]) -> set[int]:
+    """Statements that hold a standing order of somebody who may give one."""
+    if source.role not in TELLS:
+        return set()
+    return {i for i, span in enumerate(read.spans) if not span.kind and has_order(pieces[i], said[i], read.sizes[i])}
+
+
+def _begin(read: Statements, i: int) -> int:
+    """The first of what a statement needs if all of it stands right in front of it, -1 if it doesn't."""
+    needed = read.with_needs(i)
+    return min(needed) if len(needed) == max(needed) - min(needed) + 1 and max(needed) == i else -1
+
+
+def _orders(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, ...]], count: Count) -> tuple[list[Quote], int]:
     """All standing orders, the same words once only (the latest), and what they cost."""
     latest: dict[str, Quote] = {}
     for i, candidates in kept.items():
@@ -159,7 +175,7 @@ def _orders(sources: Sequence[Source], kept: dict[int, tuple[_Candidate, ...]], 
     return list(latest.values()), FIXED + sum(count(text) + PER_QUOTE for text in latest)
 
 
-def _ranked(sources: Sequence[Source], kept: dict[int, tuple[_Candidate, ...]], weights: dict[str, float]) -> list[_Ranked]:
+def _ranking(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, ...]], weights: dict[str, float]) -> list[_Ranked]:
     heap: list[_Ranked] = []
     for i, candidates in kept.items():
         role = _ROLE_WORTH.get(sources[i].role, 0.0)

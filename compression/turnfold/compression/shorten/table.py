@@ -1,6 +1,6 @@
 """Tables in text: the header, the rows that the task's words point to, the first, the last and the unusual ones.
 
-Lives here: rows of CSV, TSV and Markdown tables, cut as their dialect says. Must not: arithmetic over columns.
+Lives here: rows of CSV, TSV and Markdown tables, cut as their dialect says. Does not belong here: arithmetic over columns.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.shorten.evidence import graded, grades
-from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+from turnfold.compression.shorten.evidence import graded_lines, grades
+from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
 
 _LONGEST_CELL: Final = 120
 _MOST_COLUMNS: Final = 60
@@ -59,7 +59,7 @@ def _odd(records: Sequence[Sequence[str]]) -> dict[int, frozenset[str]]:
     return {i: cells for i, cells in out.items() if cells}
 
 
-def rows(text: str, words: frozenset[str]) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """CSV or TSV, a row per record; long cells cut with their length."""
     given = text.rstrip("\n").split("\n")
     delimiter = _dialect(given)
@@ -72,26 +72,28 @@ def rows(text: str, words: frozenset[str]) -> list[Row]:
     )
     ends = (1, len(records) - 1)
 
-    def row(i: int) -> Row:
+    def row(i: int) -> WeighedLine:
         worth = 0.3 + 2.0 * unusual[i] + (2.0 if i in ends else 0.0)
         long = len(lines[i]) > _LONGEST_CELL or "\n" in lines[i]
         evidence = 2 if i == 0 else (1 if found[i] == 3 else 0)
-        return Row(delimiter.join(map(_cut, records[i])) if long else lines[i], weight=worth, evidence=evidence, unmarked=True)
+        return WeighedLine(
+            delimiter.join(map(_cut, records[i])) if long else lines[i], weight=worth, evidence=evidence, unmarked=True
+        )
 
-    return rows_of(lines, words, {0, 1, *unusual, *graded(found)}, row)
+    return rows_of(lines, words, {0, 1, *unusual, *graded_lines(found)}, row)
 
 
-def markdown_rows(text: str, words: frozenset[str]) -> list[Row]:
+def markdown_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """A table drawn with bars: header and rule kept, padding taken out."""
     lines = short_lines(text)
     found = grades(lines)
     header = next((i for i, line in enumerate(lines) if "|" in line), 0)
 
-    def row(i: int) -> Row:
+    def row(i: int) -> WeighedLine:
         line = lines[i].strip()
         if not line.strip("|+-=: \t"):
-            return Row(line[:12], weight=-1, unmarked=True)
+            return WeighedLine(line[:12], weight=-1, unmarked=True)
         cells = "|".join([" ".join(cell.split()) for cell in line.split("|")])
-        return Row(cells, weight=0.5, evidence=2 if i == header else (1 if found[i] == 3 else 0), unmarked=True)
+        return WeighedLine(cells, weight=0.5, evidence=2 if i == header else (1 if found[i] == 3 else 0), unmarked=True)
 
-    return rows_of(lines, words, {header, *graded(found)}, row)
+    return rows_of(lines, words, {header, *graded_lines(found)}, row)

@@ -1,7 +1,7 @@
 """Prose in fewer words, by rules and for good: what it says stays, how it is said gets shorter.
 
-Lives here: compressing a text, its receipt, and taking back abbreviations. Must not: rules (``terse_rules``, the lexicon), what
-may be rewritten at all (``terse_text``), choosing sentences (``prose``).
+Lives here: compressing a text, its receipt, and taking back abbreviations. Does not belong here: rules (``terse_rules``, the
+lexicon), what may be rewritten at all (``terse_text``), choosing sentences (``prose``).
 
 Deterministic, linear in the text's length, and done once: ``compress(compress(x)) == compress(x)``. Levels are nested: "full"
 goes on from the result of "lite", "ultra" from that of "full", and every edit saves tokens of o200k and of cl100k alike.
@@ -30,7 +30,7 @@ class Abbreviation:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class TerseReceipt:
     """What a compression did; kept beside the text, never in it.
 
     Attributes:
@@ -53,7 +53,7 @@ class Terse:
     """A compressed text and its receipt."""
 
     text: str
-    receipt: Receipt
+    receipt: TerseReceipt
 
 
 def compress(text: str, intensity: str = "full", *, extension: str = "") -> Terse:
@@ -67,19 +67,19 @@ def compress(text: str, intensity: str = "full", *, extension: str = "") -> Ters
     Raises:
         InvalidInput: the intensity is none, or the extension is no lexicon.
     """
-    short, made = _shortened(text, _level(intensity), lexicon(extension))
+    short, made = _shorten(text, _level(intensity), lexicon(extension))
     counted = _Counted()
     before, after = counted.count(text), counted.count(short)
     ratio = (before - after) / before if before else 0.0
-    return Terse(short, Receipt(before, after, before - after, ratio, intensity, made))
+    return Terse(short, TerseReceipt(before, after, before - after, ratio, intensity, made))
 
 
 def terse(text: str, intensity: str, extension: str = "") -> str:
     """The text of `compress`, without counting."""
-    return _shortened(text, _level(intensity), lexicon(extension))[0]
+    return _shorten(text, _level(intensity), lexicon(extension))[0]
 
 
-def expand(text: str, receipt: Receipt) -> str:
+def expand(text: str, receipt: TerseReceipt) -> str:
     """The text with every abbreviation that `compress` made written out again, and no other one.
 
     Raises:
@@ -101,18 +101,18 @@ def _level(intensity: str) -> int:
     return INTENSITIES.index(intensity)
 
 
-def _shortened(text: str, level: int, words: Lexicon) -> tuple[str, tuple[Abbreviation, ...]]:
+def _shorten(text: str, level: int, words: Lexicon) -> tuple[str, tuple[Abbreviation, ...]]:
     row = atoms(text)
     if not any(row.open):
         return text, ()
-    rewriter = Rewriter(row, words.guarded)
+    rewriter = Rewriter(row, words.bounds)
     for step in range(level + 1):
         rewriter.run(words.trees[step], words.fresh[step])
     if level:
         rewriter.close_gaps()
-    short, made = rewriter.written()
+    short, made = rewriter.result()
     if not short.strip():  # nothing but pleasantries: a text is never emptied
-        return text, ()
+        return _shorten(text, level - 1, words) if level else (text, ())
     return short, tuple(Abbreviation(*one) for one in made)
 
 

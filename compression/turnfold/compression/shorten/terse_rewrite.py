@@ -1,7 +1,7 @@
 """Applying rules to a row of words until none applies any more.
 
-Lives here: the row as a linked list, finding the rule that fits a place, editing. Must not: rules and the cutting of texts
-(``terse_rules``, ``terse_text``).
+Lives here: the row as a linked list, finding the rule that fits a place, editing. Does not belong here: rules and the cutting of
+texts (``terse_rules``, ``terse_text``).
 
 One walk from left to right. What stands in front of a word is final when the word is looked at; behind an edit, every place that
 had looked as far as it is looked at again. So at the end no rule fits anywhere, in time linear in the row: an edit makes the text
@@ -22,13 +22,15 @@ from turnfold.compression.shorten.terse_rules import (
     COMMA,
     ENDS,
     FARTHEST,
+    INTENSITIES,
     LINE,
     OPAQUE,
     OPAQUE_STOP,
+    PHRASED,
     STOP,
+    Bounds,
     Node,
-    Rule,
-    Words,
+    TerseRule,
 )
 from turnfold.compression.shorten.terse_text import Atoms, key_of
 
@@ -41,9 +43,23 @@ _PAUSES: Final = frozenset({STOP, COLON, COMMA})
 _BARRIERS: Final = frozenset({LINE, STOP})
 _LABEL: Final = 3  # words of a name at most
 _MARKS: Final = frozenset({LINE, STOP, COLON, COMMA, BULLET, OPAQUE, OPAQUE_STOP, _DEAD})
-_INNER: Final = frozenset({"of", "in", "on", "and", "for", "at"})
+_SPEAKERS: Final = frozenset({"i", "i'm", "i'd", "i've", "i'll"})
 _VOCABULARIES: Final[tuple[tokens.EncodingName, ...]] = ("o200k_base", "cl100k_base")
 _AHEAD: Final = 2  # places behind an edit that look back across it
+
+
+_SPOKEN: Final = TerseRule(stage="keep", level=0, words=())
+_TELEGRAM: Final = INTENSITIES.index("ultra")
+_SUBJECTS: Final = _CLAUSE | {"that", "if", "when", "while", "whether", "where", "which", "what", "how", "then", "or", "as"}
+_OBJECTS: Final = ENDS | {
+    "the", "a", "an", "this", "that", "these", "those", "my", "your", "his", "her", "its", "our", "their", "it", "them", "him",
+    "me", "us", "you", "to", "when", "if", "because", "how", "no", "not", "only", "every", "each", "all",
+}  # fmt: skip
+_SINGULAR: Final = ("ss", "us", "is", "ous")
+
+
+def _is_plural_form(key: str) -> bool:
+    return key.endswith("s") and len(key) > 3 and not key.endswith(_SINGULAR)
 
 
 @lru_cache(maxsize=65536)
@@ -63,14 +79,14 @@ def _capital(word: str) -> str:
 class Rewriter:
     """A row of parts that rules take away or replace; lives for one text."""
 
-    def __init__(self, row: Atoms, guarded: Words) -> None:
+    def __init__(self, row: Atoms, bounds: Bounds) -> None:
         self._texts = ["", *row.texts, ""]
         self._keys = [LINE, *row.keys, LINE]
         self._open = [False, *row.open, False]
         self._look = [1] * len(self._texts)  # how many places ahead each place has looked
         self._long = dict[int, str]()  # place of an abbreviation -> what it stands for
         self._kept = dict[int, int]()  # place inside a kept phrase -> where it begins
-        self._guarded = guarded
+        self._bounds = bounds
         self._tree: Mapping[str, Node] = {}
         self._next: list[int] = []
         self._prev: list[int] = []
@@ -144,7 +160,7 @@ class Rewriter:
 
     # --- finding ----------------------------------------------------------------------------------------------------
 
-    def _match(self, at: int) -> tuple[Rule, int] | None:
+    def _match(self, at: int) -> tuple[TerseRule, int] | None:
         """The rule that fits here, the longest first, and the place behind what it takes."""
         node = self._tree.get(self._keys[at])
         if node is None or not self._open[at]:
@@ -153,7 +169,7 @@ class Rewriter:
         here = following[at]
         inner = node.next.get(keys[here])
         if inner is None:  # as nearly always: only rules of one word, if any
-            return self._chosen(at, node.rules, here, 1) if node.rules else None
+            return self._choose(at, node.rules, here, 1) if node.rules else None
         ends = [(node.rules, here)]
         node, steps = inner, 1
         while node is not None:
@@ -164,22 +180,23 @@ class Rewriter:
             node = node.next.get(keys[here])
         self._look[at] = steps
         for rules, end in reversed(ends):
-            found = self._chosen(at, rules, end, steps)
+            found = self._choose(at, rules, end, steps)
             if found:
                 return found
         return None
 
-    def _chosen(self, at: int, rules: list[Rule], end: int, steps: int) -> tuple[Rule, int] | None:
+    def _choose(self, at: int, rules: list[TerseRule], end: int, steps: int) -> tuple[TerseRule, int] | None:
         """The first rule that fits, and the place behind what it takes; notes how far was looked for it."""
         for rule in rules:
             if rule.reach > max(steps, self._look[at]):
                 self._look[at] = rule.reach
             behind = self._fits(rule, at, end)
             if behind:
-                return rule, behind
+                spoken = rule.stage != "keep" and self._is_mention(rule, at, behind)
+                return (_SPOKEN if spoken else rule), behind
         return None
 
-    def _fits(self, rule: Rule, at: int, end: int) -> int:
+    def _fits(self, rule: TerseRule, at: int, end: int) -> int:
         """The place behind what a rule takes here, 0 if it does not fit."""
         keys = self._keys
         if not self._stands(rule, at):
@@ -191,17 +208,39 @@ class Rewriter:
         elif rule.needs_comma:
             return 0
         if rule.at == "sentence":
-            if keys[end] == STOP:
+            if keys[end] == STOP and "?" not in self._texts[end]:
                 end = self._next[end]
             elif keys[end] != LINE:
                 return 0
-        elif not self._followed(rule, end):
+        elif not self._allows_next(rule, end):
             return 0
         if rule.stage == "keep" or (self._may_go(rule, at, end) and self._pays_here(rule, at, end)):
             return end
         return 0
 
-    def _stands(self, rule: Rule, at: int) -> bool:
+    def _is_mention(self, rule: TerseRule, at: int, end: int) -> bool:
+        """Whether the phrase is a title, or spoken of rather than used ("the word just", "the please keyword")."""
+        front, bounds = self._keys[self._prev[at]], self._bounds
+        if rule.stage == "glue":
+            return False
+        if front in bounds.naming or self._is_title(rule, at, end):
+            return True
+        return rule.stage in PHRASED and (front in bounds.determiners or self._keys[end] in bounds.named)
+
+    def _is_title(self, rule: TerseRule, at: int, end: int) -> bool:
+        """Whether capitals show that the phrase is a name or part of one ("Really Simple Syndication")."""
+        words = self._span(at, end)
+        high = [self._is_high(place) and self._keys[place] not in _SPEAKERS for place in words]
+        if any(high[1:]):
+            return True
+        if rule.stage in {"articles", "abbreviations"} or not high[0]:
+            return False
+        if self._keys[self._prev[at]] not in _START:
+            return True
+        single = len(words) == 1 and not rule.new
+        return single and self._is_high(end) and self._keys[end] not in _SPEAKERS
+
+    def _stands(self, rule: TerseRule, at: int) -> bool:
         """Whether what stands in front allows a rule."""
         front = self._keys[self._prev[at]]
         if (rule.after is not None and front not in rule.after) or (rule.not_after is not None and front in rule.not_after):
@@ -210,7 +249,7 @@ class Rewriter:
             return True
         return rule.at == "sentence" and front == COLON and self._is_label(at)
 
-    def _followed(self, rule: Rule, end: int) -> bool:
+    def _allows_next(self, rule: TerseRule, end: int) -> bool:
         """Whether what follows allows a rule."""
         behind = self._keys[end]
         if rule.before is not None and behind not in rule.before:
@@ -234,12 +273,12 @@ class Rewriter:
         """The place behind up to `most` plain words."""
         for _ in range(most):
             key = self._keys[end]
-            if key in _MARKS or key in self._guarded or self._texts[end].lstrip()[0].isupper():
+            if key in _MARKS or key in self._bounds.guarded or self._texts[end].lstrip()[0].isupper():
                 break
             end = self._next[end]
         return end
 
-    def _may_go(self, rule: Rule, at: int, end: int) -> bool:
+    def _may_go(self, rule: TerseRule, at: int, end: int) -> bool:
         """Whether what is left still is a line, and no name is broken up."""
         front, behind = self._keys[self._prev[at]], self._keys[end]
         if rule.words[0] == COMMA:
@@ -248,27 +287,41 @@ class Rewriter:
             return True
         if behind in ENDS and front in _START:
             return False
-        return rule.stage != "articles" or not self._in_name(at, end)
+        return rule.stage != "articles" or self._may_bare(rule, at, end)
+
+    def _may_bare(self, rule: TerseRule, at: int, end: int) -> bool:
+        """Whether what follows an article says the same without it."""
+        if self._keys[end] in self._bounds.begins or self._in_name(at, end):
+            return False
+        return rule.level >= _TELEGRAM or self._keys[at] != "the" or not self._is_plural(at, end)
+
+    def _is_plural(self, at: int, end: int) -> bool:
+        """Whether a plural may follow "the": "dogs", or "old dogs" unless the second word is the verb of a subject."""
+        first, second = self._keys[end], self._keys[self._next[end]]
+        if _is_plural_form(first):
+            return True
+        if not _is_plural_form(second):
+            return False
+        subject = self._keys[self._prev[at]] in _SUBJECTS
+        return not (subject and self._keys[self._next[self._next[end]]] in _OBJECTS)
 
     def _in_name(self, at: int, end: int) -> bool:
-        """Whether an article is part of a name: with a capital amid a sentence, or between words with capitals."""
-        if not self._is_high(end) and not self._is_high(at):
-            return False
-        before = self._prev[at]
-        if self._is_high(at) and self._keys[before] not in _START:
+        """Whether an article may be part of a name ("The Hague", "Ivan the Terrible") or stands before a figure."""
+        word = self._texts[end].lstrip()
+        if word[:1].isdigit():
             return True
-        if not self._is_high(end):
-            return False
-        if self._keys[before] == COLON and self._is_high(at):  # a title
+        if self._is_high(at) and self._keys[self._prev[at]] not in _START:
             return True
-        if self._keys[before] in _INNER:
-            before = self._prev[before]
-        return self._is_high(before) and self._keys[before] != "i"
+        if not word[:1].isupper():
+            return False
+        following = self._texts[self._next[end]].lstrip()
+        acronym = len(word) > 1 and word.isupper() and not following[:1].isupper()
+        return not acronym or self._is_high(at) or self._is_high(self._prev[at])
 
     def _is_high(self, at: int) -> bool:
         return self._keys[at] not in _MARKS and self._texts[at].lstrip()[:1].isupper()
 
-    def _pays_here(self, rule: Rule, at: int, end: int) -> bool:
+    def _pays_here(self, rule: TerseRule, at: int, end: int) -> bool:
         """Whether the edit saves tokens here. Behind a blank every rule does; where a line begins words are other tokens."""
         if rule.words[0] == COMMA or (self._texts[at][:1] in (" ", "\t") and self._keys[self._prev[at]] != LINE):
             return True
@@ -276,8 +329,8 @@ class Rewriter:
         indent = before[before.rfind("\n") + 1 :]
         old = "".join(self._texts[i] for i in self._span(at, end))
         if rule.new:
-            return _pays(indent + old, indent + self._replaced(rule, at))
-        return _pays(indent + old + self._texts[end], indent + self._moved(at, end))
+            return _pays(indent + old, indent + self._replacement(rule, at))
+        return _pays(indent + old + self._texts[end], indent + self._moved_text(at, end))
 
     def _span(self, at: int, end: int) -> list[int]:
         out: list[int] = []
@@ -288,7 +341,7 @@ class Rewriter:
 
     # --- editing ----------------------------------------------------------------------------------------------------
 
-    def _edit(self, rule: Rule, at: int, end: int) -> tuple[int, int]:
+    def _edit(self, rule: TerseRule, at: int, end: int) -> tuple[int, int]:
         """Do it; where to look from now on, and the first place behind the edit."""
         front = self._prev[at]
         if rule.new:
@@ -297,7 +350,7 @@ class Rewriter:
             end = self._drop_sentence(at, end)
         else:
             if rule.words[0] != COMMA:
-                self._texts[end] = self._moved(at, end)
+                self._texts[end] = self._moved_text(at, end)
             self._cut(at, end)
         return self._back_to(front, at), end
 
@@ -315,7 +368,7 @@ class Rewriter:
         begin = self._kept.get(first, first)
         return begin if self._keys[begin] else first
 
-    def _replaced(self, rule: Rule, at: int) -> str:
+    def _replacement(self, rule: TerseRule, at: int) -> str:
         """What a rule writes, with the blanks in front and the capital of what stood there."""
         old = self._texts[at]
         lead = old[: len(old) - len(old.lstrip())]
@@ -323,7 +376,7 @@ class Rewriter:
         high = self._is_high(at) and self._keys[self._prev[at]] in _START and rule.new[0].islower()
         return _capital(new) if high else new
 
-    def _moved(self, at: int, end: int) -> str:
+    def _moved_text(self, at: int, end: int) -> str:
         """What follows, moved to the place of what goes: to the beginning of its line, and with its capital."""
         old, new = self._texts[at], self._texts[end]
         if self._keys[end] in ENDS:
@@ -334,13 +387,13 @@ class Rewriter:
         if front == LINE or old[:1] not in (" ", "\t"):
             new = old[: len(old) - len(old.lstrip())] + new.lstrip(" \t")
         word = new.lstrip()
-        plain = self._keys[end] not in _MARKS and len(word) > 1 and word.islower() and self._keys[end] not in self._guarded
+        plain = self._keys[end] not in _MARKS and len(word) > 1 and word.islower() and self._keys[end] not in self._bounds.guarded
         return _capital(new) if plain and front in _START and self._is_high(at) else new
 
-    def _replace(self, rule: Rule, at: int, end: int) -> None:
+    def _replace(self, rule: TerseRule, at: int, end: int) -> None:
         places = self._span(at, end)
         old = "".join(map(self._whole, places))
-        words = self._replaced(rule, at)
+        words = self._replacement(rule, at)
         lead = words[: len(words) - len(words.lstrip())]
         new = [f"{' ' if i else lead}{word}" for i, word in enumerate(words.split())]
         for place, text in zip(places, new, strict=False):
@@ -360,7 +413,7 @@ class Rewriter:
         """Take a sentence away, and its line where it stood alone; the place behind it."""
         front = self._prev[at]
         if self._keys[front] != LINE or self._keys[end] != LINE:
-            self._texts[end] = self._moved(at, end)
+            self._texts[end] = self._moved_text(at, end)
             self._cut(at, end)
             return end
         self._cut(at, end)
@@ -392,7 +445,7 @@ class Rewriter:
             if self._open[at] and keys[at - 1] in _PAUSES and texts[at].strip():
                 texts[at] = " " + texts[at].lstrip(" ")
 
-    def written(self) -> tuple[str, list[tuple[int, str, str]]]:
+    def result(self) -> tuple[str, list[tuple[int, str, str]]]:
         """The text, and its abbreviations: where each stands, what it is, what it stands for."""
         texts, made = self._texts, list[tuple[int, str, str]]()
         starts = [0, *accumulate(map(len, texts))] if self._long else []

@@ -1,7 +1,7 @@
 """A text as a row of words that may be rewritten and parts that may not.
 
-Lives here: cutting a text into such parts, and telling which lines are English prose. Must not: rules (``terse_rules``),
-rewriting (``terse``).
+Lives here: cutting a text into such parts, and telling which lines are English prose. Does not belong here: rules
+(``terse_rules``), rewriting (``terse``).
 
 What stays byte for byte: `protected_spans`, quoted text, lines that look like code, table rows, quoted lines, whatever is glued
 to a mark (``*really*``, ``(the``), and every line in another language.
@@ -22,15 +22,18 @@ from turnfold.compression.text.words import FUNCTION_WORDS
 # Takes the place of each character that must stay: no letter, no blank.
 _MASKED: Final = "\0"
 
-# Quoted text by its opening mark, within a line; where nobody closes it, it reaches to the line's end.
+# Quoted text by its opening mark. Within a paragraph for the straight and the English double ones, else within a line; where
+# nobody closes it, it reaches to the end of that. A straight mark opens in front of a character, unless it is an inch ("5\"") or
+# closes: behind a character and in front of a blank or punctuation. What else stands before it (a backtick, a star, a character
+# that nobody sees) does not matter.
 _MARK: Final = re.compile("[\"“«„‘']")
 _QUOTED: Final = {
-    '"': re.compile(r"(?<![^\s(\[{—–:=/])\"[^\"\n]*+\"?"),
-    "“": re.compile(r"“[^”\n]*+”?"),
+    '"': re.compile(r"(?!(?<=\S)\"(?:[\s.,;:!?)\]}]|\Z))(?<!\d)\"(?=\S)(?:[^\"\n]|\n(?![ \t]*\n))*+\"?"),
+    "“": re.compile(r"“(?:[^”\n]|\n(?![ \t]*\n))*+”?"),
     "«": re.compile(r"«[^»\n]*+»?"),
     "„": re.compile(r"„[^“”\n]*+[“”]?"),
     "‘": re.compile(r"‘[^’\n]{1,400}(?:’[^\W\d_][^’\n]{0,400}){0,20}’(?![^\W\d_])"),
-    "'": re.compile(r"(?<![^\s(\[{—–:=])'[^'\n]{1,400}(?:'[^\W\d_][^'\n]{0,400}){0,20}'(?![^\W\d_])"),
+    "'": re.compile(r"(?<![^\W_])'(?=\S)[^'\n]{1,400}(?:'[^\W\d_][^'\n]{0,400}){0,20}'(?![^\W\d_])"),
 }
 # Lines that are no prose though no block finder took them. By their beginning: quotations, rows, and statements of a program that
 # end as such; by their end; by an operator in them. Each pattern begins with what the regex engine finds fast.
@@ -65,7 +68,7 @@ class Atoms(NamedTuple):
 
 def atoms(text: str) -> Atoms:
     """Cut a text; linear in its length."""
-    masked = _masked(text)
+    masked = _mask(text)
     texts = _ATOMS.findall(masked)
     known = _Keys()
     keys = [known[atom] for atom in texts]
@@ -75,10 +78,10 @@ def atoms(text: str) -> Atoms:
     return Atoms(texts, keys, _open(keys, scores))
 
 
-def _masked(text: str) -> str:
+def _mask(text: str) -> str:
     """The text with what must stay blotted out; the text itself if there is nothing."""
     ranges = [(span.start, span.end) for span in protected_spans(text)]
-    ranges += _quoted(text)
+    ranges += _quoted_ranges(text)
     ranges += _unspoken(text)
     if not ranges:
         return text
@@ -111,7 +114,7 @@ def _unspoken(text: str) -> Iterator[tuple[int, int]]:
             at = text.find(mark, end)
 
 
-def _quoted(text: str) -> Iterator[tuple[int, int]]:
+def _quoted_ranges(text: str) -> Iterator[tuple[int, int]]:
     """Text between quotation marks, the marks included."""
     done = 0
     for m in _MARK.finditer(text):

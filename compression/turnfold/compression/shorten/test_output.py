@@ -1,6 +1,7 @@
 """Test output: names of what failed, why, and the totals; what passed is counted.
 
-Lives here: marks of pytest, unittest, jest, mocha, go test, cargo and TAP. Must not: judging whether a failure matters.
+Lives here: marks of pytest, unittest, jest, mocha, go test, cargo and TAP. Does not belong here: judging whether a failure
+matters.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.shorten.evidence import grade
-from turnfold.compression.shorten.lines import Row, rows_of, short_lines
+from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
 from turnfold.compression.shorten.plain import template
 
 _BY_TEMPLATE: Final = "template"  # alike are lines of one template
@@ -39,22 +40,24 @@ _NEEDED: Final = re.compile(f"{_TOTALS.pattern}|{_FAILED.pattern}|{_REASON.patte
 
 #: What a line's opening makes of it, first that matches;
 _RULES: Final = (
-    (_TOTALS, Row("", weight=4, evidence=3)),
-    (_FAILED, Row("", weight=3, evidence=3)),
-    (_HEADING, Row("", weight=1.5, evidence=1)),
-    (_PASSED, Row("", weight=-0.5, scale=0.1, like="passed", unmarked=True)),
-    (_FRAME, Row("", weight=-0.6, scale=0.2, like="frame", unmarked=True)),
-    (_REASON, Row("", weight=2, evidence=2, like=_BY_TEMPLATE)),
-    (_PLACE, Row("", weight=1.0, like=_BY_TEMPLATE)),
+    (_TOTALS, WeighedLine("", weight=4, evidence=3)),
+    (_FAILED, WeighedLine("", weight=3, evidence=3)),
+    (_HEADING, WeighedLine("", weight=1.5, evidence=1)),
+    (_PASSED, WeighedLine("", weight=-0.5, scale=0.1, like="passed", unmarked=True)),
+    (_FRAME, WeighedLine("", weight=-0.6, scale=0.2, like="frame", unmarked=True)),
+    (_REASON, WeighedLine("", weight=2, evidence=2, like=_BY_TEMPLATE)),
+    (_PLACE, WeighedLine("", weight=1.0, like=_BY_TEMPLATE)),
 )
 
 
-def _row(line: str) -> Row:
+def _row(line: str) -> WeighedLine:
     """The line as the first rule says; without one, a failure or an outcome that its words name."""
     for pattern, rule in _RULES:
         if pattern.match(line):
-            return Row(line, rule.weight, rule.evidence, rule.scale, template(line) if rule.like == _BY_TEMPLATE else rule.like)
-    return Row(line, 0.0, evidence=min(grade(line), 1), scale=0.4, like=template(line))
+            return WeighedLine(
+                line, rule.weight, rule.evidence, rule.scale, template(line) if rule.like == _BY_TEMPLATE else rule.like
+            )
+    return WeighedLine(line, 0.0, evidence=min(grade(line), 1), scale=0.4, like=template(line))
 
 
 def _with_messages(lines: Sequence[str]) -> list[str]:
@@ -68,7 +71,7 @@ def _with_messages(lines: Sequence[str]) -> list[str]:
     return out
 
 
-def rows(text: str, words: frozenset[str]) -> list[Row]:
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Every line; failures and totals before reasons, reasons before places, passes last."""
     lines = _with_messages(short_lines(text))
     return rows_of(lines, words, (i for i, line in enumerate(lines) if _NEEDED.match(line)), lambda i: _row(lines[i]))

@@ -1,7 +1,7 @@
 """Conversation state that the user owns: directives, engine, checkpoints, and the state's place in a conversation.
 
 Lives here: the wing's public names. `machine` is the pure heart, `engine` and `controller` the contract's interface, `guard`,
-`placement`, `block` and `reply` the proxy's side of it.
+`placement` and `block` the proxy's side of it.
 """
 
 from turnfold.compression.state.block import acknowledgement, render_block
@@ -12,7 +12,7 @@ from turnfold.compression.state.decisions import (
     DECISION_UPDATE,
     POLICY_PROHIBIT,
     POLICY_USE,
-    Decision,
+    DecisionDict,
     get_clarify_prompt,
     get_decision_state,
     get_policy_items,
@@ -21,12 +21,11 @@ from turnfold.compression.state.decisions import (
     is_passthrough,
     is_update,
 )
-from turnfold.compression.state.draft import Draft, DraftCall, draft_directive, render_prompt
+from turnfold.compression.state.draft import DirectiveDraft, DraftCall, draft_directive, render_prompt
 from turnfold.compression.state.engine import Engine, create_engine
-from turnfold.compression.state.guard import why_ordinary
+from turnfold.compression.state.guard import Certainty, certainty, why_ordinary
 from turnfold.compression.state.machine import Machine, State
 from turnfold.compression.state.placement import (
-    Anchor,
     Pin,
     Placement,
     StateMode,
@@ -48,8 +47,7 @@ from turnfold.compression.state.preprocessor import (
     preprocess_heuristic,
     validate_preprocessor_output,
 )
-from turnfold.compression.state.record import Record, read_record
-from turnfold.compression.state.reply import Reply, completion, reply_to, stream
+from turnfold.compression.state.record import Record, RecordUnreadable, read_record
 from turnfold.compression.state.serial import CheckpointDict, StateDict
 from turnfold.compression.state.transcript import ApplyResult, Transcript, TranscriptMessage, compile_transcript
 
@@ -63,11 +61,11 @@ __all__ = [
     "PREPROCESS_OUTCOME_DIRECTIVE",
     "PREPROCESS_OUTCOME_NO_DIRECTIVE",
     "PREPROCESS_OUTCOME_UNKNOWN",
-    "Anchor",
     "ApplyResult",
+    "Certainty",
     "CheckpointDict",
-    "Decision",
-    "Draft",
+    "DecisionDict",
+    "DirectiveDraft",
     "DraftCall",
     "Engine",
     "Machine",
@@ -76,7 +74,7 @@ __all__ = [
     "PreprocessOutcome",
     "PreprocessResult",
     "Record",
-    "Reply",
+    "RecordUnreadable",
     "State",
     "StateDict",
     "StateMode",
@@ -86,8 +84,8 @@ __all__ = [
     "Turn",
     "Verdict",
     "acknowledgement",
+    "certainty",
     "compile_transcript",
-    "completion",
     "create_engine",
     "draft_directive",
     "get_clarify_prompt",
@@ -105,10 +103,8 @@ __all__ = [
     "read_record",
     "render_block",
     "render_prompt",
-    "reply_to",
     "state_diff",
     "step",
-    "stream",
     "turn_of",
     "validate_preprocessor_output",
     "why_ordinary",

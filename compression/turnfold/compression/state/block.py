@@ -1,7 +1,7 @@
 """The state as text for the model.
 
-Lives here: how a state block reads, and what is said to the user when a directive was applied. Must not: deciding where a
-block stands (`placement`).
+Lives here: how a state block reads, and what is said to the user when a directive was applied. Does not belong here: deciding
+where a block stands (`placement`).
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Steps and rehearsals of an engine, with what they change.
 
-Lives here: `step`, `preview`, `state_diff` and their result shapes, version 1. Must not: rules of their own.
+Lives here: `step`, `preview`, `state_diff` and their result shapes, version 1. Does not belong here: rules of their own.
 """
 
 from __future__ import annotations
 
 from typing import Final, Literal, TypedDict
 
-from turnfold.compression.state.decisions import Decision, decision_value
+from turnfold.compression.state.decisions import DecisionDict, decision_value
 from turnfold.compression.state.engine import Engine
 from turnfold.compression.state.machine import Policy, decide
 from turnfold.compression.state.serial import StateDict, state_value
@@ -51,7 +51,7 @@ class StepResult(TypedDict):
 
     output_version: int
     mode: Literal["step"]
-    decision: Decision
+    decision: DecisionDict
     state: StateDict
 
 
@@ -60,7 +60,7 @@ class PreviewResult(TypedDict):
 
     output_version: int
     mode: Literal["preview"]
-    decision: Decision
+    decision: DecisionDict
     state_before: StateDict
     state_after: StateDict
     diff: StateDiff

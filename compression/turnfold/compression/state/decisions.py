@@ -1,6 +1,6 @@
 """A decision as a JSON value, and small questions to decisions and states.
 
-Lives here: the shapes that `engine` and `controller` hand out, their names and readers. Must not: making decisions.
+Lives here: the shapes that `engine` and `controller` hand out, their names and readers. Does not belong here: making decisions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ POLICY_USE: Final = "use"
 POLICY_PROHIBIT: Final = "prohibit"
 
 
-class Decision(TypedDict):
+class DecisionDict(TypedDict):
     """What became of one message: `state` with an update, `prompt_to_user` with a clarify."""
 
     kind: Literal["passthrough", "update", "clarify"]
@@ -26,33 +26,33 @@ class Decision(TypedDict):
     prompt_to_user: str | None
 
 
-def decision_value(outcome: Outcome, after: Machine) -> Decision:
+def decision_value(outcome: Outcome, after: Machine) -> DecisionDict:
     """The outcome of a step that led to `after`, as a fresh JSON value."""
     state = state_value(after.state) if outcome.kind == DECISION_UPDATE else None
     return {"kind": outcome.kind, "state": state, "prompt_to_user": outcome.prompt}
 
 
-def is_passthrough(decision: Decision) -> bool:
+def is_passthrough(decision: DecisionDict) -> bool:
     """Whether the message held no directive."""
     return decision["kind"] == DECISION_PASSTHROUGH
 
 
-def is_update(decision: Decision) -> bool:
+def is_update(decision: DecisionDict) -> bool:
     """Whether a directive was applied (also where it changed nothing)."""
     return decision["kind"] == DECISION_UPDATE
 
 
-def is_clarify(decision: Decision) -> bool:
+def is_clarify(decision: DecisionDict) -> bool:
     """Whether the user has to be asked."""
     return decision["kind"] == DECISION_CLARIFY
 
 
-def get_clarify_prompt(decision: Decision) -> str | None:
+def get_clarify_prompt(decision: DecisionDict) -> str | None:
     """What to ask; None for any other decision."""
     return decision["prompt_to_user"]
 
 
-def get_decision_state(decision: Decision) -> StateDict | None:
+def get_decision_state(decision: DecisionDict) -> StateDict | None:
     """The state after an update; None for any other decision."""
     return decision["state"]
 

@@ -1,8 +1,8 @@
 """Directives drafted by a model: proposals, never orders.
 
-Lives here: the prompt, the generator that yields the call, and the check of the reply. Must not: calling anything,
-applying anything. A draft passes the same check as a rule's output and may only name what the message names; it is shown
-to the user, who sends it or does not.
+Lives here: the prompt, the generator that yields the call, and the check of the reply. Does not belong here: calling anything,
+applying anything. A draft passes the same check as a rule's output and may only name what the message names; it is shown to the
+user, who sends it or does not.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class DraftCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DirectiveDraft:
     """A directive that the user may want to send; `by_model` says who wrote it."""
 
     directive: str
@@ -72,7 +72,7 @@ def render_prompt(message: str) -> DraftCall:
     return DraftCall(_INSTRUCTIONS, message)
 
 
-def draft_directive(engine: Engine, message: str) -> Generator[DraftCall, str | None, Draft | None]:
+def draft_directive(engine: Engine, message: str) -> Generator[DraftCall, str | None, DirectiveDraft | None]:
     """Propose a directive for a message: by rules if they find one, else by one call.
 
     Yields at most one call and is sent the model's text, or None when the call failed. Returns None where there is nothing
@@ -82,14 +82,14 @@ def draft_directive(engine: Engine, message: str) -> Generator[DraftCall, str | 
         return None
     found = preprocess_heuristic(message)
     if found["output"] is not None:
-        return Draft(found["output"], by_model=False)
+        return DirectiveDraft(found["output"], by_model=False)
     if found["classification"] == "no_directive":
         return None
     directive = parse_preprocessor_output((yield render_prompt(message)))
-    return Draft(directive, by_model=True) if directive is not None and _named_in(message, directive) else None
+    return DirectiveDraft(directive, by_model=True) if directive is not None and _has_operands(message, directive) else None
 
 
-def _named_in(message: str, directive: str) -> bool:
+def _has_operands(message: str, directive: str) -> bool:
     """Whether every operand stands in the message, word for word: a model must not make up an item."""
     parsed = parse(directive)
     if not isinstance(parsed, Directive):

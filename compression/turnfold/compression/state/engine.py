@@ -1,12 +1,12 @@
 """An engine: one machine that lives on from message to message.
 
-Lives here: the object with the interface of the contract, a thin hold on a `Machine`. Must not: rules. Everything handed
-out is a fresh value, so engines never share anything and any number of them stand side by side.
+Lives here: the object with the interface of the contract, a thin hold on a `Machine`. Does not belong here: rules. Everything
+handed out is a fresh value, so engines never share anything and any number of them stand side by side.
 """
 
 from __future__ import annotations
 
-from turnfold.compression.state.decisions import Decision, decision_value
+from turnfold.compression.state.decisions import DecisionDict, decision_value
 from turnfold.compression.state.machine import Machine, decide
 from turnfold.compression.state.serial import (
     CheckpointDict,
@@ -35,7 +35,7 @@ class Engine:
     def __init__(self, state: StateDict | None = None) -> None:
         self.machine = Machine() if state is None else Machine(read_state(state))
 
-    def step(self, user_input: str) -> Decision:
+    def step(self, user_input: str) -> DecisionDict:
         """Take one user message."""
         self.machine, outcome = decide(self.machine, user_input)
         return decision_value(outcome, self.machine)

@@ -1,7 +1,7 @@
 """The grammar of directives: raw text in, one directive out, or none.
 
-Lives here: shapes of text. Must not: what a directive does (`machine`), and any guess: the match is exact, lower case,
-from the first character; "Use docker" and "clear state." are no directives.
+Lives here: shapes of text. Does not belong here: what a directive does (`machine`), and any guess: the match is exact, lower
+case, from the first character; "Use docker" and "clear state." are no directives.
 """
 
 from __future__ import annotations

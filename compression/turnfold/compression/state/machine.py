@@ -1,6 +1,6 @@
 """The state machine: a state, perhaps a pending question, and what a message makes of them. Pure.
 
-Lives here: `State`, `Pending`, `Machine`, `Decision` and the one transition `decide`. Must not: JSON (`serial`), text
+Lives here: `State`, `Pending`, `Machine`, `Decision` and the one transition `decide`. Does not belong here: JSON (`serial`), text
 shapes (`grammar`), knowledge of conversations (`placement`).
 """
 
@@ -93,10 +93,10 @@ def _resolve(machine: Machine, pending: Pending, text: str) -> tuple[Machine, De
     said = answer(text)
     if said is None:
         return machine, Decision("clarify", pending.prompt)
-    return Machine(_confirmed(machine.state, pending) if said == "yes" else machine.state), UPDATE
+    return Machine(_confirm(machine.state, pending) if said == "yes" else machine.state), UPDATE
 
 
-def _confirmed(state: State, pending: Pending) -> State:
+def _confirm(state: State, pending: Pending) -> State:
     rest = state if pending.old is None else state.without(item_key(pending.old))
     return rest.with_policy(item_key(pending.new), "use")
 

@@ -1,8 +1,8 @@
 """Messages that mean one directive but miss its exact form, put into that form; by rules, or the rules abstain.
 
-Lives here: the rules, and the check that any candidate (a rule's or a model's) passes before someone uses it. Must not:
-applying anything; reading intent out of prose. The whole message is one directive or it is none: "Use Docker." is,
-"please use docker", "use docker?" and "he said 'use docker'" are not. While a question is pending nothing is rewritten.
+Lives here: the rules, and the check that any candidate (a rule's or a model's) passes before someone uses it. Does not belong
+here: applying anything; reading intent out of prose. The whole message is one directive or it is none: "Use Docker." is, "please
+use docker", "use docker?" and "he said 'use docker'" are not. While a question is pending nothing is rewritten.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The prompts of the engine.
 
-Lives here: every sentence that a clarify may show. They are interface strings: clients compare them exactly, a change of
-one is a change of contract. Must not: deciding when one is shown.
+Lives here: every sentence that a clarify may show. They are interface strings: clients compare them exactly, a change of one is a
+change of contract. Does not belong here: deciding when one is shown.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """State and checkpoint as JSON values and texts, and back.
 
-Lives here: the two wire forms, checked whole before anything is taken from them. Must not: files, applying what was read.
+Lives here: the two wire forms, checked whole before anything is taken from them. Does not belong here: files, applying what was
+read.
 
 State: ``{"policies": {item: "use" | "prohibit"}, "premise": str | null, "version": 2}``. Checkpoint, version 1: a state
 and the question that waits. As text both have sorted keys and no blanks, so equal values are equal bytes.

@@ -1,6 +1,6 @@
 """Parts of a text that are made of whole lines: fences, keys, JSON, traces, tables, SQL, indented code, headings.
 
-Lives here: one finder for each. Must not: their order and priority (``protect``), anything inside a line.
+Lives here: one finder for each. Does not belong here: their order and priority (``protect``), anything inside a line.
 
 Every pattern is linear: possessive quantifiers, no nested repetition, bounded look-back.
 """

@@ -1,6 +1,6 @@
 """Texts that repeat an earlier text of the conversation, wholly or nearly.
 
-Lives here: finding them. Must not: deciding what becomes of them, or writing references.
+Lives here: finding them. Does not belong here: deciding what becomes of them, or writing references.
 
 Near duplicates: similarity of line multisets (weighted Jaccard), candidates from an inverted index of line hashes in which
 lines that many texts share (braces, blank lines) have no list; texts of few lines are compared by word shingles (Broder 1997).

@@ -1,6 +1,7 @@
 """Names, figures and other facts that a summary should not lose.
 
-Lives here: finding them by rules (no model, no dictionary of names). Must not: their importance for a given text, shortening.
+Lives here: finding them by rules (no model, no dictionary of names). Does not belong here: their importance for a given text,
+shortening.
 
 Two linear scans: tokens that are more than words (``inline.tokens``), and one pattern for capitalised runs and figures with what
 they count. A capitalised word that opens a sentence is a name only if it is one elsewhere in the text.

@@ -1,6 +1,7 @@
 """Parts of a line that are more than words: code, URLs, dates, commands, and tokens with digits or odd marks.
 
-Lives here: one finder or pattern for each. Must not: their order and priority (``protect``), whole lines (``blocks``).
+Lives here: one finder or pattern for each. Does not belong here: their order and priority (``protect``), whole lines
+(``blocks``).
 
 Every pattern is linear: possessive quantifiers, no nested repetition, bounded look-back.
 """
@@ -26,11 +27,11 @@ def inline_code(text: str) -> Iterator[Range]:
         if m.group() != "\n":
             line.append(m.span())
         elif line:
-            yield from _paired(line)
+            yield from _pair_runs(line)
             line = []
 
 
-def _paired(runs: list[Range]) -> Iterator[Range]:
+def _pair_runs(runs: list[Range]) -> Iterator[Range]:
     following: list[int] = [0] * len(runs)
     last: dict[int, int] = {}
     for i in range(len(runs) - 1, -1, -1):
@@ -57,7 +58,7 @@ def urls(text: str) -> Iterator[Range]:
         stop = _URL_STOP.search(text, at + 3)
         end = stop.start() if stop else len(text)
         if scheme:
-            yield scheme.start(), at + len(_trimmed(text[at:end]))
+            yield scheme.start(), at + len(_trim(text[at:end]))
         at = text.find("://", max(end, at + 3))
 
 
@@ -138,7 +139,7 @@ _CLOSERS: Final = ".,;:!?\"'*”’»…"
 _PAIRS: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
-def _trimmed(token: str) -> str:
+def _trim(token: str) -> str:
     """Without closing punctuation and without closing brackets that it did not open."""
     token = token.rstrip(_CLOSERS)
     while token and token[-1] in _PAIRS and _PAIRS[token[-1]] not in token:
@@ -206,7 +207,7 @@ def tokens(text: str) -> list[Span]:
         token = m.group(1)
         found = known.get(token)
         if found is None:
-            core = _trimmed(token)
+            core = _trim(token)
             found = known[token] = (len(core), _token_kind(core))
         if found[1]:
             start = m.start(1)

@@ -1,7 +1,7 @@
 """What a text is, by its structure, and where a mixed text changes from one kind to another.
 
-Lives here: the marks that lines carry, as data, and the vote over them. Must not: shortening; file names or tool names
-(the text alone decides, so that the same bytes are always the same kind).
+Lives here: the marks that lines carry, as data, and the vote over them. Does not belong here: shortening; file names or tool
+names (the text alone decides, so that the same bytes are always the same kind).
 
 Kinds: those of `KINDS`. `plain` is output of programs that no better mark fits, `history` is that of commits.
 """
@@ -175,7 +175,7 @@ def _jsonish(text: str) -> str:
     return "json" if re.match(r'\{"[^"]*":|\[\{"|\[\[|\["', compact) and text.count('"') * 30 > len(text) else ""
 
 
-def _delimited(lines: Sequence[str]) -> bool:
+def _is_delimited(lines: Sequence[str]) -> bool:
     """Whether lines look like rows of one width, cut by commas, tabs or semicolons."""
     sample = [line for line in lines[:40] if line.strip()]
     if len(sample) < 4:
@@ -196,11 +196,11 @@ def _markup(text: str) -> str:
     return "xml" if head.startswith("<?xml") else ""
 
 
-def _encoded(text: str) -> str:
+def _binary_kind(text: str) -> str:
     return "binary" if len(text) > 200 and _ENCODED.match(text) and _ALL_ENCODED.fullmatch(text) else ""
 
 
-def _reported(text: str) -> str:
+def _report_kind(text: str) -> str:
     """The slug tests for what a test runner says, plain for what a compiler or linter says, else none."""
     if len(_TEST_RUN.findall("\n" + text)) >= 2:
         return "tests"
@@ -208,12 +208,12 @@ def _reported(text: str) -> str:
 
 
 def _tabular(text: str) -> str:
-    return "csv" if _delimited(text.split("\n", 41)[:40]) else ""
+    return "csv" if _is_delimited(text.split("\n", 41)[:40]) else ""
 
 
 def whole(text: str) -> str:
     """The kind of a text that is one thing from first to last character; "" where it has to be read line by line."""
-    return next(filter(None, (tell(text) for tell in (_jsonish, _markup, _encoded, _reported, _tabular))), "")
+    return next(filter(None, (tell(text) for tell in (_jsonish, _markup, _binary_kind, _report_kind, _tabular))), "")
 
 
 def _stretches(text: str, lines: Sequence[str], offsets: Sequence[int]) -> Iterator[tuple[int, int, str]]:
@@ -223,7 +223,7 @@ def _stretches(text: str, lines: Sequence[str], offsets: Sequence[int]) -> Itera
         index = bisect_right(offsets, found.start()) - 1
         if index < start:
             continue
-        end, kind = _opened(lines, index)
+        end, kind = _opened_block(lines, index)
         if end == index:
             continue
         if start < index:
@@ -234,7 +234,7 @@ def _stretches(text: str, lines: Sequence[str], offsets: Sequence[int]) -> Itera
         yield start, len(lines), ""
 
 
-def _opened(lines: Sequence[str], index: int) -> tuple[int, str]:
+def _opened_block(lines: Sequence[str], index: int) -> tuple[int, str]:
     """Where the block that line `index` opens ends, and its kind; `index` itself where it opens none."""
     line = lines[index]
     fence = _FENCE.match(line)
@@ -276,7 +276,7 @@ def _windows(lines: Sequence[str], start: int, end: int) -> Iterator[tuple[int, 
         yield at, upto, _vote([mark(lines[i]) for i in range(at, upto, step) if lines[i].strip()])
 
 
-def _smoothed(windows: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+def _smooth(windows: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
     """Windows of a weak kind between two of code are code: its remarks and docstrings read as prose."""
     code = [i for i, window in enumerate(windows) if window[2] == "code"]
     nearest = dict.fromkeys(i for one, other in pairwise(code) if other - one <= _FARTHEST for i in range(one, other))
@@ -299,7 +299,7 @@ def parts(text: str) -> list[Span]:
     offsets[-1] = len(text)
     pieces: list[tuple[int, int, str]] = []
     for start, end, found in _stretches(text, lines, offsets):
-        pieces.extend([(start, end, found)] if found else _smoothed(list(_windows(lines, start, end))))
+        pieces.extend([(start, end, found)] if found else _smooth(list(_windows(lines, start, end))))
     for at, (start, end, found) in enumerate(pieces):
         if found == _BLANK:
             pieces[at] = (start, end, pieces[at - 1][2] if at else "plain")

@@ -1,6 +1,7 @@
 """Words of a text in small letters.
 
-Lives here: the one cut into words that rules over words share. Must not: stop words, stems (scorers have their own terms).
+Lives here: the one cut into words that rules over words share. Does not belong here: stop words, stems (scorers have their own
+terms).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
-def lowered(text: str) -> str:
+def lower_text(text: str) -> str:
     """Small letters and straight apostrophes."""
     return text.lower().replace("’", "'")
 

@@ -1,6 +1,6 @@
 """Leaving out the middle of a text.
 
-Lives here: where a text may be parted, and the note that stands for what is missing. Must not: choosing which text.
+Lives here: where a text may be parted, and the note that stands for what is missing. Does not belong here: choosing which text.
 
 A border is put at the end of a line, a sentence or a word near the wanted place, and never inside a protected span that is
 short enough to be kept or left whole. Where a code fence is open at a border it is closed there, or opened, so that what
@@ -36,7 +36,7 @@ def cut_middle(text: str, cap: int, count: int) -> str:
     room = max(1, cap - 12)  # what the note takes
     share = room / count
     for _ in range(6):
-        result = _parted(text, share, count)
+        result = _keep_ends(text, share, count)
         taken = tokens.count(result)
         if taken <= cap:
             return result
@@ -44,7 +44,7 @@ def cut_middle(text: str, cap: int, count: int) -> str:
     return result
 
 
-def _parted(text: str, share: float, count: int) -> str:
+def _keep_ends(text: str, share: float, count: int) -> str:
     kept = int(len(text) * share)
     both = count * share > _TINY
     head = _outside(text, _border_before(text, kept // 2 if both else kept), -1)

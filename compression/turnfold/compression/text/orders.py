@@ -1,7 +1,7 @@
 """Standing orders: what a user wants done from now on, whatever the turn.
 
-Lives here: finding the sentences that say so, in languages that put blanks between words. Must not: obeying them, other
-signals (``signals``), the words and phrases (``lexicon/orders.txt``), scripts without blanks (``run_on_orders``).
+Lives here: finding the sentences that say so, in languages that put blanks between words. Does not belong here: obeying them,
+other signals (``signals``), the words and phrases (``lexicon/orders.txt``), scripts without blanks (``run_on_orders``).
 
 Orders are told from talk by form: a verb that commands together with a word of rule ("Use pnpm, never npm"), a word of rule
 or a prohibition where a command begins ("Never sign", but not "I never sign" nor "Never been there"), a phrase about the time
@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.lower import lowered, words
+from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.run_on_orders import run_on_orders
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
@@ -104,10 +104,10 @@ def _plain(text: str) -> str:
 
 
 def _split(phrase: str) -> tuple[str, ...]:
-    return tuple(part for word in phrase.split("_") for part in _unjoined(word))
+    return tuple(part for word in phrase.split("_") for part in _split_elision(word))
 
 
-def _unjoined(word: str) -> Iterable[str]:
+def _split_elision(word: str) -> Iterable[str]:
     """French and Italian small words stand alone: ``n'utilise`` is two words."""
     for small in _JOINED:
         if word.startswith(small) and len(word) > len(small):
@@ -151,16 +151,16 @@ _TRIGGERS: Final = frozenset(word for one in _SPACED for word in one.triggers if
 def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool:
     """Whether one sentence tells the reader how to behave beyond this turn; a question is none unless it is a polite order.
 
-    `known` are its words (``words(lowered(sentence))``) where the caller has them already.
+    `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
     """
     if not sentence.isascii() and _RUN_ON.search(sentence):
         return not _ASKS.search(sentence)
     if known is not None and not may_order(known):
         return False
-    low = lowered(sentence)
+    low = lower_text(sentence)
     if (known is None and not may_order(words(low))) or (_ASKS.search(low) and not _ASKS_YOU.search(low)):
         return False
-    pieces = [part for piece in _PIECE.findall(_plain(low)) for part in _unjoined(piece)]
+    pieces = [part for piece in _PIECE.findall(_plain(low)) for part in _split_elision(piece)]
     said = frozenset(pieces)
     return any(_orders(language, _clauses(language, pieces)) for language in _SPACED if not language.triggers.isdisjoint(said))
 
@@ -172,22 +172,22 @@ def may_order(known: Sequence[str]) -> bool:
 
 def standing_orders(text: str) -> list[Span]:
     """The sentences of a text that are standing orders, white space behind them included; kind ``order``."""
-    if text.isascii() and not may_order(words(lowered(text))):
+    if text.isascii() and not may_order(words(lower_text(text))):
         return []
     return [Span(s.start, s.end, "order") for s in sentences(text) if not s.kind and is_standing_order(s.of(text))]
 
 
 @dataclass(frozen=True, slots=True)
-class _Clause:
+class _OrderClause:
     """Words between two signs; `strong` where a command is expected: not behind a mere comma."""
 
     said: tuple[str, ...]
     strong: bool
 
 
-def _clauses(language: _Language, pieces: Sequence[str]) -> list[_Clause]:
+def _clauses(language: _Language, pieces: Sequence[str]) -> list[_OrderClause]:
     """The clauses of a sentence without the words that lead into a command ("please", "and also")."""
-    found: list[_Clause] = []
+    found: list[_OrderClause] = []
     said: list[str] = []
     strong = True
     for piece in (*pieces, ""):
@@ -195,23 +195,23 @@ def _clauses(language: _Language, pieces: Sequence[str]) -> list[_Clause]:
             said.append(piece)
             continue
         begin = language.past("please", said, 0)
-        found.append(_Clause(tuple(said[begin:]), strong or begin > 0))
+        found.append(_OrderClause(tuple(said[begin:]), strong or begin > 0))
         # "Could you please always ...": behind such a word a command may begin anew.
-        found += [_Clause(tuple(said[i + 1 :]), True) for i in range(begin, len(said)) if language.at("aside", said, i)]
+        found += [_OrderClause(tuple(said[i + 1 :]), True) for i in range(begin, len(said)) if language.at("aside", said, i)]
         # Behind "please," alone a command may still begin.
         said, strong = [], piece != "," or (strong and begin == len(said))
     return [clause for clause in found if clause.said]
 
 
-def _orders(language: _Language, clauses: Sequence[_Clause]) -> bool:
-    if any(_commands_always(language, clause) or _is_told(language, clause) for clause in clauses):
+def _orders(language: _Language, clauses: Sequence[_OrderClause]) -> bool:
+    if any(_commands_always(language, clause) or _is_instruction(language, clause) for clause in clauses):
         return True
     if any(language.commands(one.said, 0) and language.at("always", two.said, 0) for one, two in pairwise(clauses)):
         return True  # "Use pnpm, never npm"
     return _is_about_time_to_come(language, clauses)
 
 
-def _commands_always(language: _Language, clause: _Clause) -> bool:
+def _commands_always(language: _Language, clause: _OrderClause) -> bool:
     """Whether a clause begins with a command that holds beyond this turn."""
     said = clause.said
     if language.at("talk", said, 0):
@@ -229,7 +229,7 @@ def _commands_always(language: _Language, clause: _Clause) -> bool:
     return language.commands(said, 0) and language.has("bound", said, 1, 1 + _REACH)
 
 
-def _is_told(language: _Language, clause: _Clause) -> bool:
+def _is_instruction(language: _Language, clause: _OrderClause) -> bool:
     """Whether a clause says what the reader must do: "you must not", "I want you to always"."""
     said = clause.said
     if not language.parts["told"].keys().isdisjoint(said) and language.has("told", said):
@@ -244,7 +244,7 @@ def _is_told(language: _Language, clause: _Clause) -> bool:
     return False
 
 
-def _is_about_time_to_come(language: _Language, clauses: Sequence[_Clause]) -> bool:
+def _is_about_time_to_come(language: _Language, clauses: Sequence[_OrderClause]) -> bool:
     """Whether a phrase such as "from now on" or "every time I" comes with a command, or (the first) with no other subject."""
     if all(language.parts[part].keys().isdisjoint(c.said) for c in clauses for part in ("future", "someday", "when")):
         return False
@@ -268,7 +268,7 @@ def _commands(language: _Language, said: Sequence[str]) -> bool:
     return any(language.commands(said, i) and language.has("bound", said, i + 1, i + 2) for i in range(1, len(said)))
 
 
-def _narrates(language: _Language, clauses: Sequence[_Clause], clause: _Clause, behind: int) -> bool:
+def _narrates(language: _Language, clauses: Sequence[_OrderClause], clause: _OrderClause, behind: int) -> bool:
     """Whether somebody tells what will be: the sentence begins with a subject, or one follows the phrase."""
     at = clauses.index(clause)
     follows = clause.said[behind : behind + 2] or (clauses[at + 1].said[:2] if at + 1 < len(clauses) else ())

@@ -1,6 +1,6 @@
 """Cutting a message into passages that can be quoted on their own.
 
-Lives here: where a passage begins and ends. Must not: what it is worth.
+Lives here: where a passage begins and ends. Does not belong here: what it is worth.
 
 A message of up to about 150 tokens is one passage; a longer one is cut into chunks of about 25 tokens at sentence or line
 borders, never across a blank line. Every step looks at a character a bounded number of times.
@@ -35,7 +35,7 @@ def estimate(text: str) -> float:
 def passages(text: str) -> list[Range]:
     """Half-open ranges, in order, that hold all of a text but white space at their borders."""
     if estimate(text) <= WHOLE:
-        return _trimmed(text, [(0, len(text))])
+        return _trim(text, [(0, len(text))])
     found: list[Range] = []
     start = last = 0
     size = 0.0
@@ -46,13 +46,13 @@ def passages(text: str) -> list[Range]:
             start, size = last, 0.0
         size += piece
         last = end
-    return _trimmed(text, [*found, (start, last)])
+    return _trim(text, [*found, (start, last)])
 
 
 def sentences(text: str, start: int, end: int) -> list[Range]:
     """The sentences of a part of a text, without the white space between them."""
     ends = [start, *(start + at for at in _sentence_ends(text[start:end]))]
-    return _trimmed(text, list(pairwise(ends)))
+    return _trim(text, list(pairwise(ends)))
 
 
 def _sentence_ends(text: str) -> list[int]:
@@ -69,7 +69,7 @@ def _sentence_ends(text: str) -> list[int]:
     return ends
 
 
-def _trimmed(text: str, ranges: list[Range]) -> list[Range]:
+def _trim(text: str, ranges: list[Range]) -> list[Range]:
     trimmed = []
     for start, end in ranges:
         part = text[start:end]

@@ -1,7 +1,7 @@
 """What a user marked as private: ``<private>...</private>``.
 
-Lives here: taking it out of a text, of texts that follow each other, and of a message's JSON. Must not: deciding where a text is
-stored (the shell does; whatever it stores goes through here first).
+Lives here: taking it out of a text, of texts that follow each other, and of a message's JSON. Does not belong here: deciding
+where a text is stored (the shell does; whatever it stores goes through here first).
 
 Tags nest, are of any case, may have attributes, and one that nobody closes holds to the end: what is in doubt is private. A lone
 closing tag is text.
@@ -76,19 +76,17 @@ def redact_json(raw: str) -> str:
         return raw
     try:
         value = json.loads(raw)
-        redacted = _redacted(value, Redactor())
+        redacted = _redact(value, Redactor())
     except RecursionError:  # nested deeper than can be looked into
         return json.dumps({"content": REDACTED})
     return raw if redacted == value else json.dumps(redacted, separators=(",", ":"))
 
 
-def _redacted(value: Any, redactor: Redactor) -> Any:
+def _redact(value: Any, redactor: Redactor) -> Any:
     if isinstance(value, str):
         return redactor(value)
     if isinstance(value, list):
-        return [_redacted(item, redactor) for item in value]
+        return [_redact(item, redactor) for item in value]
     if isinstance(value, dict):
-        return {
-            key: item if key in _NAMES and isinstance(item, str) else _redacted(item, redactor) for key, item in value.items()
-        }
+        return {key: item if key in _NAMES and isinstance(item, str) else _redact(item, redactor) for key, item in value.items()}
     return value

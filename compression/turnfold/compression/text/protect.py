@@ -1,7 +1,7 @@
 """What no lossy stage may touch.
 
-Lives here: the one tokenizer that finds protected spans, and the order in which it looks. Must not: the patterns themselves
-(``blocks``, ``inline``), sentences, shortening, any judgement of importance.
+Lives here: the one tokenizer that finds protected spans, and the order in which it looks. Does not belong here: the patterns
+themselves (``blocks``, ``inline``), sentences, shortening, any judgement of importance.
 
 The stages run in the order of tables; what a stage has found is masked before the next one looks, so spans never overlap.
 Spans err on the side of protecting: a word too many costs a little space, a digit too few costs the truth.
@@ -25,7 +25,7 @@ def _of(*patterns: re.Pattern[str]) -> Callable[[str], list[Range]]:
     return lambda text: disjoint([m.span() for pattern in patterns for m in pattern.finditer(text)])
 
 
-def _hinted(hint: re.Pattern[str], pattern: re.Pattern[str]) -> Callable[[str], list[Range]]:
+def _guarded_finder(hint: re.Pattern[str], pattern: re.Pattern[str]) -> Callable[[str], list[Range]]:
     """A costly pattern that is tried only where a cheap one says it may match."""
     return lambda text: [m.span() for m in pattern.finditer(text)] if hint.search(text) else []
 
@@ -82,9 +82,9 @@ _BLOCKS: Final[_Stages] = (
 _INLINE: Final[_Stages] = (
     ("url", inline.urls),
     ("secret", _secrets),
-    ("shell", _hinted(re.compile(r"[$%>] "), inline.PROMPT_LINE)),
+    ("shell", _guarded_finder(re.compile(r"[$%>] "), inline.PROMPT_LINE)),
     ("shell", _of(inline.SHELL)),
-    ("inline-sql", _hinted(re.compile("SELECT|INSERT INTO|DELETE FROM|UPDATE|TABLE|INDEX|VIEW"), inline.INLINE_SQL)),
+    ("inline-sql", _guarded_finder(re.compile("SELECT|INSERT INTO|DELETE FROM|UPDATE|TABLE|INDEX|VIEW"), inline.INLINE_SQL)),
     ("pull", _near_digits(inline.PULL_WORDS)),
     ("date", _near_digits(inline.DATE_WORDS)),
 )
@@ -114,7 +114,7 @@ class _Scan:
         pieces.append(self.lined[at:])
         self.lined = "".join(pieces)
 
-    def untouched(self, ranges: Iterable[Range]) -> list[Range]:
+    def unmasked_ranges(self, ranges: Iterable[Range]) -> list[Range]:
         return [r for r in ranges if MASK not in self.lined[r[0] + 1 : r[1] + 1]]
 
 
@@ -153,7 +153,7 @@ def protected_spans(text: str) -> list[Span]:
     """
     scan, values = _block_scan(text)
     scan.take("inline-code", inline.inline_code(scan.rest))
-    scan.take("inline-json", scan.untouched(values))
+    scan.take("inline-json", scan.unmasked_ranges(values))
     for kind, find in _INLINE:
         scan.take(kind, find(scan.rest))
     found = inline.tokens(scan.rest)

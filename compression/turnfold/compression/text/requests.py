@@ -1,7 +1,7 @@
 """What kind of request a message is, as far as its words tell.
 
-Lives here: word tables that tell a message without content of its own ("continue", "the second one?"), one that leans on
-what was said before ("when was he born?"), and one that asks for a cover of the whole ("summarise the above"). Must not:
+Lives here: word tables that tell a message without content of its own ("continue", "the second one?"), one that leans on what was
+said before ("when was he born?"), and one that asks for a cover of the whole ("summarise the above"). Does not belong here:
 scores, messages.
 """
 

@@ -1,7 +1,7 @@
 """Standing orders in scripts whose words are not told apart by blanks, or stick to their particles.
 
-Lives here: Chinese, Japanese, Korean, Arabic, Hindi. Must not: words and phrases (``lexicon/orders.txt``), other languages
-(``orders``).
+Lives here: Chinese, Japanese, Korean, Arabic, Hindi. Does not belong here: words and phrases (``lexicon/orders.txt``), other
+languages (``orders``).
 
 All but Chinese put the request last: an order has a word of rule ("必ず", "항상") and ends a clause with a wish ("ください",
 "주세요"), or ends it with a prohibition.

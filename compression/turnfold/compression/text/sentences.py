@@ -1,6 +1,6 @@
 """Sentences of a text.
 
-Lives here: cutting a text, losslessly, into blocks and sentences. Must not: which of them matter, what is protected
+Lives here: cutting a text, losslessly, into blocks and sentences. Does not belong here: which of them matter, what is protected
 (``protect``).
 
 The sentence rules are ``sentencex``'s (abbreviations, decimals, many scripts); this file cuts at blocks and newlines first,
@@ -10,7 +10,7 @@ chooses its language by script, and takes back cuts that fall inside protected s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import sentencex
@@ -50,14 +50,17 @@ def language(text: str) -> str:
     return next((code for code, script in _SCRIPTS if script.search(text)), "en")
 
 
-def sentences(text: str) -> list[Span]:
+def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
     """Spans that tile the text exactly: blocks (with their kind) and sentences (kind ""), each with the white space behind it.
 
     No cut falls inside a protected span. White space alone is one span; an empty text has none.
+
+    Args:
+        blocks: what is taken for blocks, in order and apart; None: what ``block_spans`` finds.
     """
     starts: list[tuple[int, str]] = []
     at = 0
-    for block in block_spans(text):
+    for block in block_spans(text) if blocks is None else blocks:
         _cut_prose(text, at, block.start, starts)
         starts.append((block.start, block.kind))
         at = block.end
@@ -85,7 +88,7 @@ def _cuts(line: str) -> list[int]:
     """Where the sentences of a line begin, the first excepted."""
     cuts = _sentence_cuts(line)
     if len(line) > LONGEST:
-        cuts = _with_long_ones_cut(line, cuts)
+        cuts = _cut_long_ones(line, cuts)
     if not cuts:
         return cuts
     joints = inline_joints(line)
@@ -132,7 +135,7 @@ def _is_border(line: str, last: int, at: int) -> bool:
     return not _MARKER.match(line, last, at) and bool(_WORD.search(line, last, at)) and bool(_WORD.search(line, at, at + 200))
 
 
-def _with_long_ones_cut(line: str, cuts: list[int]) -> list[int]:
+def _cut_long_ones(line: str, cuts: list[int]) -> list[int]:
     out: list[int] = []
     for start, end in zip([0, *cuts], [*cuts, len(line)], strict=True):
         if start:

@@ -1,6 +1,7 @@
 """Signals of a conversation: what was decided, promised, found out, asked, and what somebody says of themselves.
 
-Lives here: the words of each, and their weights. Must not: standing orders (``orders``), scores of whole texts (``scorers``).
+Lives here: the words of each, and their weights. Does not belong here: standing orders (``orders``), scores of whole texts
+(``scorers``).
 
 Word lists rather than patterns: this runs over every sentence of a long conversation.
 """
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from turnfold.compression.text.lower import lowered, words
+from turnfold.compression.text.lower import lower_text, words
 
 _WEIGHTS: Final = {"decision": 0.6, "commitment": 0.4, "finding": 0.35, "fact": 0.25, "question": 0.1}
 _WORDS: Final = {
@@ -76,9 +77,9 @@ _ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...]:
     """Which signals a sentence carries, in a fixed order: decision, commitment, finding, fact, question.
 
-    `known` are its words (``words(lowered(sentence))``) where the caller has them already.
+    `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
     """
-    said = words(lowered(sentence)) if known is None else known
+    said = words(lower_text(sentence)) if known is None else known
     found = {_BY_WORD[word] for word in _BY_WORD.keys() & set(said)}
     if not _PAIR_OPENERS.isdisjoint(said):
         found.update(_BY_PAIR[pair] for pair in pairwise(said) if pair in _BY_PAIR)

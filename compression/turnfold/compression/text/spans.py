@@ -1,6 +1,6 @@
 """Spans of a text.
 
-Lives here: the one value type that every cutter of text hands out. Must not: cutting.
+Lives here: the one value type that every cutter of text hands out. Does not belong here: cutting.
 """
 
 from __future__ import annotations

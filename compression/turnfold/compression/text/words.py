@@ -1,7 +1,7 @@
 """Words of a text as terms that can be looked up again.
 
-Lives here: what counts as a word in each script, which language a text is in, function words, stems, and the 32-bit hash
-under which a term is indexed. Must not: scores, passages.
+Lives here: what counts as a word in each script, which language a text is in, function words, stems, and the 32-bit hash under
+which a term is indexed. Does not belong here: scores, passages.
 
 Terms are CRC-32 values of folded stems: the same in every process, small, and comparable in numpy. Two of 10,000 terms
 collide once in about 86 texts, which costs a little precision and nothing else.
@@ -114,7 +114,7 @@ def term(word: str) -> int:
     return crc32(word.encode("utf-8", "surrogatepass"))
 
 
-def stemmed(distinct: Collection[str], name: str) -> dict[str, int]:
+def stem_table(distinct: Collection[str], name: str) -> dict[str, int]:
     """The term of each word in a language; identifiers are not stemmed. A stemmer is made for each call: one object must not
     serve two threads."""
     bases = _IRREGULAR.get(name, {})

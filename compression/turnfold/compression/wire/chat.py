@@ -15,21 +15,48 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
 
+import orjson
+
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest, resumable
-from turnfold.compression.wire.conversation import Beside, Call, Changes, Conversation, Message, Path, Place, Text, Texts, Wire
+from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE, completion, reply_to, stream
+from turnfold.compression.wire.conversation import (
+    Attachment,
+    Beside,
+    Call,
+    Changes,
+    Conversation,
+    Message,
+    OwnReply,
+    Path,
+    Place,
+    Text,
+    Texts,
+    Wire,
+)
 from turnfold.compression.wire.edits import Edit, json_string, shift
 from turnfold.compression.wire.marks import body_marks
-from turnfold.compression.wire.media import media_tokens
+from turnfold.compression.wire.media import attachment, media_tokens
 from turnfold.compression.wire.removal import removals
 from turnfold.compression.wire.spans import Value, array, members, skip, unique, value, value_span
 
-#: Keys that sign or seal an assistant message: the provider refuses it when a byte of it changed.
+#: Keys that sign or seal an assistant message: the provider refuses it when a byte of it changed. Null and empty are as good as
+#: absent: SDKs write them when they store an answer.
 _SEALS: Final = frozenset(
-    {"reasoning_details", "thinking_blocks", "signature", "encrypted_content", "thought_signature", "reasoning_content", "audio"}
+    {
+        "audio",
+        "encrypted_content",
+        "extra_content",
+        "reasoning_content",
+        "reasoning_details",
+        "signature",
+        "thinking_blocks",
+        "thought_signature",
+    }
 )
 _SEALED_PARTS: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
+_SPOKEN_PARTS: Final = frozenset({"text", "refusal", *_SEALED_PARTS})
 _MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
 _SCHEMA: Final = ("tools", "functions", "response_format")
 _OUTPUT: Final = ("max_completion_tokens", "max_tokens")
@@ -176,7 +203,15 @@ def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         sealed=is_sealed(data),
         marked=any(isinstance(p, dict) and any(m in p for m in _MARKS) for p in [data, *parts]),
         has_calls=bool(data.get("tool_calls") or data.get("function_call")),
+        attached=tuple(_attached(parts)),
+        sole=_sole(content),
     )
+
+
+def _sole(content: Any) -> str | None:
+    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and content[0].get("type") == "text":
+        content = content[0].get("text")
+    return content if isinstance(content, str) else None
 
 
 def _content_texts(content: Any) -> Iterator[Text]:
@@ -186,6 +221,14 @@ def _content_texts(content: Any) -> Iterator[Text]:
         for i, part in enumerate(content):
             if isinstance(part, dict) and isinstance(part.get("text"), str):
                 yield Text(("content", i, "text"), part["text"])
+
+
+def _attached(parts: Sequence[Any]) -> Iterator[Attachment]:
+    """Parts that are not text; reasoning is none, and a refusal is said."""
+    for i, part in enumerate(parts):
+        if not isinstance(part, dict) or isinstance(part.get("text"), str) or part.get("type") in _SPOKEN_PARTS:
+            continue
+        yield attachment(("content", i), part)
 
 
 def _calls_with_places(data: Mapping[str, Any]) -> Iterator[tuple[Call, Text]]:
@@ -226,11 +269,7 @@ def is_sealed(data: Mapping[str, Any]) -> bool:
     parts = content if isinstance(content, list) else []
     calls = data.get("tool_calls")
     inside = [p for p in [*parts, *(calls if isinstance(calls, list) else [])] if isinstance(p, dict)]
-    return (
-        any(k in d for d in [data, *inside] for k in _SEALS)
-        or any(p.get("type") in _SEALED_PARTS for p in inside)
-        or any("extra_content" in c for c in [data, *inside])
-    )
+    return any(d.get(k) for d in [data, *inside] for k in _SEALS) or any(p.get("type") in _SEALED_PARTS for p in inside)
 
 
 # ---------------------------------------------------------------- writing
@@ -283,6 +322,8 @@ def _merge(edits: Sequence[Edit]) -> list[Edit]:
 
 def _replacement(raw: str, path: Path, text: str) -> Edit:
     start, end = value_span(raw, path)
+    if isinstance(path[-1], int):
+        return Edit(start, end, _part(text))
     return Edit(start + 1, end - 1, _string_content(text))
 
 
@@ -294,5 +335,43 @@ def _string_content(text: str) -> str:
     return json_string(text)[1:-1]
 
 
+# ---------------------------------------------------------------- fingerprints and replies
+
+
+def unmarked(conversation: Conversation) -> bytes:
+    """The messages' JSON; where one carries a cache mark, written anew without marks and with content as a list of texts: marks
+    move on from request to request, and a string becomes a list of parts to carry one, which no cache takes for a change."""
+    if any(m.marked for m in conversation.messages):
+        return b"".join(_unmarked(m.raw) for m in conversation.messages)
+    start, end = conversation.history
+    return conversation.text[start:end].encode("utf-8")
+
+
+def _unmarked(raw: str) -> bytes:
+    """A message with its content in front."""
+    try:
+        message = orjson.loads(raw)
+    except orjson.JSONDecodeError:  # a lone surrogate: a fingerprint of the text as it is will do
+        return raw.encode("utf-8")
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    rest = {key: value for key, value in message.items() if key not in ("content", *_MARKS)}
+    return orjson.dumps([message.get("role"), [_bare(part) for part in parts], rest])
+
+
+def _bare(part: Any) -> Any:
+    if not isinstance(part, dict):
+        return part
+    return part["text"] if "text" in part else {key: value for key, value in part.items() if key not in _MARKS}
+
+
+def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
+    """A chat completion of ours, streamed where the client asks for that."""
+    answer = reply_to(conversation.settings, text, created=created, seed=digest(conversation.text).hex())
+    if conversation.streams:
+        return OwnReply(STREAM_TYPE, tuple(stream(answer)))
+    return OwnReply(JSON_TYPE, (completion(answer),))
+
+
 #: Chat completions.
-CHAT: Final = Wire("chat", read, write)
+CHAT: Final = Wire("chat", read, write, unmarked, reply)

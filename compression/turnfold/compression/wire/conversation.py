@@ -7,7 +7,7 @@ A wire format reads a body into a `Conversation` and writes `Changes` back as ed
 keeps its bytes. Messages are neutral units of speech, not always the body's own:
 
 - a system text outside of the messages is a pinned message whose span lies there;
-- a tool result that is a block inside a user's message is a message of its own, and so are the user's own blocks (a `Group`);
+- a tool result that is a block inside a user's message is a message of its own, as are the user's own blocks (a `MessageGroup`);
 - reasoning that goes with what follows it is one message with it, whose span is the run of both.
 
 So a span may lie anywhere in the body. Spans never overlap, and inside the array of messages they come in order.
@@ -60,6 +60,29 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A part of a message that is not text: an image, a file, audio, or a kind that nobody here knows.
+
+    Attributes:
+        path: where the part stands in the message.
+        kind: "image", "file", "audio", or the part's own type.
+        name: its file name or the end of its address, "" where it has none.
+        size: bytes of its content, 0 where that lies elsewhere.
+    """
+
+    path: Path
+    kind: str
+    name: str = ""
+    size: int = 0
+
+    @property
+    def label(self) -> str:
+        """Its kind, name and size, for people and models."""
+        size = f"{self.size:,} bytes" if self.size else ""
+        return ", ".join(text for text in (f"{self.kind} {self.name}".strip(), size) if text)
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message; two messages of equal `key` are equal in everything.
 
@@ -82,6 +105,8 @@ class Message:
         sealed: whether it is signed or carries encrypted reasoning: whole or gone, never edited.
         marked: whether a part of it carries a cache mark of the client's.
         has_calls: whether it calls tools.
+        attached: the parts of its content that are not text.
+        sole: its text where that is all its content holds; None for anything else (images, several parts, no content).
     """
 
     raw: str
@@ -102,6 +127,8 @@ class Message:
     sealed: bool
     marked: bool
     has_calls: bool
+    attached: tuple[Attachment, ...]
+    sole: str | None
 
     @property
     def pinned(self) -> bool:
@@ -115,7 +142,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class MessageGroup:
     """Messages ``start..end`` that are parts of one element of the body's array of messages.
 
     Attributes:
@@ -141,7 +168,7 @@ class Changes:
 
     Attributes:
         dropped: half-open runs of messages that are left out.
-        texts: new texts by path.
+        texts: new texts by path; a path that ends at a part of the content stands for the whole part, which becomes a text.
         beside: texts of ours beside user messages.
         apart: user messages that are written as a list of parts, so that texts of ours are parts of their own even beside a text
             that was a string. A cache mark ends where a part ends, and clients write a message as parts while they mark it and
@@ -157,6 +184,14 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnReply:
+    """An answer of ours in the form of a wire: its content type, and the body in the pieces in which it is written."""
+
+    content_type: str
+    pieces: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Wire:
     """A wire format, as functions.
 
@@ -164,11 +199,16 @@ class Wire:
         name: "chat", "responses" or "messages".
         read: a body to its conversation. Raises FoldRejected("unparsable") for a body that goes upstream as it came.
         write: changes to the edits of the conversation's own text that make them.
+        unmarked: the messages' JSON without cache marks, in a form that a moving mark does not change: what tells how far one
+            request repeats another.
+        reply: an answer of ours to a conversation, streamed where the client asks for that; its text, and Unix time in seconds.
     """
 
     name: str
     read: Callable[[bytes, Memo], Conversation]
     write: Callable[[Conversation, Changes], list[Edit]]
+    unmarked: Callable[[Conversation], bytes]
+    reply: Callable[[Conversation, str, int], OwnReply]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +244,7 @@ class Conversation:
     keys: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     history: Place = (0, 0)
-    groups: tuple[Group, ...] = ()
+    groups: tuple[MessageGroup, ...] = ()
     state: StateBlocks = _STATELESS
 
     @property

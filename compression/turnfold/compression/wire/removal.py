@@ -2,9 +2,9 @@
 
 Lives here: which elements of the body's arrays go, and which comma goes with them. Does not belong here: any wire format's keys.
 
-A message is a run of elements of one array: of the array of messages, or of one inside an element of that (a `Group`). An element
-whose messages all go is left out itself, so that no array is left empty. What stands outside of the array of messages is never
-left out.
+A message is a run of elements of one array: of the array of messages, or of one inside an element of that (a `MessageGroup`). An
+element whose messages all go is left out itself, so that no inner array is left empty. What stands outside of the array of
+messages is never left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from turnfold.compression.wire.conversation import Conversation, Place
 from turnfold.compression.wire.edits import Edit
 
 
-class _Slot(NamedTuple):
+class _ArrayEntry(NamedTuple):
     """A place among the elements of an array, and whether what stands there goes."""
 
     place: Place
@@ -31,28 +31,28 @@ def removals(conversation: Conversation, dropped: Iterable[tuple[int, int]]) -> 
         return
     spans, (start, end) = conversation.spans, conversation.history
     grouped = {index for group in conversation.groups for index in range(group.start, group.end)}
-    outer = [_Slot(span, i in gone) for i, span in enumerate(spans) if start <= span[0] < end and i not in grouped]
+    outer = [_ArrayEntry(span, i in gone) for i, span in enumerate(spans) if start <= span[0] < end and i not in grouped]
     for group in conversation.groups:
-        inner = [_Slot(spans[i], i in gone) for i in range(group.start, group.end)]
-        goes = all(slot.goes for slot in inner)
-        outer.append(_Slot(group.place, goes))
+        inner = [_ArrayEntry(spans[i], i in gone) for i in range(group.start, group.end)]
+        goes = all(entry.goes for entry in inner)
+        outer.append(_ArrayEntry(group.place, goes))
         if not goes:
             yield from _removals(inner)
     yield from _removals(sorted(outer))
 
 
-def _removals(slots: Sequence[_Slot]) -> Iterator[Edit]:
+def _removals(entries: Sequence[_ArrayEntry]) -> Iterator[Edit]:
     at = 0
-    for goes, run in groupby(slots, key=lambda slot: slot.goes):
+    for goes, run in groupby(entries, key=lambda entry: entry.goes):
         end = at + len(list(run))
         if goes:
-            yield _removal(slots, at, end)
+            yield _removal(entries, at, end)
         at = end
 
 
-def _removal(slots: Sequence[_Slot], start: int, end: int) -> Edit:
+def _removal(entries: Sequence[_ArrayEntry], start: int, end: int) -> Edit:
     """Elements go with the comma behind them, the last ones with the comma before them."""
-    first, last = slots[start].place, slots[end - 1].place
-    if end < len(slots):
-        return Edit(first[0], slots[end].place[0], "")
-    return Edit(slots[start - 1].place[1] if start else first[0], last[1], "")
+    first, last = entries[start].place, entries[end - 1].place
+    if end < len(entries):
+        return Edit(first[0], entries[end].place[0], "")
+    return Edit(entries[start - 1].place[1] if start else first[0], last[1], "")

@@ -1,7 +1,7 @@
 """Bodies of our own API: what may come in, what goes out (SYSTEMS.md, system C).
 
 Lives here: one pydantic model for each body. The routes validate with them, ``/openapi.json`` is made from them, the client
-returns them. Must not: behaviour.
+returns them. Does not belong here: behaviour.
 
 Requests are strict: no unknown field, no number in a string. Texts that must not be blank say so in the schema, but are checked
 by the routes, since blank is 400 and malformed 422.
@@ -25,7 +25,7 @@ def _integral(value: object) -> object:
 #: Stands behind the bounds, or they would not be in the schema.
 WHOLE: Final = BeforeValidator(_integral)
 #: Not a Literal, which takes true for 1.
-Layer = Annotated[int, Field(ge=0, le=2), WHOLE]
+LayerNumber = Annotated[int, Field(ge=0, le=2), WHOLE]
 LayerName = Literal["0", "1", "2"]
 Encoding = Literal["raw", "facts", "summary"]
 
@@ -34,51 +34,51 @@ _NOT_BLANK: Final[dict[str, Any]] = {"pattern": r"\S"}
 _MOST: Final = 10_000_000
 
 
-def _known_scorer(name: str) -> str:
+def _check_scorer(name: str) -> str:
     if name not in SCORERS:
         raise ValueError(f"must be one of {', '.join(SCORERS)}")
     return name
 
 
-class Body(BaseModel):
+class RequestBody(BaseModel):
     """What a client sends."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class Answer(BaseModel):
+class AnswerBody(BaseModel):
     """What it gets; a client passes over fields that it does not know."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class Nothing(Body):
+class Nothing(RequestBody):
     """No body."""
 
 
-class CompressBody(Body):
+class CompressBody(RequestBody):
     """A text to make layers of."""
 
     text: Annotated[str, Field(description="The source, not blank.", json_schema_extra=_NOT_BLANK)]
-    layer: Annotated[Layer, Field(description="The layer that you want to read; all three come back.")] = 1
+    layer: Annotated[LayerNumber, Field(description="The layer that you want to read; all three come back.")] = 1
     l1_ratio: Annotated[float, Field(gt=0, le=1, description="Tokens of layer 1 by those of layer 0.")] = 0.3
     l2_max_sentences: Annotated[int, Field(ge=1, le=1000, description="Sentences of layer 2 at most."), WHOLE] = 3
     sections: Annotated[bool, Field(description="Whether to cut the text into sections that can be drilled into.")] = True
     query: Annotated[str | None, Field(description="A question that layers 1 and 2 should answer.")] = None
     scorer: Annotated[
-        Annotated[str, AfterValidator(_known_scorer), Field(json_schema_extra={"enum": list(SCORERS)})] | None,
+        Annotated[str, AfterValidator(_check_scorer), Field(json_schema_extra={"enum": list(SCORERS)})] | None,
         Field(description="Which sentences matter; null: the default."),
     ] = None
 
 
-class LayerText(Answer):
+class LayerText(AnswerBody):
     """A layer's text and its tokens."""
 
     text: str
     tokens: int
 
 
-class FoundEntity(Answer):
+class FoundEntity(AnswerBody):
     """A name or figure of the source."""
 
     text: str
@@ -87,7 +87,7 @@ class FoundEntity(Answer):
     preserved: Annotated[bool, Field(description="Whether layer 1 still has it.")]
 
 
-class SectionSummary(Answer):
+class SectionSummary(AnswerBody):
     """A part of the source that ``/v1/drill-down`` gives back."""
 
     id: str
@@ -96,13 +96,13 @@ class SectionSummary(Answer):
     importance: Annotated[float, Field(description="0 to 1; the most important section has 1.")]
 
 
-class CompressMetadata(Answer):
+class CompressMetadata(AnswerBody):
     """Figures about a result."""
 
     compression_ms: float
     scorer: str
     result_id: str
-    layer: Annotated[Layer, Field(description="The layer that was asked for.")]
+    layer: Annotated[LayerNumber, Field(description="The layer that was asked for.")]
     sentences: int
     sections: int
     ratio: Annotated[float, Field(description="Tokens of layer 0 by those of layer 1.")]
@@ -112,7 +112,7 @@ class CompressMetadata(Answer):
     sections_stored: Annotated[bool, Field(description="Whether the sections can be drilled into.")]
 
 
-class CompressAnswer(Answer):
+class CompressAnswer(AnswerBody):
     """Three layers of one text."""
 
     layers: Mapping[LayerName, LayerText]
@@ -127,39 +127,42 @@ class CompressAnswer(Answer):
         return self.layers[names[self.metadata.layer]].text
 
 
-class DrillDownBody(Body):
+class DrillDownBody(RequestBody):
     """Which section, and how much of it."""
 
     section_id: Annotated[str, Field(min_length=1, max_length=200)]
-    target_layer: Annotated[Layer, Field(description="0: the original; 1: its facts; 2: its summary.")] = 0
+    target_layer: Annotated[LayerNumber, Field(description="0: the original; 1: its facts; 2: its summary.")] = 0
 
 
-class DrillDownAnswer(Answer):
+class DrillDownAnswer(AnswerBody):
     """One layer of one section."""
 
     section_id: str
-    layer: Layer
+    layer: LayerNumber
     text: Annotated[str, Field(description="Of a section that the proxy folded, layer 0: a message's JSON text a line.")]
     tokens: int
 
 
-class MessageBody(Body):
+class MessageBody(RequestBody):
     """One message."""
 
     role: Annotated[str, Field(min_length=1, max_length=64, pattern=r"\S")]
     content: Annotated[str, Field(description="Not blank.", json_schema_extra=_NOT_BLANK)]
 
 
-class ConversationBody(Body):
+class ConversationBody(RequestBody):
     """A message to add."""
 
     conversation_id: Annotated[str, Field(min_length=1, max_length=512)]
     message: MessageBody
     compress_threshold: Annotated[int, Field(ge=1, le=_MOST, description="Tokens that the context may take."), WHOLE] = 1000
     keep_recent: Annotated[int, Field(ge=0, le=100_000, description="Messages that stay raw."), WHOLE] = 5
+    idempotency_key: Annotated[
+        str | None, Field(min_length=1, max_length=200, pattern="^[!-~]+$", description="As the header idempotency-key.")
+    ] = None
 
 
-class ConversationStats(Answer):
+class ConversationStats(AnswerBody):
     """What is kept of a conversation."""
 
     messages: int
@@ -170,7 +173,7 @@ class ConversationStats(Answer):
     version: Annotated[int, Field(description="Grows by one with each change.")]
 
 
-class ConversationAnswer(Answer):
+class ConversationAnswer(AnswerBody):
     """The conversation after a message was added."""
 
     context: str
@@ -181,14 +184,14 @@ class ConversationAnswer(Answer):
     stats: ConversationStats
 
 
-class Message(Answer):
+class ConversationMessage(AnswerBody):
     """One message."""
 
     role: str
     content: str
 
 
-class ConversationSection(Answer):
+class ConversationSection(AnswerBody):
     """Compressed history; ``/v1/drill-down`` gives its messages back."""
 
     id: str
@@ -196,7 +199,7 @@ class ConversationSection(Answer):
     messages: int
 
 
-class ConversationView(Answer):
+class ConversationView(AnswerBody):
     """The conversation as it is kept."""
 
     conversation_id: str
@@ -205,27 +208,27 @@ class ConversationView(Answer):
     total_raw_tokens: int
     compression_ratio: float
     stats: ConversationStats
-    recent: list[Message]
+    recent: list[ConversationMessage]
     sections: list[ConversationSection]
     export: Annotated[
         str | None, Field(description="With ?export=true: all of it, for PUT to /v1/conversation/{conversation_id}.")
     ] = None
 
 
-class ImportBody(Body):
+class ImportBody(RequestBody):
     """A conversation that was exported."""
 
     export: Annotated[str, Field(min_length=1)]
 
 
-class Deleted(Answer):
+class Deleted(AnswerBody):
     """What was deleted."""
 
     conversation_id: str
     deleted: Literal[True] = True
 
 
-class ExchangeBody(Body):
+class ExchangeBody(RequestBody):
     """A text that one agent has for another."""
 
     text: Annotated[str, Field(description="The source, not blank.", json_schema_extra=_NOT_BLANK)]
@@ -237,7 +240,7 @@ class ExchangeBody(Body):
     )
 
 
-class ExchangeAnswer(Answer):
+class ExchangeAnswer(AnswerBody):
     """What the receiver gets."""
 
     encoding: Encoding
@@ -253,7 +256,7 @@ class ExchangeAnswer(Answer):
     resource: Annotated[dict[str, Any] | None, Field(description="MCP resource contents.")] = None
 
 
-class CacheStats(Answer):
+class CacheStats(AnswerBody):
     """The compression cache of the caller's tenant."""
 
     entries: int
@@ -267,13 +270,13 @@ class CacheStats(Answer):
     ttl_seconds: int
 
 
-class CacheCleared(Answer):
+class CacheCleared(AnswerBody):
     """How many results went."""
 
     cleared: int
 
 
-class ErrorDetail(Answer):
+class ErrorDetail(AnswerBody):
     """What is wrong."""
 
     message: str
@@ -282,7 +285,7 @@ class ErrorDetail(Answer):
     code: str | None
 
 
-class ErrorAnswer(Answer):
+class ErrorAnswer(AnswerBody):
     """An error in OpenAI's shape."""
 
     error: ErrorDetail

@@ -1,7 +1,7 @@
 """The compression cache: results by the content that they were made from (row C11).
 
-Lives here: which results of a tenant are kept, least recently used first to go, and the counts of hits and misses. Must not:
-what a result is (bytes here), how it is made.
+Lives here: which results of a tenant are kept, least recently used first to go, and the counts of hits and misses. Does not
+belong here: what a result is (bytes here), how it is made.
 
 Entries are items of the store with a time to live, so they outlast the process and serve every replica. Beside them lies one
 index for each tenant, changed by compare-and-set: the order of use, sizes, counts. Should the index be lost, entries are still
@@ -13,13 +13,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from turnfold.config.settings import CacheSettings
 from turnfold.proxy.store import Item, Key, Scope, Store
 from turnfold.proxy.store.compare_and_set import Turns, compare_and_set
+from turnfold.proxy.store.records import VERSION, decode_record
 
 _KIND: Final = "compression"
 _INDEX: Final = "compression-index"
@@ -28,7 +29,7 @@ _PATIENCE: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class CacheIndex:
     """What a tenant's cache holds.
 
     Attributes:
@@ -46,17 +47,27 @@ class Index:
         return sum(size for size, _ in self.entries.values())
 
 
-def _read(value: bytes | None) -> Index:
-    if value is None:
-        return Index()
-    hits, misses, evictions, entries = orjson.loads(value)
+def _read(value: bytes | None) -> CacheIndex | None:
+    """The index; an empty one where there is none, None where this release cannot read it."""
+    return CacheIndex() if value is None else decode_record("index of the compression cache", value, _build)
+
+
+def _build(value: Any) -> CacheIndex:
+    """From the JSON value; in the first release it was a list, its entries too."""
+    if isinstance(value, list):
+        hits, misses, evictions, rows = value
+        entries = {key: (size, expires) for key, size, expires in rows}
+    else:
+        hits, misses, evictions = value["hits"], value["misses"], value["evictions"]
+        entries = {key: (entry["bytes"], entry["expires"]) for key, entry in value["entries"].items()}
     now = time.time()
-    return Index(hits, misses, evictions, {key: (size, expires) for key, size, expires in entries if expires > now})
+    return CacheIndex(hits, misses, evictions, {key: entry for key, entry in entries.items() if entry[1] > now})
 
 
-def _written(index: Index) -> bytes:
-    rows = [[key, size, expires] for key, (size, expires) in index.entries.items()]
-    return orjson.dumps([index.hits, index.misses, index.evictions, rows])
+def _to_bytes(index: CacheIndex) -> bytes:
+    entries = {key: {"bytes": size, "expires": expires} for key, (size, expires) in index.entries.items()}
+    counts = {"hits": index.hits, "misses": index.misses, "evictions": index.evictions}
+    return orjson.dumps({VERSION: 1, **counts, "entries": entries})
 
 
 class CompressionCache:
@@ -79,22 +90,22 @@ class CompressionCache:
         """The entry, which becomes the most recently used."""
         (value,) = await self._store.get([Key(tenant, _KIND, key)])
         if value is not None:
-            await self._change(tenant, lambda index: (_used(index, key), []))
+            await self._change(tenant, lambda index: (_with_hit(index, key), []))
         return value
 
     def item(self, tenant: str, key: str, value: bytes) -> Item | None:
-        """The entry for the store, None where it is not to be cached; the caller stores it, then calls `added`."""
+        """The entry for the store, None where it is not to be cached; the caller stores it, then calls `count_miss`."""
         if not self._settings.ttl or len(value) > self._settings.max_bytes // 4:
             return None
         return Item(Key(tenant, _KIND, key), value, self.ttl)
 
-    async def added(self, tenant: str, key: str, size: int | None) -> None:
+    async def count_miss(self, tenant: str, key: str, size: int | None) -> None:
         """Count a miss and, with a size, an entry; what the bounds no longer allow is deleted."""
-        gone = await self._change(tenant, lambda index: self._with(index, key, size))
+        gone = await self._change(tenant, lambda index: self._with_entry(index, key, size))
         if gone:
             await self._store.discard([Key(tenant, _KIND, old) for old in gone])
 
-    def _with(self, index: Index, key: str, size: int | None) -> tuple[Index, list[str]]:
+    def _with_entry(self, index: CacheIndex, key: str, size: int | None) -> tuple[CacheIndex, list[str]]:
         entries = {name: row for name, row in index.entries.items() if name != key}
         if size is not None:
             entries[key] = (size, time.time() + self.ttl)
@@ -109,10 +120,10 @@ class CompressionCache:
                 gone.append(name)
         return replace(index, misses=index.misses + 1, evictions=index.evictions + len(gone), entries=entries), gone
 
-    async def stats(self, tenant: str) -> Index:
+    async def stats(self, tenant: str) -> CacheIndex:
         """Counts and what is held now."""
         (value,) = await self._store.get([Key(tenant, _INDEX, "")])
-        return _read(value)
+        return _read(value) or CacheIndex()
 
     async def clear(self, tenant: str) -> int:
         """Forget every entry and every count; says how many entries went."""
@@ -120,18 +131,21 @@ class CompressionCache:
         await self._store.discard([Key(tenant, _INDEX, "")])
         return gone
 
-    async def _change(self, tenant: str, change: Callable[[Index], tuple[Index, list[str]]]) -> list[str]:
+    async def _change(self, tenant: str, change: Callable[[CacheIndex], tuple[CacheIndex, list[str]]]) -> list[str]:
         key = Key(tenant, _INDEX, "")
 
-        async def changed(held: bytes | None) -> tuple[Item, list[str]]:
-            index, gone = change(_read(held))
-            return Item(key, _written(index), max(_INDEX_TTL, self.ttl)), gone
+        async def update(held: bytes | None) -> tuple[Item | None, list[str]]:
+            before = _read(held)
+            if before is None:  # left to the release that wrote it: entries expire by themselves
+                return None, []
+            index, gone = change(before)
+            return Item(key, _to_bytes(index), max(_INDEX_TTL, self.ttl)), gone
 
         async with self._turns.of(key):
-            return await compare_and_set(self._store, key, changed, patience=_PATIENCE)
+            return await compare_and_set(self._store, key, update, patience=_PATIENCE)
 
 
-def _used(index: Index, key: str) -> Index:
+def _with_hit(index: CacheIndex, key: str) -> CacheIndex:
     entries = {name: row for name, row in index.entries.items() if name != key}
     if key in index.entries:
         entries[key] = index.entries[key]

@@ -1,6 +1,6 @@
 """Layers of a text for a tenant: from the cache, or made and kept.
 
-Lives here: the order of cache, engine and store. Must not: the engine's work, HTTP.
+Lives here: the order of cache, engine and store. Does not belong here: the engine's work, HTTP.
 
 A store that is away costs the cache and drill-down, never the result. Of a text with private parts the caller gets the layers
 whole; what is kept of it says ``[private]`` there, and its result is not cached.
@@ -14,20 +14,21 @@ import uuid
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+import pydantic_core
 from pydantic import TypeAdapter
 
-from turnfold.compression.layers import CompressedResult, Compressor, CompressRequest, LayerText
-from turnfold.compression.layers import Section as Part
+from turnfold.compression.layers import CompressedResult, Compressor, CompressRequest, Layer, TextSection
 from turnfold.compression.memo import digest
 from turnfold.compression.options import ENGINE_VERSION
 from turnfold.compression.text.private import Redactor, is_private
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.originals import Layered, section_items
+from turnfold.proxy.books.section_records import Layered, section_items
 from turnfold.proxy.store import Batch, Item, Store, StoreError
+from turnfold.proxy.store.records import VERSION, decode_record
 
 _RESULT: Final = TypeAdapter(CompressedResult)
 _BATCH_TTL: Final = 60.0
@@ -36,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Compressed:
+class CompressionOutcome:
     """A result and how it came about.
 
     Attributes:
@@ -74,19 +75,19 @@ class Compressions:
         self._workshop = workshop
         self._compressor = compressor or Compressor()
 
-    async def compress(self, tenant: str, request: CompressRequest) -> Compressed:
+    async def compress(self, tenant: str, request: CompressRequest) -> CompressionOutcome:
         """All layers, entities and sections of a text."""
         started = time.perf_counter()
         key = request_key(request)
-        found = await self._found(tenant, key)
-        if found is not None:
-            result = await self._workshop.run(_unpacked, found)
-            return Compressed(result, _ms(started), cached=True, stored=self._settings.save_originals)
+        cached = await self._find(tenant, key)
+        result = None if cached is None else await self._workshop.run(_unpack, cached)
+        if result is not None:
+            return CompressionOutcome(result, _ms(started), cached=True, stored=self._settings.save_originals)
         result = await self._workshop.run(self._compressor.compress, request)
         ms = _ms(started)
-        return Compressed(result, ms, cached=False, stored=await self._keep(tenant, key, result))
+        return CompressionOutcome(result, ms, cached=False, stored=await self._keep(tenant, key, result))
 
-    async def _found(self, tenant: str, key: str) -> bytes | None:
+    async def _find(self, tenant: str, key: str) -> bytes | None:
         try:
             return await self._cache.get(tenant, key)
         except StoreError as exc:
@@ -103,7 +104,7 @@ class Compressions:
             _log.warning("sections of a compressed text are not kept: %s", exc)
             return False
         try:
-            await self._cache.added(tenant, key, size)
+            await self._cache.count_miss(tenant, key, size)
         except StoreError as exc:
             _log.info("the compression cache was not told: %s", exc)
         return self._settings.save_originals
@@ -113,26 +114,32 @@ class Compressions:
         kept = list(_storable(result.sections)) if self._settings.save_originals else []
         items = [item for section in kept for item in section_items(tenant, section, ttl, None)]
         cached = self._settings.save_originals and not is_private(result.layers[0].text)
-        entry = self._cache.item(tenant, key, _packed(result)) if cached else None
+        entry = self._cache.item(tenant, key, _pack(result)) if cached else None
         return ([*items, entry], len(entry.value)) if entry else (items, None)
 
 
-def _storable(sections: Sequence[Part]) -> Iterator[Layered]:
+def _storable(sections: Sequence[TextSection]) -> Iterator[Layered]:
     """Sections as they are kept: what is private goes, and may begin in one section and end in another."""
     redactor = Redactor()
     for section in sections:
         raw = section.layers[0]
         public = redactor(raw.text)
-        yield Layered(section.id, section.layers if public == raw.text else (LayerText(public, raw.tokens),) * 3)
+        yield Layered(section.id, section.layers if public == raw.text else (Layer(public, raw.tokens),) * 3)
 
 
 def _ms(started: float) -> float:
     return round(1000 * (time.perf_counter() - started), 3)
 
 
-def _packed(result: CompressedResult) -> bytes:
-    return zlib.compress(_RESULT.dump_json(result), 1)
+def _pack(result: CompressedResult) -> bytes:
+    return zlib.compress(pydantic_core.to_json({VERSION: 1, "result": result}), 1)
 
 
-def _unpacked(value: bytes) -> CompressedResult:
-    return _RESULT.validate_json(zlib.decompress(value))
+def _unpack(value: bytes) -> CompressedResult | None:
+    """The result of `_pack`; None where this release cannot read it."""
+    return decode_record("compression result", value, _build, parse=lambda data: pydantic_core.from_json(zlib.decompress(data)))
+
+
+def _build(value: Any) -> CompressedResult:
+    """From the JSON value; in the first release the result was all of it."""
+    return _RESULT.validate_python(value.get("result", value))

@@ -1,6 +1,6 @@
 """The stateful conversations (rows C8 and C9): histories in the store, changed by compare-and-set.
 
-Lives here: how a history lies in the store, and adding to it from many places at once. Must not: what a history does
+Lives here: how a history lies in the store, and adding to it from many places at once. Does not belong here: what a history does
 (``turnfold.compression.budgeted``), HTTP.
 
 A history is one small item (its head: recent messages, counts, which blocks there are) and its blocks, which are never changed.
@@ -26,19 +26,21 @@ from typing import Any, Final
 import orjson
 
 from turnfold.compression import budgeted as history
-from turnfold.compression.budgeted import Action, Block, Context, History, HistorySettings, Message
+from turnfold.compression.budgeted import Action, Block, Context, History, HistoryMessage, HistorySettings
 from turnfold.compression.errors import TurnfoldError
-from turnfold.compression.layers import LayerText
+from turnfold.compression.layers import Layer
 from turnfold.compression.text.private import redact
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.originals import Layered, packed, section_items, section_keys, unpacked
+from turnfold.proxy.books.section_records import Layered, pack_section, section_items, section_keys, unpack_section
 from turnfold.proxy.store import Batch, Item, Key, Store
 from turnfold.proxy.store.compare_and_set import Turns, compare_and_set
+from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, version_of
 
 _KIND: Final = "conversation"
 _BLOCK: Final = "conversation-block"
-_FORMAT: Final = 1
+_VERSION: Final = 2
+_FIRST_RELEASE: Final = 1  # its heads say so under "format"
 _PATIENCE: Final = 10.0
 _OUTLAST: Final = 5.0
 _BATCH_TTL: Final = 60.0
@@ -61,8 +63,24 @@ class HistoryIncomplete(TurnfoldError):
         super().__init__(f"Sections of conversation {conversation_id[:80]!r} are no longer kept; delete it to begin anew.")
 
 
+class TokenTaken(TurnfoldError):
+    """An idempotency key came again with another message: one of the two would be lost."""
+
+    def __init__(self) -> None:
+        super().__init__("This idempotency key was used for another message of the conversation; use a new key for each message.")
+
+
+class ConversationUnreadable(TurnfoldError):
+    """The conversation is kept in a form that this release cannot read, so it is left alone."""
+
+    def __init__(self, conversation_id: str) -> None:
+        super().__init__(
+            f"Conversation {conversation_id[:80]!r} was written by a newer Turnfold; update this one, or delete the conversation."
+        )
+
+
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredConversation:
     """A conversation.
 
     Attributes:
@@ -75,60 +93,83 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddResult:
     """A conversation after an add, and what the add did."""
 
-    kept: Kept
+    kept: StoredConversation
     action: Action
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
+class _DoneAdd:
+    """An add that was done: its token, what it did, and the digest of its message ("": not known)."""
+
+    token: str
+    action: Action
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _HistoryRecord:
     """What lies in the conversation's own item: the history with empty blocks (`ids` has theirs, with when each was written)."""
 
     bare: History
     settings: HistorySettings
     ids: tuple[tuple[str, float], ...] = ()
-    tokens: tuple[tuple[str, Action], ...] = ()
+    tokens: tuple[_DoneAdd, ...] = ()
 
-    def done(self, token: str) -> Action | None:
-        """What an add did that was done already."""
-        return next((action for known, action in self.tokens if known == token), None)
+    def done(self, token: str, message: HistoryMessage) -> Action | None:
+        """What an add did that was done already.
 
-
-_EMPTY: Final = _Head(History(), HistorySettings())
-
-
-def _pairs(messages: Sequence[Message]) -> list[tuple[str, str]]:
-    return [(message.role, message.content) for message in messages]
-
-
-def _messages(pairs: Sequence[Sequence[str]]) -> tuple[Message, ...]:
-    return tuple(Message(role, content) for role, content in pairs)
+        Raises:
+            TokenTaken: the token named an add of another message.
+        """
+        found = next((one for one in self.tokens if one.token == token), None)
+        if found is None:
+            return None
+        if found.message not in ("", _digest(message)):  # "" where an earlier release wrote it
+            raise TokenTaken
+        return found.action
 
 
-def _packed(head: _Head) -> bytes:
-    bare = head.bare
+def _digest(message: HistoryMessage) -> str:
+    return message.key.hex()
+
+
+_EMPTY: Final = _HistoryRecord(History(), HistorySettings())
+
+
+def _objects(messages: Sequence[HistoryMessage]) -> list[dict[str, str]]:
+    return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def _pack(head: _HistoryRecord) -> bytes:
+    bare, settings = head.bare, head.settings
     return orjson.dumps(
         {
-            "format": _FORMAT,
+            VERSION: _VERSION,
             "version": bare.version,
-            "pinned": _pairs(bare.pinned),
+            "pinned": _objects(bare.pinned),
             "orders": bare.orders,
-            "recent": _pairs(bare.recent),
+            "recent": _objects(bare.recent),
             "recent_tokens": bare.recent_tokens,
             "raw_tokens": bare.raw_tokens,
             "messages": bare.messages,
             "duplicates": bare.duplicates,
-            "settings": [head.settings.compress_threshold, head.settings.keep_recent],
-            "blocks": head.ids,
-            "tokens": head.tokens,
+            "settings": {"compress_threshold": settings.compress_threshold, "keep_recent": settings.keep_recent},
+            "blocks": [{"id": name, "written": written} for name, written in head.ids],
+            "tokens": [{"token": one.token, "action": one.action, "message": one.message} for one in head.tokens],
         }
     )
 
 
-def _unpacked(value: bytes) -> _Head:
-    data: dict[str, Any] = orjson.loads(value)
+def _unpack(value: bytes) -> _HistoryRecord | None:
+    """The head of `_pack`; None where this release cannot read it."""
+    return decode_record("conversation", value, _build, newest=_VERSION)
+
+
+def _build(value: Any) -> _HistoryRecord:
+    data = _first_release_fields(value) if version_of(value) == 0 else value
     bare = History(
         version=data["version"],
         pinned=_messages(data["pinned"]),
@@ -139,29 +180,53 @@ def _unpacked(value: bytes) -> _Head:
         messages=data["messages"],
         duplicates=data["duplicates"],
     )
-    ids = tuple((name, written) for name, written in data["blocks"])
-    return _Head(bare, HistorySettings(*data["settings"]), ids, tuple((token, action) for token, action in data["tokens"]))
+    settings = HistorySettings(data["settings"]["compress_threshold"], data["settings"]["keep_recent"])
+    ids = tuple((block["id"], block["written"]) for block in data["blocks"])
+    tokens = tuple(_DoneAdd(token["token"], token["action"], token.get("message", "")) for token in data["tokens"])
+    return _HistoryRecord(bare, settings, ids, tokens)
 
 
-def _public(message: Message) -> Message:
+def _messages(objects: Sequence[dict[str, str]]) -> tuple[HistoryMessage, ...]:
+    return tuple(HistoryMessage(item["role"], item["content"]) for item in objects)
+
+
+def _first_release_fields(value: dict[str, Any]) -> dict[str, Any]:
+    """A head of the first release with names for what stood in lists."""
+    if value.get("format") != _FIRST_RELEASE:
+        raise UnreadableRecord("it has an unknown form")
+    threshold, keep_recent = value["settings"]
+    return {
+        **value,
+        "pinned": [{"role": role, "content": content} for role, content in value["pinned"]],
+        "recent": [{"role": role, "content": content} for role, content in value["recent"]],
+        "settings": {"compress_threshold": threshold, "keep_recent": keep_recent},
+        "blocks": [{"id": name, "written": written} for name, written in value["blocks"]],
+        "tokens": [{"token": token, "action": action} for token, action in value["tokens"]],
+    }
+
+
+def _public(message: HistoryMessage) -> HistoryMessage:
     return replace(message, content=redact(message.content))
+
+
+def _public_block(number: int, block: Block) -> Block:
+    messages = tuple(map(_public, block.messages))
+    facts, summary = map(redact, block.texts)
+    if messages == block.messages:
+        return replace(block, texts=(facts, summary))
+    # Facts may have lost the tags around what is private: tell of it by what is left.
+    left = "\n".join(f"{message.role}: {message.content}" for message in messages)
+    return Block.of(history.block_id(number, messages), messages, (left, left), block.tokens)
 
 
 def _public_history(state: History) -> History:
     """A history from outside, without what is private in it."""
-    blocks: list[Block] = []
-    for block in state.blocks:
-        messages = tuple(map(_public, block.messages))
-        facts, summary = map(redact, block.texts)
-        if messages != block.messages:  # facts may have lost the tags around what is private: tell of it by what is left
-            facts = summary = "\n".join(f"{message.role}: {message.content}" for message in messages)
-        keys = frozenset(message.key for message in messages)
-        blocks.append(replace(block, messages=messages, texts=(facts, summary), keys=keys))
+    blocks = tuple(_public_block(number, block) for number, block in enumerate(state.blocks))
     return replace(
         state,
         pinned=tuple(map(_public, state.pinned)),
         orders=tuple(map(redact, state.orders)),
-        blocks=tuple(blocks),
+        blocks=blocks,
         recent=tuple(map(_public, state.recent)),
     )
 
@@ -169,15 +234,15 @@ def _public_history(state: History) -> History:
 def _section(block: Block) -> Layered:
     raw = "\n".join(f"{message.role}: {message.content}" for message in block.messages)
     texts = (raw, *block.texts)
-    first, second, third = (LayerText(text, tokens) for text, tokens in zip(texts, block.tokens, strict=True))
-    return Layered(block.id, (first, second, third), tuple(_pairs(block.messages)))
+    first, second, third = (Layer(text, tokens) for text, tokens in zip(texts, block.tokens, strict=True))
+    return Layered(block.id, (first, second, third), tuple((message.role, message.content) for message in block.messages))
 
 
 def _block(section: Layered) -> Block:
-    messages = _messages(section.messages)
+    messages = tuple(HistoryMessage(role, content) for role, content in section.messages)
     raw, facts, summary = section.layers
     sizes = (raw.tokens, facts.tokens, summary.tokens)
-    return Block(section.id, messages, (facts.text, summary.text), sizes, frozenset(message.key for message in messages))
+    return Block.of(section.id, messages, (facts.text, summary.text), sizes)
 
 
 def _block_key(conversation: Key, block_id: str) -> Key:
@@ -188,12 +253,12 @@ def _block_items(conversation: Key, blocks: Sequence[Block], ttl: float) -> list
     items: list[Item] = []
     for section in map(_section, blocks):
         items += section_items(conversation.tenant, section, ttl, conversation.id)
-        items.append(Item(_block_key(conversation, section.id), packed(section), ttl, conversation.id))
+        items.append(Item(_block_key(conversation, section.id), pack_section(section), ttl, conversation.id))
     return items
 
 
 def _read_blocks(names: Sequence[str], values: Sequence[bytes | None]) -> dict[str, Block]:
-    sections = (unpacked(name, value) for name, value in zip(names, values, strict=True) if value is not None)
+    sections = (unpack_section(name, value) for name, value in zip(names, values, strict=True) if value is not None)
     return {section.id: _block(section) for section in sections if isinstance(section, Layered)}
 
 
@@ -214,13 +279,27 @@ class _Blocks:
 
     def keep(self, tenant: str, block: Block) -> None:
         """Remember a block; the least recently used go."""
-        if (tenant, block.id) in self._kept:
-            return
+        if known := self._kept.pop((tenant, block.id), None):
+            self._weight -= known[1]
         weight = 500 + sum(map(len, block.texts)) + sum(len(message.content) + 200 for message in block.messages)
         self._kept[tenant, block.id] = (block, weight)
         self._weight += weight
         while self._weight > _MOST_KEPT and len(self._kept) > 1:
             self._weight -= self._kept.popitem(last=False)[1][1]
+
+
+def _readable(conversation_id: str, held: bytes | None) -> _HistoryRecord | None:
+    """The head, None where there is none.
+
+    Raises:
+        ConversationUnreadable: there is one that this release cannot read.
+    """
+    if held is None:
+        return None
+    head = _unpack(held)
+    if head is None:
+        raise ConversationUnreadable(conversation_id)
+    return head
 
 
 class Conversations:
@@ -234,64 +313,75 @@ class Conversations:
         self._turns = Turns()
 
     async def add(
-        self, tenant: str, conversation_id: str, message: Message, settings: HistorySettings, token: str | None = None
-    ) -> Added:
+        self, tenant: str, conversation_id: str, message: HistoryMessage, settings: HistorySettings, token: str | None = None
+    ) -> AddResult:
         """Add a message.
 
         Args:
             token: names this add: one that was done already is not done again.
 
         Raises:
+            TokenTaken: the token named an add of another message.
             HistoryIncomplete: sections are no longer kept.
+            ConversationUnreadable: a newer release wrote the conversation.
             StoreError: the store cannot be reached, or others kept changing the conversation for seconds.
         """
         key = Key(tenant, _KIND, conversation_id)
         token = token or uuid.uuid4().hex
         message = _public(message)
 
-        async def change(held: bytes | None) -> tuple[Item | None, Added]:
-            head = _EMPTY if held is None else _unpacked(held)
+        async def change(held: bytes | None) -> tuple[Item | None, AddResult]:
+            head = _readable(conversation_id, held) or _EMPTY
             whole = await self._whole(key, head)
-            if done := head.done(token):
-                return None, Added(await self._kept(whole, settings), done)
+            if done := head.done(token, message):
+                return None, AddResult(await self._with_context(whole, settings), done)
             after, action = await self._workshop.run(history.add, whole, message, settings)
-            ids = await self._written(key, after.blocks, dict(head.ids))
-            tokens = (*head.tokens, (token, action))[-_MOST_TOKENS:]
-            fresh = _Head(after, settings, ids, tokens)
-            return Item(key, _packed(fresh), self._ttl, conversation_id), Added(await self._kept(after, settings), action)
+            ids = await self._write_blocks(key, after.blocks, dict(head.ids))
+            tokens = (*head.tokens, _DoneAdd(token, action, _digest(message)))[-_MOST_TOKENS:]
+            fresh = _HistoryRecord(after, settings, ids, tokens)
+            return Item(key, _pack(fresh), self._ttl, conversation_id), AddResult(
+                await self._with_context(after, settings), action
+            )
 
         async with self._turns.of(key):
             return await compare_and_set(self._store, key, change, patience=_PATIENCE, outlast=_OUTLAST)
 
-    async def read(self, tenant: str, conversation_id: str) -> Kept:
+    async def read(self, tenant: str, conversation_id: str) -> StoredConversation:
         """A conversation as it is.
 
         Raises:
             ConversationUnknown: there is none.
             HistoryIncomplete: sections are no longer kept.
+            ConversationUnreadable: a newer release wrote it.
             StoreError: the store cannot say.
         """
         key = Key(tenant, _KIND, conversation_id)
         (held,) = await self._store.get([key])
-        if held is None:
+        head = _readable(conversation_id, held)
+        if head is None:
             raise ConversationUnknown(conversation_id)
-        head = _unpacked(held)
-        return await self._kept(await self._whole(key, head), head.settings)
+        return await self._with_context(await self._whole(key, head), head.settings)
 
-    async def replace(self, tenant: str, conversation_id: str, state: History) -> Kept:
+    async def replace(
+        self, tenant: str, conversation_id: str, state: History, settings: HistorySettings | None = None
+    ) -> StoredConversation:
         """Put a history in the place of whatever there is.
+
+        Args:
+            settings: those that it is kept with; None: those of the conversation that was there, or the defaults.
 
         Raises:
             StoreError: the store does not take it.
         """
         key = Key(tenant, _KIND, conversation_id)
-        state = _public_history(state)
+        state = await self._workshop.run(_public_history, state)
 
-        async def change(held: bytes | None) -> tuple[Item, Kept]:
-            settings = _EMPTY.settings if held is None else _unpacked(held).settings
-            ids = await self._written(key, state.blocks, {})
-            head = _Head(state, settings, ids)
-            return Item(key, _packed(head), self._ttl, conversation_id), await self._kept(state, settings)
+        async def change(held: bytes | None) -> tuple[Item, StoredConversation]:
+            head = None if held is None else _unpack(held)
+            chosen = settings or (_EMPTY if head is None else head).settings
+            ids = await self._write_blocks(key, state.blocks, {})
+            fresh = _HistoryRecord(state, chosen, ids)
+            return Item(key, _pack(fresh), self._ttl, conversation_id), await self._with_context(state, chosen)
 
         async with self._turns.of(key):
             return await compare_and_set(self._store, key, change, patience=_PATIENCE)
@@ -308,26 +398,27 @@ class Conversations:
             (held,) = await self._store.get([key])
             if held is None or not await self._store.discard([key]):
                 raise ConversationUnknown(conversation_id)
-            names = [name for name, _ in _unpacked(held).ids]
+            head = _unpack(held)
+            names = [] if head is None else [name for name, _ in head.ids]
             await self._store.discard([*(_block_key(key, name) for name in names), *section_keys(tenant, names)])
 
-    async def _kept(self, whole: History, settings: HistorySettings) -> Kept:
-        return Kept(whole, settings, await self._workshop.run(history.context, whole, settings))
+    async def _with_context(self, whole: History, settings: HistorySettings) -> StoredConversation:
+        return StoredConversation(whole, settings, await self._workshop.run(history.context, whole, settings))
 
-    async def _whole(self, key: Key, head: _Head) -> History:
+    async def _whole(self, key: Key, head: _HistoryRecord) -> History:
         """The history with its blocks."""
         known = {name: block for name, _ in head.ids if (block := self._blocks.get(key.tenant, name))}
         missing = [name for name, _ in head.ids if name not in known]
         if missing:
             values = await self._store.get([_block_key(key, name) for name in missing])
-            if None in values:
-                raise HistoryIncomplete(key.id)
             known |= await self._workshop.run(_read_blocks, missing, values)
+            if not known.keys() >= set(missing):
+                raise HistoryIncomplete(key.id)
             for name in missing:
                 self._blocks.keep(key.tenant, known[name])
         return replace(head.bare, blocks=tuple(known[name] for name, _ in head.ids))
 
-    async def _written(self, key: Key, blocks: Sequence[Block], known: dict[str, float]) -> tuple[tuple[str, float], ...]:
+    async def _write_blocks(self, key: Key, blocks: Sequence[Block], known: dict[str, float]) -> tuple[tuple[str, float], ...]:
         """See that all blocks are in the store for as long as the conversation; gives their ids with when they were written."""
         now = time.time()
         due = [block for block in blocks if known.get(block.id, 0.0) <= now - _REWRITE_SHARE * self._ttl]

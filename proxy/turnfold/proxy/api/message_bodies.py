@@ -1,6 +1,6 @@
 """Bodies of ``/v1/messages/compress`` and ``/v1/messages/uncompress`` (SYSTEMS.md, system E).
 
-Lives here: one pydantic model for each body. Must not: behaviour; bodies of the rest of the API (``bodies``).
+Lives here: one pydantic model for each body. Does not belong here: behaviour; bodies of the rest of the API (``bodies``).
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from turnfold.proxy.api.bodies import WHOLE, Answer, Body
+from turnfold.proxy.api.bodies import WHOLE, AnswerBody, RequestBody
 
-Counter = Literal["characters", "o200k_base", "cl100k_base"]
+CounterName = Literal["characters", "o200k_base", "cl100k_base"]
 _MOST: Final = 100_000_000
 
 Messages = list[dict[str, Any]]
 
 
-class CompressMessagesBody(Body):
+class CompressMessagesBody(RequestBody):
     """Messages to make shorter."""
 
     messages: Annotated[Messages, Field(description="In order; each may carry id, index and whatever else.")]
@@ -33,11 +33,11 @@ class CompressMessagesBody(Body):
     fuzzy_threshold: Annotated[float, Field(ge=0, le=1, description="How like it must be.")] = 0.85
     embed_summary_id: Annotated[bool, Field(description="Write the summary's id into its text.")] = False
     force_converge: Annotated[bool, Field(description="Cut off what is old where nothing milder fits the budget.")] = False
-    token_counter: Annotated[Counter, Field(description="characters: one token for every 3.5 of them.")] = "characters"  # noqa: S105 - a counter's name
+    token_counter: Annotated[CounterName, Field(description="characters: one token for every 3.5 of them.")] = "characters"  # noqa: S105 - a counter's name
     trace: Annotated[bool, Field(description="Say what was done to each message, and why.")] = False
 
 
-class MessageFigures(Answer):
+class MessageFigures(AnswerBody):
     """What a compression did; ratios are before by after."""
 
     original_version: int
@@ -49,7 +49,7 @@ class MessageFigures(Answer):
     messages_fuzzy_deduped: int
 
 
-class MessageDecision(Answer):
+class MessageDecision(AnswerBody):
     """What was done to one message."""
 
     index: int
@@ -61,7 +61,7 @@ class MessageDecision(Answer):
     after: int
 
 
-class CompressMessagesAnswer(Answer):
+class CompressMessagesAnswer(AnswerBody):
     """Shorter messages and the originals: to be kept together or not at all."""
 
     # What a client sent may be no number; null would not be what it sent.
@@ -78,7 +78,7 @@ class CompressMessagesAnswer(Answer):
     trace: list[MessageDecision] | None = None
 
 
-class UncompressMessagesBody(Body):
+class UncompressMessagesBody(RequestBody):
     """Compressed messages, with their originals or to be found in the store."""
 
     messages: Messages
@@ -86,7 +86,7 @@ class UncompressMessagesBody(Body):
     recursive: Annotated[bool, Field(description="Restore originals that were compressed before, ten times at most.")] = False
 
 
-class UncompressMessagesAnswer(Answer):
+class UncompressMessagesAnswer(AnswerBody):
     """Messages as they were."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, ser_json_inf_nan="constants")
@@ -95,3 +95,7 @@ class UncompressMessagesAnswer(Answer):
     messages_expanded: int
     messages_passthrough: int
     missing_ids: Annotated[list[str], Field(description="Originals that are not there; what stands for them is left as it is.")]
+    edited_ids: Annotated[
+        list[str], Field(description="Originals of messages whose content was edited after compression; the edit is kept.")
+    ]
+    deleted_ids: Annotated[list[str], Field(description="Originals that no message stands for any longer.")]

@@ -1,6 +1,6 @@
 """Reversible compression of messages, with the store.
 
-Lives here: keeping messages and originals as one value, finding originals again. Must not: compression, HTTP.
+Lives here: keeping messages and originals as one value, finding originals again. Does not belong here: compression, HTTP.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from functools import partial
 from typing import Any, Final
 
 from turnfold.compression import Compressed, CompressOptions, Uncompressed, compress, default_token_counter, tokens, uncompress
-from turnfold.compression.roundtrip.compress import DEEPEST
-from turnfold.compression.roundtrip.compressed import Results, TokenCounter, readable
 from turnfold.compression.roundtrip.provenance import provenance_of
+from turnfold.compression.roundtrip.uncompress_messages import DEEPEST
+from turnfold.compression.roundtrip.values import Results, TokenCounter, readable
 from turnfold.compression.text.private import REDACTED, redact_json
 from turnfold.compression.tokens import EncodingName
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.store import Batch, Item, Key, Store, StoreError
+from turnfold.proxy.store.records import VERSION, decode_record
 
 _KIND: Final = "roundtrip"
 _BATCH_TTL: Final = 60.0
@@ -53,13 +54,13 @@ def options_of(fields: Mapping[str, Any]) -> CompressOptions:
     return replace(CompressOptions.of({k: v for k, v in fields.items() if k != "token_counter"}), token_counter=counter)
 
 
-def packed(result: Compressed) -> bytes:
+def pack_result(result: Compressed) -> bytes:
     """Messages and originals as one value, without what is private."""
     verbatim = {key: _public(original) for key, original in result.verbatim.items()}
     hidden = {key for key, original in result.verbatim.items() if verbatim[key] != original}
     messages = [_public(_without(message, hidden)) for message in result.messages]
     # The standard library's JSON writes a lone surrogate as an escape, and so gets it back.
-    return zlib.compress(json.dumps({"messages": messages, "verbatim": verbatim}).encode("ascii"), 1)
+    return zlib.compress(json.dumps({VERSION: 1, "messages": messages, "verbatim": verbatim}).encode("ascii"), 1)
 
 
 def _public(message: Any) -> Any:
@@ -76,10 +77,19 @@ def _without(message: Any, hidden: Container[str]) -> Any:
     return {**message, "content": REDACTED}
 
 
-def unpacked(value: bytes) -> tuple[list[Any], dict[str, Any]]:
-    """What was `packed`: messages, and originals by key."""
-    found = json.loads(zlib.decompress(value))
-    return found["messages"], found["verbatim"]
+def unpack_result(value: bytes) -> tuple[list[Any], dict[str, Any]] | None:
+    """Messages, and originals by key, of `pack_result`; None where this release cannot read them."""
+    return decode_record("round trip", value, _build, parse=lambda data: json.loads(zlib.decompress(data)))
+
+
+def _build(value: Any) -> tuple[list[Any], dict[str, Any]]:
+    return list(value["messages"]), dict(value["verbatim"])
+
+
+def _originals(values: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
+    """The originals of several results by their ids; those that cannot be read are left out."""
+    found = {name: unpack_result(value) for name, value in values.items()}
+    return {name: result[1] for name, result in found.items() if result is not None}
 
 
 class Roundtrips:
@@ -100,7 +110,7 @@ class Roundtrips:
     async def _keep(self, tenant: str, result: Compressed, conversation: str | None) -> bool:
         if not self._settings.save_originals or not result.verbatim:
             return False
-        value = await self._workshop.run(packed, result)
+        value = await self._workshop.run(pack_result, result)
         item = Item(Key(tenant, _KIND, result.result_id), value, float(self._settings.ttl), conversation)
         try:
             # As a batch and not by `put`: what is stored may be large, and a request waits for it.
@@ -119,10 +129,10 @@ class Roundtrips:
             InvalidInput: restoring has no end.
             StoreError: the store cannot say.
         """
-        store = verbatim if verbatim is not None else await self._stored(tenant, messages, DEEPEST if recursive else 1)
+        store = verbatim if verbatim is not None else await self._find_results(tenant, messages, DEEPEST if recursive else 1)
         return await self._workshop.run(partial(uncompress, messages, store, recursive=recursive))
 
-    async def _stored(self, tenant: str, messages: Sequence[Any], depth: int) -> Results:
+    async def _find_results(self, tenant: str, messages: Sequence[Any], depth: int) -> Results:
         """All results that the messages name, those that their originals name in turn, and so on."""
         found: dict[str, dict[str, Any]] = {}
         wanted = _results_of(messages)
@@ -131,7 +141,7 @@ class Roundtrips:
                 break
             values = await self._store.get([Key(tenant, _KIND, name) for name in wanted])
             kept = {name: value for name, value in zip(wanted, values, strict=True) if value is not None}
-            new = await self._workshop.run(lambda: {name: unpacked(value)[1] for name, value in kept.items()})  # noqa: B023
+            new = await self._workshop.run(_originals, kept)
             found |= new
             originals = (original for one in new.values() for original in one.values())
             wanted = [name for name in _results_of(originals) if name not in found]

@@ -1,6 +1,6 @@
 """Where the API's own CPU work is done: a few threads beside the event loop.
 
-Lives here: the threads. Must not: folding of chat completions, which has its lanes in ``service``.
+Lives here: the threads. Does not belong here: folding of chat completions, which has its lanes in ``service``.
 """
 
 from __future__ import annotations

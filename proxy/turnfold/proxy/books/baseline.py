@@ -1,6 +1,6 @@
 """What a request would have cost without Turnfold: a model of the provider's prompt cache over the unfolded conversation.
 
-Lives here: that model, and the little that it remembers of a conversation. Must not: prices, storage.
+Lives here: that model, and the little that it remembers of a conversation. Does not belong here: prices, storage.
 
 The model, for requests of one conversation in their order:
 
@@ -25,13 +25,14 @@ Without a label for the conversation only the share of cached tokens in the requ
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from turnfold.config.prices import TokenUse
 from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.chat.trail import Trails
+from turnfold.proxy.store.records import VERSION, decode_record
 
 _SMALLEST: Final = 1024  # no provider caches a shorter prefix
 _STEP: Final = 128  # cached prefixes are reported in such steps (OpenAI)
@@ -39,7 +40,7 @@ _TELLS: Final = 3 * _SMALLEST // 2  # a repeated prefix of so many tokens is ove
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastRequest:
     """The last request of a conversation.
 
     Attributes:
@@ -76,19 +77,22 @@ class Past:
             return 1.0
         return min(1.0, max(0.0, (self.silent - (1 - usual) * self.events) / (usual * self.events)))
 
-    def packed(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """For the store."""
         named = {field.name: getattr(self, field.name) for field in fields(self)}
-        return orjson.dumps({**named, "trails": self.trails and self.trails.packed()})
+        return orjson.dumps({VERSION: 1, **named, "trails": self.trails and self.trails.to_json()})
 
     @classmethod
-    def unpacked(cls, value: bytes) -> Past | None:
-        """From the store; None where another release kept it in another form."""
-        named = orjson.loads(value)
-        if set(named) != {field.name for field in fields(cls)}:
-            return None
-        trails = named.pop("trails")
-        return cls(**named, trails=Trails.unpacked(trails) if trails else None)
+    def from_bytes(cls, value: bytes) -> PastRequest | None:
+        """From the store; None where this release cannot read it."""
+        return decode_record("cache model", value, cls._build)
+
+    @classmethod
+    def _build(cls, value: Any) -> PastRequest:
+        """From the JSON value; a field that is not there has its default."""
+        named = {field.name: value[field.name] for field in fields(cls) if field.name in value}
+        trails = named.pop("trails", None)
+        return cls(**named, trails=Trails.from_json(trails) if trails else None)
 
 
 def token_use(usage: Usage) -> TokenUse | None:
@@ -111,7 +115,7 @@ class _Reach:
     unfolded: float
 
 
-def _reach(receipt: Receipt, past: Past, sections: str) -> _Reach:
+def _reach(receipt: Receipt, past: PastRequest, sections: str) -> _Reach:
     """Without trails an unfolded conversation is taken to grow only, and a fold with other sections to repeat nothing."""
     if receipt.trails is None or past.trails is None:
         return _Reach(past.sent if sections == past.sections else 0.0, past.unfolded)
@@ -133,7 +137,7 @@ class _Look:
     hit: bool
     doubtful: bool
 
-    def warm_share(self, past: Past) -> float:
+    def warm_share(self, past: PastRequest) -> float:
         """How likely the cache was warm, 0 to 1."""
         usual = past.warm / past.seen if past.seen else 1.0
         if not self.tells:
@@ -144,18 +148,18 @@ class _Look:
         return missed / (missed + 1 - usual) if missed else 0.0
 
 
-def _look(used: TokenUse, past: Past, reach: _Reach, sections: str) -> _Look:
+def _look(used: TokenUse, past: PastRequest, reach: _Reach, sections: str) -> _Look:
     doubtful = sections != past.sections and (past.writes or used.written > 0)
     return _Look(reach.sent >= _TELLS, 2 * used.cached >= reach.sent, doubtful)
 
 
-def _unfolded(receipt: Receipt, used: TokenUse, scale: float) -> int:
+def _unfolded_tokens(receipt: Receipt, used: TokenUse, scale: float) -> int:
     if not is_folded(receipt):
         return used.prompt
     return round(receipt.tokens_before * (scale or used.prompt / receipt.tokens_after))
 
 
-def without_turnfold(receipt: Receipt, used: TokenUse, past: Past | None, sections: str) -> TokenUse:
+def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None, sections: str) -> TokenUse:
     """The tokens that the same request would have been charged for, unfolded.
 
     Args:
@@ -164,7 +168,7 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: Past | None, sectio
     """
     if not is_folded(receipt) and not (past and past.folded):
         return used
-    prompt = _unfolded(receipt, used, past.scale if past else 0.0)
+    prompt = _unfolded_tokens(receipt, used, past.scale if past else 0.0)
     if past is None:
         cached = round(prompt * used.cached / used.prompt) if used.prompt else 0
         written = round(prompt * used.written / used.prompt) if used.prompt else 0
@@ -178,13 +182,13 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: Past | None, sectio
     return TokenUse(prompt, used.completion, cached, prompt - cached if writes else 0)
 
 
-def remembered(receipt: Receipt, used: TokenUse, without: TokenUse, past: Past | None, sections: str) -> Past:
+def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastRequest | None, sections: str) -> PastRequest:
     """What the conversation's next request will need to know."""
-    before = past or Past(0, 0)
+    before = past or PastRequest(0, 0)
     look = _look(used, before, _reach(receipt, before, sections), sections)
     clear, doubtful = look.tells and not look.doubtful, look.tells and look.doubtful
     went_whole = not is_folded(receipt) and receipt.tokens_before > 0
-    return Past(
+    return PastRequest(
         unfolded=without.prompt,
         sent=used.prompt,
         sections=sections,

@@ -1,7 +1,7 @@
 """The ledger: receipts and originals on their way into the store, off the request path.
 
-Lives here: the bounded queue, batches, repetition after a failure, the last flush at an orderly stop. Must not: what is
-summed (``rollups``), the cache model (``baseline``), reading back (``report``).
+Lives here: the bounded queue, batches, repetition after a failure, the last flush at an orderly stop. Does not belong here: what
+is summed (``rollups``), the cache model (``baseline``), reading back (``report``).
 
 `record` only queues. A task writes a batch every quarter of a second, so a crash costs less than a second's worth. While the
 store is away batches wait; a batch that may or may not have arrived is sent again under its name, and counts once.
@@ -14,8 +14,8 @@ import logging
 import time
 import uuid
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
@@ -23,17 +23,15 @@ import orjson
 
 from turnfold.compression.fold import Section
 from turnfold.compression.memo import digest
-from turnfold.config.prices import TokenUse
+from turnfold.config.prices import PriceOf
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books import rollups
-from turnfold.proxy.books.baseline import Past, remembered, token_use, without_turnfold
-from turnfold.proxy.books.originals import section_items
-from turnfold.proxy.books.rollups import UNPRICED, Priced
-from turnfold.proxy.chat.receipts import Receipt
+from turnfold.proxy.books.baseline import PastRequest, next_past, token_use, without_turnfold
+from turnfold.proxy.books.rollups import UNPRICED, RequestCost
+from turnfold.proxy.books.section_records import section_items
+from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.store import Batch, Item, Key, Store, StoreError
-
-#: Dollars for a model's tokens at a Unix time; None when the price is unknown.
-PriceOf = Callable[[str, TokenUse, float], float | None]
+from turnfold.proxy.store.records import VERSION, decode_record
 
 _INTERVAL: Final = 0.25
 _MOST_QUEUED: Final = 20_000
@@ -47,7 +45,8 @@ _PAST_TTL: Final = 86_400.0
 _MOST_MODELS: Final = 500
 _LONGEST_NAME: Final = 200
 
-_FIELDS: Final = tuple(field.name for field in fields(Receipt) if field.name != "trails")
+_FIELDS: Final = tuple(field for field in fields(Receipt) if field.name != "trails")
+_USAGE: Final = tuple(field.name for field in fields(Usage))
 
 _log = logging.getLogger(__name__)
 
@@ -55,7 +54,7 @@ _log = logging.getLogger(__name__)
 class Watcher(Protocol):
     """Sees every receipt with its price, once, off the request path."""
 
-    def observe(self, receipt: Receipt, priced: Priced) -> None:
+    def observe(self, receipt: Receipt, priced: RequestCost) -> None:
         """Take note; returns at once."""
         ...
 
@@ -65,7 +64,7 @@ class Watcher(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _QueuedReceipt:
     receipt: Receipt
     carried: tuple[str, ...]
     fingerprint: str
@@ -81,14 +80,30 @@ def _past_key(receipt: Receipt) -> Key | None:
     return None if receipt.conversation is None else Key(receipt.tenant, "cache-model", receipt.conversation)
 
 
-def line_of(receipt: Receipt, priced: Priced, sections: Sequence[str] = ()) -> bytes:
+def line_of(receipt: Receipt, priced: RequestCost, sections: Sequence[str] = ()) -> bytes:
     """A receipt as a line of the log.
 
     Args:
         sections: ids of what is folded in the request.
     """
-    named = {name: getattr(receipt, name) for name in _FIELDS}
-    return orjson.dumps({**named, "sections": sections, "paid": priced.paid, "paid_own": priced.own, "without": priced.without})
+    named = {field.name: getattr(receipt, field.name) for field in _FIELDS}
+    sums = {"paid": priced.paid, "paid_own": priced.own, "without": priced.without}
+    return orjson.dumps({VERSION: 1, **named, "sections": sections, **sums})
+
+
+def read_line(line: bytes) -> dict[str, Any] | None:
+    """A logged receipt, always with the same fields in the same order; None where this release cannot read it."""
+    return decode_record("receipt", line, _receipt)
+
+
+def _receipt(value: Any) -> dict[str, Any]:
+    """From the JSON value: unknown fields are left out, missing ones have their default."""
+    named = {
+        field.name: value[field.name] if field.default is MISSING else value.get(field.name, field.default) for field in _FIELDS
+    }
+    usage = {name: named["usage"].get(name) for name in _USAGE}
+    own = {"sections": value.get("sections", []), "paid_own": value.get("paid_own", 0.0)}
+    return {**named, "usage": usage, **own, "paid": value.get("paid"), "without": value.get("without")}
 
 
 class Ledger:
@@ -112,7 +127,7 @@ class Ledger:
         self._settings = settings
         self._price = price
         self._watcher = watcher
-        self._queue: deque[_Entry] = deque()
+        self._queue: deque[_QueuedReceipt] = deque()
         self._bytes = 0
         self._kept: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._models: set[str] = set()
@@ -140,7 +155,7 @@ class Ledger:
             self._forget(receipt.tenant, fresh)
             fresh, size = (), 0
         self._bytes += size
-        self._queue.append(_Entry(receipt, carried, fingerprint, fresh, size))
+        self._queue.append(_QueuedReceipt(receipt, carried, fingerprint, fresh, size))
 
     def _fresh(self, tenant: str, sections: tuple[Section, ...]) -> tuple[Section, ...]:
         now = time.monotonic()
@@ -211,7 +226,7 @@ class Ledger:
         entries = [self._queue[i] for i in range(min(_AT_ONCE, len(self._queue)))]
         keys = list(dict.fromkeys(key for entry in entries if (key := _past_key(entry.receipt))))
         held = await self._store.get(keys) if keys else []
-        found = ((key, Past.unpacked(value)) for key, value in zip(keys, held, strict=True) if value is not None)
+        found = ((key, PastRequest.from_bytes(value)) for key, value in zip(keys, held, strict=True) if value is not None)
         pasts = {key: past for key, past in found if past is not None}
         # In a thread, since a large batch takes its time; the entries leave the queue only when they are in the batch.
         batch = await asyncio.to_thread(self._batch, entries, pasts)
@@ -219,26 +234,26 @@ class Ledger:
             self._bytes -= self._queue.popleft().size
         return batch, len(entries)
 
-    def _originals(self, entry: _Entry) -> Iterator[Item]:
+    def _originals(self, entry: _QueuedReceipt) -> Iterator[Item]:
         for section in entry.sections:
             yield from section_items(entry.receipt.tenant, section, float(self._settings.ttl), entry.receipt.conversation)
 
-    def _batch(self, entries: list[_Entry], pasts: dict[Key, Past]) -> Batch:
+    def _batch(self, entries: list[_QueuedReceipt], pasts: dict[Key, PastRequest]) -> Batch:
         originals = [item for entry in entries for item in self._originals(entry)]
         lines: dict[str, list[bytes]] = {}
         sums: dict[str, dict[str, int]] = {}
-        touched: dict[Key, Past] = {}
+        touched: dict[Key, PastRequest] = {}
         for entry in entries:
-            receipt = replace(entry.receipt, model=self._bounded(entry.receipt.model))
+            receipt = replace(entry.receipt, model=self._bounded_model(entry.receipt.model))
             key = _past_key(receipt)
-            priced, past = self._priced(receipt, pasts.get(key) if key else None, entry.fingerprint)
+            priced, past = self._price_request(receipt, pasts.get(key) if key else None, entry.fingerprint)
             if key and past:
                 pasts[key] = touched[key] = past
             lines.setdefault(_log_name(receipt.at), []).append(line_of(receipt, priced, entry.carried))
             rollups.add(sums, receipt, priced)
             if self._watcher:
                 self._watcher.observe(receipt, priced)
-        kept = [Item(key, past.packed(), _PAST_TTL, key.id) for key, past in touched.items()]
+        kept = [Item(key, past.to_bytes(), _PAST_TTL, key.id) for key, past in touched.items()]
         return Batch(
             id=uuid.uuid4().hex,
             lines=lines,
@@ -248,7 +263,7 @@ class Ledger:
             lines_ttl=float(self._settings.receipts_ttl),
         )
 
-    def _bounded(self, model: str) -> str:
+    def _bounded_model(self, model: str) -> str:
         """Names come from clients: a table must not grow with every name that somebody makes up."""
         name = model[:_LONGEST_NAME].encode("utf-8", "replace").decode()
         if name not in self._models and len(self._models) >= _MOST_MODELS:
@@ -256,25 +271,27 @@ class Ledger:
         self._models.add(name)
         return name
 
-    def _priced(self, receipt: Receipt, past: Past | None, fingerprint: str) -> tuple[Priced, Past | None]:
-        own = self._own(receipt)
+    def _price_request(
+        self, receipt: Receipt, past: PastRequest | None, fingerprint: str
+    ) -> tuple[RequestCost, PastRequest | None]:
+        own = self._own_cost(receipt)
         used = token_use(receipt.usage)
-        if not rollups.accepted(receipt):
-            return (Priced(own, 0.0, own or 0.0) if receipt.calls else UNPRICED), past
+        if not rollups.is_served(receipt):
+            return (RequestCost(own, 0.0, own or 0.0) if receipt.calls else UNPRICED), past
         if used is None:
             return UNPRICED, past
         without = without_turnfold(receipt, used, past, fingerprint)
         paid = self._price(receipt.model, used, receipt.at)
-        priced = Priced(
+        priced = RequestCost(
             paid=None if paid is None or own is None else paid + own,
             without=self._price(receipt.model, without, receipt.at),
             own=own or 0.0,
             fold_event=receipt.conversation is not None and fingerprint not in {"", past.sections if past else ""},
             grown=max(0, receipt.tokens_before - past.received if past else receipt.tokens_before),
         )
-        return priced, remembered(receipt, used, without, past, fingerprint)
+        return priced, next_past(receipt, used, without, past, fingerprint)
 
-    def _own(self, receipt: Receipt) -> float | None:
+    def _own_cost(self, receipt: Receipt) -> float | None:
         """Dollars for our own calls; a call whose usage or price is unknown makes it unknown."""
         uses = [(call.model or receipt.model, token_use(call.usage)) for call in receipt.calls]
         prices = [None if use is None else self._price(model, use, receipt.at) for model, use in uses]
@@ -299,8 +316,8 @@ async def receipts_between(store: Store, start: float, end: float) -> AsyncItera
         while position is not None:
             page, position = await store.log(name, position)
             for line in page:
-                receipt = orjson.loads(line)
-                if start <= receipt["at"] < end:
+                receipt = read_line(line)
+                if receipt is not None and start <= receipt["at"] < end:
                     yield receipt
 
 
@@ -316,7 +333,7 @@ async def find_receipt(store: Store, request_id: str, start: float, end: float) 
         while position is not None:
             page, position = await store.log(name, position)
             for line in page:
-                if sought in line and (receipt := orjson.loads(line))["request_id"] == request_id:
-                    found: dict[str, Any] = receipt
-                    return found
+                receipt = read_line(line) if sought in line else None
+                if receipt is not None and receipt["request_id"] == request_id:
+                    return receipt
     return None

@@ -1,6 +1,6 @@
 """Figures for Prometheus.
 
-Lives here: the metrics, what a receipt adds to them, rendering, and what several workers need. Must not: HTTP.
+Lives here: the metrics, what a receipt adds to them, rendering, and what several workers need. Does not belong here: HTTP.
 
 With several workers each writes its values into files of one directory, and whichever is scraped adds them up
 (prometheus-client's multiprocess mode). It is switched on by a variable that must be set before the library is loaded, so
@@ -26,7 +26,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from turnfold.proxy.books.baseline import is_folded
-from turnfold.proxy.books.rollups import Priced, accepted
+from turnfold.proxy.books.rollups import RequestCost, is_served
 from turnfold.proxy.chat.receipts import Receipt
 
 _DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
@@ -94,7 +94,7 @@ class Metrics:
         )
         self._store_up.set(1)
 
-    def observe(self, receipt: Receipt, priced: Priced) -> None:
+    def observe(self, receipt: Receipt, priced: RequestCost) -> None:
         """Take note of a receipt."""
         model = receipt.model or "unknown"
         self._requests.labels(receipt.status, model).inc()
@@ -105,11 +105,11 @@ class Metrics:
             self._recoveries.labels(model).inc()
         for call in receipt.calls:
             self._own_calls.labels(call.kind, model).inc()
-        if receipt.calls or accepted(receipt):
+        if receipt.calls or is_served(receipt):
             self._observe_money(priced, model)
         if receipt.status == "answered":
             return
-        if not accepted(receipt):
+        if not is_served(receipt):
             self._upstream_errors.labels(str(receipt.upstream_status or "none")).inc()
             return
         if receipt.first_byte_ms is not None:
@@ -128,7 +128,7 @@ class Metrics:
         for kind, number in zip(("prompt", "completion", "cached", "cache_write"), kinds, strict=True):
             self._usage.labels(kind, model).inc(max(number or 0, 0))
 
-    def _observe_money(self, priced: Priced, model: str) -> None:
+    def _observe_money(self, priced: RequestCost, model: str) -> None:
         if priced.paid is None or priced.without is None:
             self._unpriced.labels(model).inc()
         else:

@@ -1,7 +1,7 @@
 """Why a conversation is folded as often as it is: the thresholds that follow from its model's prices, in figures and in words.
 
-Lives here: from options and a conversation's pace to an explanation. Must not: the arithmetic of thresholds (the engine's
-``policy``), sums.
+Lives here: from options and a conversation's pace to an explanation. Does not belong here: the arithmetic of thresholds (the
+engine's ``policy``), sums.
 """
 
 from __future__ import annotations

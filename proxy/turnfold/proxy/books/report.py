@@ -1,6 +1,7 @@
 """What Turnfold did with the requests of a range of time: the report's figures.
 
-Lives here: from tables of sums to totals and groups. Must not: HTTP, tables for a terminal (``cli`` and ``routes`` render).
+Lives here: from tables of sums to totals and groups. Does not belong here: HTTP, tables for a terminal (``cli`` and ``routes``
+render).
 
 Honest by construction: only requests that the upstream served count as anything but "failed"; tokens saved and dollars saved
 are different figures; cached tokens stand apart; what the upstream or the price list did not say is counted as unknown.
@@ -18,13 +19,14 @@ from typing import Any, Final
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books import rollups
 from turnfold.proxy.books.pacing import OptionsOf, Pacing, pacing
-from turnfold.proxy.books.rollups import HELD_OUT, NANO, Row
+from turnfold.proxy.books.rollups import NANO, SumRow
+from turnfold.proxy.chat.holdout import HELD_OUT
 from turnfold.proxy.store import Store
 
 _TABLES_AT_ONCE: Final = 100
 _LONGEST_RANGE: Final = 5 * 366 * 86400
 
-_BY_ROW: Final[Mapping[str, Callable[[Row], str]]] = MappingProxyType(
+_BY_ROW: Final[Mapping[str, Callable[[SumRow], str]]] = MappingProxyType(
     {
         "model": lambda row: row.model,
         "status": lambda row: row.status,
@@ -77,13 +79,13 @@ def _tables(query: Query) -> list[tuple[str, datetime]]:
     first, end = rollups.whole_hours(query.start, query.end)
     if "conversation" in {query.group_by, *query.only}:
         return list(rollups.conversation_days(first, end))
-    return list(rollups.hours(first, end) if query.group_by == "hour" else rollups.covering(first, end))
+    return list(rollups.hours(first, end) if query.group_by == "hour" else rollups.covering_tables(first, end))
 
 
-async def _sums(store: Store, query: Query) -> dict[str, list[tuple[Row, dict[str, int]]]]:
+async def _sums(store: Store, query: Query) -> dict[str, list[tuple[SumRow, dict[str, int]]]]:
     """Rows of sums by group."""
     tables = _tables(query)
-    groups: dict[str, list[tuple[Row, dict[str, int]]]] = {}
+    groups: dict[str, list[tuple[SumRow, dict[str, int]]]] = {}
     for start in range(0, len(tables), _TABLES_AT_ONCE):
         page = tables[start : start + _TABLES_AT_ONCE]
         for (_, at), table in zip(page, await store.counts([name for name, _ in page]), strict=True):
@@ -131,7 +133,7 @@ def figures(sums: Mapping[str, int]) -> dict[str, Any]:
     def of(measure: str) -> int:
         return sums.get(measure, 0)
 
-    served = _served(sums)
+    served = _served_requests(sums)
     saved = of("before") - of("after")
     return {
         "requests": of("requests"),
@@ -175,18 +177,18 @@ def figures(sums: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def _served(sums: Mapping[str, int]) -> int:
+def _served_requests(sums: Mapping[str, int]) -> int:
     return sums.get("requests", 0) - sums.get("failed", 0)
 
 
 #: What both groups are compared by: name -> the measure, the measure that counts what it is a mean over, and its unit.
 _COMPARED: Final[Mapping[str, tuple[str, Callable[[Mapping[str, int]], int], float]]] = MappingProxyType(
     {
-        "prompt_tokens": ("prompt", lambda sums: _served(sums) - sums.get("no_usage", 0), 1.0),
-        "completion_tokens": ("completion", lambda sums: _served(sums) - sums.get("no_usage", 0), 1.0),
+        "prompt_tokens": ("prompt", lambda sums: _served_requests(sums) - sums.get("no_usage", 0), 1.0),
+        "completion_tokens": ("completion", lambda sums: _served_requests(sums) - sums.get("no_usage", 0), 1.0),
         "dollars": ("paid", lambda sums: sums.get("priced", 0), 1 / NANO),
         "first_byte_ms": ("first_byte_us", lambda sums: sums.get("first_bytes", 0), 1 / 1000),
-        "total_ms": ("total_us", _served, 1 / 1000),
+        "total_ms": ("total_us", _served_requests, 1 / 1000),
         "failed_share": ("failed", lambda sums: sums.get("requests", 0), 1.0),
     }
 )
@@ -216,7 +218,7 @@ def _side(clusters: Sequence[Mapping[str, int]]) -> dict[str, Any]:
     return {"conversations": len(clusters), "requests": requests, **{name: _interval(clusters, name) for name in _COMPARED}}
 
 
-def _by_conversation(rows: Iterable[tuple[Row, dict[str, int]]], wanted: Callable[[Row], bool]) -> list[dict[str, int]]:
+def _by_conversation(rows: Iterable[tuple[SumRow, dict[str, int]]], wanted: Callable[[SumRow], bool]) -> list[dict[str, int]]:
     found: dict[tuple[str, str], list[dict[str, int]]] = {}
     for row, sums in rows:
         if wanted(row):
@@ -224,7 +226,7 @@ def _by_conversation(rows: Iterable[tuple[Row, dict[str, int]]], wanted: Callabl
     return [rollups.total(found[name]) for name in sorted(found)]
 
 
-async def _comparison(store: Store, query: Query, every: Iterable[Row]) -> dict[str, Any] | None:
+async def _comparison(store: Store, query: Query, every: Iterable[SumRow]) -> dict[str, Any] | None:
     """The held-out conversations beside the others, over whole days; None when nothing was held out."""
     if not any(row.reason == HELD_OUT for row in every):
         return None
@@ -239,13 +241,13 @@ async def _comparison(store: Store, query: Query, every: Iterable[Row]) -> dict[
 _PACING: Final = tuple(field.name for field in fields(Pacing))
 
 
-def _pacing(rows: Sequence[tuple[Row, dict[str, int]]], options_of: OptionsOf) -> dict[str, Any]:
+def _pacing(rows: Sequence[tuple[SumRow, dict[str, int]]], options_of: OptionsOf) -> dict[str, Any]:
     """Why a conversation folds as often as it does, and how often it did; by its most frequent model."""
     by_model: dict[str, dict[str, int]] = {}
     for row, sums in rows:
         by_model[row.model] = rollups.total([by_model.get(row.model, {}), sums])
-    model, sums = max(by_model.items(), key=lambda pair: (_served(pair[1]), pair[0]))
-    found = pacing(model, options_of(model), _served(sums), sums.get("grown", 0))
+    model, sums = max(by_model.items(), key=lambda pair: (_served_requests(pair[1]), pair[0]))
+    found = pacing(model, options_of(model), _served_requests(sums), sums.get("grown", 0))
     said = {name: getattr(found, name, None) for name in _PACING}
     return {**said, "words": found.words if found else None, "events": sum(s.get("fold_events", 0) for _, s in rows)}
 

@@ -1,10 +1,10 @@
 """Sums over receipts, by the hour and by the day.
 
-Lives here: which measures a receipt adds to, the names of tables and rows, and how a range of time is covered by tables.
-Must not: the store, rendering.
+Lives here: which measures a receipt adds to, the names of tables and rows, and how a range of time is covered by tables. Does not
+belong here: the store, rendering.
 
-A table is an hour or a day; a field is a row's five names and a measure; all values are whole numbers, so that additions by
-several processes come out exact.
+A table is an hour or a day; a field is a measure and a row (a JSON object of its names; a list of all five in the first release);
+all values are whole numbers, so that additions by several processes come out exact.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from turnfold.proxy.chat.receipts import Receipt
+from turnfold.proxy.store.records import decode_record
 
 #: Dollars are summed as whole billionths.
 NANO: Final = 1_000_000_000
@@ -28,7 +29,7 @@ _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
 
 
-class Row(NamedTuple):
+class SumRow(NamedTuple):
     """What a sum is about. `conversation` is "" outside of the tables by conversation."""
 
     tenant: str
@@ -37,9 +38,22 @@ class Row(NamedTuple):
     reason: str
     conversation: str
 
+    def to_stem(self) -> str:
+        """As a part of a field's name; "" is left out."""
+        return orjson.dumps({name: value for name, value in self._asdict().items() if value}).decode()
+
+    @classmethod
+    def from_stem(cls, stem: str) -> SumRow | None:
+        """From `to_stem` or the first release's list; None where this release cannot read it."""
+        return decode_record("row of sums", stem.encode(), cls._build)
+
+    @classmethod
+    def _build(cls, value: Any) -> SumRow:
+        return cls(*value) if isinstance(value, list) else cls(**{name: value.get(name, "") for name in cls._fields})
+
 
 @dataclass(frozen=True, slots=True)
-class Priced:
+class RequestCost:
     """Dollars of one request: paid, and without Turnfold; None when a price is unknown.
 
     Attributes:
@@ -56,10 +70,10 @@ class Priced:
     grown: int = 0
 
 
-UNPRICED: Final = Priced(None, None)
+UNPRICED: Final = RequestCost(None, None)
 
 
-def accepted(receipt: Receipt) -> bool:
+def is_served(receipt: Receipt) -> bool:
     """Whether the upstream served it; only then was anything paid or saved."""
     return receipt.upstream_status is not None and 200 <= receipt.upstream_status < 300
 
@@ -84,8 +98,8 @@ def _usage(receipt: Receipt) -> Iterator[tuple[str, int]]:
     yield "written", usage.cache_write_tokens or 0
 
 
-def _money(receipt: Receipt, priced: Priced) -> Iterator[tuple[str, int]]:
-    if receipt.usage.prompt_tokens is None and accepted(receipt):
+def _money(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]:
+    if receipt.usage.prompt_tokens is None and is_served(receipt):
         return
     if priced.paid is None or priced.without is None:
         yield "unpriced", 1
@@ -103,12 +117,12 @@ def _own_calls(receipt: Receipt) -> Iterator[tuple[str, int]]:
         yield "own_completion", call.usage.completion_tokens or 0
 
 
-def measures(receipt: Receipt, priced: Priced) -> Iterator[tuple[str, int]]:
+def measures(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]:
     """What one receipt adds, measure by measure."""
     yield "requests", 1
     yield "overhead_us", round(receipt.overhead_ms * 1000)
     yield from _own_calls(receipt)
-    if not accepted(receipt):  # or answered by ourselves: nothing was paid, and nothing saved, but for our own calls
+    if not is_served(receipt):  # or answered by ourselves: nothing was paid, and nothing saved, but for our own calls
         if receipt.status != "answered":
             yield "failed", 1
         if receipt.calls:
@@ -136,25 +150,28 @@ def _tables(receipt: Receipt) -> Iterator[tuple[str, str]]:
         yield f"conversations:{when:%Y-%m-%d}", receipt.conversation
 
 
-def add(sums: dict[str, dict[str, int]], receipt: Receipt, priced: Priced) -> None:
+def add(sums: dict[str, dict[str, int]], receipt: Receipt, priced: RequestCost) -> None:
     """Add a receipt to the additions of a batch."""
     added = [(measure, number) for measure, number in measures(receipt, priced) if number]
     for table, conversation in _tables(receipt):
         fields = sums.setdefault(table, {})
-        row = [receipt.tenant, receipt.model, receipt.status, receipt.reason, conversation]
-        stem = orjson.dumps(row).decode()
+        stem = SumRow(receipt.tenant, receipt.model, receipt.status, receipt.reason, conversation).to_stem()
         for measure, number in added:
             name = f"{measure}:{stem}"
             fields[name] = fields.get(name, 0) + number
 
 
-def rows(table: Mapping[str, int]) -> dict[Row, dict[str, int]]:
-    """A table of the store as sums by row."""
-    found: dict[str, dict[str, int]] = {}
+def rows(table: Mapping[str, int]) -> dict[SumRow, dict[str, int]]:
+    """A table of the store as sums by row; rows that differ only in what this release does not know are one."""
+    by_stem: dict[str, dict[str, int]] = {}
     for name, number in table.items():
         measure, _, stem = name.partition(":")
-        found.setdefault(stem, {})[measure] = number
-    return {Row(*orjson.loads(stem)): sums for stem, sums in found.items()}
+        by_stem.setdefault(stem, {})[measure] = number
+    found: dict[SumRow, dict[str, int]] = {}
+    for stem, sums in by_stem.items():
+        if (row := SumRow.from_stem(stem)) is not None:
+            found[row] = total([found[row], sums]) if row in found else sums
+    return found
 
 
 def whole_hours(start: float, end: float) -> tuple[datetime, datetime]:
@@ -164,7 +181,7 @@ def whole_hours(start: float, end: float) -> tuple[datetime, datetime]:
     return first, last if last.timestamp() >= end else last + _HOUR
 
 
-def covering(first: datetime, end: datetime) -> Iterator[tuple[str, datetime]]:
+def covering_tables(first: datetime, end: datetime) -> Iterator[tuple[str, datetime]]:
     """Tables that cover whole hours from `first` to `end` with as few as there can be: days, and hours at the edges."""
     at = first
     while at < end:

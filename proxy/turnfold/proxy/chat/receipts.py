@@ -1,6 +1,6 @@
 """What is known of one request after it was served.
 
-Lives here: the receipt, and the seam to whoever keeps it. Must not: text of messages, keys, arithmetic over receipts.
+Lives here: the receipt, and the seam to whoever keeps it. Does not belong here: text of messages, keys, arithmetic over receipts.
 """
 
 from __future__ import annotations

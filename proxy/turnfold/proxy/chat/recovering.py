@@ -1,7 +1,7 @@
-"""Sending a request, and once more where its context was full.
+"""Sending a request once more where its context was full.
 
-Lives here: looking at the beginning of an answer before the client sees any of it, and driving ``fit.recover``. Must not:
-deciding what an overflow is or how a request gets smaller, relaying, HTTP of our own.
+Lives here: looking at the beginning of an answer before the client sees any of it, and driving ``fit.recover``. Does not belong
+here: deciding what an overflow is or how a request gets smaller, relaying, HTTP of our own.
 
 Nothing is taken from an answer: what was looked at is given again, so that whoever relays it passes on the upstream's bytes.
 """
@@ -15,11 +15,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Seque
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
-from turnfold.compression.calibration import Learned
-from turnfold.compression.fit.overflow import SCANNED, Overflow, detect
-from turnfold.compression.fit.recover import Call, Fold, Outcome, Reply, recover
-from turnfold.compression.memo import Memo
-from turnfold.compression.options import FoldOptions
+from turnfold.compression.fit.overflow import SCANNED
+from turnfold.compression.fit.recover import Outcome, Resend, UpstreamReply
 
 T = TypeVar("T")
 
@@ -125,106 +122,60 @@ class Peeked:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What a recovery has to know of a request.
+class Recovered:
+    """How a recovery ended.
 
     Attributes:
-        received: its body as the client sent it, without content coding.
-        sent: its body as it goes out first.
-        folded: whether that is a fold of `received`; else it is the same, coded perhaps.
-        known: what was learned of this upstream and model.
-        suspect: whether it is so long that a 200 may turn out to be an overflow.
-    """
-
-    received: bytes
-    sent: bytes
-    folded: bool
-    options: FoldOptions
-    known: Learned
-    suspect: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """The answer that the client gets.
-
-    Attributes:
-        overflow: what the first answer complained of, if it did.
-        outcome: how the recovery ended, where one was tried.
+        answer: the answer that the client gets.
         unseen: the beginning of an answer that the client never gets; it may say what it cost.
     """
 
     answer: Peeked
-    overflow: Overflow | None = None
-    outcome: Outcome | None = None
+    outcome: Outcome
     unseen: bytes = b""
 
 
-async def serve(
-    request: Request,
-    send: Send,
-    fold: Fold,
-    memo: Memo,
-    run: Run[Call | Outcome],
-    failures: tuple[type[Exception], ...] = (OSError,),
-) -> Served:
-    """Send a request; where its context was full, send it once more, smaller. The caller closes the answer.
+Flow = Generator[Resend, UpstreamReply, Outcome]
+
+
+async def resend(
+    flow: Flow, first: Peeked, send: Send, run: Run[Resend | Outcome], failures: tuple[type[Exception], ...] = (OSError,)
+) -> Recovered:
+    """Drive a recovery: make the request smaller, send it once more. The caller closes the answer that comes back; the first
+    one is closed here where another took its place.
 
     Args:
         run: calls a function outside of the event loop.
-        failures: what `send` raises when no answer came. Of the first sending they go through to the caller; when the second
-            one fails so, the original error stands.
+        failures: what `send` raises when no answer came: then the original error stands.
     """
-    with contextlib.ExitStack() as unless_served:
-        first = Peeked(await send(request.sent))
-        unless_served.callback(first.close)
-        await first.look(inside=request.suspect)
-        overflow = detect(first.status, first.head, in_stream=first.in_stream)
-        served = Served(first)
-        if overflow is not None:
-            sent = request.sent if request.folded else None
-            flow = recover(request.received, overflow, request.options, fold, memo, request.known, sent)
-            served = await _drive(flow, first, overflow, send, run, failures)
-        unless_served.pop_all()
-        return served
-
-
-async def _drive(
-    flow: Generator[Call, Reply, Outcome],
-    first: Peeked,
-    overflow: Overflow,
-    send: Send,
-    run: Run[Call | Outcome],
-    failures: tuple[type[Exception], ...],
-) -> Served:
     step = await run(lambda: _advance(flow, None))
     if isinstance(step, Outcome):
-        return Served(first, overflow, step)
+        return Recovered(first, step)
     with contextlib.ExitStack() as unless_served:
         try:
-            second = Peeked(await send(step.body))
+            second = Peeked(await send(step.forwarded.text.encode("utf-8")))
         except failures:
-            return Served(first, overflow, _failed(flow))
+            return Recovered(first, _failed(flow))
         unless_served.callback(second.close)
         await second.look(inside=True)
-        reply = Reply(second.status, second.head, second.in_stream)
+        reply = UpstreamReply(second.status, second.head, second.in_stream)
         outcome = await run(lambda: _advance(flow, reply))
         assert isinstance(outcome, Outcome)  # noqa: S101 - the flow yields once
         if not outcome.recovered:
-            return Served(first, overflow, outcome, second.head)
+            return Recovered(first, outcome, second.head)
         unless_served.pop_all()
     first.close()
-    return Served(second, overflow, outcome, first.head)
+    return Recovered(second, outcome, first.head)
 
 
-def _failed(flow: Generator[Call, Reply, Outcome]) -> Outcome:
+def _failed(flow: Flow) -> Outcome:
     """The outcome where no answer came to the second sending."""
-    outcome = _advance(flow, Reply(599, b"", in_stream=False))
+    outcome = _advance(flow, UpstreamReply(599, b"", in_stream=False))
     assert isinstance(outcome, Outcome)  # noqa: S101 - the flow yields once
     return outcome
 
 
-def _advance(flow: Generator[Call, Reply, Outcome], reply: Reply | None) -> Call | Outcome:
+def _advance(flow: Flow, reply: UpstreamReply | None) -> Resend | Outcome:
     try:
         return next(flow) if reply is None else flow.send(reply)
     except StopIteration as done:

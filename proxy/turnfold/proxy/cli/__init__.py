@@ -1,7 +1,7 @@
 """The command line: ``turnfold COMMAND``.
 
-Lives here: the list of commands, and the one place where an expected failure becomes a line and an exit code. Must not: what
-a command does (a file each).
+Lives here: the list of commands, and the one place where an expected failure becomes a line and an exit code. Does not belong
+here: what a command does (a file each).
 
 Exit codes: 0 it worked; 1 it did not; 2 the command line or the settings are wrong.
 """
@@ -25,7 +25,7 @@ from turnfold.proxy.cli import (
     doctor,
     drill_down,
     export,
-    inspect,
+    inspect_request,
     messages,
     prose,
     report,
@@ -46,7 +46,7 @@ COMMANDS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("benchmark", benchmark.benchmark),
     ("report", report.report),
     ("export", export.export),
-    ("inspect", inspect.inspect),
+    ("inspect", inspect_request.inspect),
     ("drill-down", drill_down.drill_down),
     ("state", state.state),
     ("config", config.config),

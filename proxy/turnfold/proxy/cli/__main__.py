@@ -1,6 +1,6 @@
 """``python -m turnfold.proxy.cli``.
 
-Lives here: the call. Must not: anything else.
+Lives here: the call. Does not belong here: anything else.
 """
 
 from __future__ import annotations

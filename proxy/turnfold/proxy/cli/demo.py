@@ -1,6 +1,6 @@
 """``turnfold demo``.
 
-Lives here: the command. Must not: the demonstration (``turnfold.proxy.demo``).
+Lives here: the command. Does not belong here: the demonstration (``turnfold.proxy.demo``).
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from turnfold.proxy.cli.report import print_report
 def demo(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Show the savings on a long conversation: no key, no network, under a minute."""
     from turnfold.proxy import server  # noqa: PLC0415 - loads the server; the other commands need not
-    from turnfold.proxy.assembly import build  # noqa: PLC0415
     from turnfold.proxy.demo import DemoFailed, run  # noqa: PLC0415
 
     try:
-        run(lambda settings: server.configuration(settings, build), as_json=as_json, show_report=print_report)
+        run(server.configuration, as_json=as_json, show_report=print_report)
     except DemoFailed as exc:
         raise Failure(str(exc)) from exc

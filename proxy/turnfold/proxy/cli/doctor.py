@@ -1,6 +1,6 @@
 """``turnfold doctor``.
 
-Lives here: printing findings. Must not: finding (``turnfold.proxy.checkup``).
+Lives here: printing findings. Does not belong here: finding (``turnfold.proxy.checkup``).
 """
 
 from __future__ import annotations

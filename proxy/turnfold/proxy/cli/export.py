@@ -1,6 +1,6 @@
 """``turnfold export``.
 
-Lives here: every receipt of a range of time onto standard output. Must not: sums (``report``).
+Lives here: every receipt of a range of time onto standard output. Does not belong here: sums (``report``).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import typer
 
 from turnfold.config.settings import StoreSettings
 from turnfold.config.sources import load
+from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.ledger import receipts_between
 from turnfold.proxy.books.report import Query, moment
-from turnfold.proxy.books.tables import as_csv
 from turnfold.proxy.store import open_store
 
 

@@ -1,6 +1,6 @@
 """What a command raises when it cannot do its work.
 
-Lives here: that exception. Must not: printing.
+Lives here: that exception. Does not belong here: printing.
 """
 
 from __future__ import annotations

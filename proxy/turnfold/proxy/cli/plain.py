@@ -1,6 +1,6 @@
 """Text of unknown origin for a terminal.
 
-Lives here: making it harmless. Must not: layout.
+Lives here: making it harmless. Does not belong here: layout.
 """
 
 from __future__ import annotations

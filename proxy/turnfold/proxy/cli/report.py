@@ -1,6 +1,6 @@
 """``turnfold report``.
 
-Lives here: asking for the figures, and printing them. Must not: arithmetic (``turnfold.proxy.books.report``).
+Lives here: asking for the figures, and printing them. Does not belong here: arithmetic (``turnfold.proxy.books.report``).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from turnfold.compression.errors import InvalidInput
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings
 from turnfold.config.sources import load
+from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.report import FILTERS, GROUPINGS, Query, moment
 from turnfold.proxy.books.report import report as figures_of
-from turnfold.proxy.books.tables import as_csv
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain
 from turnfold.proxy.cli.remote import admin_headers, ask
@@ -184,6 +184,8 @@ def report(
 
     "without" is what the same requests would have cost unfolded, the provider's prompt cache included.
     """
+    if as_json and csv:
+        raise typer.BadParameter("cannot be given together with --json", param_hint="--csv")
     settings = load().settings
     now = time.time()
     query = Query(moment(since, "--since", now), moment(until, "--until", now) if until else now, group_by, _filters(only or []))

@@ -1,6 +1,6 @@
 """``turnfold serve``.
 
-Lives here: flags onto settings. Must not: how the server runs (``turnfold.proxy.assembly``).
+Lives here: flags onto settings. Must not: how the server runs (``turnfold.proxy.server``).
 """
 
 from __future__ import annotations
@@ -31,6 +31,6 @@ def serve(
             "--workers": (("server", "workers"), workers),
         }
     )
-    from turnfold.proxy.assembly import serve as run  # noqa: PLC0415 - loads the server; the other commands need not
+    from turnfold.proxy.server import serve as run  # noqa: PLC0415 - loads the server; the other commands need not
 
     run(loaded.settings)

@@ -1,6 +1,6 @@
 """``turnfold state``: the directive engine on the command line.
 
-Lives here: the command, reading lines, printing results. Must not: rules; the commands are the controller's.
+Lives here: the command, reading lines, printing results. Does not belong here: rules; the commands are the controller's.
 
 Every line is one message to the engine. Three words are commands instead: ``state``, ``preview <input>``, ``step <input>``.
 With ``--json`` each line gives one JSON object on one line: a step, a preview, a state or an error, each with `output_version`,
@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, TextIO
 import typer
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.state import Decision, Engine, StateDict, get_policy_items, preprocess, preview, step
+from turnfold.compression.state import DecisionDict, Engine, StateDict, get_policy_items, preprocess, preview, step
 from turnfold.compression.state.controller import OUTPUT_VERSION, PreviewResult, StepResult
 from turnfold.compression.state.serial import canonical
 
@@ -36,7 +36,7 @@ A question is answered by yes or no."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _LineResult:
     """One line's result: as JSON value, and as lines for people."""
 
     value: dict[str, Any]
@@ -54,41 +54,43 @@ class Session:
         self.engine = engine
         self._with_preprocessor = with_preprocessor
 
-    def take(self, line: str) -> _Said:
+    def take(self, line: str) -> _LineResult:
         """One line without its end."""
         for command, run in self._commands().items():
             if line == command or line.startswith(f"{command} "):
                 rest = line[len(command) + 1 :]
-                return run(rest) if rest.strip() else _missing(command)
+                return run(rest) if rest.strip() else _missing_input(command)
         return self._state() if line.strip() == "state" else self._step(line, "input")
 
-    def _commands(self) -> dict[str, Callable[[str], _Said]]:
+    def _commands(self) -> dict[str, Callable[[str], _LineResult]]:
         return {"preview": self._preview, "step": lambda text: self._step(text, "step")}
 
     def _input(self, text: str) -> str:
         return preprocess(self.engine, text) if self._with_preprocessor else text
 
-    def _state(self) -> _Said:
+    def _state(self) -> _LineResult:
         state = self.engine.state
-        return _Said(_envelope("state", "state", state=state), _state_lines(state))
+        return _LineResult(_envelope("state", "state", state=state), _state_lines(state))
 
-    def _step(self, text: str, command: str) -> _Said:
+    def _step(self, text: str, command: str) -> _LineResult:
         result: StepResult = step(self.engine, self._input(text))
-        return _Said({**result, "command": command}, _decision_lines(result["decision"]))
+        return _LineResult({**result, "command": command}, _decision_lines(result["decision"]))
 
-    def _preview(self, text: str) -> _Said:
+    def _preview(self, text: str) -> _LineResult:
         result = preview(self.engine, self._input(text))
-        return _Said({**result, "command": "preview"}, ["preview", *_decision_lines(result["decision"]), *_diff_lines(result)])
+        return _LineResult(
+            {**result, "command": "preview"}, ["preview", *_decision_lines(result["decision"]), *_diff_lines(result)]
+        )
 
 
 def _envelope(mode: str, command: str, **more: object) -> dict[str, Any]:
     return {"output_version": OUTPUT_VERSION, "mode": mode, "command": command, **more}
 
 
-def _missing(command: str) -> _Said:
+def _missing_input(command: str) -> _LineResult:
     message = f"{command} requires input.\nUse '{command} <input>'."
     error = {"code": f"missing_{command}_input", "message": message}
-    return _Said(_envelope("error", command, error=error), f"error: {message}".splitlines())
+    return _LineResult(_envelope("error", command, error=error), f"error: {message}".splitlines())
 
 
 def _state_lines(state: StateDict) -> list[str]:
@@ -97,7 +99,7 @@ def _state_lines(state: StateDict) -> list[str]:
     return [f"premise: {premise}", *(["policies:", *items] if items else ["policies: (none)"])]
 
 
-def _decision_lines(decision: Decision) -> list[str]:
+def _decision_lines(decision: DecisionDict) -> list[str]:
     if decision["state"] is not None:
         return ["updated", *_state_lines(decision["state"])]
     if decision["prompt_to_user"] is None:

@@ -1,7 +1,7 @@
 """The Python client: ``Client`` and ``AsyncClient``.
 
-Lives here: the calls as values, attempts as a generator, and two drivers of it. Must not: exceptions (``client_errors``), bodies
-(``bodies``).
+Lives here: attempts as a generator, and two drivers of it. Does not belong here: what a call sends (``calls``), exceptions
+(``errors``), bodies (``api``).
 
 What cannot be done twice by accident is tried again: connection errors, 429 and 5xx, after 0.25 s, 0.5 s, 1 s (or what the server
 says in ``retry-after``). An add to a conversation carries a key, so that one which was done is not done again.
@@ -11,27 +11,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-import uuid
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Final, Generic, Self, TypeVar
-from urllib.parse import quote
+from typing import Any, Final, Self, TypeVar
 
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from turnfold.proxy.api.bodies import (
-    CacheCleared,
     CacheStats,
     CompressAnswer,
     ConversationAnswer,
     ConversationView,
-    Deleted,
     DrillDownAnswer,
     ExchangeAnswer,
 )
 from turnfold.proxy.api.message_bodies import CompressMessagesAnswer, UncompressMessagesAnswer
+from turnfold.proxy.client import calls
+from turnfold.proxy.client.calls import ApiCall
 from turnfold.proxy.client.errors import ConnectionFailed, TimedOut, UnexpectedAnswer, error_of
 
 __all__ = ["AsyncClient", "Client"]
@@ -45,84 +42,7 @@ _FIRST_WAIT: Final = 0.25
 _LONGEST_WAIT: Final = 8.0
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
-    """One call: what is sent, and the type of its answer."""
-
-    method: str
-    path: str
-    answer: type[T]
-    body: Mapping[str, Any] | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    query: Mapping[str, str] = field(default_factory=dict)
-
-
-def _given(**fields: Any) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _compress(text: str, **options: Any) -> Call[CompressAnswer]:
-    return Call("POST", "/v1/compress", CompressAnswer, {"text": text, **_given(**options)})
-
-
-def _add(conversation_id: str, role: str, content: str, **options: Any) -> Call[ConversationAnswer]:
-    body = {"conversation_id": conversation_id, "message": {"role": role, "content": content}, **_given(**options)}
-    return Call("POST", "/v1/conversation", ConversationAnswer, body, {"idempotency-key": uuid.uuid4().hex})
-
-
-def _place(conversation_id: str) -> str:
-    return f"/v1/conversation/{quote(conversation_id, safe='')}"
-
-
-def _conversation(conversation_id: str, export: bool) -> Call[ConversationView]:
-    return Call("GET", _place(conversation_id), ConversationView, query={"export": "true"} if export else {})
-
-
-def _import(conversation_id: str, export: str) -> Call[ConversationView]:
-    return Call("PUT", _place(conversation_id), ConversationView, {"export": export})
-
-
-def _delete(conversation_id: str) -> Call[Deleted]:
-    return Call("DELETE", _place(conversation_id), Deleted)
-
-
-def _drill_down(section_id: str, layer: int) -> Call[DrillDownAnswer]:
-    return Call("POST", "/v1/drill-down", DrillDownAnswer, {"section_id": section_id, "target_layer": layer})
-
-
-def _compress_messages(messages: Sequence[Any], options: Mapping[str, Any]) -> Call[CompressMessagesAnswer]:
-    return Call("POST", "/v1/messages/compress", CompressMessagesAnswer, {"messages": list(messages), **options})
-
-
-def _uncompress_messages(
-    messages: Sequence[Any], verbatim: Mapping[str, Any] | None, recursive: bool
-) -> Call[UncompressMessagesAnswer]:
-    body = {"messages": list(messages), "recursive": recursive, **_given(verbatim=verbatim)}
-    return Call("POST", "/v1/messages/uncompress", UncompressMessagesAnswer, body)
-
-
-def _exchange(
-    text: str, accept: Sequence[str], budget: int | None, drill_down: Sequence[str], **options: Any
-) -> Call[ExchangeAnswer]:
-    headers = {
-        "x-turnfold-accept": ", ".join(accept),
-        "x-turnfold-budget": "" if budget is None else str(budget),
-        "x-turnfold-drill-down": ", ".join(drill_down),
-    }
-    sent = {name: value for name, value in headers.items() if value}
-    return Call("POST", "/v1/exchange", ExchangeAnswer, {"text": text, **_given(**options)}, sent)
-
-
-def _report(admin_token: str, query: Mapping[str, str]) -> Call[dict[str, Any]]:
-    headers = {"x-turnfold-admin-token": admin_token}
-    return Call("GET", "/admin/report", dict[str, Any], headers=headers, query=query)
-
-
-_CACHE_STATS: Final = Call("GET", "/v1/cache/stats", CacheStats)
-_CACHE_CLEAR: Final = Call("POST", "/v1/cache/clear", CacheCleared)
-
-
-def _read(call: Call[T], response: httpx.Response) -> T:
+def _read(call: ApiCall[T], response: httpx.Response) -> T:
     try:
         body: Any = response.json()
     except ValueError:
@@ -148,7 +68,7 @@ def _wait(attempt: int, response: httpx.Response | None) -> float:
 Attempts = Generator[float, "httpx.Response | httpx.TransportError", T]
 
 
-def attempts(call: Call[T], retries: int) -> Attempts[T]:
+def attempts(call: ApiCall[T], retries: int) -> Attempts[T]:
     """Try a call until it has an answer that is not worth trying again.
 
     Raises:
@@ -211,7 +131,7 @@ class Client:
         scorer: str | None = None,
     ) -> CompressAnswer:
         """Three layers of a text; what is left out has the server's default."""
-        call = _compress(
+        call = calls.compress(
             text,
             layer=layer,
             l1_ratio=l1_ratio,
@@ -233,33 +153,33 @@ class Client:
     ) -> ConversationAnswer:
         """Add a message; the answer has the context to send in place of the conversation."""
         options = {"compress_threshold": compress_threshold, "keep_recent": keep_recent}
-        return self._do(_add(conversation_id, role, content, **options))
+        return self._do(calls.add_message(conversation_id, role, content, **options))
 
     def conversation(self, conversation_id: str, *, export: bool = False) -> ConversationView:
         """A conversation as it is kept; with `export` all of it."""
-        return self._do(_conversation(conversation_id, export))
+        return self._do(calls.conversation(conversation_id, export))
 
     def import_conversation(self, conversation_id: str, export: str) -> ConversationView:
         """Put an exported conversation in the place of whatever is there."""
-        return self._do(_import(conversation_id, export))
+        return self._do(calls.import_conversation(conversation_id, export))
 
     def delete_conversation(self, conversation_id: str) -> None:
         """Forget a conversation."""
-        self._do(_delete(conversation_id))
+        self._do(calls.delete_conversation(conversation_id))
 
     def drill_down(self, section_id: str, layer: int = 0) -> DrillDownAnswer:
         """A layer of a section."""
-        return self._do(_drill_down(section_id, layer))
+        return self._do(calls.drill_down(section_id, layer))
 
     def compress_messages(self, messages: Sequence[Any], **options: Any) -> CompressMessagesAnswer:
         """Old messages made shorter, and the originals: ``token_budget=2000`` and the other fields of the body."""
-        return self._do(_compress_messages(messages, options))
+        return self._do(calls.compress_messages(messages, options))
 
     def uncompress_messages(
         self, messages: Sequence[Any], verbatim: Mapping[str, Any] | None = None, *, recursive: bool = False
     ) -> UncompressMessagesAnswer:
         """Messages as they were, from these originals or from those that the server keeps."""
-        return self._do(_uncompress_messages(messages, verbatim, recursive))
+        return self._do(calls.uncompress_messages(messages, verbatim, recursive))
 
     def exchange(
         self,
@@ -272,21 +192,50 @@ class Client:
         format: str | None = None,  # noqa: A002 - the field's name
     ) -> ExchangeAnswer:
         """A text in the first accepted encoding that fits a budget, else its summary."""
-        return self._do(_exchange(text, accept, budget, drill_down, query=query, format=format))
+        return self._do(calls.exchange(text, accept, budget, drill_down, query=query, format=format))
+
+    def state(self, conversation: str) -> dict[str, Any]:
+        """State, checkpoint, pending prompt and block of a conversation."""
+        return self._do(calls.state(conversation))
+
+    def set_state(self, conversation: str, state_or_checkpoint: Mapping[str, Any]) -> dict[str, Any]:
+        """Set a conversation's state; it holds for all messages to come."""
+        return self._do(calls.set_state(conversation, state_or_checkpoint))
+
+    def delete_state(self, conversation: str) -> None:
+        """Forget a state that was set; the state follows from the messages again."""
+        self._do(calls.delete_state(conversation))
+
+    def preview_state(
+        self,
+        user_input: str,
+        *,
+        conversation: str | None = None,
+        state: Mapping[str, Any] | None = None,
+        checkpoint: Mapping[str, Any] | None = None,
+        messages: Sequence[Mapping[str, Any]] | None = None,
+        with_preprocessor: bool = False,
+    ) -> dict[str, Any]:
+        """What a message would do to a state: that of a conversation, a given one, or one replayed from messages (at most one).
+
+        Nothing is changed.
+        """
+        start = {"conversation": conversation, "state": state, "checkpoint": checkpoint}
+        return self._do(calls.preview_state(user_input, messages, **start, with_preprocessor=with_preprocessor))
 
     def report(self, admin_token: str, **query: str) -> dict[str, Any]:
         """What was saved: ``group_by="model"``, ``to=...`` and the other parameters of ``/admin/report``."""
-        return self._do(_report(admin_token, query))
+        return self._do(calls.report(admin_token, query))
 
     def cache_stats(self) -> CacheStats:
         """Figures of the compression cache."""
-        return self._do(_CACHE_STATS)
+        return self._do(calls.CACHE_STATS)
 
     def clear_cache(self) -> int:
         """Empty the compression cache; says how many results went."""
-        return self._do(_CACHE_CLEAR).cleared
+        return self._do(calls.CACHE_CLEAR).cleared
 
-    def _do(self, call: Call[T]) -> T:
+    def _do(self, call: ApiCall[T]) -> T:
         tries = attempts(call, self._retries)
         wait = next(tries)
         while True:
@@ -342,7 +291,7 @@ class AsyncClient:
         scorer: str | None = None,
     ) -> CompressAnswer:
         """Three layers of a text; what is left out has the server's default."""
-        call = _compress(
+        call = calls.compress(
             text,
             layer=layer,
             l1_ratio=l1_ratio,
@@ -364,33 +313,33 @@ class AsyncClient:
     ) -> ConversationAnswer:
         """Add a message; the answer has the context to send in place of the conversation."""
         options = {"compress_threshold": compress_threshold, "keep_recent": keep_recent}
-        return await self._do(_add(conversation_id, role, content, **options))
+        return await self._do(calls.add_message(conversation_id, role, content, **options))
 
     async def conversation(self, conversation_id: str, *, export: bool = False) -> ConversationView:
         """A conversation as it is kept; with `export` all of it."""
-        return await self._do(_conversation(conversation_id, export))
+        return await self._do(calls.conversation(conversation_id, export))
 
     async def import_conversation(self, conversation_id: str, export: str) -> ConversationView:
         """Put an exported conversation in the place of whatever is there."""
-        return await self._do(_import(conversation_id, export))
+        return await self._do(calls.import_conversation(conversation_id, export))
 
     async def delete_conversation(self, conversation_id: str) -> None:
         """Forget a conversation."""
-        await self._do(_delete(conversation_id))
+        await self._do(calls.delete_conversation(conversation_id))
 
     async def drill_down(self, section_id: str, layer: int = 0) -> DrillDownAnswer:
         """A layer of a section."""
-        return await self._do(_drill_down(section_id, layer))
+        return await self._do(calls.drill_down(section_id, layer))
 
     async def compress_messages(self, messages: Sequence[Any], **options: Any) -> CompressMessagesAnswer:
         """Old messages made shorter, and the originals: ``token_budget=2000`` and the other fields of the body."""
-        return await self._do(_compress_messages(messages, options))
+        return await self._do(calls.compress_messages(messages, options))
 
     async def uncompress_messages(
         self, messages: Sequence[Any], verbatim: Mapping[str, Any] | None = None, *, recursive: bool = False
     ) -> UncompressMessagesAnswer:
         """Messages as they were, from these originals or from those that the server keeps."""
-        return await self._do(_uncompress_messages(messages, verbatim, recursive))
+        return await self._do(calls.uncompress_messages(messages, verbatim, recursive))
 
     async def exchange(
         self,
@@ -403,21 +352,50 @@ class AsyncClient:
         format: str | None = None,  # noqa: A002 - the field's name
     ) -> ExchangeAnswer:
         """A text in the first accepted encoding that fits a budget, else its summary."""
-        return await self._do(_exchange(text, accept, budget, drill_down, query=query, format=format))
+        return await self._do(calls.exchange(text, accept, budget, drill_down, query=query, format=format))
+
+    async def state(self, conversation: str) -> dict[str, Any]:
+        """State, checkpoint, pending prompt and block of a conversation."""
+        return await self._do(calls.state(conversation))
+
+    async def set_state(self, conversation: str, state_or_checkpoint: Mapping[str, Any]) -> dict[str, Any]:
+        """Set a conversation's state; it holds for all messages to come."""
+        return await self._do(calls.set_state(conversation, state_or_checkpoint))
+
+    async def delete_state(self, conversation: str) -> None:
+        """Forget a state that was set; the state follows from the messages again."""
+        await self._do(calls.delete_state(conversation))
+
+    async def preview_state(
+        self,
+        user_input: str,
+        *,
+        conversation: str | None = None,
+        state: Mapping[str, Any] | None = None,
+        checkpoint: Mapping[str, Any] | None = None,
+        messages: Sequence[Mapping[str, Any]] | None = None,
+        with_preprocessor: bool = False,
+    ) -> dict[str, Any]:
+        """What a message would do to a state: that of a conversation, a given one, or one replayed from messages (at most one).
+
+        Nothing is changed.
+        """
+        start = {"conversation": conversation, "state": state, "checkpoint": checkpoint}
+        return await self._do(calls.preview_state(user_input, messages, **start, with_preprocessor=with_preprocessor))
 
     async def report(self, admin_token: str, **query: str) -> dict[str, Any]:
         """What was saved: ``group_by="model"``, ``to=...`` and the other parameters of ``/admin/report``."""
-        return await self._do(_report(admin_token, query))
+        return await self._do(calls.report(admin_token, query))
 
     async def cache_stats(self) -> CacheStats:
         """Figures of the compression cache."""
-        return await self._do(_CACHE_STATS)
+        return await self._do(calls.CACHE_STATS)
 
     async def clear_cache(self) -> int:
         """Empty the compression cache; says how many results went."""
-        return (await self._do(_CACHE_CLEAR)).cleared
+        return (await self._do(calls.CACHE_CLEAR)).cleared
 
-    async def _do(self, call: Call[T]) -> T:
+    async def _do(self, call: ApiCall[T]) -> T:
         tries = attempts(call, self._retries)
         wait = next(tries)
         while True:

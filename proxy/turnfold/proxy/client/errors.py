@@ -1,6 +1,6 @@
 """What the Python client raises.
 
-Lives here: the tree, and which answer is which exception. Must not: HTTP calls.
+Lives here: the tree, and which answer is which exception. Does not belong here: HTTP calls.
 
     ClientError
     ├── ConnectionFailed        no answer: refused, broken off, not a URL

@@ -1,6 +1,6 @@
 """A path parameter that really takes anything.
 
-Lives here: the convertor. Must not: routes.
+Lives here: the convertor. Does not belong here: routes.
 
 Starlette's own ``path`` stops at a line break, so a path with ``%0A`` in it would pass by a route of ours and go upstream.
 """

@@ -1,6 +1,6 @@
 """``/v1/cache``: figures of the compression cache, and emptying it; the caller's own tenant only.
 
-Lives here: counts to an answer. Must not: the cache.
+Lives here: counts to an answer. Does not belong here: the cache.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from turnfold.config.settings import CacheSettings
 from turnfold.proxy.api.bodies import CacheCleared, CacheStats, Nothing
 from turnfold.proxy.api.cache import CompressionCache
-from turnfold.proxy.routes.operations import Call, Operation
+from turnfold.proxy.routes.operations import Operation, OperationCall
 
 
 def cache_operations(cache: CompressionCache, settings: CacheSettings) -> list[Operation[Nothing]]:
     """The operations."""
 
-    async def stats(call: Call, _: Nothing) -> CacheStats:
+    async def stats(call: OperationCall, _: Nothing) -> CacheStats:
         index = await cache.stats(call.tenant)
         looked = index.hits + index.misses
         return CacheStats(
@@ -29,7 +29,7 @@ def cache_operations(cache: CompressionCache, settings: CacheSettings) -> list[O
             ttl_seconds=settings.ttl,
         )
 
-    async def clear(call: Call, _: Nothing) -> CacheCleared:
+    async def clear(call: OperationCall, _: Nothing) -> CacheCleared:
         return CacheCleared(cleared=await cache.clear(call.tenant))
 
     return [

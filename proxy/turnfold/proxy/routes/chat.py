@@ -1,6 +1,6 @@
 """``POST .../chat/completions``, OpenAI's and Azure's.
 
-Lives here: parsing the request's head into a `ChatRequest`. Must not: the stations (``service``).
+Lives here: parsing the request's head into a `ChatRequest`. Does not belong here: the stations (``service``).
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import time
 from starlette.types import Receive, Scope, Send
 
 from turnfold.config.settings import FoldingSettings, LimitSettings
+from turnfold.proxy.chat.exchange import ChatRequest
 from turnfold.proxy.chat.passthrough import target
-from turnfold.proxy.chat.service import ChatRequest, Service
+from turnfold.proxy.chat.service import Service
 from turnfold.proxy.chat.upstream import Upstream
-from turnfold.proxy.http.headers import as_text, first, forwarded, wishes, without
+from turnfold.proxy.http.headers import as_text, first, forwarded_headers, wishes, without
 from turnfold.proxy.http.inbound import ClientGone, Inbound, while_present
 from turnfold.proxy.http.limits import read_body
 from turnfold.proxy.http.refusals import Refused
@@ -58,14 +59,14 @@ class ChatCompletions:
             id=request_id,
             at=at,
             started=started,
-            read=time.perf_counter(),
+            received=time.perf_counter(),
             url=url,
-            headers=as_text(without(forwarded(admission.headers), b"content-length")),
+            headers=tuple(as_text(without(forwarded_headers(admission.headers), b"content-length"))),
             coding=(first(inbound.headers, b"content-encoding") or b"").strip().lower().decode("latin-1"),
             body=body,
             mode=asked.mode or self._folding.mode,
             budget=asked.budget or self._folding.budget,
-            conversation=asked.conversation,
+            label=asked.conversation,
             tenant=admission.tenant,
             state=asked.state or self._folding.state,
         )

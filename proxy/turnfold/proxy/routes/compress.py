@@ -1,6 +1,6 @@
 """``POST /v1/compress``: three layers of a text.
 
-Lives here: body to request, result to answer. Must not: compression, storage.
+Lives here: body to request, result to answer. Does not belong here: compression, storage.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from turnfold.proxy.api.bodies import (
     LayerText,
     SectionSummary,
 )
-from turnfold.proxy.api.compressions import Compressed, Compressions
-from turnfold.proxy.routes.operations import Call, Operation
+from turnfold.proxy.api.compressions import CompressionOutcome, Compressions
+from turnfold.proxy.routes.operations import Operation, OperationCall
 
 
 def require_text(field: str, text: str) -> None:
@@ -37,7 +37,7 @@ def section_summaries(result: CompressedResult) -> list[SectionSummary]:
     ]
 
 
-def compress_answer(made: Compressed, layer: int) -> CompressAnswer:
+def compress_answer(made: CompressionOutcome, layer: int) -> CompressAnswer:
     """The body that is answered."""
     result = made.result
     figures = result.metadata
@@ -68,7 +68,7 @@ def compress_answer(made: Compressed, layer: int) -> CompressAnswer:
 def compress_operations(compressions: Compressions) -> list[Operation[CompressBody]]:
     """The operation."""
 
-    async def compress(call: Call, body: CompressBody) -> CompressAnswer:
+    async def compress(call: OperationCall, body: CompressBody) -> CompressAnswer:
         require_text("text", body.text)
         request = CompressRequest(**body.model_dump())
         return compress_answer(await compressions.compress(call.tenant, request), body.layer)

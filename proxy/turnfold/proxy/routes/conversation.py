@@ -1,6 +1,6 @@
 """``/v1/conversation``: a conversation that is kept here and stays within its token budget.
 
-Lives here: bodies to messages, histories to answers. Must not: concurrency (``conversations``), what a history does.
+Lives here: bodies to messages, histories to answers. Does not belong here: concurrency (``conversations``), what a history does.
 """
 
 from __future__ import annotations
@@ -8,24 +8,24 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from turnfold.compression.budgeted import History, HistorySettings, export_history, import_history
-from turnfold.compression.budgeted import Message as HistoryMessage
+from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings, export_history, read_export
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.api.bodies import (
     ConversationAnswer,
     ConversationBody,
+    ConversationMessage,
     ConversationSection,
     ConversationStats,
     ConversationView,
     Deleted,
     ImportBody,
-    Message,
     Nothing,
 )
-from turnfold.proxy.api.conversations import Conversations, Kept
+from turnfold.proxy.api.conversations import Conversations, StoredConversation
 from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.routes.compress import require_text
-from turnfold.proxy.routes.operations import Call, Operation, Parameter
+from turnfold.proxy.routes.operations import Operation, OperationCall, Parameter
 
 _PATH: Final = "/v1/conversation/{conversation_id}"
 _LONGEST: Final = 512
@@ -51,7 +51,7 @@ def _stats(state: History) -> ConversationStats:
     )
 
 
-def _figures(kept: Kept) -> dict[str, Any]:
+def _figures(kept: StoredConversation) -> dict[str, Any]:
     return {
         "context": kept.context.text,
         "context_tokens": kept.context.tokens,
@@ -61,32 +61,34 @@ def _figures(kept: Kept) -> dict[str, Any]:
     }
 
 
-def _view(conversation_id: str, kept: Kept, export: str | None) -> ConversationView:
+def _view(conversation_id: str, kept: StoredConversation, export: str | None) -> ConversationView:
     state = kept.history
     return ConversationView(
         conversation_id=conversation_id,
-        recent=[Message(role=message.role, content=message.content) for message in state.recent],
+        recent=[ConversationMessage(role=message.role, content=message.content) for message in state.recent],
         sections=[ConversationSection(id=one.id, tokens=one.tokens[0], messages=len(one.messages)) for one in state.blocks],
         export=export,
         **_figures(kept),
     )
 
 
-def _token(call: Call) -> str | None:
+def _token(call: OperationCall, body: ConversationBody) -> str | None:
     token = call.headers.get("idempotency-key")
     if token is not None and not _KEY.fullmatch(token):
         raise InvalidInput("idempotency-key", "must be 1 to 200 visible ASCII characters")
-    return token
+    if token is not None and body.idempotency_key not in (None, token):
+        raise InvalidInput("idempotency_key", "must be the same as the header idempotency-key")
+    return token or body.idempotency_key
 
 
-def _name(call: Call) -> str:
+def _name(call: OperationCall) -> str:
     name = call.path["conversation_id"]
     if not 0 < len(name) <= _LONGEST:
         raise InvalidInput("conversation_id", f"must have 1 to {_LONGEST} characters")
     return name
 
 
-def _wants_export(call: Call) -> bool:
+def _wants_export(call: OperationCall) -> bool:
     if unknown := sorted(set(call.query) - {"export"}):
         raise InvalidInput(unknown[0], "is no parameter; there is export")
     wanted = call.query.get("export", "false")
@@ -98,35 +100,38 @@ def _wants_export(call: Call) -> bool:
 def conversation_operations(conversations: Conversations, workshop: Workshop) -> list[Operation[Any]]:
     """Add a message; read, import and delete a conversation."""
 
-    async def add(call: Call, body: ConversationBody) -> ConversationAnswer:
+    async def add(call: OperationCall, body: ConversationBody) -> ConversationAnswer:
         require_text("message.content", body.message.content)
         message = HistoryMessage(body.message.role, body.message.content)
         settings = HistorySettings(body.compress_threshold, body.keep_recent)
-        added = await conversations.add(call.tenant, body.conversation_id, message, settings, _token(call))
+        added = await conversations.add(call.tenant, body.conversation_id, message, settings, _token(call, body))
         return ConversationAnswer(action=added.action, **_figures(added.kept))
 
-    async def read(call: Call, _: Nothing) -> ConversationView:
+    async def read(call: OperationCall, _: Nothing) -> ConversationView:
         name, wanted = _name(call), _wants_export(call)
         kept = await conversations.read(call.tenant, name)
-        return _view(name, kept, await workshop.run(export_history, kept.history) if wanted else None)
+        return _view(name, kept, await workshop.run(export_history, kept.history, kept.settings) if wanted else None)
 
-    async def put(call: Call, body: ImportBody) -> ConversationView:
+    async def put(call: OperationCall, body: ImportBody) -> ConversationView:
         name = _name(call)
-        state = await workshop.run(import_history, body.export)
-        return _view(name, await conversations.replace(call.tenant, name, state), None)
+        try:
+            imported = await workshop.run(read_export, body.export)
+        except InvalidInput as exc:
+            raise Refused(422, "invalid_export", str(exc), exc.field) from exc
+        return _view(name, await conversations.replace(call.tenant, name, imported.history, imported.settings), None)
 
-    async def delete(call: Call, _: Nothing) -> Deleted:
+    async def delete(call: OperationCall, _: Nothing) -> Deleted:
         name = _name(call)
         await conversations.forget(call.tenant, name)
         return Deleted(conversation_id=name)
 
     one = (_ID,)
     post = Operation(
-        "POST", "/v1/conversation", "Add a message", ConversationAnswer, ConversationBody, add, (400, 410), (_TOKEN,)
+        "POST", "/v1/conversation", "Add a message", ConversationAnswer, ConversationBody, add, (400, 409, 410), (_TOKEN,)
     )
     return [
         post,
-        Operation("GET", _PATH, "Read a conversation", ConversationView, Nothing, read, (400, 404, 410), (_ID, _EXPORT)),
+        Operation("GET", _PATH, "Read a conversation", ConversationView, Nothing, read, (400, 404, 409, 410), (_ID, _EXPORT)),
         Operation("PUT", _PATH, "Import a conversation", ConversationView, ImportBody, put, (400,), one),
         Operation("DELETE", _PATH, "Delete a conversation", Deleted, Nothing, delete, (400, 404), one),
     ]

@@ -1,15 +1,16 @@
 """``POST /v1/drill-down``: a layer of a section, whether the proxy folded it or the API cut it.
 
-Lives here: id in, text out. Must not: how originals are kept (``originals``), how layers are made (``drilling``).
+Lives here: id in, text out. Does not belong here: how originals are kept (``section_records``), how layers are made
+(``section_layers``).
 """
 
 from __future__ import annotations
 
 from turnfold.proxy.api.bodies import DrillDownAnswer, DrillDownBody
-from turnfold.proxy.api.drilling import drilled
+from turnfold.proxy.api.section_layers import section_layer
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.originals import find_section
-from turnfold.proxy.routes.operations import Call, Operation
+from turnfold.proxy.books.section_records import find_section
+from turnfold.proxy.routes.operations import Operation, OperationCall
 from turnfold.proxy.store import Store
 
 
@@ -19,9 +20,9 @@ def drilldown_operations(store: Store, workshop: Workshop) -> list[Operation[Dri
     An unknown id, another tenant's too, is 404; one whose original is no longer kept is 410.
     """
 
-    async def drill_down(call: Call, body: DrillDownBody) -> DrillDownAnswer:
+    async def drill_down(call: OperationCall, body: DrillDownBody) -> DrillDownAnswer:
         section = await find_section(store, call.tenant, body.section_id)
-        found = await workshop.run(drilled, section, body.target_layer)
+        found = await workshop.run(section_layer, section, body.target_layer)
         # Not validated: a folded section may hold lone surrogates, which a client's JSON brought.
         return DrillDownAnswer.model_construct(
             section_id=found.section_id, layer=body.target_layer, text=found.text, tokens=found.tokens

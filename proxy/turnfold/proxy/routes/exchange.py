@@ -1,6 +1,6 @@
 """``POST /v1/exchange``: what one agent hands another, in the form that the other asks for (row C13).
 
-Lives here: headers to a demand, the result to an answer. Must not: the choice (``turnfold.compression.negotiate``).
+Lives here: headers to a demand, the result to an answer. Does not belong here: the choice (``turnfold.compression.negotiate``).
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Final
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.layers import CompressRequest
-from turnfold.compression.negotiate import Demand, Exchanged, encodings, negotiate, to_a2a_part, to_mcp_resource
+from turnfold.compression.negotiate import Demand, ExchangeResult, encodings, negotiate, to_a2a_part, to_mcp_resource
 from turnfold.proxy.api.bodies import DrillDownAnswer, ExchangeAnswer, ExchangeBody, SectionSummary
 from turnfold.proxy.api.compressions import Compressions
-from turnfold.proxy.api.drilling import drilled
-from turnfold.proxy.books.originals import find_section
+from turnfold.proxy.api.section_layers import section_layer
+from turnfold.proxy.books.section_records import find_section
 from turnfold.proxy.routes.compress import require_text, section_summaries
-from turnfold.proxy.routes.operations import Call, Operation, Parameter, Reply
+from turnfold.proxy.routes.operations import Operation, OperationCall, OperationReply, Parameter
 from turnfold.proxy.store import Store
 
 ACCEPT: Final = "x-turnfold-accept"
@@ -54,11 +54,11 @@ _REPLY: Final = {
 }
 
 
-def _listed(call: Call, header: str) -> list[str]:
+def _names_in(call: OperationCall, header: str) -> list[str]:
     return [name.strip() for name in call.headers.get(header, "").split(",") if name.strip()]
 
 
-def _demand(call: Call) -> Demand:
+def _demand(call: OperationCall) -> Demand:
     """What the headers ask for.
 
     Raises:
@@ -68,21 +68,21 @@ def _demand(call: Call) -> Demand:
     if budget is not None and not _WHOLE.fullmatch(budget.strip()):
         raise InvalidInput(BUDGET, "must be a positive whole number of tokens")
     try:
-        accepted = encodings([name.lower() for name in _listed(call, ACCEPT)])
+        accepted = encodings([name.lower() for name in _names_in(call, ACCEPT)])
     except InvalidInput as exc:
         raise InvalidInput(ACCEPT, exc.problem) from exc
     limit = None if budget is None else int(budget)
     return Demand(accepted, limit) if accepted else Demand(budget=limit)
 
 
-def _wanted(call: Call) -> list[str]:
-    names = list(dict.fromkeys(_listed(call, DRILL_DOWN)))
+def _section_ids(call: OperationCall) -> list[str]:
+    names = list(dict.fromkeys(_names_in(call, DRILL_DOWN)))
     if len(names) > _MOST_SECTIONS:
         raise InvalidInput(DRILL_DOWN, f"may name at most {_MOST_SECTIONS} sections")
     return names
 
 
-def _answer(exchanged: Exchanged, sections: list[SectionSummary], form: str) -> ExchangeAnswer:
+def _answer(exchanged: ExchangeResult, sections: list[SectionSummary], form: str) -> ExchangeAnswer:
     return ExchangeAnswer(
         encoding=exchanged.encoding,
         text=exchanged.text,
@@ -101,7 +101,7 @@ def _answer(exchanged: Exchanged, sections: list[SectionSummary], form: str) -> 
     )
 
 
-def _headers(exchanged: Exchanged) -> dict[str, str]:
+def _headers(exchanged: ExchangeResult) -> dict[str, str]:
     values = (
         exchanged.encoding,
         str(exchanged.tokens),
@@ -114,14 +114,14 @@ def _headers(exchanged: Exchanged) -> dict[str, str]:
 def exchange_operations(compressions: Compressions, store: Store) -> list[Operation[ExchangeBody]]:
     """The operation."""
 
-    async def exchange(call: Call, body: ExchangeBody) -> Reply:
+    async def exchange(call: OperationCall, body: ExchangeBody) -> OperationReply:
         require_text("text", body.text)
-        demand, names = _demand(call), _wanted(call)
+        demand, names = _demand(call), _section_ids(call)
         options = body.model_dump(exclude={"format"})
         result = (await compressions.compress(call.tenant, CompressRequest(**options))).result
-        wanted = [drilled(await find_section(store, call.tenant, name), 0) for name in names]  # layer 0 is made of nothing
+        wanted = [section_layer(await find_section(store, call.tenant, name), 0) for name in names]  # layer 0 is made of nothing
         exchanged = negotiate(result, demand, wanted)
-        return Reply(_answer(exchanged, section_summaries(result), body.format), _headers(exchanged))
+        return OperationReply(_answer(exchanged, section_summaries(result), body.format), _headers(exchanged))
 
     return [
         Operation(

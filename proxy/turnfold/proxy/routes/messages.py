@@ -1,6 +1,6 @@
 """``POST /v1/messages/compress`` and ``/v1/messages/uncompress``: messages made shorter, and had back byte for byte.
 
-Lives here: body to request, result to answer. Must not: compression, storage (``roundtrips``).
+Lives here: body to request, result to answer. Does not belong here: compression, storage (``roundtrips``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from turnfold.proxy.api.message_bodies import (
     UncompressMessagesBody,
 )
 from turnfold.proxy.api.roundtrips import Roundtrips, options_of
-from turnfold.proxy.routes.operations import Call, Operation, Parameter
+from turnfold.proxy.routes.operations import Operation, OperationCall, Parameter
 
 _CONVERSATION: Final = Parameter(
     "x-turnfold-conversation", "header", "A label by which what is kept can be found and deleted.", {"type": "string"}
@@ -27,7 +27,7 @@ _CONVERSATION: Final = Parameter(
 def message_operations(roundtrips: Roundtrips) -> list[Operation[Any]]:
     """The operations, on the caller's own data only."""
 
-    async def compress_messages(call: Call, body: CompressMessagesBody) -> CompressMessagesAnswer:
+    async def compress_messages(call: OperationCall, body: CompressMessagesBody) -> CompressMessagesAnswer:
         options = options_of({name: getattr(body, name) for name in type(body).model_fields if name != "messages"})
         label = call.headers.get("x-turnfold-conversation") or None
         result, stored = await roundtrips.compress(call.tenant, body.messages, options, label)
@@ -44,7 +44,7 @@ def message_operations(roundtrips: Roundtrips) -> list[Operation[Any]]:
             trace=None if result.trace is None else [MessageDecision(**asdict(decision)) for decision in result.trace],
         )
 
-    async def uncompress_messages(call: Call, body: UncompressMessagesBody) -> UncompressMessagesAnswer:
+    async def uncompress_messages(call: OperationCall, body: UncompressMessagesBody) -> UncompressMessagesAnswer:
         found = await roundtrips.uncompress(call.tenant, body.messages, body.verbatim, recursive=body.recursive)
         return UncompressMessagesAnswer.model_construct(**found.as_dict())
 

@@ -1,7 +1,7 @@
 """Our own API as a table of operations: each is validated, served and documented from the same entry.
 
-Lives here: what an operation is, reading its body, dispatch by method. Must not: what any operation does, the document
-(``openapi``).
+Lives here: what an operation is, reading its body, dispatch by method. Does not belong here: what any operation does, the
+document (``openapi``).
 
 A path of ours is ours with every method: one that we don't serve is 405 and never goes upstream.
 """
@@ -21,21 +21,21 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from turnfold.config.settings import LimitSettings
-from turnfold.proxy.api.bodies import Body, Nothing
+from turnfold.proxy.api.bodies import Nothing, RequestBody
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.inbound import ClientGone, Inbound
 from turnfold.proxy.http.limits import plain_body
 from turnfold.proxy.http.refusals import Refused
-from turnfold.proxy.routes.answers import Gatekeeper, answered, error
+from turnfold.proxy.routes.answers import Gatekeeper, error, with_error_answers
 from turnfold.proxy.routes.anything import ANYTHING
 
-B = TypeVar("B", bound=Body)
+B = TypeVar("B", bound=RequestBody)
 
 _JSON: Final = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class OperationCall:
     """One call of an operation: whose it is, and what stands around its body. Headers have lower-case names."""
 
     tenant: str
@@ -45,7 +45,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class OperationReply:
     """An answer with headers of its own."""
 
     answer: BaseModel
@@ -85,14 +85,14 @@ class Operation(Generic[B]):
     summary: str
     answer: type[BaseModel]
     body: type[B]
-    work: Callable[[Call, B], Awaitable[BaseModel | Reply]]
+    work: Callable[[OperationCall, B], Awaitable[BaseModel | OperationReply]]
     errors: Sequence[int] = ()
     parameters: Sequence[Parameter] = ()
     reply_headers: Mapping[str, str] | None = None
     most_bytes: int | None = None
 
 
-def mounted(operations: Iterable[Operation[Any]], gate: Gatekeeper, limits: LimitSettings) -> list[Route]:
+def mount(operations: Iterable[Operation[Any]], gate: Gatekeeper, limits: LimitSettings) -> list[Route]:
     """A route for each path, in the order of the table."""
     by_path: dict[str, list[Operation[Any]]] = {}
     for operation in operations:
@@ -118,7 +118,7 @@ class _Path:
             response.headers["allow"] = self._allow
         else:
             try:
-                response = await answered(lambda request: self._serve(operation, request, receive))(request)
+                response = await with_error_answers(lambda request: self._serve(operation, request, receive))(request)
             except ClientGone:
                 return
             except Refused as refused:
@@ -128,11 +128,11 @@ class _Path:
 
     async def _serve(self, operation: Operation[Any], request: Request, receive: Receive) -> Response:
         tenant = self._gate.tenant(request.headers.raw)
-        call = Call(tenant, request.path_params, request.query_params, request.headers)
+        call = OperationCall(tenant, request.path_params, request.query_params, request.headers)
         body = Nothing() if operation.body is Nothing else await self._read(operation, request, receive)
         made = await operation.work(call, body)
-        reply = made if isinstance(made, Reply) else Reply(made, {})
-        return Response(_rendered(reply.answer), media_type=_JSON, headers=dict(reply.headers))
+        reply = made if isinstance(made, OperationReply) else OperationReply(made, {})
+        return Response(_render(reply.answer), media_type=_JSON, headers=dict(reply.headers))
 
     async def _read(self, operation: Operation[B], request: Request, receive: Receive) -> B:
         limit = operation.most_bytes or self._limits.max_text_bytes
@@ -154,7 +154,7 @@ def _too_large(limit: int) -> Refused:
     return Refused(413, "body_too_large", f"The body is larger than {limit} bytes.")
 
 
-def _rendered(answer: BaseModel) -> bytes:
+def _render(answer: BaseModel) -> bytes:
     try:
         return answer.model_dump_json(by_alias=True).encode()
     except PydanticSerializationError:

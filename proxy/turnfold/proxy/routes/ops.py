@@ -1,6 +1,6 @@
 """Whether the process is alive and ready. Never a call to the upstream: it might be billed.
 
-Lives here: ``/healthz`` and ``/readyz``. Must not: anything that needs a credential.
+Lives here: ``/healthz`` and ``/readyz``. Does not belong here: anything that needs a credential.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PATIENCE: Final = 0.5  # seconds that a probe may take
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ReadinessCheck:
     """One part that readiness looks at.
 
     Attributes:
@@ -40,7 +40,7 @@ async def healthz(scope: Scope, receive: Receive, send: Send) -> None:
 class Readiness:
     """The ASGI endpoint ``/readyz``: 200, or 503 while a required part does not work."""
 
-    def __init__(self, checks: Sequence[Check]) -> None:
+    def __init__(self, checks: Sequence[ReadinessCheck]) -> None:
         self._checks = tuple(checks)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,7 +52,7 @@ class Readiness:
         await send_json(send, 200 if ready else 503, {"status": "ready" if ready else "not ready", "checks": parts})
 
 
-async def _probe(check: Check) -> bool:
+async def _probe(check: ReadinessCheck) -> bool:
     try:
         return await asyncio.wait_for(check.probe(), _PATIENCE)
     except (TimeoutError, OSError):

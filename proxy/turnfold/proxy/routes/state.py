@@ -1,7 +1,7 @@
 """``/v1/state``: read, set, forget a conversation's state, and rehearse a message.
 
-Lives here: parsing and rendering of these four calls. Must not: who may call (the caller hands in `authorise`), where records
-lie (a store of three methods), rules of the state.
+Lives here: parsing and rendering of these four calls. Does not belong here: who may call (the caller hands in `authorise`), where
+records lie (a store of three methods), rules of the state.
 """
 
 from __future__ import annotations
@@ -14,16 +14,29 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.state import Engine, Record, preprocess, preview, read_record, render_block, turn_of, why_ordinary
+from turnfold.compression.state import (
+    Engine,
+    Record,
+    RecordUnreadable,
+    certainty,
+    preprocess,
+    preview,
+    read_record,
+    render_block,
+    turn_of,
+    why_ordinary,
+)
 from turnfold.compression.state.machine import FRESH, Machine
 from turnfold.compression.state.placement import place
 from turnfold.compression.state.serial import checkpoint_value, parse_json, read_checkpoint, read_state, state_value
 from turnfold.proxy.routes.answers import error
 from turnfold.proxy.store import StoreError
+from turnfold.proxy.store.records import report_unreadable
 
 #: A state is small; a preview may bring a conversation.
 MAX_BODY: Final = 8 * 2**20
 MAX_NAME: Final = 512
+_UNREADABLE: Final = "This conversation's state was written by a newer Turnfold; update this one, or delete the state."
 
 #: Says whose data a request may reach; refuses by raising what the app renders.
 Authorise = Callable[[Request], str]
@@ -69,6 +82,8 @@ def state_routes(store: RecordStore, authorise: Authorise) -> list[Route]:
                 return await call(request, authorise(request))
             except _Refusal as refusal:
                 return refusal.response()
+            except RecordUnreadable:
+                return error(409, "state_unreadable", _UNREADABLE, "conversation")
             except InvalidInput as wrong:
                 return error(422, "invalid_value", str(wrong), wrong.field)
             except StoreError:
@@ -93,13 +108,13 @@ class _Calls:
         record = await self._record(tenant, name)
         if record is None:
             raise _unknown(name)
-        return JSONResponse(_rendered(name, record))
+        return JSONResponse(_render(name, record))
 
     async def write(self, request: Request, tenant: str) -> Response:
         name = _name(request)
         machine = _machine_in(await _body(request))
         record = await self._store.update(tenant, name, lambda kept: kept.put(machine))
-        return JSONResponse(_rendered(name, record))
+        return JSONResponse(_render(name, record))
 
     async def forget(self, request: Request, tenant: str) -> Response:
         name = _name(request)
@@ -115,11 +130,16 @@ class _Calls:
         engine = Engine()
         engine.machine = await self._machine_for(body, tenant)
         taken = preprocess(engine, text) if body.get("with_preprocessor") is True else text
-        return JSONResponse({**preview(engine, taken), "input": taken, "guard": why_ordinary(taken)})
+        sure = certainty(taken, engine.machine.state)
+        return JSONResponse({**preview(engine, taken), "input": taken, "guard": why_ordinary(taken), "certainty": sure})
 
     async def _record(self, tenant: str, name: str) -> Record | None:
         data = await self._store.get(tenant, name)
-        return None if data is None else read_record(data)
+        try:
+            return None if data is None else read_record(data)
+        except RecordUnreadable as exc:
+            report_unreadable("conversation state", str(exc))
+            return None
 
     async def _machine_for(self, body: dict[str, Any], tenant: str) -> Machine:
         """Where the rehearsal begins: at most one of the four fields."""
@@ -139,7 +159,7 @@ class _Calls:
         return _READERS[given[0]](value)
 
 
-def _replayed(value: object) -> Machine:
+def _replay(value: object) -> Machine:
     if not isinstance(value, list) or not all(isinstance(message, dict) for message in value):
         raise InvalidInput("messages", "must be a list of messages")
     return place([turn_of(message) for message in value]).machine
@@ -148,7 +168,7 @@ def _replayed(value: object) -> Machine:
 _READERS: Final[dict[str, Callable[[object], Machine]]] = {
     "state": lambda value: Machine(read_state(value)),
     "checkpoint": read_checkpoint,
-    "messages": _replayed,
+    "messages": _replay,
 }
 
 
@@ -156,7 +176,7 @@ def _machine_in(body: dict[str, Any]) -> Machine:
     return read_checkpoint(body) if "checkpoint_version" in body else Machine(read_state(body))
 
 
-def _rendered(name: str, record: Record) -> dict[str, Any]:
+def _render(name: str, record: Record) -> dict[str, Any]:
     machine = record.machine
     return {
         "object": "conversation.state",

@@ -1,6 +1,6 @@
 """A store in this process's memory.
 
-Lives here: the smallest back-end, for one process, bounded by bytes. Must not: anything that outlives the process.
+Lives here: the smallest back-end, for one process, bounded by bytes. Does not belong here: anything that outlives the process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _OVERHEAD = 300
 
 
 @dataclass(slots=True)
-class _Kept:
+class _StoredItem:
     value: bytes
     expires: float
     conversations: set[str] = field(default_factory=set)
@@ -39,18 +39,18 @@ class _Table:
 
 
 class MemoryStore:
-    """Items least recently used go first when there are more bytes than `capacity`; logs and counts go by age only."""
+    """Evicts the least recently used items above `capacity` bytes; logs and counts only expire."""
 
     def __init__(self, capacity: int = 32 * 2**20) -> None:
         self._capacity = capacity
         self._weight = 0
-        self._items: OrderedDict[Key, _Kept] = OrderedDict()
+        self._items: OrderedDict[Key, _StoredItem] = OrderedDict()
         self._logs: dict[str, _Log] = {}
         self._tables: dict[str, _Table] = {}
         self._batches: dict[str, float] = {}
         self._next_purge = 0.0
 
-    def _live(self, key: Key) -> _Kept | None:
+    def _live(self, key: Key) -> _StoredItem | None:
         kept = self._items.get(key)
         if kept is not None and kept.expires <= time.time():
             self._drop(key)
@@ -62,7 +62,7 @@ class MemoryStore:
 
     def _keep(self, item: Item) -> None:
         old = self._live(item.key)
-        kept = _Kept(item.value, time.time() + item.ttl, old.conversations if old else set())
+        kept = _StoredItem(item.value, time.time() + item.ttl, old.conversations if old else set())
         if item.conversation is not None:
             kept.conversations.add(item.conversation)
         if old:

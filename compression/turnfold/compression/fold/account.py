@@ -1,0 +1,42 @@
+"""What became of each message of a conversation, for people who ask.
+
+Lives here: the account of changes, and that of changes to what was changed before. Does not belong here: making changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from turnfold.compression.fold.ask import Recall
+from turnfold.compression.fold.write import Section
+from turnfold.compression.wire.conversation import Changes
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What became of a conversation's messages, by their indices in the request as received.
+
+    Attributes:
+        kept: the messages that are forwarded, in order, whatever became of their texts.
+        beside: those beside whose text stands text of ours.
+        section_of: the folded section that a message is in.
+        recalls: what is quoted behind a user message.
+        breakpoint: the message on which we set a cache breakpoint.
+    """
+
+    kept: tuple[int, ...]
+    beside: frozenset[int] = frozenset()
+    section_of: Mapping[int, Section] = field(default_factory=dict)
+    recalls: Mapping[int, Recall] = field(default_factory=dict)
+    breakpoint: int | None = None
+
+    def after(self, changes: Changes) -> Account:
+        """The account once these changes were made to what was forwarded so far."""
+        gone = {i for a, b in changes.dropped for i in range(a, b)}
+        return replace(
+            self,
+            kept=tuple(index for place, index in enumerate(self.kept) if place not in gone),
+            beside=self.beside | {self.kept[place] for place in changes.beside},
+            breakpoint=self.breakpoint if changes.breakpoint is None else self.kept[changes.breakpoint],
+        )

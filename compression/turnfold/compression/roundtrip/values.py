@@ -1,0 +1,280 @@
+"""Values of the reversible compression of messages: its options, its results.
+
+Lives here: what goes in and what comes out, validated. Does not belong here: making any of it (``compress_messages``,
+``budget``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any, Final
+
+from turnfold.compression.errors import InvalidInput
+
+MessageMapping = Mapping[str, Any]
+TokenCounter = Callable[[MessageMapping], int]
+
+_CHARACTERS_PER_TOKEN: Final = 3.5
+_CALLING: Final = frozenset({"tool_calls", "function_call", "function", "custom"})
+
+
+def texts_of(message: MessageMapping) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """The texts of a message's content, each with its path in the message."""
+    content = message.get("content")
+    if isinstance(content, str):
+        yield ("content",), content
+    elif isinstance(content, list):
+        for i, part in enumerate(content):
+            if isinstance(part, dict) and isinstance(part.get("text"), str):
+                yield ("content", i, "text"), part["text"]
+
+
+def _calls_of(message: MessageMapping) -> Iterator[str]:
+    """Names and arguments of the tool calls."""
+    calls = message.get("tool_calls")
+    for call in [*(calls if isinstance(calls, list) else []), message]:
+        for kind in ("function", "custom", "function_call"):
+            body = call.get(kind) if isinstance(call, dict) else None
+            if isinstance(body, dict):
+                yield from (body[name] for name in ("name", "arguments", "input") if isinstance(body.get(name), str))
+
+
+def characters(message: object) -> int:
+    """Characters that a model reads of a message: the texts of its content, its tool calls' names and arguments."""
+    if not isinstance(message, dict):
+        return 0
+    content = message.get("content")
+    size = len(content) if isinstance(content, str) else sum([len(text) for _, text in texts_of(message)])
+    return size if _CALLING.isdisjoint(message) else size + sum(map(len, _calls_of(message)))
+
+
+def readable(message: MessageMapping) -> str:
+    """All that a model reads of a message, line by line."""
+    return "\n".join([*(text for _, text in texts_of(message)), *_calls_of(message)])
+
+
+def default_token_counter(message: MessageMapping) -> int:
+    """Tokens of a message by its characters: one for every 3.5, rounded up."""
+    return math.ceil(characters(message) / _CHARACTERS_PER_TOKEN)
+
+
+@dataclass(frozen=True, slots=True)
+class CompressOptions:
+    """How messages are compressed.
+
+    Attributes:
+        preserve: roles that are never changed; with ``system`` goes its newer name ``developer``.
+        recency_window: how many of the newest messages stay as they are; under a budget it is looked for.
+        source_version: a number of the caller's that is written into every provenance.
+        token_budget: tokens that all messages together may take; None: no limit.
+        min_recency_window: how far a budget may shrink the window.
+        dedup: whether a text of 200 characters or more that stands again elsewhere becomes a reference.
+        fuzzy_dedup: whether nearly the same text does.
+        fuzzy_threshold: how like it must be, 0 to 1: similarity of line multisets.
+        embed_summary_id: whether the summary's id stands in its text too.
+        force_converge: whether what is older than the window is cut off where nothing milder fits the budget.
+        token_counter: tokens of one message.
+        trace: whether the result says what was done to each message and why.
+
+    Raises:
+        InvalidInput: an option is not as said here; it names the option.
+    """
+
+    preserve: tuple[str, ...] = ("system",)
+    recency_window: int = 4
+    source_version: int = 0
+    token_budget: int | None = None
+    min_recency_window: int = 0
+    dedup: bool = True
+    fuzzy_dedup: bool = False
+    fuzzy_threshold: float = 0.85
+    embed_summary_id: bool = False
+    force_converge: bool = False
+    token_counter: TokenCounter = default_token_counter
+    trace: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.preserve, list | set | frozenset):
+            object.__setattr__(self, "preserve", tuple(sorted(self.preserve, key=str)))
+        for name, holds, problem in (
+            ("preserve", _are_roles(self.preserve), "must be a list of roles"),
+            ("recency_window", _is_whole(self.recency_window), "must be a whole number from 0"),
+            ("source_version", _is_whole(self.source_version), "must be a whole number from 0"),
+            ("token_budget", self.token_budget is None or _is_whole(self.token_budget), "must be a whole number from 0"),
+            ("min_recency_window", _is_whole(self.min_recency_window), "must be a whole number from 0"),
+            ("fuzzy_threshold", _is_share(self.fuzzy_threshold), "must be a number from 0 to 1"),
+            ("token_counter", callable(self.token_counter), "must be a function of a message"),
+            *((name, isinstance(getattr(self, name), bool), "must be true or false") for name in _SWITCHES),
+        ):
+            if not holds:
+                raise InvalidInput(name, problem)
+
+    @classmethod
+    def of(cls, options: CompressOptions | Mapping[str, Any] | None) -> CompressOptions:
+        """Options from whatever form they have; None gives the defaults.
+
+        Raises:
+            InvalidInput: an option is unknown, or not as it must be.
+        """
+        if options is None or isinstance(options, CompressOptions):
+            return options or cls()
+        if not isinstance(options, Mapping):
+            raise InvalidInput("options", "must be CompressOptions or a mapping")
+        known = {field.name for field in fields(cls)}
+        if unknown := [str(name) for name in options if name not in known]:
+            raise InvalidInput(unknown[0], "is no option")
+        return cls(**options)
+
+
+_SWITCHES: Final = ("dedup", "fuzzy_dedup", "embed_summary_id", "force_converge", "trace")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _are_roles(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(role, str) for role in value)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a compression did; ratios are before by after, above 1 where something was saved.
+
+    Attributes:
+        original_version: the options' ``source_version``.
+        ratio: by characters.
+        token_ratio: by the options' counter.
+        messages_compressed: messages that were shortened, or became part of a summary.
+        messages_preserved: messages that are as they were.
+        messages_deduped: messages that became a reference to the same text elsewhere.
+        messages_fuzzy_deduped: messages that became a reference to nearly the same text.
+    """
+
+    original_version: int
+    ratio: float
+    token_ratio: float
+    messages_compressed: int
+    messages_preserved: int
+    messages_deduped: int
+    messages_fuzzy_deduped: int
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEntry:
+    """What was done to one message.
+
+    Attributes:
+        index: its place among the messages that came in, from 0.
+        id: its key in ``verbatim``, "" where it was left as it is.
+        action: "kept", "shortened", "merged", "reference", "near reference" or "cut".
+        reason: why, in words.
+        into: place of what became of it among the messages that went out.
+        before: characters that it had.
+        after: characters that stand for it; of a merged one those of the whole summary.
+    """
+
+    index: int
+    id: str
+    action: str
+    reason: str
+    into: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compressed:
+    """Messages and their originals: one value, to be kept together or not at all.
+
+    Attributes:
+        messages: what to send; provenance stands in ``metadata`` (`strip_provenance` takes it off).
+        verbatim: original messages by key.
+        compression: figures.
+        result_id: content hash of what came in and what was written; stands in every provenance.
+        fits: whether the budget is kept; None without one.
+        token_count: tokens of `messages`; None without a budget.
+        recency_window: the window that was found; None without a budget.
+        trace: a decision for each message that came in, where asked for.
+    """
+
+    messages: list[Any]
+    verbatim: Mapping[str, Any]
+    compression: Figures
+    result_id: str
+    fits: bool | None = None
+    token_count: int | None = None
+    recency_window: int | None = None
+    trace: tuple[TraceEntry, ...] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain JSON values; what does not apply is not there."""
+        value: dict[str, Any] = {
+            "messages": self.messages,
+            "verbatim": dict(self.verbatim),
+            "compression": _plain(self.compression),
+            "result_id": self.result_id,
+        }
+        rest = {"fits": self.fits, "token_count": self.token_count, "recency_window": self.recency_window}
+        value |= {name: found for name, found in rest.items() if found is not None}
+        return value if self.trace is None else value | {"trace": [_plain(decision) for decision in self.trace]}
+
+
+@dataclass(frozen=True, slots=True)
+class Uncompressed:
+    """Messages as they were.
+
+    Attributes:
+        messages: originals in place of what stood for them.
+        messages_expanded: compressed messages that were restored.
+        messages_passthrough: messages that went through as they are.
+        missing_ids: keys that the store does not have; what they belong to is left as it is.
+        edited_ids: keys of the originals of messages whose content was edited after they were compressed; `messages` has the
+            edited ones.
+        deleted_ids: keys of originals that no message stands for any longer; none where the store is a function, which cannot
+            list what it has.
+    """
+
+    messages: list[Any]
+    messages_expanded: int
+    messages_passthrough: int
+    missing_ids: tuple[str, ...] = ()
+    edited_ids: tuple[str, ...] = ()
+    deleted_ids: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain JSON values."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in _plain(self).items()}
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The originals of several results, each under its result's id: keys of one say nothing about those of another."""
+
+    verbatim: Mapping[str, Mapping[str, Any]]
+
+
+#: Originals by key: a mapping, a function that gives None for what it does not have, or several results.
+Lookup = Mapping[str, Any] | Callable[[str], Any] | Results
+
+
+def look_up(store: Lookup, key: str, result_id: str) -> Any:
+    """An original of a result, None where there is none."""
+    if isinstance(store, Results):
+        return store.verbatim.get(result_id, NOTHING).get(key)
+    return store.get(key) if isinstance(store, Mapping) else store(key)
+
+
+#: No originals at all.
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})

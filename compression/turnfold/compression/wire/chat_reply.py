@@ -1,0 +1,109 @@
+"""Our own answers as chat completions, so that no client sees a difference in kind.
+
+Lives here: bodies and stream events for a text that the proxy answers itself (a clarify, an acknowledgement). Does not belong
+here: writing them, clocks: `created` comes from the caller. A stream of ours ends with ``[DONE]``: it is ours to end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from turnfold.compression.memo import digest
+
+#: OpenAI takes 1 to 128 choices.
+MAX_CHOICES: Final = 128
+JSON_TYPE: Final = "application/json"
+STREAM_TYPE: Final = "text/event-stream; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """An answer of ours.
+
+    Attributes:
+        text: the assistant's content, the same in every choice.
+        model: as the client named it.
+        created: Unix time in seconds.
+        seed: what the id is made of beside the text, so that equal requests get equal ids (the conversation's digest).
+        choices: the request's ``n``.
+        include_usage: the request's ``stream_options.include_usage``.
+        prompt_tokens: our count, 0 where nothing was counted; nothing was spent upstream either way.
+    """
+
+    text: str
+    model: str
+    created: int
+    seed: str = ""
+    choices: int = 1
+    include_usage: bool = False
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def id(self) -> str:
+        """The completion's id: a content hash under a prefix of ours."""
+        return f"chatcmpl-turnfold-{digest(self.model, self.seed, self.text).hex()}"
+
+
+def reply_to(request: Mapping[str, Any], text: str, *, created: int, seed: str = "") -> ChatReply:
+    """A reply that fits a parsed request; fields of a wrong type count as left out."""
+    wanted, options, model = request.get("n"), request.get("stream_options"), request.get("model")
+    return ChatReply(
+        text,
+        model if isinstance(model, str) else "",
+        created,
+        seed,
+        min(max(wanted, 1), MAX_CHOICES) if isinstance(wanted, int) else 1,
+        isinstance(options, dict) and options.get("include_usage") is True,
+    )
+
+
+def completion(reply: ChatReply) -> bytes:
+    """The body of an answer that is not streamed."""
+    message = {"role": "assistant", "content": reply.text, "refusal": None}
+    return _json(
+        {
+            **_head(reply, "chat.completion"),
+            "choices": [_choice(index, "message", message, "stop") for index in range(reply.choices)],
+            "usage": _usage(reply),
+        }
+    )
+
+
+def stream(reply: ChatReply) -> list[bytes]:
+    """The events of a streamed answer, in order, each ready to be written."""
+    deltas: tuple[tuple[dict[str, Any], str | None], ...] = (
+        ({"role": "assistant", "content": "", "refusal": None}, None),
+        ({"content": reply.text}, None),
+        ({}, "stop"),
+    )
+    chunks = [[_choice(index, "delta", delta, end)] for delta, end in deltas for index in range(reply.choices)]
+    usage = {"usage": None} if reply.include_usage else {}
+    events = [{**_head(reply, "chat.completion.chunk"), "choices": choices, **usage} for choices in chunks]
+    if reply.include_usage:
+        events.append({**_head(reply, "chat.completion.chunk"), "choices": [], "usage": _usage(reply)})
+    return [*(b"data: " + _json(event) + b"\n\n" for event in events), b"data: [DONE]\n\n"]
+
+
+def _head(reply: ChatReply, kind: str) -> dict[str, Any]:
+    return {"id": reply.id, "object": kind, "created": reply.created, "model": reply.model, "system_fingerprint": None}
+
+
+def _choice(index: int, field: str, value: dict[str, Any], end: str | None) -> dict[str, Any]:
+    return {"index": index, field: value, "logprobs": None, "finish_reason": end}
+
+
+def _usage(reply: ChatReply) -> dict[str, int]:
+    return {
+        "prompt_tokens": reply.prompt_tokens,
+        "completion_tokens": reply.completion_tokens,
+        "total_tokens": reply.prompt_tokens + reply.completion_tokens,
+    }
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    # The standard library escapes lone surrogates, which a user's item may hold and which other writers refuse.
+    return json.dumps(value, separators=(",", ":")).encode("ascii")

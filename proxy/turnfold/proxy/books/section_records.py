@@ -1,0 +1,167 @@
+"""The originals of sections, as they lie in the store.
+
+Lives here: their forms there, and finding one by its id. Does not belong here: the queue that they wait in (``ledger``), HTTP.
+
+There are two forms: what the proxy folded (messages, byte for byte) and what the API cut (three layers of a text). Beside each
+a tombstone is kept for longer, so that "no longer kept" can be told from "never seen".
+
+Private text (``<private>...</private>``) is taken out before anything becomes bytes for the store. A section's id is the hash of
+the text as it came, so it is found all the same; what is found says ``[private]``.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from turnfold.compression.errors import SectionUnknown
+from turnfold.compression.fold import Section
+from turnfold.compression.layers import Layer
+from turnfold.compression.text.private import is_private, redact, redact_json
+from turnfold.proxy.store import Item, Key, Store
+from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record
+
+_KIND: Final = "section"
+_TOMBSTONE: Final = "section-seen"
+_INSTEAD: Final = "section-instead"
+_TOMBSTONE_LIVES: Final = 12  # times as long as the original
+# How the first release, whose records were lists, named the two forms.
+_FORMS_BY_NUMBER: Final = {1: "folded", 2: "layered"}
+
+
+class SectionExpired(SectionUnknown):
+    """The section was kept once, and is no more: its time was over, or it was deleted."""
+
+    def __init__(self, section_id: str) -> None:
+        super().__init__(section_id)
+        self.args = (f"section {section_id!r} is no longer kept",)
+
+
+@dataclass(frozen=True, slots=True)
+class Layered:
+    """A section in three layers.
+
+    Attributes:
+        messages: role and content of the messages that layer 0 is made of; none where it is a part of a text.
+    """
+
+    id: str
+    layers: tuple[Layer, Layer, Layer]
+    messages: tuple[tuple[str, str], ...] = ()
+
+
+def _bytes(fields: Mapping[str, Any]) -> bytes:
+    # The standard library's JSON writes a lone surrogate as an escape, and so gets it back.
+    return zlib.compress(json.dumps({VERSION: 1, **fields}).encode("ascii"), 1)
+
+
+def _parse(value: bytes) -> Any:
+    return json.loads(zlib.decompress(value))
+
+
+def pack_section(section: Section | Layered) -> bytes:
+    """A section as bytes, without its id and without what is private."""
+    if isinstance(section, Section):
+        public = [redact_json(raw) for raw in section.messages]
+        return _bytes({"form": "folded", "level": section.level, "tokens": section.tokens, "messages": public})
+    layers = section.layers
+    if is_private(layers[0].text):
+        # A sentence of layer 1 or 2 may have lost the tags around it: only what is left of the whole is safe to keep.
+        layers = (Layer(redact(layers[0].text), layers[0].tokens),) * 3
+    return _bytes(
+        {
+            "form": "layered",
+            "layers": [{"text": redact(layer.text), "tokens": layer.tokens} for layer in layers],
+            "messages": [{"role": role, "content": redact(content)} for role, content in section.messages],
+        }
+    )
+
+
+def unpack_section(section_id: str, value: bytes) -> Section | Layered | None:
+    """The section of `pack_section`; None where this release cannot read it."""
+    return decode_record("section", value, lambda fields: _section(section_id, fields), parse=_parse)
+
+
+def _section(section_id: str, value: Any) -> Section | Layered:
+    fields = _first_release_fields(value) if isinstance(value, list) else value
+    if fields["form"] == "folded":
+        return Section(section_id, fields["level"], tuple(fields["messages"]), fields["tokens"])
+    if fields["form"] != "layered":
+        raise UnreadableRecord("it has an unknown form")
+    raw, facts, summary = (Layer(layer["text"], layer["tokens"]) for layer in fields["layers"])
+    messages = tuple((message["role"], message["content"]) for message in fields["messages"])
+    return Layered(section_id, (raw, facts, summary), messages)
+
+
+def _first_release_fields(value: list[Any]) -> dict[str, Any]:
+    """A list of the first release with names."""
+    form = _FORMS_BY_NUMBER[value[0]]
+    if form == "folded":
+        return dict(zip(("form", "level", "tokens", "messages"), (form, *value[1:]), strict=True))
+    _, layers, messages = value
+    return {
+        "form": form,
+        "layers": [{"text": text, "tokens": tokens} for text, tokens in layers],
+        "messages": [{"role": role, "content": content} for role, content in messages],
+    }
+
+
+def section_items(tenant: str, section: Section | Layered, ttl: float, conversation: str | None) -> list[Item]:
+    """What is put into the store for a section: the original and its tombstone, and what was sent in its place."""
+    items = [
+        Item(Key(tenant, _KIND, section.id), pack_section(section), ttl, conversation),
+        Item(Key(tenant, _TOMBSTONE, section.id), b"", ttl * _TOMBSTONE_LIVES),
+    ]
+    if isinstance(section, Section) and section.instead:
+        items.append(Item(Key(tenant, _INSTEAD, section.id), _bytes({"texts": _public(section)}), ttl, conversation))
+    return items
+
+
+def _public(section: Section) -> list[str | None]:
+    """What was sent, but for texts made of messages with something private in them: these may have lost the tags around it."""
+    private = [redact_json(raw) != raw for raw in section.messages]
+    if len(section.instead) != len(private):
+        return [None] * len(section.instead) if any(private) else list(section.instead)
+    return [None if hidden else text for text, hidden in zip(section.instead, private, strict=True)]
+
+
+def section_keys(tenant: str, section_ids: Iterable[str]) -> list[Key]:
+    """Where the originals lie; their tombstones stay."""
+    return [Key(tenant, _KIND, section_id) for section_id in section_ids]
+
+
+async def find_section(store: Store, tenant: str, section_id: str) -> Section | Layered:
+    """A section of a tenant's.
+
+    Raises:
+        SectionExpired: it was kept once, or it is kept in a form that this release cannot read.
+        SectionUnknown: as far as the store knows it was never seen, or it is another tenant's.
+        StoreError: the store cannot say.
+    """
+    value, seen = await store.get([Key(tenant, _KIND, section_id), Key(tenant, _TOMBSTONE, section_id)])
+    section = None if value is None else unpack_section(section_id, value)
+    if section is not None:
+        return section
+    raise SectionUnknown(section_id) if seen is None else SectionExpired(section_id)
+
+
+async def find_section_and_replacements(store: Store, tenant: str, section_id: str) -> Section | Layered:
+    """The same, with what was sent in its place (``Section.instead``) where that is known.
+
+    Raises:
+        SectionExpired, SectionUnknown, StoreError: as for `find_section`.
+    """
+    section = await find_section(store, tenant, section_id)
+    (instead,) = await store.get([Key(tenant, _INSTEAD, section_id)])
+    texts = None if instead is None else decode_record("replacement", instead, _texts, parse=_parse)
+    if texts is None or not isinstance(section, Section):
+        return section
+    return replace(section, instead=texts)
+
+
+def _texts(value: Any) -> tuple[str | None, ...]:
+    """Of a record; in the first release it was the bare list."""
+    return tuple(value if isinstance(value, list) else value["texts"])

@@ -1,0 +1,130 @@
+"""What passes between the stations of a chat request.
+
+Lives here: the request as it was let in, and the frozen exchange that each station returns anew. Does not belong here: what any
+station does.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from yarl import URL
+
+from turnfold.compression.calibration import Learned
+from turnfold.compression.fold import Section
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.config.settings import Mode, StateMode
+from turnfold.proxy.chat.receipts import OwnCall, Status
+from turnfold.proxy.chat.recovering import Peeked
+from turnfold.proxy.chat.trail import Trails
+from turnfold.proxy.chat.usage import UsageReader
+
+_NOTHING_LEARNED: Final = Learned()
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """One request, read and let in.
+
+    Attributes:
+        at: Unix time of arrival.
+        started: the monotonic clock at arrival.
+        received: the monotonic clock when the body was whole; our own time counts from here.
+        headers: what the upstream gets, names in lower case, without a length.
+        coding: the body's content coding, lower case; "" for none.
+        body: as received.
+        label: what the client calls the conversation, if anything.
+    """
+
+    id: str
+    at: float
+    started: float
+    received: float
+    url: URL
+    headers: tuple[tuple[str, str], ...]
+    coding: str
+    body: bytes
+    mode: Mode
+    budget: int | None
+    label: str | None
+    tenant: str
+    state: StateMode = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request on its way through the stations; each returns a new one.
+
+    Attributes:
+        conversation: the request as read, under its state; None where it was not read, or could not be.
+        settled: whether what goes out is decided, so that no station behind changes it.
+        body: what goes out; None: the bytes that came in.
+        sent: what goes out as a conversation, where that is not `conversation` itself.
+        folded: whether something is folded in it.
+        recoverable: whether we may make it smaller and send it once more, should its context be full.
+        status, reason, tokens, sections, trails: for the receipt; tokens before and after, None where nobody counted.
+        name: the client's label of the conversation, else the engine's name for it.
+        known: what was learned of the model's window and count before this was sent.
+        verdict: what became of it under the state; "" where state is off.
+        answer: the upstream's answer, or one of our own.
+        departed: the monotonic clock when it was sent; None: it was not.
+        upstream_status: None where the upstream never answered.
+        calls: what else was asked of the upstream for it.
+    """
+
+    request: ChatRequest
+    conversation: Conversation | None = None
+    settled: bool = False
+    body: bytes | None = None
+    sent: Conversation | None = None
+    folded: bool = False
+    recoverable: bool = False
+    status: Status = "passthrough"
+    reason: str = "client-left"
+    tokens: tuple[int, int] | None = None
+    sections: tuple[Section, ...] = ()
+    trails: Trails | None = None
+    name: str | None = None
+    known: Learned = _NOTHING_LEARNED
+    verdict: str = ""
+    answer: Peeked | None = None
+    departed: float | None = None
+    upstream_status: int | None = None
+    calls: tuple[OwnCall, ...] = ()
+
+    @property
+    def model(self) -> str:
+        """As the client named it; "" where it did not, or could not be read."""
+        return self.conversation.model if self.conversation is not None else ""
+
+    @property
+    def outgoing(self) -> bytes:
+        """The bytes to send."""
+        return self.request.body if self.body is None else self.body
+
+    def settle(self, status: Status, reason: str = "") -> Exchange:
+        """What goes out is decided."""
+        return replace(self, settled=True, status=status, reason=reason)
+
+    def without_bodies(self) -> Exchange:
+        """The same once it was sent and answered: streams last minutes, and need none of it any more."""
+        request = replace(self.request, body=b"")
+        bare = None if self.conversation is None else replace(self.conversation, text="", messages=(), spans=())
+        return replace(self, request=request, conversation=bare, body=b"", sent=None)
+
+
+@dataclass(slots=True)
+class Watch:
+    """What is seen of a response as it passes by: the one thing that changes while an exchange is relayed."""
+
+    reader: UsageReader = field(default_factory=UsageReader)
+    first_byte: float | None = None
+    complete: bool = False
+
+    def see(self, chunk: bytes) -> None:
+        """A chunk of the body."""
+        if self.first_byte is None:
+            self.first_byte = time.perf_counter()
+        self.reader.feed(chunk)

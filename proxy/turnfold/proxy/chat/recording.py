@@ -1,0 +1,95 @@
+"""What is said of an exchange: our headers on its response, and its receipt.
+
+Lives here: both, from an exchange and what was seen of its response. Does not belong here: sums over receipts (``books``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from turnfold.proxy.chat.exchange import Exchange, Watch
+from turnfold.proxy.chat.receipts import Receipt, Usage
+from turnfold.proxy.chat.recovering import Answer
+from turnfold.proxy.http.headers import first, returned_headers, without
+from turnfold.proxy.http.refusals import RawHeaders
+
+_OURS: Final = (
+    b"x-turnfold-status",
+    b"x-turnfold-reason",
+    b"x-turnfold-tokens-before",
+    b"x-turnfold-tokens-after",
+    b"x-turnfold-overhead-ms",
+    b"x-turnfold-state",
+    b"x-turnfold-request-id",
+)
+_NOT_A_SLUG: Final = re.compile(r"[^\w.-]+", re.ASCII)
+
+
+def response_headers(exchange: Exchange, answer: Answer) -> RawHeaders:
+    """The answer's own headers, with ours behind them."""
+    headers = without(returned_headers(answer.headers, answer.status), *_OURS)
+    headers += _our_headers(exchange)
+    if is_event_stream(answer) and first(lowered(answer.headers), b"x-accel-buffering") is None:
+        headers.append((b"x-accel-buffering", b"no"))  # else nginx in front of us gathers the stream
+    return headers
+
+
+def _our_headers(exchange: Exchange) -> RawHeaders:
+    headers = [(b"x-turnfold-status", exchange.status.encode())]
+    if exchange.reason:
+        headers.append((b"x-turnfold-reason", _NOT_A_SLUG.sub("-", exchange.reason).encode()))
+    if exchange.tokens is not None:
+        headers.append((b"x-turnfold-tokens-before", b"%d" % exchange.tokens[0]))
+        headers.append((b"x-turnfold-tokens-after", b"%d" % exchange.tokens[1]))
+    if exchange.verdict:
+        headers.append((b"x-turnfold-state", exchange.verdict.encode()))
+    headers.append((b"x-turnfold-overhead-ms", b"%.2f" % _overhead_ms(exchange)))
+    headers.append((b"x-turnfold-request-id", exchange.request.id.encode()))
+    return headers
+
+
+def lowered(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The same with names in lower case."""
+    return [(key.lower(), value) for key, value in headers]
+
+
+def is_event_stream(answer: Answer) -> bool:
+    """Whether the answer is a stream of server-sent events."""
+    return (first(lowered(answer.headers), b"content-type") or b"").lower().startswith(b"text/event-stream")
+
+
+def _overhead_ms(exchange: Exchange) -> float:
+    return 0.0 if exchange.departed is None else (exchange.departed - exchange.request.received) * 1000
+
+
+def receipt_of(exchange: Exchange, watch: Watch, ended: float) -> Receipt:
+    """The receipt.
+
+    Args:
+        ended: the monotonic clock when the response had ended.
+    """
+    request = exchange.request
+    before, after = exchange.tokens or (0, 0)
+    return Receipt(
+        request_id=request.id,
+        at=request.at,
+        tenant=request.tenant,
+        model=exchange.model or watch.reader.model,
+        conversation=exchange.name or request.label,
+        status=exchange.status,
+        reason=exchange.reason,
+        tokens_before=before,
+        tokens_after=after,
+        usage=watch.reader.usage if exchange.upstream_status is not None else Usage(),
+        upstream_status=exchange.upstream_status,
+        overhead_ms=_overhead_ms(exchange),
+        first_byte_ms=None if watch.first_byte is None else (watch.first_byte - request.started) * 1000,
+        total_ms=(ended - request.started) * 1000,
+        streamed=exchange.answer is not None and is_event_stream(exchange.answer),
+        complete=watch.complete,
+        state=exchange.verdict,
+        calls=exchange.calls,
+        trails=exchange.trails,
+    )

@@ -1,0 +1,166 @@
+"""The stations around the upstream: send, recover where the context was full, learn from what came back.
+
+Lives here: from what goes out to the answer that the client gets. Does not belong here: looking at answers and driving a recovery
+(``recovering``), what a figure means (``compression.calibration``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
+
+from turnfold.compression.calibration import is_truncated
+from turnfold.compression.fit.overflow import Overflow, detect
+from turnfold.compression.fit.recover import Outcome, Resend, recover
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.proxy.chat.exchange import Exchange, Watch
+from turnfold.proxy.chat.folding import Folding
+from turnfold.proxy.chat.receipts import OwnCall, Usage
+from turnfold.proxy.chat.recovering import Peeked, Recovered, Run, resend
+from turnfold.proxy.chat.trail import trails_of
+from turnfold.proxy.chat.upstream import Answer, Upstream, UpstreamFailed, refusal
+from turnfold.proxy.chat.usage import UsageReader
+from turnfold.proxy.chat.windows import Spot, Windows
+
+#: Why a request whose context was full could not be helped.
+_WHY_NOT: Final = MappingProxyType(
+    {
+        "output-too-large": "the room that it asks for its answer leaves none for the prompt",
+        "nothing-to-cut": "system messages, tool schemas and the last message alone do not fit",
+        "refused-again": "the upstream refused the smaller request too",
+        "failed": "making it smaller failed",
+    }
+)
+
+_log = logging.getLogger(__name__)
+
+
+class Sending:
+    """The stations.
+
+    Args:
+        run_step: runs a step of a recovery outside of the event loop; whatever goes wrong in it, an outcome comes back.
+        in_background: takes what nobody waits for.
+    """
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        folding: Folding,
+        windows: Windows,
+        run_step: Run[Resend | Outcome],
+        in_background: Callable[[asyncio.Task[None]], None],
+    ) -> None:
+        self._upstream = upstream
+        self._folding = folding
+        self._windows = windows
+        self._run_step = run_step
+        self._in_background = in_background
+
+    async def send_request(self, exchange: Exchange) -> Exchange:
+        """Send it, and look at the beginning of the answer where that may tell of a full context.
+
+        Raises:
+            Refused: no answer came.
+        """
+        try:
+            answer = Peeked(await self._send(exchange, exchange.outgoing))
+        except UpstreamFailed as exc:
+            _log.warning("%s: %s", exchange.request.id, type(exc).__name__)
+            raise refusal(exc) from exc
+        with contextlib.ExitStack() as unless_served:
+            unless_served.callback(answer.close)
+            if exchange.recoverable:
+                known = exchange.known
+                suspect = exchange.tokens is not None and known.may_overflow(known.theirs(exchange.tokens[1]))
+                await answer.look(inside=suspect)
+            unless_served.pop_all()
+        return replace(exchange, answer=answer, upstream_status=answer.status)
+
+    async def _send(self, exchange: Exchange, body: bytes) -> Answer:
+        request = exchange.request
+        headers = [pair for pair in request.headers if body is request.body or pair[0] != "content-encoding"]
+        return await self._upstream.send("POST", request.url, headers, body)
+
+    async def recover_request(self, exchange: Exchange) -> Exchange:
+        """Where its context was full and we may touch it, make it smaller and send it once more."""
+        answer, conversation = exchange.answer, exchange.conversation
+        if answer is None or conversation is None or not exchange.recoverable:
+            return exchange
+        overflow = detect(answer.status, answer.head, in_stream=answer.in_stream)
+        if overflow is None:
+            return exchange
+        options = self._folding.options_for(conversation.model, exchange.request.budget)
+        flow = recover(conversation, overflow, options, self._folding.memo, exchange.known, exchange.sent, self._folding.fold)
+        recovered = await resend(flow, answer, lambda body: self._send(exchange, body), self._run_step, (UpstreamFailed,))
+        with contextlib.ExitStack() as unless_served:
+            unless_served.callback(recovered.answer.close)
+            exchange = await self._after_overflow(exchange, conversation, overflow, recovered)
+            unless_served.pop_all()
+        return exchange
+
+    async def _after_overflow(
+        self, exchange: Exchange, conversation: Conversation, overflow: Overflow, recovered: Recovered
+    ) -> Exchange:
+        outcome, answer = recovered.outcome, recovered.answer
+        exchange = replace(exchange, answer=answer, upstream_status=answer.status, calls=_unseen_call(exchange, recovered.unseen))
+        theirs = overflow.requested or exchange.known.theirs(outcome.tokens_before)
+        spot = Spot.of(exchange.request.tenant, exchange.request.url, exchange.model)
+        known = await self._windows.learn_from_refusal(spot, outcome.window or overflow.limit, theirs)
+        ending = "sent again, smaller" if outcome.recovered else _WHY_NOT.get(outcome.reason, outcome.reason)
+        _log.warning("%s: the context was full: %s", exchange.request.id, ending)
+        exchange = replace(exchange, known=known)
+        if not outcome.recovered or outcome.forwarded is None:
+            return replace(exchange, reason=f"overflow-{outcome.reason}")
+        before = exchange.tokens[0] if exchange.tokens else outcome.tokens_before
+        return replace(
+            exchange,
+            sent=outcome.forwarded,
+            folded=True,
+            status="recovered",
+            reason=f"overflow-{overflow.kind}",
+            tokens=(before, outcome.tokens_after),
+            sections=outcome.sections,
+            trails=trails_of(conversation, outcome.forwarded),
+        )
+
+    def learn_from(self, exchange: Exchange, watch: Watch) -> Exchange:
+        """Compare the upstream's count with ours; say so where it must have dropped text without a word."""
+        reported = _prompt_tokens(watch.reader.usage)
+        if not exchange.recoverable or exchange.tokens is None or reported is None or exchange.upstream_status != 200:
+            return exchange
+        ours = exchange.tokens[1]
+        spot = Spot.of(exchange.request.tenant, exchange.request.url, exchange.model)
+        self._in_background(asyncio.get_running_loop().create_task(self._remember(spot, ours, reported)))
+        if not is_truncated(exchange.known, ours, reported):
+            return exchange
+        request_id = exchange.request.id
+        _log.warning("%s: the upstream read %d of about %d tokens: it cuts prompts off in silence", request_id, reported, ours)
+        return replace(exchange, reason="upstream-truncated")
+
+    async def _remember(self, spot: Spot, ours: int, reported: int) -> None:
+        await self._windows.learn_from_usage(spot, ours, reported)
+
+
+def depart(exchange: Exchange) -> Exchange:
+    """The request goes out now."""
+    return replace(exchange, departed=time.perf_counter())
+
+
+def _unseen_call(exchange: Exchange, head: bytes) -> tuple[OwnCall, ...]:
+    """The call whose answer the client does not get, if it says what it cost: as a rule a refusal costs nothing."""
+    reader = UsageReader()
+    reader.feed(head)
+    return () if reader.usage.prompt_tokens is None else (OwnCall("refused", reader.model or exchange.model, reader.usage),)
+
+
+def _prompt_tokens(usage: Usage) -> int | None:
+    """Prompt tokens as reported, cached ones included: where these are more than the prompt, they were counted apart."""
+    prompt, cached = usage.prompt_tokens, (usage.cached_tokens or 0) + (usage.cache_write_tokens or 0)
+    return None if prompt is None else prompt + cached if cached > prompt else prompt

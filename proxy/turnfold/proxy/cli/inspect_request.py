@@ -1,0 +1,176 @@
+"""``turnfold inspect``.
+
+Lives here: asking for one request, and printing it side by side. Does not belong here: folding
+(``turnfold.proxy.books.inspection``).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from turnfold.config.settings import Settings
+from turnfold.config.sources import load
+from turnfold.proxy.books.inspection import MessageRow
+from turnfold.proxy.books.inspection import inspect as inspected
+from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.cli.plain import plain
+from turnfold.proxy.cli.reading import read_text, refuse_unused
+from turnfold.proxy.cli.remote import admin_headers, ask, default_url
+
+_SHORT = 240  # characters of a text that is shown unless all of it is asked for
+_REQUEST = "tf-"
+
+
+def _text(text: str | None, full: bool) -> Text:
+    if text is None:
+        return Text("(left out)", style="dim")
+    lines = Text("\n").join(plain(line) for line in text.split("\n"))
+    if full or len(lines) <= _SHORT:
+        return lines
+    return lines[:_SHORT] + Text(f" … {len(lines) - _SHORT:,} more", style="dim")
+
+
+def _side_by_side(title: str, *first: str) -> Table:
+    table = Table(title=title, header_style="bold", show_lines=True, title_justify="left")
+    for heading in first:
+        table.add_column(heading, overflow="fold")
+    table.add_column("before", ratio=1, overflow="fold")
+    table.add_column("after", ratio=1, overflow="fold")
+    return table
+
+
+def _about(row: MessageRow) -> Text:
+    said = Text(row.what, style={"verbatim": "", "added to": "cyan"}.get(row.what, "yellow"))
+    said.append(f"\n{row.why}", style="dim")
+    if row.section:
+        said.append(f"\nsection {row.section} ({row.level})", style="default")
+    if row.recall:
+        said.append(f"\n{len(row.recall)} passages recalled", style="default")
+    if row.mark:
+        said.append(f"\ncache mark ({row.mark})", style="default")
+    return said
+
+
+def _after(row: MessageRow, full: bool) -> Text:
+    return Text("(the same)", style="dim") if row.after == row.before else _text(row.after, full)
+
+
+def _print_file(console: Console, found: dict[str, Any], full: bool) -> None:
+    tokens, prices, limits = found["tokens"], found["prices"], found["thresholds"]
+    known = prices["dollars_per_million"]
+    cost = "price unknown" if known is None else f"${known:g} for a million input tokens ({prices['priced_as']})"
+    read, write, hits = prices["cache_read"], prices["cache_write"], prices["cache_hit_share"]
+    lines = [
+        f"{found['model'] or '(no model)'}: {tokens['before']:,} tokens in, {tokens['after']:,} out. {found['why']}",
+        f"{cost}; a cached token costs {read:g}, a written one {write:g} of that; {hits:.0%} of requests find the cache warm",
+        f"{limits['words'] or 'nothing to fold'}; {found['fold_events']} fold events so far in {limits['turns']} turns",
+    ]
+    if limits["budget"]:
+        lines.append(f"budget {limits['budget']:,} tokens; made smaller {found['made_smaller_to_fit']} times to fit")
+    for line in lines:
+        console.print(plain(line), soft_wrap=True)
+    table = _side_by_side("Messages", "#", "role", "tokens", "what and why")
+    for row in found["messages"]:
+        tokens_ = f"{row.tokens_before:,}" if row.after == row.before else f"{row.tokens_before:,} > {row.tokens_after:,}"
+        about = _text(f"{row.role}\n{row.kind}", full=True)
+        table.add_row(str(row.index), about, tokens_, _about(row), _text(row.before, full), _after(row, full))
+    console.print(table)
+
+
+def _message_text(raw: str) -> str:
+    """A message's JSON as role and text, or as it is where it has an unusual form."""
+    message = json.loads(raw)
+    content = message.get("content")
+    calls = message.get("tool_calls")
+    said = content if isinstance(content, str) else "" if content is None else json.dumps(content, ensure_ascii=False)
+    return f"{message.get('role', '')}: {said}" + (f"\n{json.dumps(calls, ensure_ascii=False)}" if calls else "")
+
+
+def _pairs(section: dict[str, Any]) -> list[tuple[str, str | None]]:
+    messages = [_message_text(raw) for raw in section["messages"]]
+    instead = section["instead"]
+    if section["level"] == "facts" and instead:
+        return [(before, after if after is not None else "(the same)") for before, after in zip(messages, instead, strict=True)]
+    return [("\n".join(messages), instead[0] if instead else "(not known)")]
+
+
+def _dollars(value: float | None) -> str:
+    return "unknown" if value is None else f"${value:.6f}"
+
+
+def _print_request(console: Console, found: dict[str, Any], full: bool) -> None:
+    receipt = found["receipt"]
+    usage = receipt["usage"]
+    lines = [
+        f"{receipt['request_id']}: {receipt['model']}, conversation {receipt['conversation']}, tenant {receipt['tenant']}",
+        found["why"],
+        f"tokens {receipt['tokens_before']:,} in, {receipt['tokens_after']:,} out; the upstream ({receipt['upstream_status']})"
+        f" counted {usage['prompt_tokens']} and {usage['completion_tokens']}, {usage['cached_tokens']} of them cached",
+        f"paid {_dollars(receipt['paid'])}, without Turnfold {_dollars(receipt['without'])};"
+        f" {receipt['overhead_ms']:.1f} ms of ours, {receipt['total_ms']:.0f} ms in all",
+    ]
+    for line in lines:
+        console.print(plain(line), soft_wrap=True)
+    for section in found["sections"]:
+        if not section["kept"]:
+            console.print(plain(f"Section {section['id']}: its originals are {section['problem']}."))
+            continue
+        table = _side_by_side(f"Section {section['id']}: {section['level']}, {section['tokens']:,} tokens folded")
+        for before, after in _pairs(section):
+            table.add_row(_text(before, full), _text(after, full))
+        console.print(table)
+    if not found["sections"]:
+        console.print("Nothing was folded in it.")
+
+
+def _from_server(settings: Settings, url: str, name: str, since: str, tenant: str) -> dict[str, Any]:
+    headers = admin_headers(settings) | ({"x-turnfold-tenant": tenant} if tenant else {})
+    base = (url or default_url(settings.server)).rstrip("/")
+    answer: dict[str, Any] = ask("GET", f"{base}/admin/requests/{quote(name, safe='')}", headers, params={"from": since}).json()
+    return answer
+
+
+def inspect(
+    context: typer.Context,
+    target: Annotated[str, typer.Argument(help="A request id (x-turnfold-request-id), or a file with a request's JSON body; -.")],
+    full: Annotated[bool, typer.Option("--full", help="Whole texts, and not their beginnings.")] = False,
+    budget: Annotated[int, typer.Option(min=0, help="FILE: as x-turnfold-budget; 0: as set.")] = 0,
+    since: Annotated[str, typer.Option(help="REQUEST_ID: how far back to look (24h, 7d, a date).")] = "7d",
+    url: Annotated[
+        str, typer.Option(help="REQUEST_ID: the running Turnfold; nothing: where these settings make it listen.")
+    ] = "",
+    tenant: Annotated[str, typer.Option(help="REQUEST_ID: only if it is this tenant's.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what was folded in one request, side by side, and why.
+
+    A file is folded here, with the settings in force; nothing is sent. A request id is looked up in a running Turnfold.
+    """
+    settings = load().settings
+    console = Console()
+    console = console if console.is_terminal else Console(width=160)
+    if as_json:
+        refuse_unused(context, "does not apply to --json, which is always whole", "full")
+    if target.startswith(_REQUEST) and not Path(target).exists():
+        refuse_unused(context, "applies to a FILE only", "budget")
+        found = _from_server(settings, url, target, since, tenant)
+        typer.echo(json.dumps(found, indent=2)) if as_json else _print_request(console, found, full)
+        return
+    if target != "-" and not Path(target).exists():
+        raise Failure(f"{target} is no file, and no request id (these begin with {_REQUEST})")
+    refuse_unused(context, "applies to a REQUEST_ID only", "since", "url", "tenant")
+    found = inspected(read_text(target).encode("utf-8"), settings, budget or None)
+    if as_json:
+        rows = [asdict(row) for row in found["messages"]]
+        typer.echo(json.dumps({**found, "messages": rows}, indent=2))
+    else:
+        _print_file(console, found, full)

@@ -1,0 +1,139 @@
+"""The calls of the Python client, as values.
+
+Lives here: what each call sends, and the type of its answer. Does not belong here: sending (``client``), exceptions (``errors``).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+from urllib.parse import quote
+
+from turnfold.proxy.api.bodies import (
+    CacheCleared,
+    CacheStats,
+    CompressAnswer,
+    ConversationAnswer,
+    ConversationView,
+    Deleted,
+    DrillDownAnswer,
+    ExchangeAnswer,
+)
+from turnfold.proxy.api.message_bodies import CompressMessagesAnswer, UncompressMessagesAnswer
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ApiCall(Generic[T]):
+    """One call: what is sent, and the type of its answer."""
+
+    method: str
+    path: str
+    answer: type[T]
+    body: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+def _without_none(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def compress(text: str, **options: Any) -> ApiCall[CompressAnswer]:
+    """Three layers of a text."""
+    return ApiCall("POST", "/v1/compress", CompressAnswer, {"text": text, **_without_none(**options)})
+
+
+def add_message(conversation_id: str, role: str, content: str, **options: Any) -> ApiCall[ConversationAnswer]:
+    """Add a message; its key makes a repeated add harmless."""
+    key = options.pop("idempotency_key", None) or uuid.uuid4().hex
+    body = {"conversation_id": conversation_id, "message": {"role": role, "content": content}, **_without_none(**options)}
+    return ApiCall("POST", "/v1/conversation", ConversationAnswer, body, {"idempotency-key": key})
+
+
+def _place(conversation_id: str) -> str:
+    return f"/v1/conversation/{quote(conversation_id, safe='')}"
+
+
+def conversation(conversation_id: str, export: bool) -> ApiCall[ConversationView]:
+    """A conversation as it is kept."""
+    return ApiCall("GET", _place(conversation_id), ConversationView, query={"export": "true"} if export else {})
+
+
+def import_conversation(conversation_id: str, export: str) -> ApiCall[ConversationView]:
+    """Put an exported conversation in the place of whatever is there."""
+    return ApiCall("PUT", _place(conversation_id), ConversationView, {"export": export})
+
+
+def delete_conversation(conversation_id: str) -> ApiCall[Deleted]:
+    """Forget a conversation."""
+    return ApiCall("DELETE", _place(conversation_id), Deleted)
+
+
+def drill_down(section_id: str, layer: int) -> ApiCall[DrillDownAnswer]:
+    """A layer of a section."""
+    return ApiCall("POST", "/v1/drill-down", DrillDownAnswer, {"section_id": section_id, "target_layer": layer})
+
+
+def compress_messages(messages: Sequence[Any], options: Mapping[str, Any]) -> ApiCall[CompressMessagesAnswer]:
+    """Old messages made shorter."""
+    return ApiCall("POST", "/v1/messages/compress", CompressMessagesAnswer, {"messages": list(messages), **options})
+
+
+def uncompress_messages(
+    messages: Sequence[Any], verbatim: Mapping[str, Any] | None, recursive: bool
+) -> ApiCall[UncompressMessagesAnswer]:
+    """Messages as they were."""
+    body = {"messages": list(messages), "recursive": recursive, **_without_none(verbatim=verbatim)}
+    return ApiCall("POST", "/v1/messages/uncompress", UncompressMessagesAnswer, body)
+
+
+def exchange(
+    text: str, accept: Sequence[str], budget: int | None, drill_down: Sequence[str], **options: Any
+) -> ApiCall[ExchangeAnswer]:
+    """A text in an accepted encoding."""
+    headers = {
+        "x-turnfold-accept": ", ".join(accept),
+        "x-turnfold-budget": "" if budget is None else str(budget),
+        "x-turnfold-drill-down": ", ".join(drill_down),
+    }
+    sent = {name: value for name, value in headers.items() if value}
+    return ApiCall("POST", "/v1/exchange", ExchangeAnswer, {"text": text, **_without_none(**options)}, sent)
+
+
+def report(admin_token: str, query: Mapping[str, str]) -> ApiCall[dict[str, Any]]:
+    """What was saved; for administrators."""
+    headers = {"x-turnfold-admin-token": admin_token}
+    return ApiCall("GET", "/admin/report", dict[str, Any], headers=headers, query=query)
+
+
+def _state_place(conversation: str) -> str:
+    return f"/v1/state/{quote(conversation, safe='')}"
+
+
+def state(conversation: str) -> ApiCall[dict[str, Any]]:
+    """State, checkpoint, pending prompt and block of a conversation."""
+    return ApiCall("GET", _state_place(conversation), dict[str, Any])
+
+
+def set_state(conversation: str, state_or_checkpoint: Mapping[str, Any]) -> ApiCall[dict[str, Any]]:
+    """Set a conversation's state."""
+    return ApiCall("PUT", _state_place(conversation), dict[str, Any], dict(state_or_checkpoint))
+
+
+def delete_state(conversation: str) -> ApiCall[dict[str, Any]]:
+    """Forget a conversation's state."""
+    return ApiCall("DELETE", _state_place(conversation), dict[str, Any])
+
+
+def preview_state(user_input: str, messages: Sequence[Mapping[str, Any]] | None, **start: Any) -> ApiCall[dict[str, Any]]:
+    """What a message would do to a state."""
+    body = {"input": user_input, **_without_none(messages=None if messages is None else list(messages), **start)}
+    return ApiCall("POST", "/v1/state/preview", dict[str, Any], body)
+
+
+CACHE_STATS: Final = ApiCall("GET", "/v1/cache/stats", CacheStats)
+CACHE_CLEAR: Final = ApiCall("POST", "/v1/cache/clear", CacheCleared)

@@ -1,0 +1,61 @@
+"""The outermost layer of the app.
+
+Lives here: bounding the head of every request, turning WebSockets away, rendering what is refused further in. Does not belong
+here: paths and what they lead to (``app``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from turnfold.config.settings import LimitSettings
+from turnfold.proxy.http.headers import first
+from turnfold.proxy.http.limits import check_head
+from turnfold.proxy.http.refusals import Refused
+
+
+class Endpoint:
+    """A plain ASGI function as a class's instance, which is how Starlette tells it from a request handler."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+class Front:
+    """The outermost layer: bounds the head, turns WebSockets away, renders what is refused further in."""
+
+    def __init__(self, app: ASGIApp, limits: LimitSettings) -> None:
+        self._app = app
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        try:
+            if scope["type"] == "websocket" or (first(scope["headers"], b"upgrade") or b"").lower() == b"websocket":
+                raise _no_websockets()
+            check_head(scope["headers"], self._limits)
+            await self._app(scope, receive, send)
+        except Refused as refused:
+            await refused.send(_as_denial(send) if scope["type"] == "websocket" else send)
+
+
+def _no_websockets() -> Refused:
+    never = ((b"x-should-retry", b"false"),)
+    return Refused(501, "websocket_unsupported", "Turnfold does not relay WebSockets; use HTTP.", headers=never)
+
+
+def _as_denial(send: Send) -> Send:
+    """An HTTP answer to a WebSocket handshake (ASGI's denial response extension)."""
+
+    async def denied(message: Any) -> None:
+        await send({**message, "type": "websocket." + message["type"]})
+
+    return denied

@@ -1,0 +1,63 @@
+"""Records of conversations' states in the store.
+
+Lives here: their keys, their time to live, and changing one without losing another's change. Must not: what a record says
+(``compression.state.record``), who may read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from turnfold.compression.state import Record, read_record
+from turnfold.proxy.store.base import Item, Key, Store, StoreFailed
+
+KIND: Final = "state"
+_TRIES: Final = 16  # each one lost means that another change was kept
+
+
+class StateRecords:
+    """Records by tenant and conversation; they live for `ttl` seconds after their last change."""
+
+    def __init__(self, store: Store, ttl: float) -> None:
+        self._store = store
+        self._ttl = ttl
+
+    async def get(self, tenant: str, conversation: str) -> bytes | None:
+        """The record's bytes, None where there is none.
+
+        Raises:
+            StoreError: the store does not answer.
+        """
+        return (await self._store.get([Key(tenant, KIND, conversation)]))[0]
+
+    async def swap(self, tenant: str, conversation: str, held: bytes | None, record: Record) -> bool:
+        """Keep a record where nothing but `held` is kept now; says whether it did.
+
+        Raises:
+            StoreError: the store does not answer.
+        """
+        item = Item(Key(tenant, KIND, conversation), record.redacted().to_bytes(), self._ttl, conversation)
+        return await self._store.swap(held, item)
+
+    async def update(self, tenant: str, conversation: str, change: Callable[[Record], Record]) -> Record:
+        """Change a record (an empty one where there is none); what came of it.
+
+        Raises:
+            StoreError: the store does not answer.
+            InvalidInput: what is kept is of another version.
+        """
+        for _ in range(_TRIES):
+            held = await self.get(tenant, conversation)
+            record = change(Record() if held is None else read_record(held))
+            if await self.swap(tenant, conversation, held, record):
+                return record
+        raise StoreFailed("the record changes faster than it can be written")
+
+    async def delete(self, tenant: str, conversation: str) -> bool:
+        """Forget a record; says whether there was one.
+
+        Raises:
+            StoreError: the store does not answer.
+        """
+        return await self._store.discard([Key(tenant, KIND, conversation)]) > 0

@@ -1,0 +1,178 @@
+"""Conversations in every store, and many who add to one at the same time.
+
+Run as a script this file is one of the processes that add.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from turnfold.compression import budgeted as history
+from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings
+from turnfold.config.settings import StoreSettings
+from turnfold.proxy.api.conversations import Conversations, ConversationUnknown, HistoryIncomplete
+from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.books.section_records import find_section
+from turnfold.proxy.store import Item, Key, Scope, Store, StoreTimedOut, open_store
+from turnfold.proxy.store.compare_and_set import Contended, compare_and_set
+from turnfold.proxy.store.memory import MemoryStore
+
+SETTINGS = HistorySettings(compress_threshold=200, keep_recent=3)
+PROCESSES, ADDS = 4, 16
+
+
+def conversations(store: Store, ttl: int = 3600) -> Conversations:
+    return Conversations(store, StoreSettings(ttl=ttl), Workshop(2))
+
+
+def note(n: int | str) -> HistoryMessage:
+    return HistoryMessage("user", f"Note {n}: the harbour was quiet and nothing of note happened there.")
+
+
+def told(state: History) -> list[str]:
+    """Every message of a history, oldest first."""
+    messages = [message for block in state.blocks for message in block.messages] + list(state.recent)
+    return [message.content.split(":")[0].removeprefix("Note ") for message in messages]
+
+
+async def test_the_store_holds_what_the_library_makes(store: Store) -> None:
+    kept, plain = conversations(store), History()
+    for n in range(30):
+        plain, action = history.add(plain, note(n), SETTINGS)
+        added = await kept.add("anna", "c", note(n), SETTINGS)
+        assert (added.kept.history, added.action) == (plain, action)
+    fresh = await conversations(store).read("anna", "c")  # nothing in memory: all from the store
+    assert fresh.history == plain
+    assert fresh.context == history.context(plain, SETTINGS)
+    assert fresh.settings == SETTINGS
+    assert len(plain.blocks) > 2
+    section = await find_section(store, "anna", plain.blocks[0].id)
+    assert section.id == plain.blocks[0].id
+
+
+async def test_concurrent_adds_of_one_process_keep_their_order(store: Store) -> None:
+    kept = conversations(store)
+    await asyncio.gather(*(kept.add("anna", "c", note(n), SETTINGS) for n in range(64)))
+    assert told((await kept.read("anna", "c")).history) == [str(n) for n in range(64)]
+
+
+async def test_several_services_on_one_store_lose_nothing(store: Store) -> None:
+    services = [conversations(store) for _ in range(4)]
+    await asyncio.gather(*(services[n % 4].add("anna", "c", note(n), SETTINGS) for n in range(64)))
+    found = [told((await service.read("anna", "c")).history) for service in services]
+    assert sorted(found[0], key=int) == [str(n) for n in range(64)]
+    assert found[1:] == found[:1] * 3
+    # What one service was asked for in order is in order.
+    assert all([n for n in found[0] if int(n) % 4 == k] == [str(n) for n in range(k, 64, 4)] for k in range(4))
+
+
+async def test_deleting_leaves_nothing_and_others_whole(store: Store) -> None:
+    kept = conversations(store)
+    for n in range(12):
+        for name in ("c", "d"):
+            await kept.add("anna", name, note(n), SETTINGS)
+    await kept.forget("anna", "c")
+    with pytest.raises(ConversationUnknown):
+        await kept.forget("anna", "c")
+    assert all("c" not in key.id.split(":") for key in await store.keys(Scope("anna", "conversation-block")))
+    assert told((await conversations(store).read("anna", "d")).history) == [str(n) for n in range(12)]
+    again = await kept.add("anna", "c", note(0), SETTINGS)
+    assert again.kept.history.messages == 1
+
+
+async def test_lost_blocks_are_told_and_not_forgotten(store: Store) -> None:
+    kept = conversations(store)
+    for n in range(12):
+        await kept.add("anna", "c", note(n), SETTINGS)
+    await store.delete(Scope("anna", "conversation-block"))
+    with pytest.raises(HistoryIncomplete):
+        await conversations(store).add("anna", "c", note(12), SETTINGS)
+
+
+async def test_blocks_live_as_long_as_the_conversation() -> None:
+    store = MemoryStore()
+    kept = conversations(store, ttl=1)
+    for n in range(40):
+        await kept.add("anna", "c", note(n), SETTINGS)
+        await asyncio.sleep(0.05)  # twice the time to live in all
+    assert told((await conversations(store).read("anna", "c")).history) == [str(n) for n in range(40)]
+
+
+class Forgetful(MemoryStore):
+    """Does every other swap, and says that it got no answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.swaps = 0
+
+    async def swap(self, expected: bytes | None, item: Item) -> bool:
+        self.swaps += 1
+        done = await super().swap(expected, item)
+        if self.swaps % 2:
+            raise StoreTimedOut("done, but nobody heard")
+        return done
+
+
+async def test_a_swap_without_an_answer_is_not_done_twice() -> None:
+    store = Forgetful()
+    kept = conversations(store)
+    actions = [(await kept.add("anna", "c", note(n), SETTINGS)).action for n in range(20)]
+    assert told((await kept.read("anna", "c")).history) == [str(n) for n in range(20)]
+    assert "compressed" in actions
+    assert "duplicate" not in actions
+
+
+async def test_patience_ends() -> None:
+    class Lost(MemoryStore):
+        async def swap(self, expected: bytes | None, item: Item) -> bool:
+            return False
+
+    async def change(held: bytes | None) -> tuple[Item, None]:
+        return Item(key, b"x", 60), None
+
+    key = Key("anna", "k", "i")
+    with pytest.raises(Contended):
+        await compare_and_set(Lost(), key, change, patience=0.05)
+
+
+async def work(process: str, urls: Sequence[str]) -> None:
+    for url in urls:
+        # Patient: on a machine that runs everything else too an answer may take longer than a request would wait.
+        store = open_store(StoreSettings(url=url))
+        kept = conversations(store)
+        await asyncio.gather(*(kept.add("anna", "c", note(f"{process}.{n}"), SETTINGS) for n in range(ADDS)))
+        await store.close()
+
+
+async def one_process(number: int, urls: Sequence[str]) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = await asyncio.create_subprocess_exec(sys.executable, __file__, str(number), *urls, env=environment)
+    try:
+        assert await asyncio.wait_for(process.wait(), 90) == 0
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def test_64_concurrent_adds_through_4_processes_lose_nothing(redis_url: str, tmp_path: Path) -> None:
+    urls = [redis_url, f"sqlite:///{tmp_path}/t.db"]
+    await asyncio.gather(*(one_process(number, urls) for number in range(PROCESSES)))
+    for url in urls:
+        store = open_store(StoreSettings(url=url))
+        found = told((await conversations(store).read("anna", "c")).history)
+        assert sorted(found) == sorted(f"{process}.{n}" for process in range(PROCESSES) for n in range(ADDS))
+        for process in range(PROCESSES):  # each one's adds stand in the order in which it made them
+            own = [name for name in found if name.startswith(f"{process}.")]
+            assert own == [f"{process}.{n}" for n in range(ADDS)]
+        await store.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(work(sys.argv[1], sys.argv[2:]))

@@ -1,0 +1,243 @@
+"""The stations: modes, the one fail-open, receipts."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import threading
+import time
+from typing import Any
+
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, halve, proxy_server, reply, until
+from turnfold.compression.errors import FoldRejected
+from turnfold.compression.fold import Folded
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.conversation import Changes, Conversation
+
+TWO = b'{"model":"gpt-4o","messages":[{"role":"user","content":"one"},{"role":"user","content":"two"}]}'
+USAGE = reply(b'{"model":"gpt-4o-2024-08-06","usage":{"prompt_tokens":7,"completion_tokens":2}}')
+
+
+def _raising(error: BaseException) -> Any:
+    def fold(*_: object) -> Folded:
+        raise error
+
+    return fold
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (FoldRejected("malformed"), "malformed"),
+        (ValueError("secret text of the user"), "ValueError"),
+        (RecursionError(), "RecursionError"),
+        (MemoryError(), "MemoryError"),
+        (KeyError("messages"), "KeyError"),
+        (TimeoutError(), "slow"),
+        (FoldRejected("two\r\nlines: é"), "two-lines-"),
+    ],
+)
+def test_whatever_fails_in_the_engine_the_original_goes_out(
+    upstream: UpstreamServer, start_proxy: StartProxy, caplog: pytest.LogCaptureFixture, error: Exception, reason: str
+) -> None:
+    upstream.handler = USAGE
+    proxy = start_proxy(upstream.origin + "/v1", fold=_raising(error))
+    answer = proxy.chat(TWO)
+    assert upstream.seen[0].body == TWO
+    assert (answer.status, answer.header("x-turnfold-status")) == (200, "failed-open")
+    receipt = proxy.recorder.one()
+    assert (receipt.status, receipt.usage.prompt_tokens) == ("failed-open", 7)
+    assert answer.header("x-turnfold-reason") == reason
+    assert receipt.reason in caplog.text
+    assert receipt.reason.startswith(reason[:3])
+    assert "secret" not in caplog.text
+
+
+def test_a_fold_that_is_not_smaller_is_not_used(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    def larger(conversation: Conversation, *_: object) -> Folded:
+        return Folded(conversation, conversation, Changes(), True, "", 10, 10)
+
+    proxy = start_proxy(upstream.origin + "/v1", fold=larger)
+    assert proxy.chat(TWO).header("x-turnfold-status") == "failed-open"
+    assert upstream.seen[0].body == TWO
+    assert proxy.recorder.one().reason == "not-smaller"
+
+
+def test_a_fold_that_takes_too_long_is_not_waited_for(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    go_on = threading.Event()
+    body = TWO.replace(b"one", b"one " * 2000)
+
+    def endless(conversation: Conversation, *_: object) -> Folded:
+        go_on.wait(10)
+        return Folded(conversation, conversation, Changes(), False, "", 0, 0)
+
+    proxy = start_proxy(upstream.origin + "/v1", fold=endless, limits={"fold_timeout": 0.1})
+    answer = proxy.chat(body)
+    go_on.set()
+    assert (answer.status, answer.header("x-turnfold-status")) == (200, "failed-open")
+    assert upstream.seen[0].body == body
+    assert proxy.recorder.one().reason == "slow"
+
+
+def test_small_requests_do_not_wait_behind_large_ones(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    go_on = threading.Event()
+
+    def slow_when_large(conversation: Conversation, *_: object) -> Folded:
+        if len(conversation.text) > 100_000:
+            go_on.wait(10)
+        return Folded(conversation, conversation, Changes(), False, "short", 1, 1)
+
+    proxy = start_proxy(upstream.origin + "/v1", fold=slow_when_large)
+    large = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * 200_000}]}).encode()
+    threads = [threading.Thread(target=proxy.chat, args=(large,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    assert proxy.chat(TWO).status == 200
+    assert proxy.chat(TWO.replace(b"one", b"one " * 2000)).status == 200
+    assert len(upstream.seen) == 2
+    go_on.set()
+    for thread in threads:
+        thread.join()
+
+
+def test_off_is_not_parsed(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    upstream.handler = USAGE
+    proxy = start_proxy(upstream.origin + "/v1", fold=_raising(AssertionError()), folding={"mode": "off"})
+    answer = proxy.chat(TWO)
+    assert (answer.header("x-turnfold-status"), answer.header("x-turnfold-tokens-before")) == ("bypassed", None)
+    receipt = proxy.recorder.one()
+    assert (receipt.status, receipt.model, receipt.usage.completion_tokens) == ("bypassed", "gpt-4o-2024-08-06", 2)
+
+
+def test_the_header_decides_over_the_setting(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    proxy = start_proxy(upstream.origin + "/v1", folding={"mode": "off", "budget": 50})
+    assert proxy.chat(TWO, ("x-turnfold-mode", "On")).header("x-turnfold-tokens-after") == "50"
+    assert proxy.chat(TWO, ("x-turnfold-mode", "on"), ("x-turnfold-budget", "40")).header("x-turnfold-tokens-after") == "40"
+    assert json.loads(upstream.seen[0].body)["messages"] == [{"role": "user", "content": "two"}]
+
+
+def test_observe_sends_the_original_and_records_what_a_fold_would_save(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    upstream.handler = USAGE
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
+        begun.set()
+        go_on.wait(5)
+        return halve(conversation, options, memo)
+
+    proxy = start_proxy(upstream.origin + "/v1", fold=slow, folding={"mode": "observe"})
+    answer = proxy.chat(TWO, ("x-turnfold-budget", "33"))
+    assert begun.wait(5)
+    assert proxy.recorder.receipts == []
+    assert (upstream.seen[0].body, answer.header("x-turnfold-status")) == (TWO, "observed")
+    go_on.set()
+    receipt = proxy.recorder.one()
+    assert (receipt.status, receipt.tokens_before, receipt.tokens_after, receipt.model) == ("observed", 120, 33, "gpt-4o")
+    assert (receipt.usage.prompt_tokens, receipt.complete) == (7, True)
+    assert proxy.recorder.sections == [()]
+
+
+def test_observing_waits_until_nobody_is_served(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    folded, go_on = threading.Event(), threading.Event()
+
+    def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
+        folded.set()
+        return halve(conversation, options, memo)
+
+    async def slow_for_large(scope: Scope, receive: Receive, send: Send) -> None:
+        if len(upstream.seen[-1].body) > 1000:
+            await asyncio.to_thread(go_on.wait, 5)
+        await USAGE(scope, receive, send)
+
+    upstream.handler = slow_for_large
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold, folding={"mode": "observe"})
+    other = threading.Thread(target=proxy.chat, args=(b"x" * 2000,))
+    other.start()
+    until(lambda: upstream.seen)
+    assert proxy.chat(TWO).status == 200
+    assert not folded.wait(0.3)
+    go_on.set()
+    other.join()
+    assert folded.wait(5)
+    until(lambda: len(proxy.recorder.receipts) == 2)
+
+
+def test_observe_survives_an_engine_that_fails(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    proxy = start_proxy(upstream.origin + "/v1", fold=_raising(ValueError()), folding={"mode": "observe"})
+    assert proxy.chat(TWO).status == 200
+    assert (proxy.recorder.one().status, proxy.recorder.one().reason) == ("observed", "ValueError")
+
+
+def test_what_is_observed_is_recorded_before_the_app_stops(upstream: UpstreamServer) -> None:
+    def slow(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
+        time.sleep(0.2)
+        return halve(conversation, options, memo)
+
+    with proxy_server(upstream.origin + "/v1", fold=slow, folding={"mode": "observe"}) as (proxy, _):
+        proxy.chat(TWO)
+    assert proxy.recorder.one().tokens_before == 120
+
+
+def test_an_upstream_error_has_a_receipt(upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    upstream.handler = reply(b'{"error":{}}', status=429)
+    proxy.chat(TWO)
+    receipt = proxy.recorder.one()
+    assert (receipt.upstream_status, receipt.complete, receipt.status) == (429, True, "folded")
+    assert receipt.usage.prompt_tokens is None
+
+
+def test_times_are_told(upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    before = time.time()
+    answer = proxy.chat(TWO)
+    receipt = proxy.recorder.one()
+    assert before <= receipt.at <= time.time()
+    assert receipt.first_byte_ms is not None
+    assert 0 < receipt.overhead_ms < receipt.first_byte_ms <= receipt.total_ms < 5000
+    assert float(answer.header("x-turnfold-overhead-ms") or "-1") == pytest.approx(receipt.overhead_ms, abs=0.01)
+    assert upstream.seen
+
+
+def test_ids_differ(proxy: ProxyServer) -> None:
+    ids = {proxy.chat(TWO).header("x-turnfold-request-id") for _ in range(5)}
+    assert len(ids) == 5
+    refused = proxy.chat(TWO, ("x-turnfold-mode", "x"))
+    assert refused.header("x-turnfold-request-id") not in ids | {None}
+
+
+def test_our_headers_are_on_chat_completions_alone(upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    upstream.handler = reply(b"{}", headers=((b"X-Turnfold-Status", b"folded"), (b"x-b", b"1")))
+    assert call(proxy.origin, "GET", "/v1/models").headers[:2] == [("x-turnfold-status", "folded"), ("x-b", "1")]
+    assert proxy.chat(b"{}").header("x-turnfold-status") == "passthrough"
+
+
+def test_gzip_that_folds_is_read_and_counted(upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    upstream.handler = reply(gzip.compress(b'{"usage":{"prompt_tokens":3}}'), headers=((b"Content-Encoding", b"GZIP"),))
+    assert proxy.chat(gzip.compress(TWO), ("content-encoding", "gzip")).header("x-turnfold-status") == "folded"
+    assert proxy.recorder.one().usage.prompt_tokens == 3
+
+
+def test_liveness_and_readiness_cost_no_upstream_call(upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    assert call(proxy.origin, "GET", "/healthz").json() == {"status": "alive"}
+    assert call(proxy.origin, "GET", "/readyz").json() == {"status": "ready", "checks": {"store": "ok"}}
+    assert call(proxy.origin, "HEAD", "/healthz").status == 200
+    assert call(proxy.origin, "GET", "/admin/nothing").status == 404
+    assert call(proxy.origin, "POST", "/admin").status == 404
+    assert upstream.seen == []
+
+
+def test_many_at_once(upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    upstream.handler = USAGE
+    answers: list[int] = []
+    threads = [threading.Thread(target=lambda: answers.append(proxy.chat(TWO).status)) for _ in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [200] * 40
+    until(lambda: len(proxy.recorder.receipts) == 40)
+    assert len({receipt.request_id for receipt in proxy.recorder.receipts}) == 40

@@ -1,0 +1,88 @@
+"""Trails find how far one request repeats another, to a kilobyte."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.growth import assert_linear
+from turnfold.compression.memo import Memo
+from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.proxy.chat.trail import Trail, Trails, trail_of
+
+Message = dict[str, Any]
+
+
+def trail(messages: list[Message], **behind: Any) -> Trail:
+    body = {"model": "m", "messages": messages, **behind}
+    return trail_of(CHAT.read(json.dumps(body).encode(), Memo()))
+
+
+def said(*lengths: int, role: str = "user") -> list[Message]:
+    return [{"role": role, "content": f"{number} " * (length // 2)} for number, length in enumerate(lengths)]
+
+
+@given(st.lists(st.integers(0, 5000), min_size=1, max_size=8), st.lists(st.integers(0, 5000), max_size=3))
+def test_what_only_grows_repeats_all_of_it(old: list[int], new: list[int]) -> None:
+    earlier, later = trail(said(*old), tools=[1]), trail(said(*old, *new), tools=[1])
+    assert later.repeats(earlier) == 1.0
+    assert Trail.from_json(json.loads(json.dumps(later.to_json()))) == later
+
+
+@given(st.integers(0, 60_000), st.integers(4000, 60_000))
+def test_what_changes_is_repeated_as_far_as_it_does_not(same: int, other: int) -> None:
+    one = trail([{"role": "user", "content": "a" * same + "b" * other}])
+    two = trail([{"role": "user", "content": "a" * same + "c" * other}])
+    assert two.repeats(one) * one.size == pytest.approx(same, abs=1200)
+
+
+def test_what_stands_behind_the_messages_is_no_part_of_them() -> None:
+    tools = [{"type": "function", "function": {"name": "f" * 9000}}]
+    earlier, later = trail(said(5000), tools=tools), trail(said(5000, 3000), tools=tools)
+    assert earlier.size < 6000
+    assert later.repeats(earlier) == 1.0
+
+
+def test_marks_that_move_on_change_nothing() -> None:
+    """A client that marks its last two user messages, for which it makes their content a list."""
+
+    def marked(messages: list[Message], *where: int) -> list[Message]:
+        out = [dict(message) for message in messages]
+        for at in where:
+            out[at]["content"] = [{"type": "text", "text": out[at]["content"], "cache_control": {"type": "ephemeral"}}]
+        return out
+
+    messages = said(6000, 6000, 6000, 6000, 6000)
+    earlier = trail(marked(messages[:3], 0, 2))
+    assert trail(marked(messages, 2, 4)).repeats(earlier) == 1.0
+    messages[1]["content"] = "something else " * 500
+    assert trail(marked(messages, 2, 4)).repeats(earlier) < 0.5
+
+
+def test_content_of_any_shape_has_a_trail() -> None:
+    odd: list[Message] = [
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}, "cache_control": {}}, "a string", None]},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+        {"role": "tool", "tool_call_id": "1"},
+    ]
+    assert trail(odd).repeats(trail(odd)) == 1.0
+    assert trail([]).repeats(trail([])) == 1.0
+
+
+def test_both_sides_survive_the_store() -> None:
+    one = Trails(trail(said(5000)), trail(said(3000)))
+    assert Trails.from_json(json.loads(json.dumps(one.to_json()))) == one
+    same = Trails(one.received, one.received)
+    assert Trails.from_json(json.loads(json.dumps(same.to_json()))) == same
+
+
+def test_a_trail_takes_linear_time() -> None:
+    def of(size: int) -> Conversation:
+        return CHAT.read(b'{"messages":[{"role":"user","content":"' + b"[" * 1000 * size + b'"}]}', Memo())
+
+    assert_linear(trail_of, of, 1000)

@@ -1,0 +1,152 @@
+"""Credentials, tenants, and the operator's key."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import SecretStr
+
+from tests.proxy.harness import StartProxy, UpstreamServer, call, settings_for
+from turnfold.compression.errors import InvalidInput
+from turnfold.config.settings import AuthSettings
+from turnfold.proxy.app import build
+from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.http.tenancy import Gate
+
+OPEN = Gate(None, AuthSettings())
+
+
+def _locked(**auth: object) -> Gate:
+    return Gate(SecretStr("sk-op"), AuthSettings.model_validate({"client_tokens": ("t1", "t2"), **auth}))
+
+
+def test_one_credential_one_tenant_however_it_is_sent() -> None:
+    ways = [
+        (b"authorization", b"Bearer k1"),
+        (b"authorization", b"bearer  k1"),
+        (b"authorization", b"k1"),
+        (b"api-key", b"k1"),
+        (b"x-api-key", b" k1 "),
+    ]
+    tenants = {OPEN.admit([way]).tenant for way in ways}
+    assert len(tenants) == 1
+    assert "k1" not in tenants.pop()
+    assert OPEN.admit([(b"authorization", b"Bearer k2")]).tenant not in tenants
+    assert OPEN.admit([]).tenant == OPEN.admit([(b"x-a", b"k1")]).tenant
+
+
+def test_the_secret_keys_the_hash() -> None:
+    headers = [(b"authorization", b"Bearer k1")]
+    keyed = [Gate(None, AuthSettings(secret=SecretStr(secret))).admit(headers).tenant for secret in ("a", "b", "a" * 500)]
+    assert len({*keyed, OPEN.admit(headers).tenant}) == 4
+
+
+def test_without_a_key_of_ours_the_credentials_pass() -> None:
+    headers = [(b"x-a", b"1"), (b"authorization", b"Bearer k1"), (b"api-key", b"k2")]
+    assert OPEN.admit(headers).headers == headers
+
+
+@pytest.mark.parametrize(
+    ("sent", "outgoing"),
+    [
+        ([(b"authorization", b"Bearer t1")], (b"authorization", b"Bearer sk-op")),
+        ([(b"api-key", b"t2")], (b"api-key", b"sk-op")),
+        ([(b"authorization", b"Bearer other"), (b"api-key", b"t2")], (b"api-key", b"sk-op")),
+    ],
+)
+def test_a_token_of_ours_becomes_the_operators_key(sent: list[tuple[bytes, bytes]], outgoing: tuple[bytes, bytes]) -> None:
+    assert _locked().admit([(b"x-a", b"1"), *sent]).headers == [(b"x-a", b"1"), outgoing]
+
+
+@pytest.mark.parametrize("sent", [[], [(b"authorization", b"Bearer t3")], [(b"authorization", b"")], [(b"x-a", b"t1")]])
+def test_others_are_turned_away(sent: list[tuple[bytes, bytes]]) -> None:
+    with pytest.raises(Refused) as refused:
+        _locked().admit(sent)
+    assert refused.value.status == 401
+
+
+def test_the_admin_token() -> None:
+    admin = _locked(admin_token="adm")
+    assert admin.is_admin([(b"x-turnfold-admin-token", b"adm")])
+    assert not admin.is_admin([(b"x-turnfold-admin-token", b"ad")])
+    assert not admin.is_admin([(b"authorization", b"Bearer adm")])
+    assert not OPEN.is_admin([(b"x-turnfold-admin-token", b"")])
+
+
+def test_only_an_admin_chooses_a_tenant() -> None:
+    admin = _locked(admin_token="adm")
+    chosen = (b"x-turnfold-tenant", b"0123")
+    assert admin.tenant([(b"x-turnfold-admin-token", b"adm"), chosen]) == "0123"
+    own = admin.tenant([(b"authorization", b"Bearer t1")])
+    assert admin.tenant([(b"authorization", b"Bearer t1"), chosen]) == own != "0123"
+    with pytest.raises(Refused):
+        admin.tenant([(b"x-turnfold-admin-token", b"no"), chosen])
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "proxy.example"])  # noqa: S104 - that is what is refused
+def test_an_open_relay_on_the_operators_key_does_not_start(host: str) -> None:
+    settings = settings_for("http://h/v1", upstream={"api_key": "sk-op"}, server={"host": host})
+    with pytest.raises(InvalidInput, match=r"auth\.client_tokens"):
+        build(settings)
+    build(settings_for("http://h/v1", server={"host": host}))
+    with_tokens = settings_for("http://h/v1", upstream={"api_key": "k"}, server={"host": host}, auth={"client_tokens": ("t",)})
+    build(with_tokens)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.9.9.9"])
+def test_on_loopback_it_does(host: str) -> None:
+    build(settings_for("http://h/v1", upstream={"api_key": "sk-op"}, server={"host": host}))
+
+
+def test_over_the_wire(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    proxy = start_proxy(upstream.origin + "/v1", upstream={"api_key": "sk-op"}, auth={"client_tokens": ("t1", "t2")})
+    for target in ("/v1/chat/completions", "/v1/models"):
+        refused = call(proxy.origin, "POST", target, b"{}", [("authorization", "Bearer sk-op")])
+        assert (refused.status, refused.json()["error"]["code"]) == (401, "invalid_api_key")
+        assert call(proxy.origin, "POST", target, b"{}", [("authorization", "Bearer t1")]).status == 200
+    call(proxy.origin, "POST", "/v1/chat/completions", b"{}", [("authorization", "Bearer t2")])
+    assert {seen.header("authorization") for seen in upstream.seen} == {"Bearer sk-op"}
+    assert len(upstream.seen) == 3
+    tenants = [receipt.tenant for receipt in proxy.recorder.receipts]
+    assert len(set(tenants)) == len(tenants) == 2
+
+
+def test_a_browsers_preflight_needs_no_token_and_gets_no_key(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    proxy = start_proxy(upstream.origin + "/v1", upstream={"api_key": "sk-op"}, auth={"client_tokens": ("t1",)})
+    asked = [("origin", "https://a.example"), ("access-control-request-headers", "authorization")]
+    assert call(proxy.origin, "OPTIONS", "/v1/chat/completions", None, asked).status == 200
+    assert upstream.seen[0].header("authorization") is None
+    assert upstream.seen[0].header("origin") == "https://a.example"
+
+
+def test_on_loopback_without_tokens_the_operators_key_serves(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    proxy = start_proxy(upstream.origin + "/v1", upstream={"api_key": "sk-op"})
+    call(proxy.origin, "GET", "/v1/models")
+    call(proxy.origin, "GET", "/v1/models", None, [("api-key", "unused")])
+    assert [seen.header("authorization") for seen in upstream.seen] == ["Bearer sk-op", None]
+    assert upstream.seen[1].header("api-key") == "sk-op"
+
+
+@pytest.mark.parametrize(
+    ("headers", "let_in"),
+    [
+        ([(b"host", b"localhost:8420")], True),
+        ([(b"host", b"127.0.0.1:8420"), (b"origin", b"http://localhost:3000")], True),
+        ([(b"host", b"[::1]:8420")], True),
+        ([], True),
+        ([(b"host", b"127.0.0.1:8420"), (b"origin", b"https://evil.example")], False),
+        ([(b"host", b"127.0.0.1:8420"), (b"origin", b"null")], False),
+        ([(b"host", b"evil.example:8420")], False),
+        ([(b"host", b"localhost.evil.example")], False),
+        ([(b"host", b"[::1")], False),
+    ],
+)
+def test_web_pages_cannot_spend_the_operators_key(headers: list[tuple[bytes, bytes]], let_in: bool) -> None:
+    unlocked = Gate(SecretStr("sk-op"), AuthSettings())
+    if let_in:
+        assert unlocked.admit(headers).headers[-1] == (b"authorization", b"Bearer sk-op")
+    else:
+        with pytest.raises(Refused) as refused:
+            unlocked.admit(headers)
+        assert refused.value.status == 403
+    assert OPEN.admit(headers).headers == headers
+    assert _locked().admit([*headers, (b"authorization", b"Bearer t1")]).tenant

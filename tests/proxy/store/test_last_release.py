@@ -1,0 +1,105 @@
+"""A store written by the last release is served as that release served it: see ``tests/support/last_release.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import redis
+
+from tests.support.last_release import (
+    READ_AT,
+    ask,
+    expected,
+    ids_here,
+    lacks,
+    load_redis,
+    load_sqlite,
+    packed,
+    served,
+    slow,
+    unpacked,
+    upstream,
+)
+from tests.support.overflow_upstream import served as upstream_served
+from turnfold.compression.options import ENGINE_VERSION
+
+_TRIES = 5  # the store has 0.1 s for an answer, which is short on a busy machine
+
+#: Of a conversation: what is told of it is chosen anew for each answer, and an export carries its settings since.
+_TOLD_ANEW = frozenset({"context", "context_tokens", "compression_ratio", "export"})
+
+#: Writes the last release's data into an empty store, with some items renamed; gives its URL.
+Load = Callable[[Mapping[str, str]], str]
+
+
+@pytest.fixture(params=["sqlite", "redis"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def load(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Load:
+    def sqlite(ids: Mapping[str, str]) -> str:
+        path = tmp_path / "t.db"
+        path.unlink(missing_ok=True)
+        load_sqlite(path, ids)
+        return f"sqlite:///{path}"
+
+    def valkey(ids: Mapping[str, str]) -> str:
+        url: str = request.getfixturevalue("redis_url")
+        with redis.Redis.from_url(url) as client:
+            client.flushdb()
+            load_redis(client, ids)
+        return url
+
+    return {"sqlite": sqlite, "redis": valkey}[kind]
+
+
+def test_a_store_of_the_last_release_is_served(kind: str, load: Load) -> None:
+    found = expected(kind)
+    for _ in range(_TRIES):
+        with upstream_served(upstream()) as origin:
+            url = load(ids_here(found, origin))
+            with served(url, f"{origin}/v1", READ_AT) as turnfold, httpx.Client(base_url=turnfold, timeout=60) as client:
+                faults = list(_faults(client, found))
+                if not slow(client):
+                    break
+    else:
+        pytest.fail(f"the store did not answer within its time in {_TRIES} tries")
+    assert not faults, "\n".join(faults)
+
+
+def _faults(client: httpx.Client, found: Mapping[str, Any]) -> Iterator[str]:
+    for one in found["calls"]:
+        call, had = one["call"], one["back"]
+        if "cached" in call.get("only", ()) and found["engine_version"] != str(ENGINE_VERSION):
+            had = {**had, "answer": False}  # another engine makes its results anew
+        if call["path"].startswith("/v1/conversation") and isinstance(had.get("answer"), dict):
+            had = {**had, "answer": {name: value for name, value in had["answer"].items() if name not in _TOLD_ANEW}}
+        for fault in lacks(had, ask(client, call)):
+            yield f"{call['method']} {call['path']}{fault}"
+
+
+@pytest.mark.parametrize(
+    ("had", "has", "faults"),
+    [
+        ({"a": 1}, {"a": 1, "b": 2}, 0),
+        ({"a": {"b": [1, None]}}, {"a": {"b": [1, None]}}, 0),
+        ({"a": {"b": [1, 2]}}, {"a": {"b": [1, 3]}}, 1),
+        ({"a": 1, "b": 2}, {"c": 1}, 2),
+        ([1], [1, 2], 1),
+        ({"a": 1}, [1], 1),
+        ({"state": {"policies": {"x": "use"}}}, {"state": {"policies": {"x": "use", "y": "use"}}}, 1),
+    ],
+)
+def test_what_an_answer_lacks(had: Any, has: Any, faults: int) -> None:
+    assert len(list(lacks(had, has))) == faults
+
+
+@pytest.mark.parametrize("value", [b"", b"plain", b"base64:", b"base64:xx", b"\x00\xff", "ü".encode()])
+def test_packed_bytes_come_back(value: bytes) -> None:
+    assert unpacked(packed(value)) == value

@@ -1,0 +1,116 @@
+"""Records of states in a store, and the station where the store fails it.
+
+Lives here: changes that meet, records of another release, a store that is away. Must not: HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import pytest
+from yarl import URL
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.state import Machine, Record, State, read_record, render_block
+from turnfold.compression.wire.chat import CHAT
+from turnfold.proxy.chat.exchange import ChatRequest, Exchange
+from turnfold.proxy.chat.folding import Lanes
+from turnfold.proxy.chat.stating import Stating
+from turnfold.proxy.store import Item, Key, StoreFailed, StoreUnavailable
+from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.store.state_records import KIND, StateRecords
+
+T = TypeVar("T")
+
+DOCKER = Machine(State(policies={"docker": "use"}))
+BODY = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}).encode()
+
+
+class AtOnce(Lanes):
+    """Lanes that do the work where they are asked."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    async def run(self, request: ChatRequest, work: Callable[[], T]) -> T:
+        del request
+        return work()
+
+
+async def decide(records: StateRecords, lanes: Lanes | None = None) -> Exchange:
+    """What the station makes of a lone "hello", sent under the label "c"."""
+    body = BODY if lanes is None else BODY.ljust(5000)  # a small one does not go to a lane
+    request = ChatRequest("r", 0.0, 0.0, 0.0, URL("http://u/v1"), (), "", body, "on", None, "c", "t", "enforce")
+    memo = Memo()
+    lanes = lanes or AtOnce()
+    stating = Stating("local", lambda model, budget: FoldOptions(model=model, budget=budget), records, lanes, memo)
+    try:
+        return await stating.apply_state(Exchange(request, CHAT.read(body, memo)))
+    finally:
+        lanes.close()
+
+
+async def test_no_change_is_lost() -> None:
+    records = StateRecords(MemoryStore(), 60)
+
+    def seen_once_more(record: Record) -> Record:
+        return Record(record.machine, record.seen + 1)
+
+    await asyncio.gather(*(records.update("t", "c", seen_once_more) for _ in range(10)))
+    assert read_record(await records.get("t", "c") or b"").seen == 10
+    assert await records.get("t", "other") is None
+    assert await records.get("other", "c") is None
+
+
+async def test_a_record_that_never_rests_is_given_up() -> None:
+    class Contended(MemoryStore):
+        async def swap(self, expected: bytes | None, item: Item) -> bool:
+            del expected, item
+            return False
+
+    with pytest.raises(StoreFailed):
+        await StateRecords(Contended(), 60).update("t", "c", lambda record: record.put(DOCKER))
+
+
+async def test_a_state_set_while_a_request_is_looked_at_holds_for_it() -> None:
+    records = StateRecords(MemoryStore(), 60)
+    tries: list[Any] = []
+
+    class Interrupted(AtOnce):
+        async def run(self, request: ChatRequest, work: Callable[[], T]) -> T:
+            decision = await super().run(request, work)
+            if not tries:
+                await records.update("t", "c", lambda record: record.put(DOCKER))
+            tries.append(decision)
+            return decision
+
+    made = await decide(records, Interrupted())
+    assert len(tries) == 2
+    assert json.loads(made.outgoing)["messages"][0]["content"] == f"{render_block(DOCKER.state)}\n\nhello"
+    assert read_record(await records.get("t", "c") or b"").seen == 1
+
+
+async def test_a_record_of_another_release_is_left_alone() -> None:
+    store = MemoryStore()
+    await store.put([Item(Key("t", KIND, "c"), b'{"record_version":9}', 60)])
+    assert (await decide(StateRecords(store, 60))).verdict == "forward"
+    assert await store.get([Key("t", KIND, "c")]) == [b'{"record_version":9}']
+
+
+@pytest.mark.parametrize("works", [0, 1])
+async def test_a_store_that_is_away_costs_no_request(works: int) -> None:
+    class Away(MemoryStore):
+        async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+            if not works:
+                raise StoreUnavailable("down")
+            return [None for _ in keys]
+
+        async def swap(self, expected: bytes | None, item: Item) -> bool:
+            del expected, item
+            raise StoreUnavailable("down")
+
+    assert (await decide(StateRecords(Away(), 60))).verdict == "forward"
