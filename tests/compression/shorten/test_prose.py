@@ -32,8 +32,8 @@ def test_facts_stay_and_chatter_goes() -> None:
 
 
 def test_words_of_the_conversation_bend_the_choice() -> None:
-    plain = shorten(STORY, 25, role="assistant", count=count)
-    bent = shorten(STORY, 25, role="assistant", words=frozenset({"weather", "nice"}), count=count)
+    plain = shorten(STORY, 32, role="assistant", count=count)
+    bent = shorten(STORY, 32, role="assistant", words=frozenset({"weather", "nice"}), count=count)
     assert "weather" not in plain
     assert "weather" in bent
 

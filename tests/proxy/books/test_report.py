@@ -320,6 +320,8 @@ async def test_a_store_that_is_away_is_said() -> None:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(Starlette(routes=routes)), base_url="http://t") as http:
         report_ = await http.get("/admin/report", headers=ADMIN)
         section = await http.post("/v1/drill-down", json={"section_id": "s"})
+        with pytest.raises(StoreUnavailable):  # as a chat request would ask it
+            await store.get([Key("anna", "cache", "x")])
         state = (await http.get("/admin/ledger", headers=ADMIN)).json()["store"]
     assert (report_.status_code, section.status_code) == (503, 503)
     assert error_of(section)["code"] == "store_unavailable"

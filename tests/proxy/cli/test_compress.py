@@ -212,8 +212,8 @@ def test_drill_down_serves_layers(run: RunCommand) -> None:
 def test_prose_prints_the_text_and_what_it_saved(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("Please note that the pull request is in the queue of the team.\n", "utf-8")
     code, out, err = run("prose", "note.md")
-    assert (code, out) == (0, "PR is in queue of team.\n")
-    assert err == "14 -> 7 tokens, 50.0% saved\n"
+    assert (code, out) == (0, "The PR is in queue of team.\n")
+    assert err == "14 -> 8 tokens, 42.9% saved\n"
     code, out, _ = run("prose", "note.md", "--intensity", "lite", "--json")
     assert json.loads(out)["receipt"]["compression_intensity"] == "lite"
     assert run("prose", "note.md", "--intensity", "most")[0] == 1

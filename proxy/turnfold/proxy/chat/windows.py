@@ -186,7 +186,7 @@ def _build(data: Any) -> _LearnedEntry:
     known = Learned(
         ratios=tuple(float(ratio) for ratio in data["ratios"]),
         limit=limit,
-        claims=int(data.get("claims", limit is not None)),
+        claims=int(data.get("claims", 2 * (limit is not None))),  # the first release believed one claim
         over=tuple(bool(taken) for taken in data.get("over", [False] if limit is not None else [])),
         fits=int(data["fits"]),
         fails=None if data["fails"] is None else int(data["fails"]),
