@@ -230,7 +230,7 @@ def _note_gap(messages: Sequence[Message], texts: dict[int, dict[Path, str]], go
 
 def _shorten(piece: _CuttableText, role: str, level: int) -> str | None:
     """The text with its middle left out; None when that does not make it smaller."""
-    if piece.text.path[-1] == "arguments":
+    if piece.text.is_json:
         short = _shorten_arguments(piece, level)
     else:
         short = cut_middle(piece.text.text, level, piece.tokens)

@@ -81,7 +81,7 @@ def _loose_ends(messages: Sequence[Message]) -> Counter[tuple[str, str]]:
 
 def _breaks_arguments(old: Sequence[Message], new: Sequence[Message]) -> bool:
     known = {t.text for m in old for t in m.arguments}
-    return any(t.text not in known and t.path[-1] == "arguments" and not _is_json(t.text) for m in new for t in m.arguments)
+    return any(t.is_json and t.text not in known and not _is_json(t.text) for m in new for t in m.arguments)
 
 
 def _is_json(text: str) -> bool:

@@ -10,7 +10,7 @@ The format's facts (roles, parts, what a token count adds per message) are those
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
@@ -38,6 +38,7 @@ from turnfold.compression.wire.conversation import (
 from turnfold.compression.wire.edits import Edit, json_string, shift
 from turnfold.compression.wire.marks import body_marks
 from turnfold.compression.wire.media import attachment, media_tokens
+from turnfold.compression.wire.removal import removals
 from turnfold.compression.wire.spans import Value, array, members, skip, unique, value, value_span
 
 #: Keys that sign or seal an assistant message: the provider refuses it when a byte of it changed. Null and empty are as good as
@@ -238,10 +239,14 @@ def _calls_with_places(data: Mapping[str, Any]) -> Iterator[tuple[Call, Text]]:
             body = call.get(kind) if isinstance(call, dict) else None
             if isinstance(body, dict) and isinstance(body.get(field), str):
                 named = call["id"] if isinstance(call.get("id"), str) else ""
-                yield Call(named, str(body.get("name", "")), body[field]), Text(("tool_calls", i, kind, field), body[field])
+                path = ("tool_calls", i, kind, field)
+                yield Call(named, str(body.get("name", "")), body[field]), Text(path, body[field], is_json=kind == "function")
     old = data.get("function_call")
     if isinstance(old, dict) and isinstance(old.get("arguments"), str):
-        yield Call("", str(old.get("name", "")), old["arguments"]), Text(("function_call", "arguments"), old["arguments"])
+        yield (
+            Call("", str(old.get("name", "")), old["arguments"]),
+            Text(("function_call", "arguments"), old["arguments"], is_json=True),
+        )
 
 
 def _call_ids(data: Mapping[str, Any]) -> Iterator[str]:
@@ -272,7 +277,7 @@ def is_sealed(data: Mapping[str, Any]) -> bool:
 
 def write(conversation: Conversation, changes: Changes) -> list[Edit]:
     """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
-    out = [_removal(conversation.spans, a, b) for a, b in _merge_runs(changes.dropped)]
+    out = list(removals(conversation, changes.dropped))
     for index in sorted({*changes.texts, *changes.beside, *changes.apart}):
         apart = ""
         if index in changes.apart:
@@ -282,24 +287,6 @@ def write(conversation: Conversation, changes: Changes) -> list[Edit]:
         )
         out += shift(edits, conversation.spans[index][0])
     return out
-
-
-def _merge_runs(runs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Runs in order, those that touch made one."""
-    start = end = -1
-    for a, b in sorted(runs):
-        if a > end >= 0:
-            yield start, end
-        start, end = (a, b) if a > end else (start, max(end, b))
-    if end > start:
-        yield start, end
-
-
-def _removal(spans: Sequence[Place], start: int, end: int) -> Edit:
-    """Messages go with the comma behind them, the last ones with the comma before them."""
-    if end < len(spans):
-        return Edit(spans[start][0], spans[end][0], "")
-    return Edit(spans[start - 1][1] if start else spans[0][0], spans[-1][1], "")
 
 
 def _message_edits(message: Message, new: Texts, beside: Beside, apart: str) -> list[Edit]:

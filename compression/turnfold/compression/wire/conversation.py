@@ -3,11 +3,14 @@
 Lives here: the value that passes between stations, and the changes that a fold asks for. Does not belong here: a key of any wire
 format (each has a module of its own beside this one), deciding what is folded.
 
-A wire format reads a body into a `Conversation` and writes `Changes` back as edits of that body's own text. What no edit
-touches keeps its bytes. Messages are neutral units of speech, not necessarily the body's own: a system text that stands outside
-of the messages is a pinned message whose span lies there; a tool result that is a block inside a user's message is a message of
-its own whose span is the block; reasoning that goes with what follows it is one message with it. So a span may lie anywhere in
-the body, but spans never overlap.
+A wire format reads a body into a `Conversation` and writes `Changes` back as edits of that body's own text. What no edit touches
+keeps its bytes. Messages are neutral units of speech, not always the body's own:
+
+- a system text outside of the messages is a pinned message whose span lies there;
+- a tool result that is a block inside a user's message is a message of its own, as are the user's own blocks (a `MessageGroup`);
+- reasoning that goes with what follows it is one message with it, whose span is the run of both.
+
+So a span may lie anywhere in the body. Spans never overlap, and inside the array of messages they come in order.
 """
 
 from __future__ import annotations
@@ -35,10 +38,16 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text inside a message that a fold may shorten."""
+    """A text inside a message that a fold may shorten.
+
+    Attributes:
+        path: where it stands, as its wire knows it; to all others a name.
+        is_json: whether it is the JSON of a call's arguments, and has to stay JSON.
+    """
 
     path: Path
     text: str
+    is_json: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +84,11 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message; two messages of equal `raw` are equal in everything.
+    """One message; two messages of equal `key` are equal in everything.
 
     Attributes:
-        raw: its JSON text as received.
-        key: content digest of `raw`.
+        raw: its JSON text as received; of a run of values all of them, with the commas between them.
+        key: content digest: of `raw`, and of what its place makes of it where that says more (its role, say).
         role: "system", "developer", "user", "assistant", "tool" or "function"; anything else is carried as it is.
         texts: the text parts of its content, in order.
         arguments: the arguments of its tool calls, in order.
@@ -130,6 +139,19 @@ class Message:
     def is_result(self) -> bool:
         """Whether it answers a tool call and so belongs to the message before it."""
         return self.role in _RESULTS
+
+
+@dataclass(frozen=True, slots=True)
+class MessageGroup:
+    """Messages ``start..end`` that are parts of one element of the body's array of messages.
+
+    Attributes:
+        place: where that element stands in the body's text.
+    """
+
+    place: Place
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +219,9 @@ class Conversation:
         wire: the format that it came in.
         text: the whole body as text.
         messages: the messages in order.
-        spans: where each message stands in `text`.
+        spans: where each message stands in `text`; one outside of `history` is never left out.
+        groups: messages that share an element of the array of messages, in order; all others are elements of their own, or runs
+            of such.
         model: the model asked for, "" when none.
         schema: JSON text of tools, functions and response format: tokens that no fold can save.
         output: tokens that the client asks to be kept free for the answer; None where it does not say.
@@ -220,6 +244,7 @@ class Conversation:
     keys: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     history: Place = (0, 0)
+    groups: tuple[MessageGroup, ...] = ()
     state: StateBlocks = _STATELESS
 
     @property
