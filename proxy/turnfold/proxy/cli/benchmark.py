@@ -1,7 +1,7 @@
 """``turnfold benchmark``.
 
-Lives here: how fast and how small this machine makes a text. Does not belong here: quality on labelled cases (the benchmarks
-beside the source do that).
+Lives here: measuring the speed and ratio of compression on this machine. Does not belong here: quality on labelled cases (the
+benchmarks beside the source do that).
 """
 
 from __future__ import annotations
@@ -73,10 +73,10 @@ def _table(rows: list[Measurement]) -> Table:
 
 
 def benchmark(
-    file: Annotated[str, typer.Argument(help="A text of yours; - for standard input, nothing for made-up ones.")] = "",
+    file: Annotated[str, typer.Argument(help="A text file; - for standard input; default: generated texts.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure compression on this machine: every scorer on a text, or made-up texts of growing size."""
+    """Measure compression on this machine: every scorer on one text, or generated texts of growing size."""
     tokens.count("loads the vocabulary")
     rows = []
     if file:

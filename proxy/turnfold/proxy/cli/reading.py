@@ -1,7 +1,6 @@
 """Files that commands read and write.
 
-Lives here: their failures as lines for the user, and a sign of life while something long is done. Does not belong here: what is
-in them.
+Lives here: one-line failures for the user, and a progress indicator for long work. Does not belong here: their contents.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def read_text(file: str) -> str:
 
 @contextlib.contextmanager
 def progress(size: int, label: str) -> Iterator[None]:
-    """A sign of life on standard error while something long is done; nothing where nobody looks."""
+    """A progress indicator on standard error during long work; silent without a terminal."""
     console = Console(stderr=True)
     if size < _LONG or not console.is_terminal:
         yield

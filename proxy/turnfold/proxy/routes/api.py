@@ -1,6 +1,6 @@
-"""Our own API, put together.
+"""Turnfold's own API: the list of its operations.
 
-Lives here: which operations there are, and the parts that they share. Does not belong here: any of them.
+Lives here: which operations there are, and the parts that they share. Does not belong here: any operation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from turnfold.proxy.store import Store
 
 
 def api_routes(store: Store, settings: Settings, gate: Gatekeeper, workshop: Workshop) -> list[Route]:
-    """Every route of the API and its document."""
+    """All routes of the API, and its document."""
     cache = CompressionCache(store, settings.cache)
     compressions = Compressions(store, settings.store, cache, workshop)
     operations: list[Operation[Any]] = [
