@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from turnfold.compression.fold import fence
-from turnfold.compression.fold.plan import Asked
+from turnfold.compression.fold.pieces import Asker
 from turnfold.compression.fold.recall import Question, recall
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.fold.write import source
@@ -34,7 +34,7 @@ class Recall:
 def recall_for(
     messages: Sequence[Message],
     cut: Sequence[Unit],
-    asked: Asked,
+    asker: Asker,
     present: Sequence[str],
     budget: int,
     options: FoldOptions,
@@ -46,8 +46,8 @@ def recall_for(
         present: texts of the fold itself, which need no second quoting.
         budget: tokens that the text may take.
     """
-    folded = _folded(messages, cut, asked, options)
-    user = cut[asked.unit].start
+    folded = _folded(messages, cut, asker, options)
+    user = cut[asker.unit].start
     question = Question(messages[user].own, _exchange(messages[:user]))
     fill = options.budget is not None
     count: Callable[[str], int] = counter_for_model(options.model)
@@ -62,10 +62,10 @@ def recall_for(
     return memo.get(("recall", names, budget, fill, options.model), make, lambda found: 500 + 2 * len(found.text))
 
 
-def _folded(messages: Sequence[Message], cut: Sequence[Unit], asked: Asked, options: FoldOptions) -> list[Message]:
+def _folded(messages: Sequence[Message], cut: Sequence[Unit], asker: Asker, options: FoldOptions) -> list[Message]:
     """What was folded when it was asked and may be quoted: no pinned message, no anchor, tool text only where it is wanted."""
     found: list[Message] = []
-    for piece in asked.pieces:
+    for piece in asker.pieces:
         anchor = piece.end if piece.anchor is None else piece.anchor
         for start, end in ((piece.start, anchor), (anchor + 1, piece.end)):
             if start < end:

@@ -13,7 +13,8 @@ from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.ask import Recall, recall_for
 from turnfold.compression.fold.check import check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
-from turnfold.compression.fold.plan import Plan, plan, recall_tokens
+from turnfold.compression.fold.pieces import recall_tokens
+from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.shape import shaped
 from turnfold.compression.fold.state_blocks import with_blocks
 from turnfold.compression.fold.units import Unit, units
@@ -209,7 +210,7 @@ def _caching(conversation: Conversation, plan: Plan, cut: Sequence[Unit], option
     theirs = any(m.marked for m in conversation.messages)
     if not (theirs or options.cache_breakpoints):
         return Caching(apart=False)
-    marked = None if theirs or not plan.asked else cut[plan.asked[-1].unit].start
+    marked = None if theirs or not plan.askers else cut[plan.askers[-1].unit].start
     since = cut[plan.since].start if plan.events else len(conversation.messages)
     return Caching(apart=True, marked=marked, since=since)
 
@@ -227,26 +228,26 @@ def _recalls(
     if not options.recall:
         return
     present = list(drafted.texts())
-    for asked in plan.asked:
+    for asker in plan.askers:
         if options.budget is None:
-            budget = recall_tokens(asked.pieces, options)
-        elif asked.last:
+            budget = recall_tokens(asker.pieces, options)
+        elif asker.last:
             budget = int(room * _room(conversation, cut, plan, drafted, options, memo))
         else:
             continue
-        found = recall_for(conversation.messages, cut, asked, present, budget, options, memo)
+        found = recall_for(conversation.messages, cut, asker, present, budget, options, memo)
         if found.text:
             present.append(found.text)
-            yield cut[asked.unit].start, found
+            yield cut[asker.unit].start, found
 
 
 def _room(conversation: Conversation, cut: Sequence[Unit], plan: Plan, drafted: Draft, options: FoldOptions, memo: Memo) -> int:
     """What an explicit budget leaves for recall: all that is free when the request ends with the user message that asks. Under
     it, in a tool loop, the same as then; once a fold event has come in between, a quarter of the budget."""
-    budget, asked = options.budget or 0, plan.asked[-1]
-    if asked.pieces != plan.pieces:
+    budget, asker = options.budget or 0, plan.askers[-1]
+    if asker.pieces != plan.pieces:
         return budget // 4
-    behind = conversation.messages[cut[asked.unit].end :]
+    behind = conversation.messages[cut[asker.unit].end :]
     bare = _size(conversation, changes(conversation.messages, drafted, {}, Caching(apart=False)), options, memo)
     return max(0, budget - _JOINT - bare + sum(message_tokens(m, options.model, memo) for m in behind))
 

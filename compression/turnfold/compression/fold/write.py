@@ -17,7 +17,8 @@ from dataclasses import dataclass, field, replace
 from turnfold.compression import tokens
 from turnfold.compression.fold import policy
 from turnfold.compression.fold.fence import render
-from turnfold.compression.fold.plan import Level, Piece, Plan
+from turnfold.compression.fold.pieces import Level, Piece
+from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.shape import Shaped, references
 from turnfold.compression.fold.state_blocks import placed
 from turnfold.compression.fold.units import Unit
