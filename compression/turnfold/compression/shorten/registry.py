@@ -51,10 +51,10 @@ def _wordless(make: Callable[[str], list[WeighedLine]]) -> RowMaker:
 ROWS: Final[dict[str, RowMaker]] = {
     "binary": _wordless(binary.rows),
     "code": source_code.rows,
+    "commits": commits.rows,
     "csv": table.rows,
     "diff": diff.rows,
     "fence": source_code.rows,
-    "history": commits.rows,
     "html": html_text.rows,
     "json": json_text.rows,
     "jsonl": json_text.rows,

@@ -3,7 +3,7 @@
 Lives here: the marks that lines carry, as data, and the vote over them. Does not belong here: shortening; file names or tool
 names (the text alone decides, so that the same bytes are always the same kind).
 
-Kinds: those of `KINDS`. `plain` is output of programs that no better mark fits, `history` is that of commits.
+Kinds: those of `KINDS`. `plain` is output of programs that no better mark fits, `commits` is a commit log.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ _MARKS: Final = re.compile(
     )
 )
 #: Every kind that a text can be.
-KINDS: Final = frozenset({*_MARKS.groupindex, "csv", "fence", "history", "json", "jsonl"})
+KINDS: Final = frozenset({*_MARKS.groupindex, "csv", "fence", "commits", "json", "jsonl"})
 #: What opens a block, at the beginning of a line.
 _OPENING: Final = re.compile(
     r"\n(?:[ \t]{0,3}(?:```|~~~)|[{\[](?:[ \t]*\n|[{\"\[])|diff --git |--- a/|@@ -"
@@ -113,7 +113,7 @@ _DIFF_BODY: Final = re.compile(
     r"[-+ \\@]|diff --git |index [\da-f]+\.\.|(?:new|deleted) file mode|old mode|new mode|rename |copy |similarity "
     r"|Binary files |commit \w+|$"
 )
-_HISTORY_BODY: Final = re.compile(
+_COMMIT_BODY: Final = re.compile(
     r"commit [\da-f]{7}|(?:Merge|Author|AuthorDate|Commit|CommitDate|Date|Reflog[\w ]*|gpg): "
     r"|    |$| \S.* \| +\S| \d+ files? changed"
     r"|[AMDRCT]\d*\t|\d+\t\d+\t| (?:create|delete|rename|mode|copy) "
@@ -242,7 +242,7 @@ def _opened_block(lines: Sequence[str], index: int) -> tuple[int, str]:
         closing = (i for i in range(index + 1, len(lines)) if lines[i].strip() == fence[1])
         return next(closing, len(lines) - 1) + 1, "fence"
     if line.startswith("commit "):
-        return _while(lines, index + 1, _HISTORY_BODY), "history"
+        return _while(lines, index + 1, _COMMIT_BODY), "commits"
     if line[:1] in ("{", "["):
         return _json_end(lines, index), "json"
     if line.startswith(("diff --git ", "--- a/", "@@ -")):
