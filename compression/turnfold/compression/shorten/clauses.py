@@ -1,8 +1,8 @@
-"""Clauses: the pieces of sentences that can stand for a fact each.
+"""Clauses: parts of sentences, each of which can state a fact.
 
 Lives here: cutting sentences where a reader would pause. Does not belong here: choosing among them (``coverage``).
 
-A long sentence often carries its facts in one half of it; a layer of facts that is bound to whole sentences pays for both.
+A long sentence often has its facts in one half; choosing whole sentences would pay for both halves.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _cuts(text: str, span: Span) -> list[int]:
 
 
 def _skip(sentence: str, at: int) -> int:
-    """Where the next cut may be: so many words on."""
+    """Where the next cut may be: a number of words further on."""
     end = at
     for _ in range(_SHORTEST):
         word = _WORD.search(sentence, end)

@@ -1,9 +1,9 @@
 """Choosing pieces under a budget so that the facts of a text are covered.
 
-Lives here: the greedy choice. Does not belong here: what pieces, scores or facts are.
+Lives here: the greedy choice. Does not belong here: the meaning of pieces, scores and facts.
 
-Budgeted maximum coverage by worth per token (Khuller, Moss and Naor 1999), made lazily: a piece's worth only falls as its facts
-get covered, so the top of a heap needs a second look and the others none.
+Budgeted maximum coverage by worth per token (Khuller, Moss and Naor 1999), evaluated lazily: a piece's worth only falls as its
+facts get covered, so only the top of the heap has to be re-evaluated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _OVERHEAD: Final = 3  # tokens: keeps one-word pieces from winning by their pric
 
 
 class CoverageItem(NamedTuple):
-    """One thing that may be chosen: its price in tokens, its worth without facts, a factor on all, and its facts."""
+    """A candidate: its cost in tokens, its worth without facts, a factor for both, and its facts."""
 
     cost: int
     base: float

@@ -1,7 +1,7 @@
 """Which rule shortens which kind of content.
 
-Lives here: the table of kinds, and how a mixed text is taken part by part. Does not belong here: rules themselves, choosing
-lines.
+Lives here: the table of kinds, and how a mixed text is shortened part by part. Does not belong here: the rules themselves,
+choosing lines.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ ROWS: Final[dict[str, RowMaker]] = {
 
 
 def _with_outcome(rows: list[WeighedLine]) -> list[WeighedLine]:
-    """An exit code or a total at the beginning or the end is evidence, whatever the text is otherwise."""
+    """Treats an exit code or a total at the beginning or the end as evidence, for every kind of text."""
     for i in {*range(min(_ENDS, len(rows))), *range(max(0, len(rows) - _ENDS), len(rows))}:
         row = rows[i]
         if not row.evidence and row.weight > -9 and len(row.text) < _SHORT and is_outcome(row.text):
@@ -82,7 +82,7 @@ def _with_outcome(rows: list[WeighedLine]) -> list[WeighedLine]:
 
 
 def _discount_known(row: WeighedLine, known: Container[str]) -> WeighedLine:
-    """A line that the reader has elsewhere is worth little here."""
+    """A line that the reader has elsewhere, with little worth."""
     return row._replace(weight=-1.0, scale=0.1 * row.scale, evidence=0) if row.text.strip() in known else row
 
 
