@@ -3,9 +3,9 @@
 Lives here: the state and its pure transitions: add, context, drill-down, search, export, import. Does not belong here: stores,
 locks, time.
 
-History is append-only: a block is made once, from the messages themselves, at two levels of detail, and never compressed again.
-What a context shows of it is a choice among these frozen texts: the newest blocks in detail, older ones by their summary, the
-oldest by their ids. System messages and standing orders are told word for word.
+History is append-only: a block is made once, from the messages themselves, at two levels of detail, and never compressed again. A
+context is a choice among these frozen texts: the newest blocks in detail, older ones as their summary, the oldest as their ids.
+System messages and standing orders are included word for word.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class HistorySettings:
     """When to compress.
 
     Attributes:
-        compress_threshold: tokens that the context may take; only system messages and recent ones can exceed it.
-        keep_recent: messages that stay raw, 0 or more.
+        compress_threshold: maximum number of tokens of the context; only system and recent messages can exceed it.
+        keep_recent: number of newest messages that stay raw, 0 or more.
 
     Raises:
         InvalidInput: a value is out of range.
@@ -87,7 +87,7 @@ class HistorySettings:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Compressed history: its messages, and what is told of them.
+    """Compressed history: its messages, and their shorter texts.
 
     Attributes:
         id: content hash, unique within the conversation.
@@ -106,7 +106,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The state of one conversation. `version` grows by one with each change, for compare-and-set."""
+    """The state of one conversation. `version` increases by one with each change, for compare-and-set."""
 
     version: int = 0
     pinned: tuple[HistoryMessage, ...] = ()
@@ -121,7 +121,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What to send in place of the conversation, its tokens, and those of the conversation."""
+    """The text to send instead of the conversation, its tokens, and the tokens of the conversation."""
 
     text: str
     tokens: int
@@ -129,13 +129,13 @@ class Context:
 
     @property
     def compression_ratio(self) -> float:
-        """Raw tokens by those of the context."""
+        """Raw tokens divided by tokens of the context."""
         return round(self.raw_tokens / max(1, self.tokens), 4)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A message of the history that bears on a query."""
+    """A message of the history that matches a query."""
 
     block_id: str
     message: HistoryMessage
@@ -145,7 +145,7 @@ class SearchHit:
 def add(
     state: History, message: HistoryMessage, settings: HistorySettings, *, count: Count = tokens.count, memo: Memo | None = None
 ) -> tuple[History, Action]:
-    """The state with one more message, and what was done: appended, compressed (with a block made), or found a duplicate."""
+    """The state with one more message, and what was done: appended, compressed (a block was made), or ignored as a duplicate."""
     if _is_duplicate(state, message):
         return replace(state, version=state.version + 1, duplicates=state.duplicates + 1), "duplicate"
     size = count(_line(message))
@@ -177,7 +177,7 @@ def _is_due(state: History, settings: HistorySettings, count: Count) -> bool:
 
 
 def _with_block(state: History, size: int, count: Count, memo: Memo) -> History:
-    """The oldest `size` recent messages as one more block."""
+    """The state with the oldest `size` recent messages turned into a block."""
     gone = state.recent[:size]
     raw = sum(state.recent_tokens[:size])
     facts = "\n".join(
@@ -201,9 +201,9 @@ def _with_block(state: History, size: int, count: Count, memo: Memo) -> History:
 
 
 def context(state: History, settings: HistorySettings, *, count: Count = tokens.count) -> Context:
-    """The conversation as one text: what is told of its history, then its recent messages raw.
+    """The conversation as one text: its shortened history, then its recent messages raw.
 
-    It takes `settings.compress_threshold` tokens at most, unless system and recent messages alone take more.
+    It takes at most `settings.compress_threshold` tokens, unless system and recent messages alone take more.
     """
     recent = "\n".join(_line(message) for message in state.recent)
     pinned = "\n".join(_line(message) for message in state.pinned)
@@ -222,7 +222,7 @@ def context(state: History, settings: HistorySettings, *, count: Count = tokens.
 
 
 def _history_text(state: History, budget: int, count: Count) -> str:
-    """Orders, then blocks in their order: ids of the oldest, summaries, and facts of the newest, within a budget."""
+    """The shortened history within a budget: orders, then blocks in order (ids of the oldest, summaries, facts of the newest)."""
     if budget <= 0:
         return ""
     orders, left = _newest(state.orders, [count(order) + 1 for order in state.orders], int(_ORDERS * budget))
@@ -249,7 +249,7 @@ def _history_text(state: History, budget: int, count: Count) -> str:
 
 
 def _newest(texts: Sequence[str], costs: Sequence[int], budget: int) -> tuple[list[str], int]:
-    """The latest texts that fit, in their order, and what is left of the budget."""
+    """The latest texts that fit, in order, and the remaining budget."""
     kept: list[str] = []
     for text, cost in zip(reversed(texts), reversed(costs), strict=True):
         if cost <= budget:
@@ -274,7 +274,7 @@ def drill_down(state: History, block_id: str, layer: int = 0) -> str:
 
 
 def search(state: History, query: str, limit: int = 5, *, relevance: Relevance | None = None) -> tuple[SearchHit, ...]:
-    """The messages of the history that bear most on a query, best first; fewer than `limit` where fewer match."""
+    """The messages of the history that match a query best, best first; at most `limit`."""
     places = [(block.id, message) for block in state.blocks for message in block.messages]
     scores = (relevance or _match_scores)([message.content for _, message in places], query) if places else []
     order = sorted((i for i in range(len(places)) if scores[i] > 0), key=lambda i: (-scores[i], i))[: max(0, limit)]
@@ -282,7 +282,7 @@ def search(state: History, query: str, limit: int = 5, *, relevance: Relevance |
 
 
 def _match_scores(texts: Sequence[str], query: str) -> list[float]:
-    """TF-IDF without its fall-back: where no term of the query occurs nothing matches."""
+    """TF-IDF without its fall-back: if no term of the query occurs, nothing matches."""
     scores = TfIdf().score(texts, query)
     return scores if scores != TfIdf().score(texts) else [0.0] * len(texts)
 
@@ -300,10 +300,10 @@ def export_history(state: History) -> str:
 
 
 def import_history(text: str) -> History:
-    """The state that was exported.
+    """The state from an export.
 
     Raises:
-        InvalidInput: the text is no export of this format; names the field.
+        InvalidInput: the text is not an export of this format; it names the field.
     """
     try:
         data = orjson.loads(text)

@@ -3,8 +3,8 @@
 Lives here: ``Compressor``, its request and result, drill-down by section, ``truncate_to_tokens``. Does not belong here: HTTP,
 time, storage, scorers.
 
-Layers 1 and 2 hold nothing but text of the source, in its order. Layer 1 is its key sentences, long ones cut to the clauses that
-carry the facts; code, tables and other blocks are kept whole or left out whole, their section's id leads back to them.
+Layers 1 and 2 contain only text of the source, in its order. Layer 1 has its key sentences, long ones cut to the clauses with the
+facts; code, tables and other blocks are kept or dropped whole (their section's id leads back to them).
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class TextSection:
     Attributes:
         id: content hash, unique per result.
         summary: its best sentence, word for word.
-        tokens: of the source's part.
+        tokens: tokens of this part of the source.
         importance: 0 to 1, the most important section at 1.
         layers: its raw text, its part of layer 1 (at least its summary), its summary.
     """
@@ -157,7 +157,7 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True)
 class CompressedResult:
-    """All that was made of one request; `result_id` is a hash of the request."""
+    """The result of one request; `result_id` is a hash of the request."""
 
     result_id: str
     layer: int
@@ -168,7 +168,7 @@ class CompressedResult:
 
     @property
     def text(self) -> str:
-        """The layer that was asked for."""
+        """The requested layer."""
         return self.layers[self.layer].text
 
 
@@ -184,7 +184,7 @@ class SectionLayer:
 
 @dataclass(frozen=True)
 class _JudgedText:
-    """A text cut up and judged."""
+    """A text cut into rated sentences."""
 
     text: str
     spans: list[Span]
@@ -208,8 +208,8 @@ class Compressor:
     """Makes layers of texts.
 
     Args:
-        scorer: says which sentences matter; any object of the ``Scorer`` protocol. None: the composite one.
-        relevance: says how well sentences answer a query; None: the cosine of TF-IDF.
+        scorer: rates sentences; any object of the ``Scorer`` protocol. None: the composite scorer.
+        relevance: rates how well sentences answer a query; None: cosine of TF-IDF.
         count: tokens of a text; o200k by default.
     """
 
@@ -219,7 +219,7 @@ class Compressor:
         self._count = count
 
     def compress(self, request: CompressRequest) -> CompressedResult:
-        """All three layers of a text, its entities and its sections. Pure: the same request gives the same result."""
+        """All three layers of a text, its entities and its sections. Pure: equal requests give equal results."""
         scorer = SCORERS[request.scorer] if request.scorer else self._scorer
         query = request.query if request.query and request.query.strip() else None
         source = self._judge(request.text, QueryAware(scorer, self._relevance) if query else scorer, query)
@@ -262,7 +262,7 @@ class Compressor:
         return layer if layer.tokens <= than.tokens else than
 
     def _factors(self, source: _JudgedText, query: str | None) -> list[float]:
-        """What a query multiplies the worth of each sentence with: 1 to 4, by its section's relevance and its own."""
+        """Factors for the worth of each sentence under a query: 1 to 4, by the relevance of the sentence and its section."""
         if query is None:
             return [1.0] * len(source.spans)
         alone = _normalise(self._relevance([span.of(source.text) for span in source.spans], query))
@@ -271,7 +271,7 @@ class Compressor:
         return [1 + 2 * a + b for a, b in zip(alone, shared, strict=True)]
 
     def _facts(self, source: _JudgedText, weights: Mapping[str, float], factors: Sequence[float], budget: int) -> list[int]:
-        """Indices of the clauses of layer 1, in order; as many as the budget takes by the true count of what is joined."""
+        """Indices of the clauses of layer 1, in order; as many as fit the budget by the true token count of the joined text."""
         pieces = self._pieces(source, factors)
         kept: list[int] = []
         most = 0
@@ -313,7 +313,7 @@ class Compressor:
         return pieces
 
     def _with_headings(self, source: _JudgedText, kept: list[int], budget: int) -> list[int]:
-        """Headings of what is kept, as far as the budget goes."""
+        """The kept clauses plus their headings, as far as the budget allows."""
         if not any(span.kind == "heading" for span in source.spans):
             return kept
         first_clause = {clause.sentence: i for i, clause in reversed(list(enumerate(source.clauses)))}
@@ -338,7 +338,7 @@ class Compressor:
         return sorted(kept)
 
     def _summary(self, source: _JudgedText, weights: Mapping[str, float], most: int, budget: int) -> str:
-        """The best sentences, no block among them unless there is nothing else, within `budget` tokens."""
+        """The best sentences within `budget` tokens; blocks only if there is nothing else."""
         facts: list[list[str]] = [[] for _ in source.spans]
         at = 0
         for entity in source.found:
@@ -359,7 +359,7 @@ class Compressor:
         return "".join(source.spans[i].of(source.text) for i in sorted(chosen)).strip()
 
     def _summary_worth(self, source: _JudgedText, i: int, facts: float) -> float:
-        """Score, signals and facts of a sentence; a long one must have more of them to be worth its place."""
+        """Worth of a sentence by score, signals and facts; a long sentence needs more of them."""
         piece = source.spans[i].of(source.text)
         weight: float = (len(piece) + 60) ** 0.4
         return (3 * source.scores[i] + source.signals[i] + facts / 2) / weight
@@ -395,7 +395,7 @@ class Compressor:
 
 
 def drill_down(sections: Sequence[TextSection], section_id: str, layer: int = 0) -> SectionLayer:
-    """One layer of one of these sections, wherever they were kept.
+    """One layer of one of these sections.
 
     Raises:
         InvalidInput: `layer` is not 0, 1 or 2.
@@ -411,7 +411,7 @@ def drill_down(sections: Sequence[TextSection], section_id: str, layer: int = 0)
 
 
 def truncate_to_tokens(text: str, limit: int, *, count: Count = tokens.count) -> str:
-    """The longest beginning of a text that takes at most `limit` tokens, cut behind a sentence, else behind a clause or a word.
+    """The longest beginning of a text within `limit` tokens, cut after a sentence, else after a clause or a word.
 
     Raises:
         InvalidInput: `limit` is negative.
@@ -431,7 +431,7 @@ def truncate_to_tokens(text: str, limit: int, *, count: Count = tokens.count) ->
 
 
 def _longest(text: str, cuts: Sequence[int], limit: int, count: Count) -> int:
-    """The largest of rising cuts whose beginning fits, by bisection; 0 if none does. Counts only what could fit."""
+    """The largest of ascending cuts whose beginning fits, by bisection; 0 if none does."""
     low, high = 0, len(cuts)
     while low < high:
         middle = (low + high) // 2
@@ -453,7 +453,7 @@ def _identity(request: CompressRequest, scorer: str) -> str:
 
 
 def _weights(found: Sequence[Entity]) -> dict[str, float]:
-    """What each fact is worth, by its kind and (damped) by how often it is told."""
+    """Worth of each fact, by its kind and (damped) its frequency."""
     times = Counter(entity.text.lower() for entity in found)
     return {
         entity.text.lower(): _KIND_WORTH[entity.kind] * (1 + _REPEAT_WORTH * min(3, times[entity.text.lower()] - 1))
@@ -462,7 +462,7 @@ def _weights(found: Sequence[Entity]) -> dict[str, float]:
 
 
 def _distinct_entities(source: _JudgedText, kept: Sequence[int]) -> tuple[SourceEntity, ...]:
-    """Every entity once, as it is first written; preserved if one of its mentions begins in a kept clause."""
+    """Each entity once, as first written; preserved if one of its mentions begins in a kept clause."""
     times = Counter(entity.text.lower() for entity in source.found)
     told = set(kept)
     first: dict[str, Entity] = {}
@@ -479,7 +479,7 @@ def _distinct_entities(source: _JudgedText, kept: Sequence[int]) -> tuple[Source
 
 
 def _join(source: _JudgedText, kept: Sequence[int]) -> str:
-    """The clauses, each with the white space behind it; a line break where a part meets what is not its neighbour."""
+    """The clauses, each with the white space after it, and a line break between parts that were not adjacent."""
     out: list[str] = []
     before: Clause | None = None
     for i in kept:

@@ -1,10 +1,10 @@
 """The mildest setting that fits a budget of tokens.
 
-Lives here: the search over recency windows and levels, and the cutting off that comes last. Does not belong here: what stands for
-a message (``sketch``).
+Lives here: the search over recency windows and levels, and truncation as the last resort. Does not belong here: how a message is
+shortened (``sketch``).
 
-The settings in order: at each level of shortening the windows from the largest to the smallest that is allowed. Sizes fall with
-the window, so each level takes a binary search; a summary that was tried at one window is there for the next.
+The order of settings: at each level of shortening, windows from the largest to the smallest allowed. Sizes fall with the window,
+so each level needs a binary search; summaries tried for one window are reused for the next.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _GONE: Final = "…"
 
 
 class Setting(NamedTuple):
-    """What was found: the messages as they are written, the window and whether they fit."""
+    """The result of the search: the written messages, the window, and whether they fit."""
 
     written: tuple[WrittenMessage, ...]
     window: int
@@ -29,18 +29,18 @@ class Setting(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """Of all messages."""
+        """Tokens of all messages."""
         return sum(one.tokens for one in self.written)
 
 
 def at_window(sketch: Sketch, window: int, level: CondenseLevel = LEVELS[0]) -> tuple[WrittenMessage, ...]:
-    """What is written with a window and a level."""
+    """The messages as written with a window and a level."""
     border = max(0, len(sketch.messages) - window)
     return tuple(one for slot in sketch.slots(border, level) for one in sketch.replacements(slot, level))
 
 
 def find_setting(sketch: Sketch, budget: int) -> Setting:
-    """The mildest setting within a budget; where there is none, the tightest, cut off if the options say so."""
+    """The mildest setting within a budget; if there is none, the tightest one, truncated if the options allow it."""
     options = sketch.options
     whole = len(sketch.messages)
     untouched = tuple(sketch.original(i, "everything fits") for i in range(whole))
@@ -57,14 +57,14 @@ def find_setting(sketch: Sketch, budget: int) -> Setting:
 
 
 def _is_hopeless(sketch: Sketch, border: int, level: CondenseLevel, budget: int) -> bool:
-    """Whether not even half of what a level leaves would fit: then it need not be tried."""
+    """Whether not even half of a level's result would fit, so that it need not be tried."""
     kept = [sketch.original(i, OLD).tokens for i in range(len(sketch.messages))]
     old = sum(tokens for i, tokens in enumerate(kept) if i < border and sketch.may_change(i))
     return sum(kept) - old + old * min(level.prose, level.data) / 2 > budget
 
 
 def _widest(sketch: Sketch, fits: Setting, level: CondenseLevel, budget: int) -> Setting:
-    """Between a window that fits and all messages, which do not, the largest that fits."""
+    """The largest fitting window between one that fits and all messages, which do not."""
     low, high = fits.window, len(sketch.messages)
     while high - low > 1:
         middle = (low + high) // 2
@@ -77,7 +77,7 @@ def _widest(sketch: Sketch, fits: Setting, level: CondenseLevel, budget: int) ->
 
 
 def _converge(sketch: Sketch, tightest: Setting, budget: int) -> Setting:
-    """What is older than the window cut off, as little as fits: first around blocks, then with them."""
+    """Messages older than the window truncated as little as possible: first around blocks, then with them."""
     border = len(sketch.messages) - tightest.window
     best = tightest
     for blocks in (True, False):
@@ -98,7 +98,7 @@ def _converge(sketch: Sketch, tightest: Setting, budget: int) -> Setting:
 
 
 def _cut(sketch: Sketch, one: WrittenMessage, border: int, head: int, blocks: bool) -> WrittenMessage:
-    """A message with its texts cut off; the same where it is inside the window, fixed, or not smaller."""
+    """A message with its texts truncated; unchanged if it is inside the window, fixed, or would not get smaller."""
     if one.end > border or not sketch.may_change(one.start):
         return one
     texts = list(texts_of(one.message))
@@ -111,7 +111,7 @@ def _cut(sketch: Sketch, one: WrittenMessage, border: int, head: int, blocks: bo
 
 
 def _cut_text(text: str, head: int, blocks: bool) -> str:
-    """The first characters of a text; a block is whole or gone, and all of them stay if `blocks` says so."""
+    """The first characters of a text. A block is kept whole or dropped; with `blocks` all of them are kept."""
     if len(text) <= head:
         return text
     out: list[str] = []
@@ -139,7 +139,7 @@ def _whole_words(piece: str, room: int) -> str:
 
 
 def _without_repeats(text: str) -> str:
-    """One mark where several gaps meet."""
+    """Joins adjacent gap marks."""
     while f"{_GONE}\n{_GONE}" in text:
         text = text.replace(f"{_GONE}\n{_GONE}", _GONE)
     while _GONE * 2 in text:

@@ -1,6 +1,6 @@
 """The protocol of a sentence scorer.
 
-Lives here: the seam that a user's own scorer plugs into. Does not belong here: any scorer.
+Lives here: the protocol that users implement for their own scorers. Does not belong here: any scorer.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 class Scorer(Protocol):
-    """Says how much each sentence matters.
+    """Rates sentences.
 
     Attributes:
         name: a slug for reports.
@@ -19,5 +19,5 @@ class Scorer(Protocol):
     name: str
 
     def score(self, sentences: Sequence[str], query: str | None = None) -> list[float]:
-        """One score in 0..1 for each sentence, in order; deterministic; empty in, empty out."""
+        """One score from 0 to 1 per sentence, in order; deterministic; empty for no sentences."""
         ...
