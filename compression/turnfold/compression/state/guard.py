@@ -1,11 +1,11 @@
-"""Ordinary sentences that begin as directives do, kept away from the engine in the proxy.
+"""Keeps ordinary sentences that begin like directives away from the engine, in the proxy.
 
-Lives here: one pure question to a text, and the words that it goes by. Does not belong here: changing what the engine takes: it
-stays exact, and whoever speaks to it directly (command line, admin routes) is not guarded.
+Lives here: one pure check of a text, and its word lists. Does not belong here: changing what the engine accepts (it stays exact,
+and direct callers such as the command line are not guarded).
 
-Wrongly applied, a sentence is lost to the model and stands in the state from then on; wrongly let through, a directive
-still reaches the model as the user's words. So in doubt a text is ordinary. Who means a long or odd item puts it in
-quotes: ``use "answers in French"`` is always a directive.
+A sentence that is applied by mistake never reaches the model and stays in the state; a directive that is let through by mistake
+still reaches the model as the user's words. So in doubt a text is ordinary. To use a long or unusual item, put it in quotes:
+``use "answers in French"`` is always a directive.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ _QUOTED: Final = re.compile(r'"[^"]+"|“[^”]+”|`[^`]+`')
 
 
 def why_ordinary(text: str) -> str:
-    """Why a message is not to be taken for a directive: a slug; "" where it may go to the engine.
+    """Why a message must not be treated as a directive, as a slug; "" if it may go to the engine.
 
     Slugs: "none" (the grammar sees no directive), "lines", "long", "sentence".
     """

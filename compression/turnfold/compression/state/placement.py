@@ -1,18 +1,18 @@
-"""The state in a conversation: rebuilt from its messages, and where its block stands.
+"""The state in a conversation: rebuilt from its messages, and where its block is placed.
 
-Lives here: the replay of a proxied conversation, what becomes of its last message, the pins of the state block. Does not belong
+Lives here: the replay of a proxied conversation, the verdict on its last message, the pins of the state block. Does not belong
 here: bytes of requests, the store, rendering of replies (`reply`). Pure: the same messages give the same answer on any replica.
 
-How it differs from the contract's transcript replay: it goes on past a clarify and its answer, ordinary sentences are kept
-from the engine (`guard`), and a pending question never holds a conversation. The question is put again once; a second
-message that answers neither yes nor no drops it and is taken for what it says. It is dropped at once when the client's
-history shows that it was never put (the assistant's next message is another one). Assistant messages are read for that
-alone: they can drop a question, never change the state (D6).
+Differences from the contract's transcript replay: it continues after a clarify and its answer, ordinary sentences are kept from
+the engine (`guard`), and a pending question never blocks a conversation. The question is asked again once; a second message that
+is neither yes nor no drops it and is processed normally. It is dropped at once if the client's history shows that it was never
+asked (the assistant's next message is a different one). Assistant messages are read for this purpose only: they can drop a
+question, never change the state (D6).
 
-Where the block stands: in front of the user message that brought the change, pinned, so that the prefix stays (law 4). A
-later change gets a block of its own, which says that it replaces the earlier ones: exactly one is in force. Changes that
-follow each other without anything being forwarded in between share the last one's block. Superseded blocks leave when
-together they outweigh `MAX_STALE` times the newest: the prefix moves then, as at a fold event.
+Position of the block: pinned in front of the user message that made the change, so that the prefix is stable (law 4). A later
+change gets its own block, which says that it replaces the earlier ones, so exactly one is in force. Consecutive changes without a
+forwarded request in between share the last one's block. Superseded blocks are removed once together they weigh more than
+`MAX_STALE` times the newest one; the prefix changes then, as at a fold event.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ StateMode = Literal["off", "observe", "enforce"]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A message as the replay sees it.
+    """A message as seen by the replay.
 
     Attributes:
-        text: its text where that is all it holds; None for anything else (images, several parts, no content).
+        text: its text if that is all its content; None otherwise (images, several parts, no content).
     """
 
     role: str
@@ -57,13 +57,13 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class StateOptions:
-    """What the placement depends on beside the messages.
+    """What the placement depends on besides the messages.
 
     Attributes:
-        acknowledge: a message that is a directive and nothing else is answered here ("local") or goes upstream ("forward").
-        preprocess: whether near forms ("Use Docker.") are put into the exact form by rules first.
-        superseded: whether blocks that a later one replaces stay where they are ("keep": the prefix stays) or go ("drop": one
-            block in all, and every change of the state moves the prefix from the former block on).
+        acknowledge: a message that contains only a directive is answered here ("local") or sent upstream ("forward").
+        preprocess: if true, near forms ("Use Docker.") are rewritten into the exact form by rules first.
+        superseded: whether superseded blocks stay in place ("keep": the prefix is stable) or are removed ("drop": only one block,
+            and every change of the state changes the prefix from the former block on).
     """
 
     acknowledge: Literal["local", "forward"] = "local"
@@ -73,7 +73,7 @@ class StateOptions:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A machine from elsewhere (the store) that holds the first `after` messages already."""
+    """A machine from the store that already includes the first `after` messages."""
 
     machine: Machine = FRESH
     after: int = 0
@@ -81,7 +81,7 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of the request.
+    """The verdict on a request.
 
     Attributes:
         kind: "forward" it; or answer it here with `text`: "clarify" (a prompt) or "acknowledge".
@@ -98,7 +98,7 @@ _EMPTY: Final = Anchor()
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A block in front of the user message at `index`; `live` says whether it is the one in force."""
+    """A block in front of the user message at `index`; `live` says whether it is in force."""
 
     index: int
     text: str
@@ -110,10 +110,10 @@ class Placement:
     """A conversation's state.
 
     Attributes:
-        verdict: for the last message.
-        machine: state and pending question behind the last message.
+        verdict: the verdict on the last message.
+        machine: state and pending question after the last message.
         pins: blocks to put in front of user messages, in order; the last is the one in force.
-        changes: indices of the messages that changed the state, and the states behind them.
+        changes: indices of the messages that changed the state, and the states after them.
         base: the state before the first message.
     """
 
@@ -125,22 +125,22 @@ class Placement:
 
     @property
     def state(self) -> State:
-        """What is laid down now."""
+        """The current state."""
         return self.machine.state
 
     def state_at(self, border: int) -> State:
-        """What is laid down before message `border`."""
+        """The state before message `border`."""
         upto = bisect_left(self.changes, border, key=lambda change: change[0])
         return self.changes[upto - 1][1] if upto else self.base
 
     def block_before(self, border: int) -> str:
-        """The block that a fold of all messages before `border` carries; "" where nothing was ever laid down there."""
+        """The block for a fold of all messages before `border`; "" if no state was ever set before it."""
         state = self.state_at(border)
         touched = self.base != State() or (bool(self.changes) and self.changes[0][0] < border)
         return render_block(state) if touched else ""
 
     def blocks(self) -> StateBlocks:
-        """What a fold needs of it."""
+        """The blocks that a fold needs."""
         return StateBlocks(tuple((pin.index, pin.text) for pin in self.pins), self.block_before)
 
 
@@ -154,7 +154,7 @@ def turn_of(message: Mapping[str, Any]) -> Turn:
 
 
 def place(turns: Sequence[Turn], options: StateOptions = _DEFAULTS, anchor: Anchor = _EMPTY) -> Placement:
-    """Replay a conversation, say what becomes of its last message, and pin the blocks."""
+    """Replay a conversation, decide on its last message, and pin the blocks."""
     walk = _Walk(options, anchor)
     last: tuple[Decision, bool] = (PASSTHROUGH, False)
     for index, turn in enumerate(turns):
@@ -180,10 +180,10 @@ def _verdict(decision: Decision, changed: bool, state: State, options: StateOpti
 
 
 class _Walk:
-    """One replay under way. Lives for one call of `place`; nothing of it gets out.
+    """A replay in progress; used for one call of `place`.
 
     Attributes:
-        asked: times in a row that the pending question was put.
+        asked: how many times in a row the pending question was asked.
         owed: whether the anchor's state has no pin yet.
         unpinned: index of the newest change that has no pin yet.
         pins: indices, states and weights of the pins that still stand.
@@ -199,13 +199,13 @@ class _Walk:
         self.changes: list[tuple[int, State]] = []
 
     def hear(self, text: str | None) -> None:
-        """An assistant message: another one than the pending question shows that it was never put."""
+        """Process an assistant message; one that is not the pending question shows that the question was never asked."""
         pending = self.machine.pending
         if pending is not None and " ".join(pending.prompt.split()) not in " ".join((text or "").split()):
             self._drop()
 
     def take(self, index: int, text: str | None) -> tuple[Decision, bool]:
-        """A user message: what it was, and whether it changed the state."""
+        """Process a user message. Returns the decision, and whether the state changed."""
         if self.owed:
             self.owed, self.unpinned = False, index
         before = self.machine.state
@@ -257,14 +257,14 @@ class _Walk:
         self.unpinned = None
 
     def settle(self, turns: Sequence[Turn]) -> None:
-        """Where no message stands behind the anchor its state is pinned to the last user message."""
+        """Pin the anchor's state to the last user message if no message follows the anchor."""
         users = [index for index, turn in enumerate(turns) if turn.role == "user"]
         if self.owed and users:
             self.unpinned = users[-1]
             self._pin()
 
     def final_pins(self) -> tuple[Pin, ...]:
-        """The pins as they are handed out."""
+        """The pins of the placement."""
         return tuple(
             Pin(index, render_block(state), live=at == len(self.pins)) for at, (index, state, _) in enumerate(self.pins, start=1)
         )

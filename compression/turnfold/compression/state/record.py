@@ -1,7 +1,7 @@
 """What the store keeps of a conversation's state.
 
 Lives here: the record and its bytes. Does not belong here: the store. The state follows from the messages, so the record is
-needed only where a state was set from outside (``PUT /v1/state/...``): from there on the replay begins behind the messages seen
+needed only if a state was set from outside (``PUT /v1/state/...``): from there on the replay begins behind the messages seen
 before.
 """
 
@@ -24,13 +24,13 @@ class RecordUnreadable(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A conversation's state as last seen.
+    """A conversation's last known state.
 
     Attributes:
         machine: state and pending question, for reading.
-        seen: messages of the conversation when it was last seen.
+        seen: number of messages of the conversation when it was last seen.
         base: the machine that was set from outside; None: the state follows from the messages alone.
-        after: messages that `base` stands behind.
+        after: number of messages that `base` already includes.
     """
 
     machine: Machine = FRESH
@@ -43,11 +43,11 @@ class Record:
         return Anchor() if self.base is None else Anchor(self.base, self.after)
 
     def with_observation(self, machine: Machine, seen: int) -> Record:
-        """The record behind a request of `seen` messages that led to `machine`."""
+        """The record after a request of `seen` messages that led to `machine`."""
         return replace(self, machine=machine, seen=seen)
 
     def put(self, machine: Machine) -> Record:
-        """The record once somebody set the state: it holds for all messages to come."""
+        """The record after the state was set from outside for all messages to come."""
         return Record(machine, self.seen, machine, self.seen)
 
     def to_bytes(self) -> bytes:
