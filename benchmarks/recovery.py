@@ -31,7 +31,7 @@ from pydantic import SecretStr
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the test upstream, when this is run as a file
 
-from tests.proxy.overflow_upstream import DIALECTS, Log, application, count_request
+from tests.support.overflow_upstream import DIALECTS, Log, application, count_request
 from tests.support.overfull import CURABLE, INCURABLE, overfull
 from turnfold.compression.fold import Folded, Section, conversation_tokens, fold
 from turnfold.compression.memo import Memo

@@ -20,13 +20,14 @@ Message = dict[str, Any]
 CASES: Final = Path(__file__).resolve().parent.parent / "cases"
 
 
-def _outside() -> Path:
+def shared_root() -> Path:
+    """The directory of data and tools that are no part of the project: ``TURNFOLD_SHARED``, by default beside the repository."""
     return Path(os.environ.get("TURNFOLD_SHARED") or CASES.parent.parent.parent / "shared")
 
 
 def shared_directory() -> Path:
     """The directory of evaluation data: in ``TURNFOLD_SHARED``, by default beside the repository."""
-    return _outside() / "data" / "eval"
+    return shared_root() / "data" / "eval"
 
 
 def evalkit(outside: Path | None = None) -> ModuleType:
@@ -35,7 +36,7 @@ def evalkit(outside: Path | None = None) -> ModuleType:
     Raises:
         FileNotFoundError: it is not here.
     """
-    path = (outside or _outside()) / "tools" / "evalkit.py"
+    path = (outside or shared_root()) / "tools" / "evalkit.py"
     spec = importlib.util.spec_from_file_location("evalkit", path)
     assert spec
     assert spec.loader

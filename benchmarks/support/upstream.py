@@ -16,7 +16,7 @@ from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, TypeVar
 
-from tests.proxy.overflow_upstream import DIALECTS
+from tests.support.overflow_upstream import DIALECTS
 
 #: Headers for a `Hasher`: the case that a request belongs to, and the window to enforce, as a dialect and a number of bytes.
 CASE: Final = "x-case"

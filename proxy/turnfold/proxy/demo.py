@@ -147,7 +147,8 @@ class ScriptedUpstream:
     def configuration(self) -> uvicorn.Config:
         """Its server's configuration: any free port."""
         app = Starlette(routes=[Route("/v1/chat/completions", self.complete, methods=["POST"])])
-        return uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", access_log=False, ws="none")
+        # uvicorn's own logging setup would close the log handlers of whoever runs the demo.
+        return uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, log_level="warning", access_log=False, ws="none")
 
 
 def _text_of(message: Message) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.support.data import shared_root
 from tests.support.growth import FACTOR, assert_linear, repeated
 from turnfold.compression.fit.overflow import SCANNED, Overflow, detect
 
 OWN: list[dict[str, Any]] = json.loads((Path(__file__).parent / "cases" / "overflow.json").read_text(encoding="utf-8"))
-_SHARED = Path(os.environ.get("TURNFOLD_SHARED") or Path(__file__).resolve().parents[3].parent / "shared")
-_FIXTURES = _SHARED / "data" / "overflow_fixtures.json"
+_FIXTURES = shared_root() / "data" / "overflow_fixtures.json"
 
 
 def shared_fixtures() -> list[dict[str, Any]]:

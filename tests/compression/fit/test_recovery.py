@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.proxy.overflow_upstream import count_request
+from tests.support.overflow_upstream import count_request
 from tests.support.overfull import CURABLE, INCURABLE, Writer, overfull
 from tests.support.structure import structure_faults
 from turnfold.compression.calibration import Learned, learn_from_refusal, learn_from_usage

@@ -56,17 +56,8 @@ def test_the_id_is_ours_and_follows_the_content() -> None:
     one = ChatReply(TEXT, "m", 1, seed="a")
     assert one.id.startswith("chatcmpl-turnfold-")
     assert one.id == ChatReply(TEXT, "m", 2, seed="a").id
-    assert (
-        len(
-            {
-                one.id,
-                ChatReply(TEXT, "m", 1, seed="b").id,
-                ChatReply("x", "m", 1, seed="a").id,
-                ChatReply(TEXT, "n", 1, seed="a").id,
-            }
-        )
-        == 4
-    )
+    others = (ChatReply(TEXT, "m", 1, seed="b"), ChatReply("x", "m", 1, seed="a"), ChatReply(TEXT, "n", 1, seed="a"))
+    assert len({one.id, *(other.id for other in others)}) == 4
 
 
 def test_a_reply_fits_the_request() -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOTS = [str(Path(__file__).parents[1] / root) for root in ("proxy", "compression", "config")]
+ROOTS = [str(Path(__file__).parents[3] / root) for root in ("proxy", "compression", "config")]
 SCRIPT = """
 from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings, add, export_history
 from turnfold.compression.layers import CompressRequest, Compressor

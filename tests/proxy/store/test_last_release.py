@@ -10,7 +10,6 @@ import httpx
 import pytest
 import redis
 
-from tests.proxy.overflow_upstream import served as upstream_served
 from tests.support.last_release import (
     READ_AT,
     ask,
@@ -25,6 +24,7 @@ from tests.support.last_release import (
     unpacked,
     upstream,
 )
+from tests.support.overflow_upstream import served as upstream_served
 from turnfold.compression.options import ENGINE_VERSION
 
 _TRIES = 5  # the store has 0.1 s for an answer, which is short on a busy machine

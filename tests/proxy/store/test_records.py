@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.applications import Starlette
 
-from tests.proxy.store.receipts import NOON, SECTION, receipt
+from tests.proxy.receipts import NOON, SECTION, receipt
 from turnfold.compression.budgeted import HistoryMessage, HistorySettings
 from turnfold.compression.calibration import Learned
 from turnfold.compression.errors import SectionUnknown

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from tests.proxy.api import api_server
+from tests.proxy.harness import api_server
 from turnfold.proxy.client import AsyncClient, Client, errors
 from turnfold.proxy.client import client as client_module
 

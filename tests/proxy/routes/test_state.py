@@ -5,8 +5,6 @@ Lives here: the four calls, their errors, tenants. Must not: rules of the engine
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +15,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from tests.proxy.harness import NO_LOGGING, running
 from turnfold.compression.state import Record, create_engine, read_record
 from turnfold.proxy.client import Client, errors
 from turnfold.proxy.routes.state import MAX_BODY, state_routes
@@ -57,15 +56,9 @@ def records() -> Records:
 
 @pytest.fixture(scope="module")
 def url(records: Records) -> Iterator[str]:
-    config = uvicorn.Config(Starlette(routes=list(state_routes(records, authorise))), port=0, log_level="error", lifespan="off")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
+    app = Starlette(routes=list(state_routes(records, authorise)))
+    with running(uvicorn.Config(app, **NO_LOGGING, lifespan="off")) as server:
+        yield server.origin
 
 
 @pytest.fixture

@@ -289,7 +289,7 @@ def _answer(body: dict[str, Any], prompt: int) -> Response:
 def served(app: Any) -> Iterator[str]:
     """An ASGI application on a free port of the loopback; gives its base URL."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, log_level="critical", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from tests.proxy.store.receipts import receipt
+from tests.proxy.receipts import receipt
 from turnfold.config.prices import TokenUse
 from turnfold.proxy.books.baseline import PastRequest, next_past, token_use, without_turnfold
 from turnfold.proxy.chat.receipts import Receipt

@@ -17,7 +17,18 @@ import httpx
 import pytest
 from openai import OpenAI
 
-from tests.proxy.harness import Answer, ProxyServer, Receipts, Running, StartProxy, UpstreamServer, reply, running, settings_for
+from tests.proxy.harness import (
+    NO_LOGGING,
+    Answer,
+    ProxyServer,
+    Receipts,
+    Running,
+    StartProxy,
+    UpstreamServer,
+    reply,
+    running,
+    settings_for,
+)
 from tests.support.prefix import Kind, classify
 from turnfold.compression.fold import fold, fold_request
 from turnfold.compression.memo import Memo
@@ -286,7 +297,7 @@ def whole_proxy(upstream: UpstreamServer, path: Path) -> Iterator[tuple[ProxySer
     settings = settings_for(upstream.origin + "/v1", folding=ENFORCE, store=store, auth=auth)
     patient = settings.store.model_copy(update={"timeout": 10.0})  # this machine may be busy with other tests
     settings = settings.model_copy(update={"store": patient})
-    config = configuration(settings, log_level="critical", workers=1, timeout_graceful_shutdown=5)
+    config = configuration(settings, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5)
     with running(config) as server:
         yield ProxyServer(server.origin, Receipts()), server
 

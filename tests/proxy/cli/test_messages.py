@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.compression.roundtrip.test_roundtrip import talk
-from turnfold.proxy import cli
+from tests.proxy.harness import RunCommand
+from tests.support.small_talk import talk
 
-Run = Callable[..., tuple[int, str, str]]
 MESSAGES = [*talk(30), {"role": "user", "content": "naïve \ud800 end"}]
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    for name in [name for name in os.environ if name.startswith("TURNFOLD_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def files(run: RunCommand) -> None:
+    """Files to compress, in the directory where commands run."""
+    del run
     save("m.json", MESSAGES)
     save("request.json", {"model": "gpt-4o", "messages": MESSAGES})
-
-    def command(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["turnfold", *arguments])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else 0
-        return code, *capsys.readouterr()
-
-    return command
 
 
 def save(name: str, value: Any) -> None:
     Path(name).write_text(json.dumps(value), "utf-8")
 
 
-def test_there_and_back(run: Run) -> None:
+def test_there_and_back(run: RunCommand) -> None:
     for file in ("m.json", "request.json"):
         code, out, err = run("compress", "--messages", file, "--output", "small.json")
         assert (code, out) == (0, "")
@@ -55,7 +39,7 @@ def test_there_and_back(run: Run) -> None:
     assert json.loads(Path("back.json").read_text("utf-8")) == MESSAGES
 
 
-def test_options(run: Run) -> None:
+def test_options(run: RunCommand) -> None:
     budget = ("--token-budget", "500", "--token-counter", "o200k_base", "--force-converge")
     code, out, err = run("compress", "--messages", "m.json", *budget, "--trace", "--embed-summary-id", "--source-version", "9")
     result = json.loads(out)
@@ -85,7 +69,7 @@ def test_options(run: Run) -> None:
         (("uncompress", "lost.json"), 1, "not there"),
     ],
 )
-def test_failures_are_one_line(run: Run, arguments: tuple[str, ...], code: int, word: str) -> None:
+def test_failures_are_one_line(run: RunCommand, arguments: tuple[str, ...], code: int, word: str) -> None:
     Path("broken.json").write_text("{", "utf-8")
     save("odd.json", {"messages": 3})
     lost = {"role": "user", "content": "x", "metadata": {"turnfold": {"ids": ["k"], "summary_id": "s", "version": 0}}}

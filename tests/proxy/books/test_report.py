@@ -14,7 +14,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from tests.proxy.store.receipts import NOON, SECTION, receipt
+from tests.proxy.receipts import NOON, SECTION, receipt
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import dollars

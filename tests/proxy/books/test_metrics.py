@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.proxy.store.receipts import receipt
+from tests.proxy.receipts import receipt
 from tests.support.growth import assert_linear
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.app import Parts
@@ -78,7 +78,7 @@ async def test_the_books_feed_the_metrics() -> None:
 
 
 WORKER = """
-from tests.proxy.store.receipts import receipt
+from tests.proxy.receipts import receipt
 from turnfold.proxy.books.metrics import Health, Metrics
 from turnfold.proxy.books.rollups import RequestCost
 import sys

@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tests.proxy.harness import NO_LOGGING
 from tests.support.structure import own_faults
 from turnfold.config.settings import Settings
 from turnfold.proxy.demo import (
@@ -57,7 +58,7 @@ def stand_in(change: Callable[[Messages], Messages], status: int = 200, books: b
 
         routes = [Route("/v1/chat/completions", forward, methods=["POST"])]
         app = Starlette(routes=[*routes, Route("/admin/report", report)] if books else routes)
-        return uvicorn.Config(app, host=settings.server.host, port=settings.server.port, log_level="error", ws="none")
+        return uvicorn.Config(app, host=settings.server.host, port=settings.server.port, **NO_LOGGING, ws="none")
 
     return configure
 

@@ -11,8 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.proxy.api import api_server
-from tests.proxy.harness import UpstreamServer
+from tests.proxy.harness import UpstreamServer, api_server
 
 TEXT = (
     "Anna Berg leads the Turnfold project at Nordlicht GmbH. The budget is $4.2 million. "

@@ -6,48 +6,23 @@ import asyncio
 import csv
 import io
 import json
-import os
 import sys
 import threading
 import time
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.proxy.store.receipts import SECTION, receipt
+from tests.proxy.harness import RunCommand
+from tests.proxy.receipts import SECTION, receipt
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy import cli
 from turnfold.proxy.app import Parts
 from turnfold.proxy.chat.receipts import OwnCall, Usage
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command in an empty directory and environment: exit code, standard output, standard error."""
-    for name in list(os.environ):
-        if name.startswith("TURNFOLD_"):
-            monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TURNFOLD_STORE_URL", "sqlite:///turnfold.db")
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def command(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["turnfold", *arguments])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return command
 
 
 async def _fill(path: Path) -> None:
@@ -60,7 +35,7 @@ async def _fill(path: Path) -> None:
 
 
 @pytest.fixture
-def filled(tmp_path: Path, run: Run) -> Run:
+def filled(tmp_path: Path, run: RunCommand) -> RunCommand:
     asyncio.run(_fill(tmp_path))
     return run
 
@@ -98,7 +73,7 @@ def server() -> Iterator[tuple[str, list[Any]]]:
         thread.join()
 
 
-def test_help_names_every_command(run: Run) -> None:
+def test_help_names_every_command(run: RunCommand) -> None:
     code, out, _ = run("--help")
     assert code == 0
     assert all(name in out for name, _ in cli.COMMANDS)
@@ -106,12 +81,12 @@ def test_help_names_every_command(run: Run) -> None:
         assert run(name, "--help")[0] == 0
 
 
-def test_version(run: Run) -> None:
+def test_version(run: RunCommand) -> None:
     code, out, _ = run("version")
     assert (code, out.split()[0]) == (0, "turnfold")
 
 
-def test_config_shows_values_origins_and_no_secret(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_config_shows_values_origins_and_no_secret(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNFOLD_ADMIN_TOKEN", "hunter2")
     monkeypatch.setenv("TURNFOLD_CLIENT_TOKENS", "hunter2")
     rows = {row["variable"]: row for row in json.loads(run("config", "--json")[1])}
@@ -123,7 +98,7 @@ def test_config_shows_values_origins_and_no_secret(run: Run, monkeypatch: pytest
     assert "hunter2" not in out + json.dumps(rows)
 
 
-def test_wrong_settings_are_one_line_and_exit_code_2(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_settings_are_one_line_and_exit_code_2(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNFOLD_PROT", "1")
     for command in ("config", "serve", "report", "doctor"):
         code, out, err = run(command)
@@ -131,7 +106,7 @@ def test_wrong_settings_are_one_line_and_exit_code_2(run: Run, monkeypatch: pyte
         assert "TURNFOLD_PORT" in err
 
 
-def test_serve_hands_its_flags_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_hands_its_flags_on(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Settings] = []
     server = types.SimpleNamespace(serve=served.append)
     monkeypatch.setitem(sys.modules, "turnfold.proxy.server", server)
@@ -158,7 +133,7 @@ def test_serve_hands_its_flags_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     assert "--mode (from the command line)" in err
 
 
-def test_report_as_table_json_and_csv(filled: Run) -> None:
+def test_report_as_table_json_and_csv(filled: RunCommand) -> None:
     code, out, _ = filled("report")
     assert code == 0
     assert "gpt-4o" in out
@@ -172,7 +147,7 @@ def test_report_as_table_json_and_csv(filled: Run) -> None:
     assert [row["requests"] for row in rows] == ["3"]
 
 
-def test_report_may_be_narrowed(filled: Run) -> None:
+def test_report_may_be_narrowed(filled: RunCommand) -> None:
     assert json.loads(filled("report", "--json", "--only", "status=observed")[1])["totals"]["requests"] == 1
     both = ("--only", "status=folded", "--only", "model=gpt-4o")
     assert json.loads(filled("report", "--json", *both)[1])["totals"]["requests"] == 1
@@ -181,7 +156,7 @@ def test_report_may_be_narrowed(filled: Run) -> None:
         assert (code, out, err.count("\n")) == (1, "", 1)
 
 
-def test_report_by_conversation_says_why(filled: Run) -> None:
+def test_report_by_conversation_says_why(filled: RunCommand) -> None:
     out = " ".join(filled("report", "--group-by", "conversation")[1].split())
     assert "Folds" in out
     assert "at these prices" in out
@@ -189,7 +164,7 @@ def test_report_by_conversation_says_why(filled: Run) -> None:
     assert group["pacing"]["words"].startswith("from ")
 
 
-def test_report_shows_the_hold_out(run: Run, tmp_path: Path) -> None:
+def test_report_shows_the_hold_out(run: RunCommand, tmp_path: Path) -> None:
     async def fill() -> None:
         parts = Parts(Settings(store=StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db")))
         async with parts.running():
@@ -206,7 +181,7 @@ def test_report_shows_the_hold_out(run: Run, tmp_path: Path) -> None:
     assert "Paid includes 1 calls of ours ($0.0026)." in out
 
 
-def test_export_writes_every_receipt(filled: Run) -> None:
+def test_export_writes_every_receipt(filled: RunCommand) -> None:
     lines = [json.loads(line) for line in filled("export")[1].splitlines()]
     assert [line["status"] for line in lines] == ["folded", "folded", "observed"]
     assert lines[0]["paid"] > 0
@@ -215,7 +190,7 @@ def test_export_writes_every_receipt(filled: Run) -> None:
     assert filled("export", "--until", "2025-01-01", "--since", "2024-12-01")[:2] == (0, "")
 
 
-def test_report_of_nothing(run: Run) -> None:
+def test_report_of_nothing(run: RunCommand) -> None:
     code, out, _ = run("report", "--since", "1h")
     assert code == 0
     assert "No requests" in out
@@ -233,28 +208,28 @@ def test_report_of_nothing(run: Run) -> None:
         (["report", "--since", "1h", "--until", "2h"], "from"),
     ],
 )
-def test_failures_are_one_line_and_exit_code_1(run: Run, arguments: list[str], words: str) -> None:
+def test_failures_are_one_line_and_exit_code_1(run: RunCommand, arguments: list[str], words: str) -> None:
     code, out, err = run(*arguments)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert words in err
 
 
 @pytest.mark.parametrize("url", ["redis://h:port", "redis://h/0?colour=red", "rediss://h?ssl_cert_reqs=perhaps"])
-def test_a_redis_url_that_is_not_understood(run: Run, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+def test_a_redis_url_that_is_not_understood(run: RunCommand, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("TURNFOLD_STORE_URL", url)
     code, out, err = run("report")
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert "not understood" in err
 
 
-def test_a_memory_store_cannot_be_read_from_outside(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_store_cannot_be_read_from_outside(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNFOLD_STORE_URL", "memory://")
     code, _, err = run("report")
     assert code == 1
     assert "--url" in err
 
 
-def test_drill_down_asks_the_server(run: Run, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drill_down_asks_the_server(run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     url, seen = server
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     assert run("drill-down", "s-1", "--url", url)[:2] == (0, "the original\n")
@@ -269,7 +244,7 @@ def test_drill_down_asks_the_server(run: Run, server: tuple[str, list[Any]], mon
 
 
 def test_doctor_looks_at_every_part(
-    run: Run, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TURNFOLD_UPSTREAM_URL", server[0] + "/v1")
     code, out, _ = run("doctor", "--json")

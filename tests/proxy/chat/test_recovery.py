@@ -13,8 +13,8 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from tests.proxy.harness import Answer, ProxyServer, StartProxy, UpstreamServer, proxy_server, reply, running, until
-from tests.proxy.overflow_upstream import DIALECTS, LOOK_ALIKES, Dialect, Log, application, count_request
+from tests.proxy.harness import NO_LOGGING, Answer, ProxyServer, StartProxy, UpstreamServer, proxy_server, reply, running, until
+from tests.support.overflow_upstream import DIALECTS, LOOK_ALIKES, Dialect, Log, application, count_request
 from tests.support.overfull import CURABLE, INCURABLE, overfull
 from turnfold.compression.fold import fold, fold_request
 from turnfold.proxy.chat.receipts import OwnCall, Usage
@@ -44,7 +44,7 @@ class Server:
 def shared() -> Iterator[tuple[Server, ProxyServer]]:
     with contextlib.ExitStack() as stack:
         app = Server()
-        server = stack.enter_context(running(uvicorn.Config(app, log_level="critical", lifespan="off")))
+        server = stack.enter_context(running(uvicorn.Config(app, **NO_LOGGING, lifespan="off")))
         yield app, stack.enter_context(proxy_server(server.origin + "/v1", fold=fold))[0]
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.compression.roundtrip.test_roundtrip import talk
-from tests.proxy.api import api_server
+from tests.proxy.harness import api_server
+from tests.support.small_talk import talk
 from turnfold.compression import compress
 from turnfold.proxy.client import AsyncClient, Client
 

@@ -4,41 +4,25 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.proxy.api import api_server
-from turnfold.proxy import cli
+from tests.proxy.harness import RunCommand, api_server
 
-Run = Callable[..., tuple[int, str, str]]
 TEXT = "Anna Berg signed for $4.2 million. " + "".join(f"Day {n} passed by without any news at all. " for n in range(40))
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    for name in [name for name in os.environ if name.startswith("TURNFOLD_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "text.md").write_text(TEXT, "utf-8")
-
-    def command(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["turnfold", *arguments])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else 0
-        return code, *capsys.readouterr()
-
-    return command
+@pytest.fixture(autouse=True)
+def text(run: RunCommand) -> None:
+    """A file to compress, in the directory where commands run."""
+    del run
+    Path("text.md").write_text(TEXT, "utf-8")
 
 
-def test_compress_prints_figures_and_the_layer(run: Run) -> None:
+def test_compress_prints_figures_and_the_layer(run: RunCommand) -> None:
     code, out, err = run("compress", "text.md", "--ratio", "0.2")
     assert code == 0
     assert "Anna Berg" in out
@@ -47,11 +31,13 @@ def test_compress_prints_figures_and_the_layer(run: Run) -> None:
     assert run("compress", "text.md", "--layer", "0")[1] == TEXT + "\n"
 
 
-def test_compress_as_json_from_standard_input_into_a_file(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compress_as_json_from_standard_input_into_a_file(
+    run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
     code, out, _ = run("compress", "-", "--json", "--query", "Who signed?", "--scorer", "tfidf", "--output", "out.json")
     assert (code, out) == (0, "")
-    body = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    body = json.loads(Path("out.json").read_text("utf-8"))
     assert set(body) == {"layers", "entities", "sections", "metadata"}
     assert body["metadata"]["scorer"] == "tfidf"
     assert body["layers"]["0"]["text"] == TEXT
@@ -70,7 +56,7 @@ def test_compress_as_json_from_standard_input_into_a_file(run: Run, tmp_path: Pa
         (("benchmark", "absent.md"), 1, "absent.md"),
     ],
 )
-def test_failures_are_one_line(run: Run, tmp_path: Path, arguments: tuple[str, ...], code: int, word: str) -> None:
+def test_failures_are_one_line(run: RunCommand, tmp_path: Path, arguments: tuple[str, ...], code: int, word: str) -> None:
     (tmp_path / "blank.md").write_text(" \n", "utf-8")
     (tmp_path / "broken.md").write_bytes(b"a\xff")
     ended, out, err = run(*arguments)
@@ -79,14 +65,14 @@ def test_failures_are_one_line(run: Run, tmp_path: Path, arguments: tuple[str, .
     assert "Traceback" not in err
 
 
-def test_benchmark(run: Run) -> None:
+def test_benchmark(run: RunCommand) -> None:
     rows = json.loads(run("benchmark", "text.md", "--json")[1])
     assert [row["scorer"] for row in rows] == ["textrank", "tfidf", "conversation", "composite"]
     assert all(row["raw"] > row["facts"] >= row["summary"] > 0 and row["ms"] > 0 for row in rows)
     assert "composite" in run("benchmark", "text.md")[1]
 
 
-def test_drill_down_serves_layers(run: Run) -> None:
+def test_drill_down_serves_layers(run: RunCommand) -> None:
     with api_server("memory://") as origin:
         headers = {"authorization": "Bearer anna"}
         section = httpx.post(f"{origin}/v1/compress", json={"text": TEXT}, headers=headers).json()["sections"][0]
@@ -97,7 +83,7 @@ def test_drill_down_serves_layers(run: Run) -> None:
     assert texts[2] == section["summary"] + "\n"
 
 
-def test_prose_prints_the_text_and_what_it_saved(run: Run, tmp_path: Path) -> None:
+def test_prose_prints_the_text_and_what_it_saved(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("Please note that the pull request is in the queue of the team.\n", "utf-8")
     code, out, err = run("prose", "note.md")
     assert (code, out) == (0, "PR is in queue of team.\n")

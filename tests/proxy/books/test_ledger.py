@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.proxy.store.receipts import NOON, SECTION, receipt
+from tests.proxy.receipts import NOON, SECTION, receipt
 from tests.support.growth import assert_linear
 from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.fold import Section

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.compression.roundtrip.test_roundtrip import chat, talk
+from tests.support.small_talk import chat, talk
 from turnfold.compression import CompressOptions
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.roundtrips import Roundtrips, options_of, unpack_result
