@@ -1,6 +1,6 @@
 """How many examples a costly test draws, and whether a failing one is made smaller.
 
-Lives here: settings in proportion to the profile's (see ``tests/conftest.py``). Must not: settings of single tests.
+Lives here: settings in proportion to the profile's (see ``tests/conftest.py``). Does not belong here: settings of single tests.
 """
 
 from __future__ import annotations

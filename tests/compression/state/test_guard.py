@@ -1,7 +1,7 @@
 """Ordinary sentences go to the model, directives go to the engine.
 
-Lives here: sentences of our own in English that begin as directives do, and directives that must pass. Must not: what the
-engine makes of them.
+Lives here: sentences of our own in English that begin as directives do, and directives that must pass. Does not belong here: what
+the engine makes of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Our own answers read as any other completion.
 
-Lives here: bodies and streams checked by the SDK's own types; records of the store. Must not: sockets.
+Lives here: bodies and streams checked by the SDK's own types; records of the store. Does not belong here: sockets.
 """
 
 from __future__ import annotations
