@@ -85,7 +85,7 @@ def test_grams_do_not_span_texts(texts: list[str]) -> None:
 def test_terms_are_the_same_in_another_process() -> None:
     code = (
         "from turnfold.compression.text import words as w;"
-        "print(w.stemmed(['boats', '海'], 'english'), w.run_on_terms('漢字').tolist());"
+        "print(w.stem_table(['boats', '海'], 'english'), w.run_on_terms('漢字').tolist());"
         "print(w.language({'el', 'la', 'the', 'is', 'sie', 'und'}))"
     )
     outs = set()
