@@ -57,7 +57,7 @@ def sets() -> dict[str, list[str]]:
 
 def upper_bound(text: str) -> float:
     """The share of tokens that goes when *every* function word goes that is no negation, modality or protected."""
-    guarded = lexicon().guarded
+    guarded = lexicon().bounds.guarded
     spans = [(span.start, span.end) for span in protected_spans(text)]
 
     def gone(m: re.Match[str]) -> str:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.support.growth import assert_linear
 from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.compression.layers import SCORERS, CompressedResult, Compressor, CompressRequest, drill_down, truncate_to_tokens
+from turnfold.compression.scorers.composite import Composite
 from turnfold.compression.tokens import count
 
 STORY = (
@@ -110,7 +111,7 @@ def test_a_query_bends_the_layers() -> None:
     [
         ("text", 5), ("text", " \n "), ("layer", 3), ("layer", True), ("layer", "1"), ("l1_ratio", 0), ("l1_ratio", 1.5),
         ("l1_ratio", "x"), ("l1_ratio", float("nan")), ("l2_max_sentences", 0), ("l2_max_sentences", 1.5), ("sections", 1),
-        ("query", 7), ("scorer", "nope"),
+        ("query", 7), ("scorer", "nope"), ("scorer", ["textrank"]), ("scorer", {"x": 1}),
     ],
 )  # fmt: skip
 def test_a_bad_field_is_named(field: str, value: object) -> None:
@@ -124,6 +125,48 @@ def test_every_scorer_works_by_name(scorer: str | None) -> None:
     result = compress(DOCUMENT, scorer=scorer)
     assert result.metadata.scorer == (scorer or "composite")
     assert result.layers[1].tokens < result.layers[0].tokens
+
+
+class _Answers:
+    """A scorer that returns what it was given."""
+
+    def __init__(self, scores: Any, name: Any = "mine") -> None:
+        self.name = name
+        self._scores = scores
+
+    def score(self, sentences: Sequence[str], query: str | None = None) -> Any:
+        return self._scores(len(sentences))
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        lambda n: [0.5] * (n - 1),
+        lambda n: [0.5] * (n + 1),
+        lambda n: [],
+        lambda n: None,
+        lambda n: 0.5,
+        lambda n: [float("nan")] * n,
+        lambda n: [0.5] * (n - 1) + [float("inf")],
+        lambda n: ["high"] * n,
+        lambda n: [None] * n,
+        lambda n: [10**400] * n,
+    ],
+)
+@pytest.mark.parametrize("query", [None, "What broke?"])
+def test_a_scorer_that_returns_no_scores_is_named(scores: Any, query: str | None) -> None:
+    request = CompressRequest(DOCUMENT, query=query)
+    for scorer in (_Answers(scores), Composite([(_Answers(scores), 1.0)])):
+        with pytest.raises(InvalidInput, match="scorer 'mine' must return one finite number") as raised:
+            Compressor(scorer).compress(request)
+        assert raised.value.field == "scorer"
+
+
+@pytest.mark.parametrize("scorer", [["x"], "textrank", 5, {}, _Answers(list, name=None), _Answers])
+def test_what_is_no_scorer_is_refused(scorer: Any) -> None:
+    for make in (Compressor, lambda it: Composite([(it, 1.0)])):
+        with pytest.raises(InvalidInput, match="scorer"):
+            make(scorer)
 
 
 def test_a_scorer_of_the_user_plugs_in() -> None:

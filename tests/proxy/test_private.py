@@ -101,7 +101,7 @@ async def test_conversations_never_hold_it() -> None:
 
 async def test_an_imported_block_is_told_by_what_is_left_of_it() -> None:
     said = history.HistoryMessage("user", f"a <private>{SECRET}</private> b")
-    block = history.Block("b", (said,), (SECRET, SECRET), (9, 3, 3), frozenset())
+    block = history.Block("b", (said,), (SECRET, SECRET), (9, 3, 3), ())
     workshop = Workshop(1)
     try:
         state = replace(history.History(), blocks=(block,))

@@ -6,6 +6,7 @@ does, and it is the only reader of the environment), side effects, anything that
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -20,12 +21,30 @@ ProseMode = Literal["off", "lite", "full", "ultra"]
 
 STORE_SCHEMES: Final = ("memory", "sqlite", "redis", "rediss")
 _DAY: Final = 86400
+# Underscores are none of DNS's, but container networks have them; what looks like numbers must be an address.
+_HOST_NAME: Final = re.compile(r"(?!-)[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
+_NUMBERS: Final = re.compile(r"[\d.]+")
+
+
+def _host(host: str) -> str:
+    """An address or a host name; whether anybody has it is found out when it is used."""
+    plain = host.removeprefix("[").removesuffix("]")
+    try:
+        ip_address(plain.partition("%")[0])
+    except ValueError:
+        if _NUMBERS.fullmatch(plain) or not _HOST_NAME.fullmatch(plain):
+            raise ValueError("must be an address or a host name, without a scheme, a port or a path") from None
+    return host
 
 
 def _http_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("must be a URL with http:// or https:// and a host")
+    try:
+        _host(parts.hostname)
+    except ValueError as exc:
+        raise ValueError(f"the host {exc}") from None
     if parts.query or parts.fragment:
         raise ValueError("must be a base URL, without a query or a fragment")
     return url.rstrip("/")
@@ -125,6 +144,9 @@ class StoreSettings(_Group):
     receipts_ttl: Annotated[int, Field(gt=0, description="Seconds to keep receipts of single requests.")] = 30 * _DAY
     report_ttl: Annotated[int, Field(gt=0, description="Seconds to keep the report's sums.")] = 400 * _DAY
     timeout: Annotated[float, Field(gt=0, le=0.1, description="Maximum duration of a store operation, in seconds.")] = 0.1
+    patience: Annotated[
+        float, Field(gt=0, le=60, description="Maximum time a call that needs the store waits for it (drill-down), in seconds.")
+    ] = 5.0
     save_originals: Annotated[bool, Field(description="If true, folded text is stored for drill-down.")] = True
     max_bytes: Annotated[
         int, Field(ge=2**20, description="Maximum size of the SQLite file, in bytes. Items that expire first are evicted first.")
@@ -187,7 +209,7 @@ class AuthSettings(_Group):
 class ServerSettings(_Group):
     """Where Turnfold listens."""
 
-    host: Annotated[str, Field(min_length=1, description="Address to listen on.")] = "127.0.0.1"
+    host: Annotated[str, AfterValidator(_host), Field(min_length=1, description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on; 0 picks a free port.")] = 8420
     workers: Annotated[int, Field(gt=0, description="Number of processes.")] = 1
 

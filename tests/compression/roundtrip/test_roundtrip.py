@@ -217,6 +217,28 @@ def test_nearly_the_same() -> None:
     assert compress(messages, {"fuzzy_dedup": True, "fuzzy_threshold": 0.99}).compression.messages_fuzzy_deduped == 0
 
 
+def _logs(count: int) -> list[Message]:
+    line = "2026-02-03 04:05:06 INFO worker is idle and waits for the next job to come\n"
+    texts = (f"{line * (9 + n % 3)}run {n} took {n % 17} s\n" for n in range(count))
+    return [{"role": "tool", "tool_call_id": f"c{n}", "content": text} for n, text in enumerate(texts)]
+
+
+def _reports(count: int) -> list[Message]:
+    return [m for n in range(count) for m in read_page(n, PAGE.replace(f"sample {7 * (n % 29)} ", "sample of mine "))]
+
+
+@pytest.mark.parametrize("share", [None, 0.5, 0.1])
+@pytest.mark.parametrize("messages", [_logs(120), _reports(30), _reports(2), talk(30)], ids=["logs", "reports", "two", "talk"])
+def test_near_references_never_make_it_larger(messages: list[Message], share: float | None) -> None:
+    budget = None if share is None else int(share * sum(map(default_token_counter, messages)))
+    sizes = []
+    for fuzzy in (True, False):
+        result = compress([*messages, *talk(4)], {"fuzzy_dedup": fuzzy, "token_budget": budget})
+        sizes.append((result.fits is False, len(text_of(result.messages)) if budget is None else 0))
+        assert uncompress(result).messages == [*messages, *talk(4)]
+    assert sizes[0] <= sizes[1]
+
+
 def test_a_reference_never_leads_to_a_reference() -> None:
     pages = [*read_page(0), *read_page(1, NEARLY), *read_page(2), *read_page(3, NEARLY), *talk(4)]
     result = compress(pages, {"fuzzy_dedup": True})
@@ -356,7 +378,7 @@ def test_convergence_cuts_no_fence_and_no_pair() -> None:
         {"role": "tool", "tool_call_id": "c", "content": " ".join(CHAT * 50)},
     ]
     answer = {"role": "assistant", "content": f"{' '.join(CHAT * 9)}\n\n{FENCE}\n\n{' '.join(CHAT * 9)}"}
-    messages = [*talk(1), *tools, answer, *talk(4)]
+    messages: list[Any] = [*talk(1), *tools, answer, *talk(4)]
     tight = compress(messages, {"token_budget": 300, "min_recency_window": 4})
     forced = compress(messages, {"token_budget": 300, "min_recency_window": 4, "force_converge": True, "trace": True})
     assert not tight.fits
@@ -367,7 +389,9 @@ def test_convergence_cuts_no_fence_and_no_pair() -> None:
     assert FENCE in text_of(forced.messages)
     assert (forced.token_count or 0) < (tight.token_count or 0)
     assert uncompress(forced).messages == messages
-    least = compress(messages, {"token_budget": 1, "min_recency_window": 4, "force_converge": True})
+    window = sum(default_token_counter(m) for m in messages[-4:])
+    least = compress(messages, {"token_budget": window + 9, "min_recency_window": 4, "force_converge": True})
+    assert least.fits
     assert text_of(least.messages).count("```") == 0
     assert all(message["content"] or message.get("tool_calls") for message in least.messages)
 

@@ -93,7 +93,7 @@ def test_off_changes_no_byte(upstream: UpstreamServer, proxy: ProxyServer) -> No
     assert proxy.recorder.one().state == ""
 
 
-@pytest.mark.parametrize(("text", "verdict"), [("use docker", "acknowledge"), ("set premise to x", "clarify"), ("hi", "forward")])
+@pytest.mark.parametrize(("text", "verdict"), [("use docker", "acknowledge"), ("set premise", "clarify"), ("hi", "forward")])
 def test_observe_forwards_unchanged_and_reports(upstream: UpstreamServer, proxy: ProxyServer, text: str, verdict: str) -> None:
     chat = Chat(proxy, upstream, ("x-turnfold-state", "Observe"))
     answer = chat.say(text)
@@ -162,9 +162,9 @@ def test_a_replacement_is_confirmed(enforcing: Chat) -> None:
 def test_a_conversation_is_never_stuck(enforcing: Chat) -> None:
     enforcing.say("use podman instead of docker")
     asked = 'Did you mean to use "podman" instead?'
-    assert told(enforcing.say("what is the weather")) == asked
-    enforcing.say("tell me about the weather, please")
-    assert enforcing.forwarded()[-1] == "tell me about the weather, please"
+    assert told(enforcing.say("hm")) == asked
+    enforcing.say("no, I mean the weather")
+    assert enforcing.forwarded()[-1] == "no, I mean the weather"
     enforcing.say("yes")
     assert enforcing.forwarded()[-1] == "yes"
 
@@ -172,6 +172,15 @@ def test_a_conversation_is_never_stuck(enforcing: Chat) -> None:
 def test_ordinary_sentences_go_through(enforcing: Chat) -> None:
     enforcing.say("use the attached file to write a summary of Q3")
     assert enforcing.forwarded() == ["use the attached file to write a summary of Q3"]
+
+
+def test_what_may_be_a_request_goes_out_under_its_state(enforcing: Chat) -> None:
+    answer = enforcing.say("use formal tone")
+    assert answer.header("x-turnfold-state") == "forward"
+    assert enforcing.forwarded() == [f"{render_block(State(policies={'formal tone': 'use'}))}\n\nuse formal tone"]
+    enforcing.say("use the blue one")
+    enforcing.say("use red instead of blue")
+    assert enforcing.forwarded()[2::2] == ["use the blue one", "use red instead of blue"]
 
 
 def test_an_acknowledgement_may_be_left_to_the_model(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
@@ -357,3 +366,52 @@ def test_messages_after_a_state_was_set_go_on_from_it(upstream: UpstreamServer, 
         chat.say("go on")
         text = "\n".join(chat.forwarded())
         assert text[text.rindex(OPENING) :].startswith(render_block(State("p", {"spaces": "use"})))
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_label_keeps_its_state_whatever_the_client_sends(upstream: UpstreamServer, tmp_path: Path, whole: bool) -> None:
+    headers = (("authorization", "Bearer sk-a"), ("x-turnfold-conversation", "c"))
+
+    def say(chat: Chat, text: str) -> Answer:
+        chat.messages = chat.messages if whole else []
+        return chat.say(text)
+
+    with whole_proxy(upstream, tmp_path) as (proxy, _):
+        chat = Chat(proxy, upstream, *headers)
+        assert told(say(chat, "use docker")) == "State updated.\nuse: docker"
+        say(chat, "What is 2+2?")
+        assert DOCKER in "\n".join(chat.forwarded())
+        assert told(say(chat, "use ruff instead of pylint")) == 'Did you mean to use "ruff" instead?'
+    with whole_proxy(upstream, tmp_path) as (proxy, _):
+        chat.proxy = proxy
+        assert told(say(chat, "yes")) == "State updated.\nuse: docker\nuse: ruff"
+        say(chat, "set premise p")
+        again = json.dumps({"model": "gpt-4o", "messages": chat.messages[:-1]}).encode()
+        assert told(proxy.chat(again, *headers)) == "State updated.\npremise: p\nuse: docker\nuse: ruff"  # it asks nothing
+        say(chat, "hello")
+        text = "\n".join(chat.forwarded())
+        assert text[text.rindex(OPENING) :].startswith(render_block(State("p", {"docker": "use", "ruff": "use"})))
+
+
+def test_private_text_is_in_force_and_not_in_the_store(upstream: UpstreamServer, tmp_path: Path) -> None:
+    headers = (("authorization", "Bearer sk-a"), ("x-turnfold-conversation", "c"))
+    with whole_proxy(upstream, tmp_path) as (proxy, _):
+        chat = Chat(proxy, upstream, *headers)
+        chat.say("set premise I am <private>Zed</private>")
+        chat.say("use docker")
+        chat.say("hello")
+        before = chat.forwarded()
+        chat.say("and now")
+        assert chat.forwarded()[: len(before)] == before
+        assert "premise: I am <private>Zed</private>\nuse: docker" in before[2]
+        with httpx.Client(base_url=proxy.origin, headers={"authorization": "Bearer sk-a"}) as http:
+            assert Client(http=http).state("c")["state"]["premise"] == "I am [private]"
+
+
+def test_what_is_only_observed_leaves_no_question(upstream: UpstreamServer, tmp_path: Path) -> None:
+    headers = (("authorization", "Bearer sk-a"), ("x-turnfold-conversation", "c"))
+    with whole_proxy(upstream, tmp_path) as (proxy, _):
+        chat = Chat(proxy, upstream, *headers, ("x-turnfold-state", "observe"))
+        chat.say("use podman instead of docker")
+        chat.messages, chat.headers = [], headers
+        assert chat.say("yes").header("x-turnfold-state") == "forward"

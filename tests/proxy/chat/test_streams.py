@@ -293,3 +293,16 @@ def test_streams_ask_nginx_not_to_gather(upstream: UpstreamServer, proxy: ProxyS
     upstream.handler = reply(b"{}")
     assert proxy.chat(BODY).header("x-accel-buffering") is None
     until(lambda: len(proxy.recorder.receipts) == 3)
+
+
+def test_an_answer_to_http_1_0_ends_with_its_connection(upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    """A client of HTTP/1.0 knows no chunks (RFC 9112, section 6.1)."""
+    upstream.handler = reply(b"data: 1\n\n", b"data: 2\n\n", headers=((b"content-type", b"text/event-stream"),))
+    body = b'{"messages":[{"role":"user","content":"hi"}]}'
+    host, port = proxy.origin.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as client:
+        client.sendall(b"POST /v1/chat/completions HTTP/1.0\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
+        received = b"".join(iter(lambda: client.recv(65536), b""))
+    head, _, rest = received.partition(b"\r\n\r\n")
+    assert b"transfer-encoding" not in head.lower()
+    assert rest == b"data: 1\n\ndata: 2\n\n"

@@ -108,3 +108,32 @@ async def test_the_number_of_keys_is_bounded() -> None:
 
 def test_a_key_carries_its_tenant() -> None:
     assert Spot("t1", "u", "m").key == Key("t1", "window", Spot("t2", "u", "m").key.id)
+
+
+async def test_a_learned_window_is_put_to_the_test_again_after_minutes_then_after_longer() -> None:
+    clock = Clock()
+    windows = Windows(MemoryStore(), clock=clock)
+    waits = []
+    for _ in range(4):
+        await windows.learn_from_refusal(SPOT, 1000, 9000)
+        began = clock.now
+        assert (await windows.learned(SPOT)).window(9000) == 1000
+        while (await windows.learned(SPOT)).window(9000) is not None:
+            clock.now += 60
+        waits.append(clock.now - began)
+    assert waits == sorted(waits)
+    assert waits[0] <= 600
+    assert waits[-1] >= 3600
+    await windows.learn_from_usage(SPOT, 9000, 9000)
+    for _ in range(4):
+        await windows.learn_from_usage(SPOT, 9000, 9000)
+    assert (await windows.learned(SPOT)).window(9000) is None
+
+
+async def test_what_was_learned_can_be_forgotten() -> None:
+    store = MemoryStore()
+    windows = Windows(store)
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    await windows.forget(SPOT)
+    assert await windows.learned(SPOT) == Learned()
+    assert await Windows(store).learned(SPOT) == Learned()

@@ -191,7 +191,7 @@ def test_export_import_delete(http: httpx.Client) -> None:
     assert error_of(http.delete("/v1/conversation/from/here"))[0] == 404
     # The two share content and ids; the other one is still whole.
     assert add(http, "to", "One more thing that was never said before.")["stats"]["messages"] == 13
-    assert error_of(http.put("/v1/conversation/to", json={"export": "{}"}))[:2] == (400, "history.format")
+    assert error_of(http.put("/v1/conversation/to", json={"export": "{}"}))[:2] == (422, "history.format")
     assert error_of(http.get("/v1/conversation/to?export=1"))[:2] == (400, "export")
 
 
@@ -204,6 +204,48 @@ def test_an_add_that_is_sent_again_is_done_once(http: httpx.Client) -> None:
     assert answer["stats"]["messages"] == 2
     wrong = http.post("/v1/conversation", json=body, headers={"idempotency-key": "a b"})
     assert error_of(wrong)[:2] == (400, "idempotency-key")
+
+
+@pytest.mark.parametrize("by_header", [True, False])
+def test_an_idempotency_key_names_one_message(http: httpx.Client, by_header: bool) -> None:
+    name = f"keyed {by_header}"
+
+    def send(key: str, content: str, role: str = "user") -> httpx.Response:
+        body = {"conversation_id": name, "message": {"role": role, "content": content}}
+        if by_header:
+            return http.post("/v1/conversation", json=body, headers={"idempotency-key": key})
+        return http.post("/v1/conversation", json=body | {"idempotency_key": key})
+
+    asked = "How do I rotate the keys of the signing service, step by step?"
+    assert send("k1", asked).json()["action"] == "appended"
+    assert send("k2", "Like this.", "assistant").json()["stats"]["messages"] == 2
+    assert send("k1", asked).json()["stats"]["messages"] == 2  # sent again
+    assert send("k3", asked).json()["stats"]["messages"] == 3  # asked again
+    for content, role in (("Something else.", "user"), (asked, "assistant")):
+        assert error_of(send("k1", content, role)) == (409, "idempotency-key", "idempotency_key_taken")
+    assert http.get(f"/v1/conversation/{name}").json()["stats"]["messages"] == 3
+
+
+def test_the_two_places_of_an_idempotency_key_agree(http: httpx.Client) -> None:
+    body = {"conversation_id": "both", "message": {"role": "user", "content": "x"}, "idempotency_key": "a"}
+    assert http.post("/v1/conversation", json=body, headers={"idempotency-key": "a"}).status_code == 200
+    assert error_of(http.post("/v1/conversation", json=body, headers={"idempotency-key": "b"}))[:2] == (400, "idempotency_key")
+
+
+def test_an_import_is_whole_or_refused_by_field_and_brings_its_settings(http: httpx.Client) -> None:
+    for n in range(8):
+        add(http, "origin", f"Pump {n} runs at {n + 40} bar.", compress_threshold=60, keep_recent=2)
+    kept = http.get("/v1/conversation/origin", params={"export": "true"}).json()
+    export = json.loads(kept["export"])
+    assert export["settings"] == {"compress_threshold": 60, "keep_recent": 2}
+    wrong = export | {"recent_tokens": export["recent_tokens"] * 2}
+    answer = http.put("/v1/conversation/landed", json={"export": json.dumps(wrong)})
+    assert error_of(answer) == (422, "history.recent_tokens", "invalid_export")
+    assert error_of(http.get("/v1/conversation/landed"))[0] == 404
+    assert http.put("/v1/conversation/landed", json={"export": kept["export"]}).status_code == 200
+    assert http.get("/v1/conversation/landed").json()["context"] == kept["context"]
+    without = {name: value for name, value in export.items() if name != "settings"}
+    assert http.put("/v1/conversation/landed", json={"export": json.dumps(without)}).json()["context"] == kept["context"]
 
 
 def test_the_cache(http: httpx.Client) -> None:

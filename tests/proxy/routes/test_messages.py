@@ -39,6 +39,8 @@ def test_there_and_back(origin: str) -> None:
         "messages_expanded": local["compression"]["messages_compressed"] - 24,
         "messages_passthrough": 4,
         "missing_ids": [],
+        "edited_ids": [],
+        "deleted_ids": [],
     }
     assert post(origin, "uncompress", messages=made["messages"], verbatim=made["verbatim"]).json() == kept
 
@@ -55,6 +57,17 @@ def test_missing_originals_are_named(origin: str) -> None:
     body = post(origin, "uncompress", messages=made.messages).json()
     assert body["messages"] == made.messages
     assert set(body["missing_ids"]) == set(made.verbatim)
+
+
+def test_edited_and_deleted_messages_are_told(origin: str) -> None:
+    made = post(origin, "compress", messages=MESSAGES).json()
+    stands_for = [message["metadata"]["turnfold"]["ids"] for message in made["messages"] if "metadata" in message]
+    edited = [{**made["messages"][0], "content": "Mine."}, *made["messages"][1:]]
+    body = post(origin, "uncompress", messages=edited).json()
+    assert body["messages"][0] == edited[0]
+    assert (body["edited_ids"], body["deleted_ids"], body["missing_ids"]) == (stands_for[0], [], [])
+    left = post(origin, "uncompress", messages=made["messages"][1:], verbatim=made["verbatim"]).json()
+    assert (left["edited_ids"], left["deleted_ids"]) == ([], sorted(stands_for[0]))
 
 
 @pytest.mark.parametrize(

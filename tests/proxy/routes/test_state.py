@@ -104,7 +104,7 @@ def test_a_checkpoint_keeps_its_question(client: Client) -> None:
 
 
 def test_what_is_set_stands_behind_the_messages_seen(client: Client, records: Records) -> None:
-    records.kept["mine", "c"] = Record().with_observation(create_engine().machine, 6).to_bytes()
+    records.kept["mine", "c"] = Record(create_engine().machine, 6).to_bytes()
     assert client.set_state("c", STATE)["messages_seen"] == 6
 
 
@@ -126,6 +126,8 @@ def test_previews(client: Client) -> None:
     assert replayed["state_before"]["premise"] == "p"
     assert client.preview_state("Use Docker.", with_preprocessor=True)["input"] == "use docker"
     assert client.preview_state("use the attached file to write a summary")["guard"] == "long"
+    sure = {text: client.preview_state(text)["certainty"] for text in ("use docker", "use formal tone", "use option 2")}
+    assert sure == {"use docker": "certain", "use formal tone": "doubtful", "use option 2": "ordinary"}
 
 
 BAD: list[tuple[dict[str, Any], str]] = [

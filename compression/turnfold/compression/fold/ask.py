@@ -1,6 +1,6 @@
-"""Recall in its place: which user messages get passages, of what, and how much they may take.
+"""Which user messages get recall, from what, and within how many tokens.
 
-Lives here: turning a plan's askers into texts behind their messages. Must not: choosing or rendering passages.
+Lives here: turning a plan's askers into texts behind their messages. Does not belong here: choosing or rendering passages.
 
 The recall of a user message is a function of the messages up to it, so a tool loop under it keeps its bytes.
 """
@@ -35,6 +35,7 @@ def recall_for(
     messages: Sequence[Message],
     cut: Sequence[Unit],
     asker: Asker,
+    stays: frozenset[int],
     present: Sequence[str],
     budget: int,
     options: FoldOptions,
@@ -43,10 +44,11 @@ def recall_for(
     """The passages that go behind a user message's own text; none where nothing bears on it.
 
     Args:
+        stays: indices of units that are forwarded although they lie in a piece.
         present: texts of the fold itself, which need no second quoting.
         budget: tokens that the text may take.
     """
-    folded = _folded(messages, cut, asker, options)
+    folded = _folded(messages, cut, asker, stays, options)
     user = cut[asker.unit].start
     question = Question(messages[user].own, _exchange(messages[:user]))
     fill = options.budget is not None
@@ -62,14 +64,17 @@ def recall_for(
     return memo.get(("recall", names, budget, fill, options.model), make, lambda found: 500 + 2 * len(found.text))
 
 
-def _folded(messages: Sequence[Message], cut: Sequence[Unit], asker: Asker, options: FoldOptions) -> list[Message]:
+def _folded(
+    messages: Sequence[Message], cut: Sequence[Unit], asker: Asker, stays: frozenset[int], options: FoldOptions
+) -> list[Message]:
     """What was folded when it was asked and may be quoted: no pinned message, no anchor, tool text only where it is wanted."""
     found: list[Message] = []
     for piece in asker.pieces:
         anchor = piece.end if piece.anchor is None else piece.anchor
         for start, end in ((piece.start, anchor), (anchor + 1, piece.end)):
-            if start < end:
-                found += messages[cut[start].start : cut[end - 1].end]
+            for unit in range(start, end):
+                if unit not in stays:
+                    found += messages[cut[unit].start : cut[unit].end]
     return [m for m in found if not m.pinned and (options.recall_tool_text or not m.is_result)]
 
 

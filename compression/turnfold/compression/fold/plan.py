@@ -7,14 +7,15 @@ here: where borders fall, texts.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
 from turnfold.compression.fold.pieces import Asker, Piece
-from turnfold.compression.fold.replay import Course, Replay, course, step
+from turnfold.compression.fold.replay import Replay, course, step
 from turnfold.compression.fold.units import Unit
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Mark, Memo, resumable
 from turnfold.compression.options import FoldOptions
 
 _STEP: Final = 32  # units from one point at which a replay can be resumed to the next
@@ -47,28 +48,17 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
     `memo` keeps how far the replay had come at a late point of an earlier request: the same units lead there again.
     """
     whole = course(units, options, squeeze)
-    last = (len(units) - 1) // _STEP * _STEP if memo else 0
-    state, begin = Replay(whole.first), 0
-    for end in (last, last - _STEP):
-        if memo and end > 0 and (known := memo.find(_name(whole, end))) is not None:
-            state, begin = known, end
-            break
-    if memo and last > begin:
-        state = middle = _advance(whole, state, begin, last)
-        memo.get(_name(whole, last), lambda: middle, lambda _: 1000 + 60 * last)
-        begin = last
-    state = _advance(whole, state, begin, len(units))
-    askers = tuple(a for a in state.askers if (a.last or a.unit >= state.tail) and a.pieces)
-    return Plan(state.pieces, state.tail, askers, state.events, state.since, state.moved)
+    last = (len(units) - 1) // _STEP * _STEP
+    asked = replace(options, model="", window=None)  # a replay knows neither
+    marks = [Mark(end, ("replay", tuple(units[:end]), asked, squeeze)) for end in (last, last - _STEP) if end > 0]
 
+    def run(known: Replay) -> list[Replay]:
+        more = range(known.turns, len(whole.requests))
+        return list(accumulate(more, lambda state, _: step(whole, state), initial=known))
 
-def _advance(whole: Course, state: Replay, begin: int, end: int) -> Replay:
-    """The replay with the requests that end within the units ``begin..end``."""
-    for turn in range(bisect_left(whole.requests, begin), bisect_left(whole.requests, end)):
-        state = step(whole, state, turn)
-    return state
+    def part(states: list[Replay], end: int) -> Replay:
+        return states[bisect_left(whole.requests, end) - states[0].turns]
 
-
-def _name(whole: Course, end: int) -> Hashable:
-    """What the state before unit `end` follows from."""
-    return "replay", tuple(whole.units[:end]), replace(whole.options, model="", window=None), whole.squeeze
+    last_state = resumable(memo, marks, Replay(whole.first), run, part, lambda _: 1000 + 60 * last)[-1]
+    askers = tuple(a for a in last_state.askers if (a.last or a.unit >= last_state.tail) and a.pieces)
+    return Plan(last_state.pieces, last_state.tail, askers, last_state.events, last_state.since, last_state.moved)

@@ -33,7 +33,7 @@ class Course:
         first: index of the first user unit; nothing before it is ever folded.
         requests: indices of the units at which a request ended, from `first` on.
         total: tokens of all units.
-        raw: tokens of all but pinned units, which are never folded.
+        raw: tokens of all but pinned units and those with attachments, which are never folded.
         facts: the same at FACTS.
         users: user units.
     """
@@ -67,8 +67,8 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float) -> Cours
         first,
         requests=[i for i, u in enumerate(units) if u.asks and i >= first],
         total=list(accumulate((u.tokens for u in units), initial=0)),
-        raw=list(accumulate((0 if u.pinned else u.tokens for u in units), initial=0)),
-        facts=list(accumulate((0 if u.pinned else u.facts for u in units), initial=0)),
+        raw=list(accumulate((0 if u.pinned or u.attached else u.tokens for u in units), initial=0)),
+        facts=list(accumulate((0 if u.pinned or u.attached else u.facts for u in units), initial=0)),
         users=list(accumulate((u.is_user for u in units), initial=0)),
     )
 
@@ -79,6 +79,7 @@ class Replay:
 
     Attributes:
         tail: index of the first raw unit.
+        turns: requests so far.
         pieces: folded runs in order.
         askers: user units that get recall, the newest last.
         events: fold events so far.
@@ -86,6 +87,7 @@ class Replay:
     """
 
     tail: int
+    turns: int = 0
     pieces: tuple[Piece, ...] = ()
     askers: tuple[Asker, ...] = ()
     events: int = 0
@@ -93,15 +95,13 @@ class Replay:
     moved: int = 0
 
 
-def step(course: Course, before: Replay, turn: int) -> Replay:
-    """What the replay comes to with one more request, the one of number `turn`."""
-    index = course.requests[turn]
-    limits = policy.thresholds(course.options, course.total[index + 1], _shape(course, turn), course.squeeze)
-    after = _fold_if_due(course, before, turn, limits)
-    if not course.units[index].is_user:
-        return after
-    askers = _settle(course, after, index, limits)
-    return Replay(after.tail, after.pieces, askers, after.events, after.since, after.moved)
+def step(course: Course, before: Replay) -> Replay:
+    """What the replay comes to with one more request."""
+    index = course.requests[before.turns]
+    limits = policy.thresholds(course.options, course.total[index + 1], _shape(course, before.turns), course.squeeze)
+    after = _fold_if_due(course, before, index, limits)
+    askers = _settle(course, after, index, limits) if course.units[index].is_user else after.askers
+    return Replay(after.tail, before.turns + 1, after.pieces, askers, after.events, after.since, after.moved)
 
 
 def _shape(course: Course, turn: int) -> Shape:
@@ -116,9 +116,8 @@ def _shape(course: Course, turn: int) -> Shape:
 # ---------------------------------------------------------------- a fold event
 
 
-def _fold_if_due(course: Course, before: Replay, turn: int, limits: Thresholds) -> Replay:
+def _fold_if_due(course: Course, before: Replay, index: int, limits: Thresholds) -> Replay:
     """The replay with the request that ends here folded, where a budget asks for it or it pays."""
-    index = course.requests[turn]
     total = course.total[index + 1]
     if limits.limit is not None and total > (course.options.budget or 0):
         standing = total - sum(p.tokens - p.size for p in before.pieces)  # about what is forwarded, without recall
@@ -126,31 +125,32 @@ def _fold_if_due(course: Course, before: Replay, turn: int, limits: Thresholds) 
             return _fold(course, before, index, limits)
     if total > limits.start and course.tokens(before.tail, index + 1) > limits.fold_at:
         after = _fold(course, before, index, limits)
-        return after if _pays(course, before, after, turn) else before
+        return after if _pays(course, before, after) else before
     return before
 
 
-def _pays(course: Course, before: Replay, after: Replay, turn: int) -> bool:
+def _pays(course: Course, before: Replay, after: Replay) -> bool:
     """Whether a fold is worth its rewrite: from the first piece that is new, everything is written again."""
     new = sum(p.size for p in after.pieces if p not in before.pieces)
     old = sum(p.size for p in before.pieces if p not in after.pieces)
     start = max((p.end for p in before.pieces), default=course.first)
-    sent = course.requests[turn - 1] + 1 if turn else 0
+    sent = course.requests[before.turns - 1] + 1 if before.turns else 0
     behind = course.tokens(after.tail, max(after.tail, sent))
-    return policy.pays(course.options, old + course.tokens(start, after.tail), new, behind, turn + 1)
+    return policy.pays(course.options, old + course.tokens(start, after.tail), new, behind, before.turns + 1)
 
 
 def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Replay:
     pieces, tail = before.pieces, before.tail
     border = _border(course, tail, index, limits.keep_recent)
-    start = _behind_marks(course, tail, border, index)
+    start = _fold_start(course, tail, border, index)
     if border > start:
         pieces, tail = (*pieces, _piece(course, start, border, Level.FACTS)), border
     pieces = _promote(course, pieces, Level.FACTS, Level.SUMMARY, limits.facts_at)
     pieces = _promote(course, pieces, Level.SUMMARY, Level.LINE, limits.summaries_at)
     if pieces == before.pieces:
         return before
-    return Replay(tail, pieces, before.askers, before.events + 1, before.since if before.events else index, moved=index)
+    since = before.since if before.events else index
+    return Replay(tail, before.turns, pieces, before.askers, before.events + 1, since, moved=index)
 
 
 def _border(course: Course, tail: int, index: int, keep: int) -> int:
@@ -166,7 +166,7 @@ def _near(course: Course, tail: int, border: int, index: int, reach: int) -> Ite
     yield from (i for i in range(border - 1, tail, -1) if course.tokens(i, border) <= reach)
 
 
-def _behind_marks(course: Course, tail: int, border: int, index: int) -> int:
+def _fold_start(course: Course, tail: int, border: int, index: int) -> int:
     """Where folding may begin: behind every cache mark that the client keeps in an old place, for up to there caches hit."""
     units = course.units
     old = range(tail, min(border, index - _RECENT))
@@ -179,7 +179,7 @@ def _behind_marks(course: Course, tail: int, border: int, index: int) -> int:
 def _piece(course: Course, start: int, end: int, level: Level) -> Piece:
     units = course.units
     anchor = None if units[end].is_user else next((i for i in range(end - 1, start - 1, -1) if units[i].is_user), None)
-    raw = course.tokens(start, end) - (0 if anchor is None else units[anchor].tokens)
+    raw = course.tokens(start, end) - (0 if anchor is None else course.tokens(anchor, anchor + 1))
     size = policy.line_tokens()
     if level is Level.FACTS:
         size = min(raw, course.facts[end] - course.facts[start])

@@ -1,23 +1,22 @@
 """The mildest setting that fits a budget of tokens.
 
-Lives here: the search over recency windows and levels, and truncation as the last resort. Does not belong here: how a message is
-shortened (``sketch``).
+Lives here: the search over recency windows and levels, and the order in which what is left is given up. Does not belong here:
+what stands for a message (``sketch``), cutting one text (``cutting``).
 
-The order of settings: at each level of shortening, windows from the largest to the smallest allowed. Sizes fall with the window,
-so each level needs a binary search; summaries tried for one window are reused for the next.
+The settings in order: at each level of shortening the windows from the largest to the smallest that is allowed. Sizes fall with
+the window, so each level takes a binary search; a summary that was tried at one window is there for the next. The newest message
+of a user is given up after everything else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from turnfold.compression.roundtrip.condense import LEVELS, CondenseLevel, pieces
-from turnfold.compression.roundtrip.sketch import OLD, Sketch, WrittenMessage, is_smaller, with_texts
+from turnfold.compression.roundtrip.condense import LEVELS, CondenseLevel
+from turnfold.compression.roundtrip.cutting import Cuttable
+from turnfold.compression.roundtrip.sketch import OLD, Sketch, Slot, WrittenMessage, is_smaller, with_texts
 from turnfold.compression.roundtrip.values import texts_of
-
-#: Characters that stay of a text which is cut off, from the mildest on; the last ones take whole blocks too.
-_HEADS: Final = (4000, 2000, 1000, 500, 250, 120, 60, 30, 0)
-_GONE: Final = "…"
 
 
 class Setting(NamedTuple):
@@ -33,115 +32,166 @@ class Setting(NamedTuple):
         return sum(one.tokens for one in self.written)
 
 
-def at_window(sketch: Sketch, window: int, level: CondenseLevel = LEVELS[0]) -> tuple[WrittenMessage, ...]:
-    """The messages as written with a window and a level."""
+def at_window(
+    sketch: Sketch, window: int, level: CondenseLevel = LEVELS[0], newest: int | None = None
+) -> tuple[WrittenMessage, ...]:
+    """What is written with a window and a level; the message at `newest` stays."""
     border = max(0, len(sketch.messages) - window)
-    return tuple(one for slot in sketch.slots(border, level) for one in sketch.replacements(slot, level))
+    return tuple(one for slot in sketch.slots(border, level, newest) for one in sketch.replacements(slot, level))
 
 
 def find_setting(sketch: Sketch, budget: int) -> Setting:
-    """The mildest setting within a budget; if there is none, the tightest one, truncated if the options allow it."""
-    options = sketch.options
+    """The mildest setting within a budget; where there is none, the mildest of all, with `fits` false."""
     whole = len(sketch.messages)
     untouched = tuple(sketch.original(i, "everything fits") for i in range(whole))
     if sum(one.tokens for one in untouched) <= budget:
         return Setting(untouched, whole, fits=True)
-    least = min(options.min_recency_window, whole)
-    for level in LEVELS:
-        if level is not LEVELS[-1] and _is_hopeless(sketch, len(sketch.messages) - least, level, budget):
-            continue
-        tightest = Setting(at_window(sketch, least, level), least, fits=False)
-        if tightest.tokens <= budget:
-            return _widest(sketch, tightest._replace(fits=True), level, budget)
-    return _converge(sketch, tightest, budget) if options.force_converge else tightest
+    least = min(sketch.options.min_recency_window, whole)
+    search = _Search(sketch, budget, least, sketch.newest_user(whole - least))
+    return search.by_levels() or search.beyond_levels() or search.mildest()
 
 
-def _is_hopeless(sketch: Sketch, border: int, level: CondenseLevel, budget: int) -> bool:
-    """Whether not even half of a level's result would fit, so that it need not be tried."""
-    kept = [sketch.original(i, OLD).tokens for i in range(len(sketch.messages))]
-    old = sum(tokens for i, tokens in enumerate(kept) if i < border and sketch.may_change(i))
-    return sum(kept) - old + old * min(level.prose, level.data) / 2 > budget
+class _Search:
+    """One search; keeps what it tried."""
 
+    def __init__(self, sketch: Sketch, budget: int, least: int, newest: int | None) -> None:
+        self._sketch = sketch
+        self._budget = budget
+        self._least = least
+        self._newest = newest
+        self._tried: dict[CondenseLevel, Setting] = {}
 
-def _widest(sketch: Sketch, fits: Setting, level: CondenseLevel, budget: int) -> Setting:
-    """The largest fitting window between one that fits and all messages, which do not."""
-    low, high = fits.window, len(sketch.messages)
-    while high - low > 1:
-        middle = (low + high) // 2
-        tried = Setting(at_window(sketch, middle, level), middle, fits=True)
-        if tried.tokens <= budget:
-            low, fits = middle, tried
-        else:
-            high = middle
-    return fits
+    def _tightest(self, level: CondenseLevel) -> Setting:
+        if level not in self._tried:
+            self._tried[level] = self._at(self._least, level)
+        return self._tried[level]
 
+    def _at(self, window: int, level: CondenseLevel) -> Setting:
+        found = Setting(at_window(self._sketch, window, level, self._newest), window, fits=False)
+        return found._replace(fits=found.tokens <= self._budget)
 
-def _converge(sketch: Sketch, tightest: Setting, budget: int) -> Setting:
-    """Messages older than the window truncated as little as possible: first around blocks, then with them."""
-    border = len(sketch.messages) - tightest.window
-    best = tightest
-    for blocks in (True, False):
-        low, high = 0, len(_HEADS)
-        while low < high:
+    def by_levels(self) -> Setting | None:
+        """The mildest level that fits, at its largest window."""
+        if self._is_hopeless(LEVELS[0]) or not self._tightest(LEVELS[0]).fits:
+            # Where the last level is too large the others need not be tried.
+            if not self._tightest(LEVELS[-1]).fits:
+                return None
+            level = next(level for level in LEVELS[1:] if not self._is_hopeless(level) and self._tightest(level).fits)
+            return self._widest(self._tightest(level), level)
+        return self._widest(self._tightest(LEVELS[0]), LEVELS[0])
+
+    def _is_hopeless(self, level: CondenseLevel) -> bool:
+        """Whether not even half of what a level leaves would fit: then it need not be tried."""
+        sketch, border = self._sketch, len(self._sketch.messages) - self._least
+        kept = [sketch.original(i, OLD).tokens for i in range(len(sketch.messages))]
+        old = sum(tokens for i, tokens in enumerate(kept) if i < border and i != self._newest and sketch.may_change(i))
+        return level is not LEVELS[-1] and sum(kept) - old + old * min(level.prose, level.data) / 2 > self._budget
+
+    def _widest(self, fits: Setting, level: CondenseLevel) -> Setting:
+        """Between a window that fits and all messages, which do not, the largest that fits."""
+        low, high = fits.window, len(self._sketch.messages)
+        while high - low > 1:
             middle = (low + high) // 2
-            cut = tuple(_cut(sketch, one, border, _HEADS[middle], blocks) for one in tightest.written)
-            best = Setting(cut, tightest.window, fits=False)
-            if best.tokens <= budget:
-                high = middle
+            tried = self._at(middle, level)
+            if tried.fits:
+                low, fits = middle, tried
             else:
-                low = middle + 1
-        if low < len(_HEADS):
-            cut = tuple(_cut(sketch, one, border, _HEADS[low], blocks) for one in tightest.written)
-            return Setting(cut, tightest.window, fits=True)
-    cut = tuple(_cut(sketch, one, border, _HEADS[-1], False) for one in tightest.written)
-    return Setting(cut, tightest.window, fits=False)
+                high = middle
+        return fits
+
+    def beyond_levels(self) -> Setting | None:
+        """From the tightest level on: texts cut off where the options say so, the newest message of a user last."""
+        shorter = _Steps(self._sketch, self._tightest(LEVELS[-1]), self._budget)
+        force = self._sketch.options.force_converge
+        border = len(self._sketch.messages) - self._least
+        old = [one for one in shorter.places if shorter.written[one].end <= border and shorter.starts(one) != self._newest]
+        if force and shorter.cut(old):
+            return shorter.setting
+        if self._newest is None:
+            return None
+        place = next(place for place in shorter.places if shorter.starts(place) == self._newest)
+        if shorter.condense(place) or (force and shorter.cut([place])):
+            return shorter.setting
+        return None
+
+    def mildest(self) -> Setting:
+        """What would be sent without a budget."""
+        window = max(self._least, min(self._sketch.options.recency_window, len(self._sketch.messages)))
+        return Setting(at_window(self._sketch, window), window, fits=False)
 
 
-def _cut(sketch: Sketch, one: WrittenMessage, border: int, head: int, blocks: bool) -> WrittenMessage:
-    """A message with its texts truncated; unchanged if it is inside the window, fixed, or would not get smaller."""
-    if one.end > border or not sketch.may_change(one.start):
-        return one
-    texts = list(texts_of(one.message))
-    if sum(len(text) for _, text in texts) <= head:
-        return one
-    new = {path: _cut_text(text, head, blocks) for path, text in texts}
-    message = with_texts(one.message, new)
-    cut = sketch.replacement(one.start, one.end, message, "cut", "nothing milder fits the budget")
-    return cut if is_smaller(cut, [one]) else one
+Way = Callable[[Cuttable, int], str]
+#: What is given up, one after the other; of each as little as fits. A fence stays while prose is left.
+_WAYS: Final[tuple[tuple[Way, Callable[[Cuttable], int]], ...]] = (
+    (Cuttable.with_prose, lambda text: text.prose),
+    (Cuttable.with_blocks, lambda text: text.blocks),
+    (Cuttable.with_orders, lambda text: text.orders),
+)
 
 
-def _cut_text(text: str, head: int, blocks: bool) -> str:
-    """The first characters of a text. A block is kept whole or dropped; with `blocks` all of them are kept."""
-    if len(text) <= head:
-        return text
-    out: list[str] = []
-    left = head
-    for piece, is_block in pieces(text):
-        if is_block and (blocks or len(piece) <= left):
-            out.append(piece)
-            left -= 0 if blocks else len(piece)
-        elif not is_block and len(piece) <= left:
-            out.append(piece)
-            left -= len(piece)
-        else:
-            kept = "" if is_block else _whole_words(piece, left)
-            out.append(f"{kept} {_GONE}" if kept else _GONE)
-            out.append("\n" if blocks and not is_block else "")
-            left = 0
-    return _without_repeats("".join(out))
+class _Steps:
+    """Messages that give up their texts one at a time, the oldest first, until they fit."""
 
+    def __init__(self, sketch: Sketch, start: Setting, budget: int) -> None:
+        self._sketch = sketch
+        self._window = start.window
+        self._excess = start.tokens - budget
+        self.written = list(start.written)
 
-def _whole_words(piece: str, room: int) -> str:
-    if room <= 0:
-        return ""
-    end = piece.rfind(" ", 0, room + 1)
-    return piece[: end if end > room // 2 else room].rstrip()
+    @property
+    def places(self) -> range:
+        return range(len(self.written))
 
+    @property
+    def setting(self) -> Setting:
+        return Setting(tuple(self.written), self._window, fits=self._excess <= 0)
 
-def _without_repeats(text: str) -> str:
-    """Joins adjacent gap marks."""
-    while f"{_GONE}\n{_GONE}" in text:
-        text = text.replace(f"{_GONE}\n{_GONE}", _GONE)
-    while _GONE * 2 in text:
-        text = text.replace(_GONE * 2, _GONE)
-    return text.strip("\n") or _GONE
+    def starts(self, place: int) -> int:
+        return self.written[place].start
+
+    def cut(self, places: Sequence[int]) -> bool:
+        """Give up what there is, in the order of `_WAYS`; whether the messages fit."""
+        open_ = [place for place in places if self._sketch.may_change(self.starts(place))]
+        whole = {place: self.written[place] for place in open_}
+        texts = {place: {path: Cuttable(text) for path, text in texts_of(whole[place].message)} for place in open_}
+        for way, most in _WAYS:
+            for place in open_:
+                for path, text in texts[place].items():
+                    if most(text) and self._give_up(place, path, text, way, most(text)):
+                        return True
+        return self._excess <= 0
+
+    def _give_up(self, place: int, path: tuple[str | int, ...], text: Cuttable, way: Way, most: int) -> bool:
+        """As much of one text as is needed, all of it where that is too little; whether the messages fit."""
+        before = self.written[place]
+
+        def made(left: int) -> WrittenMessage:
+            message = with_texts(before.message, {path: way(text, left)})
+            return self._sketch.replacement(before.start, before.end, message, "cut", "nothing milder fits the budget")
+
+        low, best = 0, made(0)
+        if not is_smaller(best, [before]):
+            return False
+        if before.tokens - best.tokens >= self._excess:
+            high = most
+            while high - low > 1:
+                middle = (low + high) // 2
+                tried = made(middle)
+                if before.tokens - tried.tokens >= self._excess and is_smaller(tried, [before]):
+                    low, best = middle, tried
+                else:
+                    high = middle
+        self._excess -= before.tokens - best.tokens
+        self.written[place] = best
+        return self._excess <= 0
+
+    def condense(self, place: int) -> bool:
+        """Shorten one message that was held back, as mildly as fits; whether the messages fit."""
+        before = self.written[place]
+        for level in LEVELS:
+            made = self._sketch.replacements(Slot(before.start, before.end, "shorten"), level)[0]
+            if before.tokens - made.tokens >= self._excess or level is LEVELS[-1]:
+                break
+        self.written[place] = made
+        self._excess -= before.tokens - made.tokens
+        return self._excess <= 0

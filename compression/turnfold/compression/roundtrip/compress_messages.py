@@ -62,6 +62,15 @@ def compress_at_once(messages: Sequence[Any], options: CompressOptions) -> Compr
 
 
 def _setting(sketch: Sketch) -> Setting:
+    """What is written; a reference to nearly the same text is used only where the whole becomes smaller by it."""
+    found = _found(sketch)
+    if not sketch.options.fuzzy_dedup:
+        return found
+    without = _found(sketch.without_near_references())
+    return min(found, without, key=lambda one: (not one.fits, -one.window, sum(m.size for m in one.written), one.tokens))
+
+
+def _found(sketch: Sketch) -> Setting:
     options = sketch.options
     if options.token_budget is not None:
         return find_setting(sketch, options.token_budget)

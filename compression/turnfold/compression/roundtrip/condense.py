@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from turnfold.compression.shorten import registry
+from turnfold.compression.shorten.figure_lines import with_figures
 from turnfold.compression.shorten.sift import EXACT, Read, holds_exact, read, sift
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.protect import block_spans
@@ -25,16 +26,18 @@ class CondenseLevel:
     """How much is kept.
 
     Attributes:
-        prose: share of the characters of long prose by people and models (`share_of`).
-        data: share of program output.
-        messages: maximum number of messages of a run.
-        characters: maximum number of characters of a run.
+        prose: share of the characters of what people and models say, where it is long (`share_of`).
+        data: share of what programs print.
+        messages: messages of a run at most.
+        characters: characters of a run at most.
+        figures: whether every figure, identifier, version, path and URL of a message stays, whatever the shares are.
     """
 
     prose: float
     data: float
     messages: int
     characters: int
+    figures: bool = False
 
     def share_of(self, size: int) -> float:
         """The share for prose of so many characters: the longer it is, the more it repeats itself."""
@@ -46,8 +49,8 @@ _MOST_MORE: Final = 2.0
 _ANY: Final = 1 << 60
 #: From the mildest on. Nothing but a budget makes it go beyond the first.
 LEVELS: Final = (
-    CondenseLevel(0.11, 0.25, 48, 24_000),
-    CondenseLevel(0.05, 0.1, 128, 80_000),
+    CondenseLevel(0.11, 0.25, 48, 24_000, figures=True),
+    CondenseLevel(0.03, 0.1, 128, 80_000, figures=True),
     CondenseLevel(0.02, 0.04, _ANY, _ANY),
     CondenseLevel(0.0, 0.0, _ANY, _ANY),
 )
@@ -90,13 +93,16 @@ def condense(text: str, known: Read | None, level: CondenseLevel) -> str:
     """
     if len(text) < SHORTEST:
         return text
-    new = _data(text, level.data) if known is None else sift([known], level.share_of(len(text)), at_least_one=True)[0]
+    if known is None:
+        new = _data(text, level)
+    else:
+        new = sift([known], level.share_of(len(text)), at_least_one=True, keep_figures=level.figures)[0]
     return new if new.strip() and len(new) < len(text) else text
 
 
-def _data(text: str, share: float) -> str:
-    """Program output: blocks and lines with secrets are kept, the rest is shortened by its kind."""
-    return "".join(piece if stays else _between(piece, share) for piece, stays in pieces(text))
+def _data(text: str, level: CondenseLevel) -> str:
+    """Output of a program: blocks and lines with secrets stay, what lies between is shortened by its kind."""
+    return "".join(piece if stays else _between(piece, level) for piece, stays in pieces(text))
 
 
 def pieces(text: str) -> Iterator[tuple[str, bool]]:
@@ -131,11 +137,13 @@ def _secret_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         at += len(line)
 
 
-def _between(text: str, share: float) -> str:
+def _between(text: str, level: CondenseLevel) -> str:
     if len(text) < _DATA_SHORTEST:
         return text
     body = text.strip("\n")
-    short = registry.facts(body, int(share * _count(body)), _NO_WORDS, _count)
+    short = registry.facts(body, int(level.data * _count(body)), _NO_WORDS, _count)
+    if level.figures:
+        short = with_figures(body, short)
     if len(short) >= len(body):
         return text
     start = text.index(body)
@@ -143,8 +151,8 @@ def _between(text: str, share: float) -> str:
 
 
 def merge(reads: Sequence[Read], names: Sequence[str], level: CondenseLevel) -> str:
-    """The summary of a run of messages: the kept sentences of each, after the speaker's name."""
-    kept = sift(reads, level.share_of(sum(len(one.text) for one in reads)))
+    """What stands for a run of messages: of each the sentences that are kept, behind the name of who says them."""
+    kept = sift(reads, level.share_of(sum(len(one.text) for one in reads)), keep_figures=level.figures)
     return "\n".join(f"{name}: {text.strip()}" for name, text in zip(names, kept, strict=True) if text)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from turnfold.compression.memo import digest
@@ -28,10 +28,11 @@ class Provenance:
 
     Attributes:
         ids: keys of the originals, in order.
-        summary_id: content hash of the messages that it replaces.
-        result_id: id of the compression that made it.
-        version: version of the source, as counted by the caller.
-        parents: summary ids of originals that were compressed before.
+        summary_id: content hash of the messages that it stands for.
+        result_id: of the compression that made it.
+        version: of the source, as the caller counts.
+        parents: summary ids of those originals that were compressed before.
+        written: content hash of what was written, by which an edit is noticed; "" where none was noted.
     """
 
     ids: tuple[str, ...]
@@ -39,11 +40,17 @@ class Provenance:
     result_id: str
     version: int
     parents: tuple[str, ...] = ()
+    written: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """As written to ``metadata``."""
         value = {"ids": list(self.ids), "summary_id": self.summary_id, "version": self.version, "result_id": self.result_id}
-        return value | ({"parent_ids": list(self.parents)} if self.parents else {})
+        value |= {"parent_ids": list(self.parents)} if self.parents else {}
+        return value | ({"written": self.written} if self.written else {})
+
+    def was_edited(self, message: Mapping[str, Any]) -> bool:
+        """Whether the content of the message that bears this is another than what was written."""
+        return bool(self.written) and self.written != fingerprint(message.get("content"))
 
 
 def provenance_of(message: object) -> Provenance | None:
@@ -53,10 +60,11 @@ def provenance_of(message: object) -> Provenance | None:
     if not isinstance(found, dict):
         return None
     ids, name, result, version = (found.get(field) for field in ("ids", "summary_id", "result_id", "version"))
-    parents = found.get("parent_ids", [])
+    parents, written = found.get("parent_ids", []), found.get("written")
     if not _are_names(ids) or not ids or not isinstance(name, str) or not isinstance(version, int) or not _are_names(parents):
         return None
-    return Provenance(tuple(ids), name, result if isinstance(result, str) else "", version, tuple(parents))
+    result, written = (text if isinstance(text, str) else "" for text in (result, written))
+    return Provenance(tuple(ids), name, result, version, tuple(parents), written)
 
 
 def _are_names(value: Any) -> bool:
@@ -69,8 +77,9 @@ def can_carry(message: Mapping[str, Any]) -> bool:
 
 
 def with_provenance(message: Mapping[str, Any], provenance: Provenance) -> dict[str, Any]:
-    """A copy of a message with a provenance, which replaces any earlier one."""
-    return {**message, "metadata": {**message.get("metadata", {}), KEY: provenance.to_json()}}
+    """A copy of a message with its provenance, in the place of one that it had; its content is noted there."""
+    noted = replace(provenance, written=fingerprint(message.get("content")))
+    return {**message, "metadata": {**message.get("metadata", {}), KEY: noted.to_json()}}
 
 
 def strip_provenance(messages: Sequence[Any]) -> list[Any]:

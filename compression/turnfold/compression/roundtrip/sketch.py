@@ -9,6 +9,7 @@ The replacement of a message or a run depends only on it and the level, so each 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -79,13 +80,21 @@ class Sketch:
         roles = frozenset(options.preserve)
         self._preserved = roles | {"developer"} if "system" in roles else roles
         self._why_fixed = [self._reason_fixed(i, message) for i, message in enumerate(messages)]
-        threshold = options.fuzzy_threshold if options.fuzzy_dedup else None
-        self._repeats = Repeats(list(self._repeatable()), exact=options.dedup, threshold=threshold)
+        self._repeats = self._find_repeats(options.fuzzy_threshold if options.fuzzy_dedup else None)
         self._views: dict[int, View] = {}
         self._reads: dict[tuple[int, Path], Read | None] = {}
         self._kept: dict[int, WrittenMessage] = {}
         self._tellings: dict[tuple[int, int, CondenseLevel], str] = {}
         self._written: dict[tuple[Slot, CondenseLevel], tuple[WrittenMessage, ...]] = {}
+
+    def _find_repeats(self, threshold: float | None) -> Repeats:
+        return Repeats(list(self._repeatable()), exact=self.options.dedup, threshold=threshold)
+
+    def without_near_references(self) -> Sketch:
+        """The same conversation without references to nearly the same text; what was read and written serves both."""
+        other = copy.copy(self)
+        other._repeats = self._find_repeats(None)
+        return other
 
     # --- what a message is ---
 
@@ -132,21 +141,34 @@ class Sketch:
 
     # --- what becomes of messages ---
 
-    def slots(self, border: int, level: CondenseLevel) -> Iterator[Slot]:
-        """What to do with each message if those before the border are old; every message is in one slot, in order."""
+    def newest_user(self, border: int) -> int | None:
+        """The place of the newest message of a user, if it is before the border and may be changed."""
+        whole = range(len(self.messages) - 1, -1, -1)
+        roles = (message.get("role") if isinstance(message, dict) else None for message in reversed(self.messages))
+        place = next((i for i, role in zip(whole, roles, strict=True) if role == "user"), None)
+        return place if place is not None and place < border and self.may_change(place) else None
+
+    def slots(self, border: int, level: CondenseLevel, newest: int | None = None) -> Iterator[Slot]:
+        """What becomes of each message if those before the border are old; every message is in one slot, in order.
+
+        The message at `newest` stays as it is.
+        """
         # At the tightest level a reference would cost more than what a long summary has of its message.
         references = self._repeats.before(border) if level is not LEVELS[-1] else {}
         mild = level is LEVELS[0]
         pinned = {one.target for one in references.values()} if mild else frozenset()
+        stops = {*references, *pinned, newest}
         i = 0
         while i < border:
-            if i in references:
+            if i == newest:
+                yield Slot(i, i + 1, "keep", "the newest message of a user")
+            elif i in references:
                 yield Slot(i, i + 1, "reference", reference=references[i])
             elif i in pinned:
                 yield Slot(i, i + 1, "keep", "others refer to it")
             else:
                 end = i
-                while end < border and end not in references and end not in pinned and self.view(end).kind == "run":
+                while end < border and end not in stops and self.view(end).kind == "run":
                     end += 1
                 if end > i:
                     yield from self._cut(i, end, level)

@@ -6,12 +6,12 @@ where the originals are kept (the caller hands in a look-up).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.roundtrip.provenance import copy_json, provenance_of
-from turnfold.compression.roundtrip.values import NOTHING, Compressed, Lookup, Uncompressed, look_up
+from turnfold.compression.roundtrip.values import NOTHING, Compressed, Lookup, Results, Uncompressed, look_up
 
 #: How often originals may be compressed messages themselves.
 DEEPEST: Final = 10
@@ -21,6 +21,9 @@ _MOST: Final = 1_000_000
 
 def uncompress(messages: Sequence[Any] | Compressed, store: Lookup | None = None, *, recursive: bool = False) -> Uncompressed:
     """Replace compressed messages by their originals.
+
+    A message whose content was edited after it was compressed stays as it is; the result lists the originals that it stood for,
+    and those of messages that are gone.
 
     Args:
         messages: compressed messages, or a whole result.
@@ -35,14 +38,34 @@ def uncompress(messages: Sequence[Any] | Compressed, store: Lookup | None = None
         messages = messages.messages
     if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
         raise InvalidInput("messages", "must be a list")
-    back = _Restorer(NOTHING if store is None else store, DEEPEST if recursive else 1)
+    store = NOTHING if store is None else store
+    back = _Restorer(store, DEEPEST if recursive else 1)
     expanded = [back.restore(message) for message in messages]
     return Uncompressed(
         messages=[message for _, some in expanded for message in some],
         messages_expanded=sum(was for was, _ in expanded),
         messages_passthrough=sum(not was for was, _ in expanded),
         missing_ids=tuple(back.missing),
+        edited_ids=tuple(back.edited),
+        deleted_ids=tuple(_deleted(messages, store)),
     )
+
+
+def _deleted(messages: Sequence[Any], store: Lookup) -> list[str]:
+    """Keys of a store that neither the messages nor the originals that these lead to name."""
+    if isinstance(store, Results):
+        rest = {(name, key) for name, verbatim in store.verbatim.items() for key in verbatim}
+    else:
+        rest = {("", key) for key in store} if isinstance(store, Mapping) else set()
+    listed = list(messages)
+    while listed and rest:
+        provenance = provenance_of(listed.pop())
+        for key in provenance.ids if provenance else ():
+            place = (provenance.result_id if provenance and isinstance(store, Results) else "", key)
+            if place in rest:
+                rest.remove(place)
+                listed.append(look_up(store, key, place[0]))
+    return sorted(dict.fromkeys(key for _, key in rest))
 
 
 class _Restorer:
@@ -53,6 +76,7 @@ class _Restorer:
         self._deepest = deepest
         self._done = 0
         self.missing: dict[str, None] = {}
+        self.edited: dict[str, None] = {}
 
     def restore(self, message: Any, above: tuple[str, ...] = ()) -> tuple[bool, list[Any]]:
         """Whether a message was restored, and its originals; the message itself if not all of them are available.
@@ -62,6 +86,9 @@ class _Restorer:
         """
         provenance = provenance_of(message) if len(above) < self._deepest else None
         if provenance is None or provenance.summary_id in above:
+            return False, self._copy(message)
+        if provenance.was_edited(message):
+            self.edited |= dict.fromkeys(provenance.ids)
             return False, self._copy(message)
         self._count(len(provenance.ids))
         originals = [look_up(self._store, key, provenance.result_id) for key in provenance.ids]

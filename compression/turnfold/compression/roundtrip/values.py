@@ -233,18 +233,24 @@ class Uncompressed:
     Attributes:
         messages: messages with originals in place of compressed ones.
         messages_expanded: compressed messages that were restored.
-        messages_passthrough: messages that were not compressed.
-        missing_ids: keys that the store does not have; their messages are left unchanged.
+        messages_passthrough: messages that went through as they are.
+        missing_ids: keys that the store does not have; what they belong to is left as it is.
+        edited_ids: keys of the originals of messages whose content was edited after they were compressed; `messages` has the
+            edited ones.
+        deleted_ids: keys of originals that no message stands for any longer; none where the store is a function, which cannot
+            list what it has.
     """
 
     messages: list[Any]
     messages_expanded: int
     messages_passthrough: int
     missing_ids: tuple[str, ...] = ()
+    edited_ids: tuple[str, ...] = ()
+    deleted_ids: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The result as plain JSON values."""
-        return {**_plain(self), "missing_ids": list(self.missing_ids)}
+        """All of it as plain JSON values."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in _plain(self).items()}
 
 
 def _plain(value: Any) -> dict[str, Any]:

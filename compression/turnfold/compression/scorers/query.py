@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.scorers.base import Scorer
+from turnfold.compression.scorers.base import Scorer, scores_of
 from turnfold.compression.scorers.tfidf import TfIdf
 
 #: Relevance of each sentence to a query, any non-negative scale.
@@ -36,7 +36,7 @@ class QueryAware:
         self._weight = weight
 
     def score(self, sentences: Sequence[str], query: str | None = None) -> list[float]:
-        plain = self._base.score(sentences, query)
+        plain = scores_of(self._base, sentences, query)
         if not query or not query.strip() or not sentences:
             return plain
         asked = self._relevance(sentences, query)

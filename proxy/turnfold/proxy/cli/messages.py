@@ -17,7 +17,7 @@ from rich.console import Console
 from turnfold.compression import Compressed, compress, uncompress
 from turnfold.proxy.api.roundtrips import options_of
 from turnfold.proxy.cli.failure import Failure
-from turnfold.proxy.cli.reading import progress, read_text, write
+from turnfold.proxy.cli.reading import check_output, progress, read_text, write
 
 
 def _read(file: str) -> tuple[Any, int]:
@@ -76,10 +76,11 @@ def _say(result: Compressed, seconds: float, before: int) -> None:
 
 def uncompress_file(
     file: Annotated[str, typer.Argument(help="What `turnfold compress --messages` wrote; - for standard input.")],
-    recursive: Annotated[bool, typer.Option("--recursive", help="Also restore originals that were compressed before.")] = False,
-    output: Annotated[Path | None, typer.Option(help="Write the messages to this file.")] = None,
+    recursive: Annotated[bool, typer.Option("--recursive", help="Restore originals that were compressed before, too.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the messages into this file.")] = None,
 ) -> None:
     """Print the original messages of a result as JSON."""
+    check_output(output, file)
     value, _ = _read(file)
     messages = _messages(file, value)
     verbatim = value.get("verbatim") if isinstance(value, dict) else None
@@ -87,5 +88,9 @@ def uncompress_file(
         raise Failure(f"{file}: verbatim: must be an object with the originals")
     found = uncompress(messages, verbatim, recursive=recursive)
     _write_json(output, found.messages)
+    for ids, why in ((found.edited_ids, "messages that were edited"), (found.deleted_ids, "messages that were deleted")):
+        if ids:
+            line = f"{len(ids):,} originals belong to {why}, the first is {ids[0]}"
+            Console(stderr=True, soft_wrap=True).print(line, highlight=False, markup=False)
     if found.missing_ids:
         raise Failure(f"{file}: verbatim: {len(found.missing_ids)} originals are not there, the first is {found.missing_ids[0]}")

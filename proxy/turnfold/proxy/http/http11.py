@@ -1,7 +1,7 @@
-"""uvicorn's HTTP/1.1 protocol with two fixes that a proxy needs.
+"""uvicorn's HTTP/1.1 protocol with three fixes that a proxy needs.
 
-Lives here: a size limit for request heads, and bodies of requests whose upgrade is declined. Does not belong here: anything that
-an ASGI app can do for itself.
+Lives here: a size limit for request heads, bodies of requests whose upgrade is declined, and answers to HTTP/1.0. Does not belong
+here: anything that an ASGI app can do for itself.
 
 uvicorn collects a head of any size before an app sees it. The app's own limit sends a proper answer; the limit here is larger and
 protects memory. Also, httptools ends a request after its head if it asks for an upgrade, which servers may ignore (RFC 9110
@@ -25,6 +25,21 @@ _HEAD_TOO_LARGE: Final = (
     b"content-length: %d\r\n\r\n%s" % (len(_MESSAGE), _MESSAGE)
 )
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
+
+
+class _AnyLength(int):
+    """The length of a body that ends with its connection, as uvicorn counts it down: never too short, never too long."""
+
+    def __lt__(self, other: int) -> bool:
+        return False
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+    def __sub__(self, other: int) -> _AnyLength:
+        return self
+
+    __hash__ = int.__hash__
 
 
 class Http11(HttpToolsProtocol):
@@ -84,6 +99,10 @@ class Http11(HttpToolsProtocol):
         if not self._resuming:
             self._in_head = False
             super().on_headers_complete()
+            if self.scope.get("http_version") == "1.0" and self.cycle is not None:
+                # A client of HTTP/1.0 knows no chunks (RFC 9112 section 6.1): the body ends with the connection.
+                self.cycle.chunked_encoding = False
+                self.cycle.expected_content_length = _AnyLength()
 
     def on_message_complete(self) -> None:
         """A request ends, unless this is a head with an upgrade whose body is still to come."""

@@ -109,15 +109,15 @@ def admin_routes(
         form = _format(request.query_params, "json", "csv")
         await ledger.flush()
         query = query_of(request.query_params, request.headers.get(_TENANT), time.time())
-        result = await report(store, query, options_of)
+        result = await report(store.patient, query, options_of)
         return Response(as_csv(result["groups"]), media_type="text/csv") if form == "csv" else as_json(result)
 
     async def get_receipts(request: Request) -> Response:
         form = _format(request.query_params, "jsonl", "csv")
         query = query_of(request.query_params, request.headers.get(_TENANT), time.time())
-        await store.ping()
+        await store.patient.ping()
         kind = "text/csv" if form == "csv" else "application/jsonl"
-        return StreamingResponse(_export(store, query, form), media_type=kind)
+        return StreamingResponse(_export(store.patient, query, form), media_type=kind)
 
     async def get_ledger(_: Request) -> Response:
         queue = {"written": ledger.written, "queued": ledger.queued, "dropped": ledger.dropped}
@@ -127,7 +127,7 @@ def admin_routes(
     async def delete_data(request: Request) -> Response:
         scope = _scope(request)
         await ledger.flush()
-        gone = await store.delete(scope)
+        gone = await store.patient.delete(scope)
         ledger.forget(scope.tenant)
         return as_json({"deleted": gone})
 
@@ -142,7 +142,7 @@ def admin_routes(
     routes = [
         Route("/admin/report", only_admins(get_report), methods=["GET"]),
         Route("/admin/receipts", only_admins(get_receipts), methods=["GET"]),
-        Route("/admin/requests/{request_id}", only_admins(_request_finder(store, ledger)), methods=["GET"]),
+        Route("/admin/requests/{request_id}", only_admins(_request_finder(store.patient, ledger)), methods=["GET"]),
         Route("/admin/ledger", only_admins(get_ledger), methods=["GET"]),
         Route("/admin/data", only_admins(delete_data), methods=["DELETE"]),
     ]

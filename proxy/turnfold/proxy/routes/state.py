@@ -18,6 +18,7 @@ from turnfold.compression.state import (
     Engine,
     Record,
     RecordUnreadable,
+    certainty,
     preprocess,
     preview,
     read_record,
@@ -129,7 +130,8 @@ class _Calls:
         engine = Engine()
         engine.machine = await self._machine_for(body, tenant)
         taken = preprocess(engine, text) if body.get("with_preprocessor") is True else text
-        return JSONResponse({**preview(engine, taken), "input": taken, "guard": why_ordinary(taken)})
+        sure = certainty(taken, engine.machine.state)
+        return JSONResponse({**preview(engine, taken), "input": taken, "guard": why_ordinary(taken), "certainty": sure})
 
     async def _record(self, tenant: str, name: str) -> Record | None:
         data = await self._store.get(tenant, name)

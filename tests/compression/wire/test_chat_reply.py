@@ -1,6 +1,6 @@
 """Our own answers read as any other completion.
 
-Lives here: bodies and streams checked by the SDK's own types; records of the store. Does not belong here: sockets.
+Lives here: bodies and streams checked by the SDK's own types. Does not belong here: sockets.
 """
 
 from __future__ import annotations
@@ -10,9 +10,6 @@ import json
 import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from turnfold.compression.errors import InvalidInput
-from turnfold.compression.state import Record, State, create_engine, read_record
-from turnfold.compression.state.machine import Machine
 from turnfold.compression.wire.chat_reply import ChatReply, completion, reply_to, stream
 
 TEXT = 'Did you mean to use "podman" instead?\nSay so.'
@@ -56,8 +53,17 @@ def test_the_id_is_ours_and_follows_the_content() -> None:
     one = ChatReply(TEXT, "m", 1, seed="a")
     assert one.id.startswith("chatcmpl-turnfold-")
     assert one.id == ChatReply(TEXT, "m", 2, seed="a").id
-    others = (ChatReply(TEXT, "m", 1, seed="b"), ChatReply("x", "m", 1, seed="a"), ChatReply(TEXT, "n", 1, seed="a"))
-    assert len({one.id, *(other.id for other in others)}) == 4
+    assert (
+        len(
+            {
+                one.id,
+                ChatReply(TEXT, "m", 1, seed="b").id,
+                ChatReply("x", "m", 1, seed="a").id,
+                ChatReply(TEXT, "n", 1, seed="a").id,
+            }
+        )
+        == 4
+    )
 
 
 def test_a_reply_fits_the_request() -> None:
@@ -69,29 +75,3 @@ def test_a_reply_fits_the_request() -> None:
 
 def test_lone_surrogates_are_written_as_escapes() -> None:
     assert json.loads(completion(ChatReply("\ud800 ü", "m", 1)))["choices"][0]["message"]["content"] == "\ud800 ü"
-
-
-def test_a_record_comes_back() -> None:
-    engine = create_engine()
-    engine.step("use podman instead of docker")
-    record = Record().with_observation(engine.machine, 4)
-    assert read_record(record.to_bytes()) == record
-    put = record.put(Machine(State("p", {"x": "use"}))).with_observation(engine.machine, 9)
-    assert read_record(put.to_bytes()) == put
-    assert (put.anchor().after, put.anchor().machine.state.premise) == (4, "p")
-
-
-@pytest.mark.parametrize(
-    ("data", "field"),
-    [
-        (b"\xff", "record"),
-        (b"[]", "record.record_version"),
-        (b'{"record_version":1}', "record.machine"),
-        (Record().to_bytes().replace(b'"seen":0', b'"seen":-1'), "record.seen"),
-        (Record().to_bytes().replace(b'"after":0', b'"after":true'), "record.after"),
-    ],
-)
-def test_a_damaged_record_is_refused(data: bytes, field: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        read_record(data)
-    assert caught.value.field == field

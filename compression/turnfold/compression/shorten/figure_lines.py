@@ -1,0 +1,108 @@
+"""Output of programs without a line that nobody has to copy from.
+
+Lives here: the form of a text from which every figure, identifier, path and URL can still be copied. Does not belong here: what
+these are (``text.figures``), rules by kind of content (``registry``).
+
+Neighbouring lines that differ in some words only become a table: a line with marks for these words, then their words line by
+line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from typing import Final
+
+from turnfold.compression.shorten.prose import join
+from turnfold.compression.text.figures import figures
+from turnfold.compression.text.sentences import sentences
+
+_HOLE: Final = "§"
+_GAP: Final = "…"
+_FEWEST: Final = 4  # lines that make a table
+_LONG: Final = 240  # characters from which a line is looked at sentence by sentence
+
+
+def with_figures(text: str, short: str) -> str:
+    """The shorter form `short` where it holds every figure of a text, else the lines that are needed for them.
+
+    Args:
+        short: a lossy form; lines that it has stay here too.
+    """
+    kept = _needed_lines(text, short)
+    if kept is None:
+        return short
+    made = "\n".join(_tables(kept))
+    return made if len(made) < len(text) else text
+
+
+def _needed_lines(text: str, short: str) -> list[str] | None:
+    """The lines of a text that `short` has or that hold a figure not said before, gaps marked; None: `short` says them all."""
+    lines = text.split("\n")
+    listed = [figures(line) for line in lines]
+    there = {figure for line in short.split("\n") for figure in figures(line)}
+    if all(there.issuperset(found) for found in listed):
+        return None
+    shown = set(short.split("\n"))
+    said: set[str] = set()
+    out: list[str] = []
+    for line, found in zip(lines, listed, strict=True):
+        if (line.strip() and line in shown) or not said.issuperset(found):
+            out.append(line if line in shown or len(line) < _LONG else _needed_sentences(line, said))
+            shown.discard(line)
+            said.update(found)
+        elif not out or out[-1] != _GAP:
+            out.append(_GAP)
+    return out
+
+
+def _needed_sentences(line: str, said: Set[str]) -> str:
+    """The sentences of a long line that hold a figure not said before."""
+    known = set(said)
+    spans = sentences(line)
+    chosen: set[int] = set()
+    for i, span in enumerate(spans):
+        found = figures(span.of(line))
+        if not known.issuperset(found):
+            known.update(found)
+            chosen.add(i)
+    return join(line, spans, chosen) if chosen else line
+
+
+def _tables(lines: Sequence[str]) -> Iterator[str]:
+    at = 0
+    while at < len(lines):
+        end = _end_of_run(lines, at)
+        if end - at >= _FEWEST:
+            yield from _table(lines[at:end])
+        else:
+            yield from lines[at:end]
+        at = end
+
+
+def _end_of_run(lines: Sequence[str], at: int) -> int:
+    """Behind the last line that has the shape of the one at a place."""
+    shape = _shape(lines[at])
+    end = at + 1
+    while shape and end < len(lines) and _shape(lines[end]) == shape:
+        end += 1
+    return end
+
+
+def _shape(line: str) -> tuple[str, ...]:
+    """A line's words, a mark for each that holds a digit; empty where it can be no row of a table."""
+    if _HOLE in line:
+        return ()
+    shape = tuple(_HOLE if any(map(str.isdigit, word)) else word for word in line.split(" "))
+    return shape if _HOLE in shape else ()
+
+
+def _table(lines: Sequence[str]) -> Iterator[str]:
+    rows = [line.split(" ") for line in lines]
+    fixed = [len(set(column)) == 1 for column in zip(*rows, strict=True)]
+    if all(fixed):
+        yield from lines
+        return
+    head = " ".join(word if same else _HOLE for word, same in zip(rows[0], fixed, strict=True))
+    yield f"[{len(lines)} lines of: {head}]"
+    for row in rows:
+        yield " ".join(word for word, same in zip(row, fixed, strict=True) if not same)
