@@ -206,7 +206,7 @@ class Compressor:
         self._count = count
 
     def compress(self, request: CompressRequest) -> CompressedResult:
-        """All three layers of a text, its entities and its sections. Pure: the same request gives the same result.
+        """All three layers of a text, its entities and its sections. Pure: equal requests give equal results.
 
         Raises:
             InvalidInput: the scorer does not return one finite number for each sentence.
@@ -273,7 +273,7 @@ class Compressor:
         return layer if layer.tokens <= than.tokens and text.strip() else than
 
     def _factors(self, source: JudgedText, query: str) -> list[float]:
-        """What a query multiplies the worth of each sentence with: 1 to 4, by its section's relevance and its own."""
+        """Factors for the worth of each sentence under a query: 1 to 4, by the relevance of the sentence and its section."""
         alone = _normalise(self._relevance([span.of(source.text) for span in source.spans], query))
         around = _normalise(self._relevance([source.slice(first, last) for first, last in source.ranges], query))
         shared = [around[k] for k, (first, last) in enumerate(source.ranges) for _ in range(first, last)]

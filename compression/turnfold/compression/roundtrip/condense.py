@@ -26,10 +26,10 @@ class CondenseLevel:
     """How much is kept.
 
     Attributes:
-        prose: share of the characters of what people and models say, where it is long (`share_of`).
-        data: share of what programs print.
-        messages: messages of a run at most.
-        characters: characters of a run at most.
+        prose: share of the characters of long prose by people and models (`share_of`).
+        data: share of program output.
+        messages: maximum number of messages of a run.
+        characters: maximum number of characters of a run.
         figures: whether every figure, identifier, version, path and URL of a message stays, whatever the shares are.
     """
 
@@ -101,7 +101,7 @@ def condense(text: str, known: Read | None, level: CondenseLevel) -> str:
 
 
 def _data(text: str, level: CondenseLevel) -> str:
-    """Output of a program: blocks and lines with secrets stay, what lies between is shortened by its kind."""
+    """Program output: blocks and lines with secrets are kept, the rest is shortened by its kind."""
     return "".join(piece if stays else _between(piece, level) for piece, stays in pieces(text))
 
 
@@ -151,7 +151,7 @@ def _between(text: str, level: CondenseLevel) -> str:
 
 
 def merge(reads: Sequence[Read], names: Sequence[str], level: CondenseLevel) -> str:
-    """What stands for a run of messages: of each the sentences that are kept, behind the name of who says them."""
+    """The summary of a run of messages: the kept sentences of each, after the speaker's name."""
     kept = sift(reads, level.share_of(sum(len(one.text) for one in reads)), keep_figures=level.figures)
     return "\n".join(f"{name}: {text.strip()}" for name, text in zip(names, kept, strict=True) if text)
 

@@ -28,10 +28,10 @@ class Provenance:
 
     Attributes:
         ids: keys of the originals, in order.
-        summary_id: content hash of the messages that it stands for.
-        result_id: of the compression that made it.
-        version: of the source, as the caller counts.
-        parents: summary ids of those originals that were compressed before.
+        summary_id: content hash of the messages that it replaces.
+        result_id: id of the compression that made it.
+        version: version of the source, as counted by the caller.
+        parents: summary ids of originals that were compressed before.
         written: content hash of what was written, by which an edit is noticed; "" where none was noted.
     """
 

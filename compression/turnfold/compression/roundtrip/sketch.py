@@ -149,7 +149,7 @@ class Sketch:
         return place if place is not None and place < border and self.may_change(place) else None
 
     def slots(self, border: int, level: CondenseLevel, newest: int | None = None) -> Iterator[Slot]:
-        """What becomes of each message if those before the border are old; every message is in one slot, in order.
+        """What to do with each message if those before the border are old; every message is in one slot, in order.
 
         The message at `newest` stays as it is.
         """

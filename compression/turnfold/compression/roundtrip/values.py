@@ -233,8 +233,8 @@ class Uncompressed:
     Attributes:
         messages: messages with originals in place of compressed ones.
         messages_expanded: compressed messages that were restored.
-        messages_passthrough: messages that went through as they are.
-        missing_ids: keys that the store does not have; what they belong to is left as it is.
+        messages_passthrough: messages that were not compressed.
+        missing_ids: keys that the store does not have; their messages are left unchanged.
         edited_ids: keys of the originals of messages whose content was edited after they were compressed; `messages` has the
             edited ones.
         deleted_ids: keys of originals that no message stands for any longer; none where the store is a function, which cannot
@@ -249,7 +249,7 @@ class Uncompressed:
     deleted_ids: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain JSON values."""
+        """The result as plain JSON values."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in _plain(self).items()}
 
 

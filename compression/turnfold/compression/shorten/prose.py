@@ -92,7 +92,7 @@ def shorten(text: str, keep: int, *, role: str, words: frozenset[str] | None = N
 
 
 def _judge(text: str, read: Statements, role: str, known: frozenset[str] | None) -> _Judged:
-    """Worth by centrality, signals, facts, shared words and place, 0 to about 4; and the standing orders."""
+    """Worth by centrality, signals, facts, shared words and position, 0 to about 4; and the standing orders."""
     spans = read.spans
     pieces = [span.of(text) if not span.kind else "" for span in spans]
     said = [words(lower_text(piece)) for piece in pieces]
@@ -149,7 +149,7 @@ def _overlap(piece: str, known: frozenset[str]) -> float:
 
 
 def _choose(read: Statements, keep: int, judged: _Judged, costs: Sequence[int]) -> set[int]:
-    """The spans that fit into `keep` tokens beside those that must stay, by worth and by facts not said yet; at least one.
+    """The spans that fit `keep` tokens besides those that must be kept, by worth and by new facts; at least one.
 
     What a statement needs (its heading, the line that introduces it) comes along at its expense.
     """

@@ -81,7 +81,7 @@ class Read:
 
 
 def read(text: str, role: str) -> Read:
-    """Cut a text up and judge its sentences; linear."""
+    """Cut a text into sentences and rate them; linear."""
     parts = statements(text)
     noted = [
         None if span.kind in EXACT else _sentence(span.of(text), role, size)
@@ -122,13 +122,13 @@ def _looks_exact(piece: str) -> bool:
 
 
 def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, keep_figures: bool = False) -> list[str]:
-    """What is kept of each text, in whole sentences: about `share` of the characters of all of them, blocks not counted.
+    """The kept part of each text, in whole sentences: about `share` of all characters, not counting blocks.
 
     Blocks, standing orders and possible secrets are kept at any cost.
 
     Args:
         share: 0 to 1.
-        at_least_one: keep a sentence even where the share has no room for one.
+        at_least_one: keep one sentence even if the share has no room for it.
         keep_figures: keep of each text a sentence for every figure, identifier, version, path and URL in it, whatever they take;
             a sentence that another text of `reads` says word for word is kept there alone.
     """

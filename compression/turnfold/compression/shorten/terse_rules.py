@@ -139,7 +139,7 @@ class Bounds:
     """What holds for all rules of a lexicon.
 
     Attributes:
-        guarded: words that never go.
+        guarded: words that are never removed.
         naming: words that make a phrase behind them one that is spoken of ("the word just").
         named: words that do so in front ("the please keyword").
         determiners: words that make a noun of what stands behind them.

@@ -13,12 +13,11 @@ words leaves open what it means ("hm"); any other message drops the question and
 when the client's history shows that it was never put (the assistant's next message is another one). Assistant messages are
 read for that alone: they can drop a question, never change the state (D6).
 
-Where the block stands: in front of the user message that brought the change, pinned, so that the prefix stays (law 4). A
-later change gets a block of its own, which says that it replaces the earlier ones: exactly one is in force. Changes that
-follow each other without anything being forwarded in between share the last one's block. Superseded blocks leave when
-together they outweigh `MAX_STALE` times the newest: the prefix moves then, as at a fold event. What the record holds and no
-block of this request says (the client sent its newest messages only, or somebody set the state) stands in front of the first
-new message.
+Position of the block: pinned in front of the user message that made the change, so that the prefix is stable (law 4). A later
+change gets its own block, which says that it replaces the earlier ones, so exactly one is in force. Consecutive changes without a
+forwarded request in between share the last one's block. Superseded blocks are removed once together they weigh more than
+`MAX_STALE` times the newest one; the prefix changes then, as at a fold event. What the record holds and no block of this request
+says (the client sent its newest messages only, or somebody set the state) stands in front of the first new message.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class Turn:
     """A message as seen by the replay.
 
     Attributes:
-        text: its text where that is all it holds; None for anything else (images, several parts, no content).
+        text: its text if that is all its content; None otherwise (images, several parts, no content).
         beside: the text in it where that is not all; told apart by it, taken for a directive never.
     """
 
@@ -129,7 +128,7 @@ class Placement:
     """A conversation's state.
 
     Attributes:
-        verdict: for the last message.
+        verdict: the verdict on the last message.
         record: state and pending question behind the last message, and what was seen.
         pins: blocks to put in front of user messages, in order; the last is the one in force.
         changes: indices of the messages that a new state stands behind, and these states.
@@ -156,7 +155,7 @@ class Placement:
         return self.changes[upto - 1][1] if upto else State()
 
     def block_before(self, border: int) -> str:
-        """The block that a fold of all messages before `border` carries; "" where nothing was ever laid down there."""
+        """The block for a fold of all messages before `border`; "" if no state was ever set before it."""
         touched = bool(self.changes) and self.changes[0][0] < border
         return render_block(self.state_at(border)) if touched else ""
 
@@ -258,7 +257,7 @@ class _Walk:
 
     Attributes:
         lone: whether the request has one user message only.
-        asked: times in a row that the pending question was put.
+        asked: how many times in a row the pending question was asked.
         last: what became of the newest message that was recalled.
         told: the state that the blocks up to here tell.
         unpinned: index of the newest change that has no pin yet.

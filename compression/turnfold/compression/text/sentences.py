@@ -51,7 +51,7 @@ def language(text: str) -> str:
 
 
 def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
-    """Spans that tile the text exactly: blocks (with their kind) and sentences (kind ""), each with the white space behind it.
+    """Spans that tile the text exactly: blocks (with their kind) and sentences (kind ""), each with the white space after it.
 
     No cut falls inside a protected span. White space alone is one span; an empty text has none.
 

@@ -157,8 +157,10 @@ class ConversationBody(RequestBody):
 
     conversation_id: Annotated[str, Field(min_length=1, max_length=512)]
     message: MessageBody
-    compress_threshold: Annotated[int, Field(ge=1, le=_MOST, description="Tokens that the context may take."), WHOLE] = 1000
-    keep_recent: Annotated[int, Field(ge=0, le=100_000, description="Messages that stay raw."), WHOLE] = 5
+    compress_threshold: Annotated[int, Field(ge=1, le=_MOST, description="Maximum number of tokens of the context."), WHOLE] = (
+        1000
+    )
+    keep_recent: Annotated[int, Field(ge=0, le=100_000, description="Number of newest messages that stay raw."), WHOLE] = 5
     idempotency_key: Annotated[
         str | None, Field(min_length=1, max_length=200, pattern="^[!-~]+$", description="As the header idempotency-key.")
     ] = None

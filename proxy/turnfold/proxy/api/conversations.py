@@ -119,7 +119,7 @@ class _HistoryRecord:
     tokens: tuple[_DoneAdd, ...] = ()
 
     def done(self, token: str, message: HistoryMessage) -> Action | None:
-        """What an add did that was done already.
+        """The action of an add that was applied before; None if it was not.
 
         Raises:
             TokenTaken: the token named an add of another message.
@@ -220,7 +220,7 @@ def _public_block(number: int, block: Block) -> Block:
 
 
 def _public_history(state: History) -> History:
-    """A history from outside, without what is private in it."""
+    """An imported history without its private text."""
     blocks = tuple(_public_block(number, block) for number, block in enumerate(state.blocks))
     return replace(
         state,
@@ -278,7 +278,7 @@ class _Blocks:
         return found[0]
 
     def keep(self, tenant: str, block: Block) -> None:
-        """Remember a block; the least recently used go."""
+        """Cache a block; evict the least recently used."""
         if known := self._kept.pop((tenant, block.id), None):
             self._weight -= known[1]
         weight = 500 + sum(map(len, block.texts)) + sum(len(message.content) + 200 for message in block.messages)
@@ -365,7 +365,7 @@ class Conversations:
     async def replace(
         self, tenant: str, conversation_id: str, state: History, settings: HistorySettings | None = None
     ) -> StoredConversation:
-        """Put a history in the place of whatever there is.
+        """Replace a conversation by a history.
 
         Args:
             settings: those that it is kept with; None: those of the conversation that was there, or the defaults.

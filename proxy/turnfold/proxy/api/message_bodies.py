@@ -99,7 +99,9 @@ class UncompressMessagesAnswer(AnswerBody):
     messages: list[Any]
     messages_expanded: int
     messages_passthrough: int
-    missing_ids: Annotated[list[str], Field(description="Originals that are not there; what stands for them is left as it is.")]
+    missing_ids: Annotated[
+        list[str], Field(description="Ids of missing originals; their compressed messages are left unchanged.")
+    ]
     edited_ids: Annotated[
         list[str], Field(description="Originals of messages whose content was edited after compression; the edit is kept.")
     ]

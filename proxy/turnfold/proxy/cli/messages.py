@@ -76,8 +76,8 @@ def _say(result: Compressed, seconds: float, before: int) -> None:
 
 def uncompress_file(
     file: Annotated[str, typer.Argument(help="What `turnfold compress --messages` wrote; - for standard input.")],
-    recursive: Annotated[bool, typer.Option("--recursive", help="Restore originals that were compressed before, too.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the messages into this file.")] = None,
+    recursive: Annotated[bool, typer.Option("--recursive", help="Also restore originals that were compressed before.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the messages to this file.")] = None,
 ) -> None:
     """Print the original messages of a result as JSON."""
     check_output(output, file)
