@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
-class CaseScore:
+class SuiteScore:
     """One case: recall of its expected entities in layer 1 (and how many the source holds at all), and what it cost."""
 
     set: str
@@ -45,7 +45,7 @@ def datasets(folder: Path | None) -> Path:
     return folder or (shared if shared.is_dir() else HERE / "cases")
 
 
-def rows(folder: Path, *, query: bool) -> Iterator[CaseScore]:
+def rows(folder: Path, *, query: bool) -> Iterator[SuiteScore]:
     compressor, rouge = Compressor(), RougeScorer(["rougeL"])
     compressor.compress(CompressRequest("Load the vocabulary."))
     for name, (ratio, _) in PUBLISHED.items():
@@ -56,7 +56,7 @@ def rows(folder: Path, *, query: bool) -> Iterator[CaseScore]:
             result = compressor.compress(request)
             ms = (time.perf_counter() - start) * 1e3
             facts = result.layers[1].text
-            yield CaseScore(
+            yield SuiteScore(
                 set=name,
                 case=case["id"],
                 recall=mean(e.lower() in facts.lower() for e in wanted),

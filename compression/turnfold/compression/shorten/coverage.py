@@ -102,7 +102,7 @@ def cover_closely(
     order = cover(pieces, weights, budget, needs)
     if len(pieces) > _FEW:
         return order
-    search = _Exchange(pieces, weights, needs)
+    search = _Swap(pieces, weights, needs)
     chosen = frozenset(i for i in order if pieces[i].factor > 0)
     for _ in range(_EXCHANGES):
         better = search.best_step(chosen, budget)
@@ -115,7 +115,7 @@ def cover_closely(
     return list(out)
 
 
-class _Exchange:
+class _Swap:
     """What sets of pieces cost and are worth."""
 
     def __init__(self, pieces: Sequence[CoverageItem], weights: Mapping[str, float], needs: Sequence[Sequence[int]]) -> None:
