@@ -6,6 +6,7 @@ Lives here: sentences of our own in English that begin as directives do, and dir
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -330,3 +331,14 @@ def test_settled_names_are_directives() -> None:
         assert [name for name in names[section] if certainty(f"{verb} {name}", State()) != "certain"] == []
         assert [name for name in names[section] if certainty(f"{verb} {name} please", State()) != "ordinary"] == []
     assert [name for name in names["banned"] if certainty(f"use {name}", State()) == "certain"] == []
+
+
+SHARED = Path(os.environ.get("TURNFOLD_SHARED", Path(__file__).parents[4] / "shared")) / "data" / "audit" / "guard.tsv"
+
+
+@pytest.mark.skipif(not SHARED.is_file(), reason=f"no sentences at {SHARED}; TURNFOLD_SHARED names another place")
+def test_the_sentences_of_an_audit() -> None:
+    rows = [line.split("\t") for line in SHARED.read_text(encoding="utf-8").splitlines()]
+    assert [text for text, kind in rows if kind == "ordinary" and said(text).verdict.kind != "forward"] == []
+    held = {text: said("set premise p", "use ruff", text).state for text, kind in rows if kind == "directive"}
+    assert [text for text, state in held.items() if state == State("p", {"ruff": "use"})] == []

@@ -206,7 +206,7 @@ _FITTING: Final = tuple(
 def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
     """The mildest first; attachments go last, the oldest half of them before the others."""
     yield from _FITTING
-    attached = sum(u.attached for u in cut)
+    attached = len(_attached(cut))
     for without in sorted({(attached + 1) // 2, attached} - {0}):
         yield replace(_FITTING[-2], without=without)
 
@@ -232,9 +232,15 @@ def _best_attempt(conversation: Conversation, options: FoldOptions, memo: Memo) 
     return candidate
 
 
+def _attached(cut: Sequence[Unit]) -> list[int]:
+    """Units whose attachments a budget may take; those of the last user message are part of the question."""
+    last = max((i for i, u in enumerate(cut) if u.is_user), default=None)
+    return [i for i, u in enumerate(cut) if u.attached and i != last]
+
+
 def _without_attachments(cut: Sequence[Unit], without: int) -> tuple[Unit, ...]:
     """Units of which the oldest with attachments are like any other."""
-    oldest = set([i for i, u in enumerate(cut) if u.attached][:without])
+    oldest = set(_attached(cut)[:without])
     return tuple(u._replace(attached=False) if i in oldest else u for i, u in enumerate(cut)) if oldest else tuple(cut)
 
 

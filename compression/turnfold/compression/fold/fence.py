@@ -51,7 +51,7 @@ _LINE_START: Final = rf"((?:^|[{_BREAK}])[^\S{_BREAK}]*)"
 _GAP: Final = rf"[^\S{_BREAK}]{{0,8}}"
 _LABEL_TAIL: Final = rf"(\\*{_MARKUP}{_ROLE}{_MARKUP}{_GAP}[:：﹕])"
 # The borders of a state block and our markers too: old text must not put a state in force, or stand for a folded section.
-_LOOK_ALIKE: Final = r"(?:[<＜‹〈][\s/／]*quotes|[\[［]\s*(?:(?:end\s+of\s+)?conversation\s+state|turnfold\b))"
+_LOOK_ALIKE: Final = r"(?:[<＜‹〈][\s/／]*quotes|[\[［]\s*(?:(?:end\s+of\s+)?conversation\s+state|turnfold))"
 _BRACKET_TAIL: Final = rf"(\\*{_LOOK_ALIKE})"
 _LABEL: Final = re.compile(_LINE_START + _LABEL_TAIL, re.IGNORECASE)
 _ESCAPED_LABEL: Final = re.compile(_LINE_START + r"\\" + _LABEL_TAIL, re.IGNORECASE)

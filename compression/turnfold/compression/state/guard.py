@@ -16,7 +16,7 @@ import unicodedata
 from itertools import pairwise
 from typing import Final, Literal
 
-from turnfold.compression.state.grammar import Directive, Malformed, parse
+from turnfold.compression.state.grammar import Directive, Malformed, Parsed, parse
 from turnfold.compression.state.machine import State
 from turnfold.compression.state.wording import item_key, tame
 from turnfold.compression.text.lexicon import lexicon
@@ -77,7 +77,7 @@ def certainty(text: str, state: State) -> Certainty:
     parsed = parse(text)
     if isinstance(parsed, Directive) and parsed.kind == "remove policy" and item_key(parsed.value) in state.policies:
         return "certain"  # whatever got into the state gets out again
-    if why_ordinary(text):
+    if _why_ordinary(text, parsed):
         return "ordinary"
     if isinstance(parsed, Directive):
         return "certain" if _is_certain(parsed, state) else "doubtful"
@@ -123,11 +123,14 @@ def why_ordinary(text: str) -> str:
 
     Slugs: "none" (the grammar sees no directive), "lines", "long", "sentence".
     """
-    if len(text) > 2 * MAX_PREMISE_CHARS:
-        return "long"
-    parsed = parse(text)
+    return "long" if len(text) > 2 * MAX_PREMISE_CHARS else _why_ordinary(text, parse(text))
+
+
+def _why_ordinary(text: str, parsed: Parsed) -> str:
     if parsed is None:
         return "none"
+    if len(text) > 2 * MAX_PREMISE_CHARS:
+        return "long"
     if _LINE_BREAKS.search(text.strip()):
         return "lines"
     if text.startswith(("set premise", "change premise")):

@@ -187,12 +187,13 @@ def place(turns: Sequence[Turn], options: StateOptions = _DEFAULTS, record: Reco
     walk.recall(users[:end], run)
     behind = users[end - 1][0] + 1 if end else 0
     last = walk.last if behind == len(turns) else _NOTHING_SAID
+    keys = {index: key for index, _, key in users}
     for index in range(behind, len(turns)):
         turn, last = turns[index], _NOTHING_SAID
         if turn.role == "assistant":
             walk.hear(turn.text)
         elif turn.role == "user":
-            last = walk.take(index, turn)
+            last = walk.take(index, turn.text, keys[index])
     walk.settle(last.outcome)
     return Placement(_verdict(last, walk.machine), walk.record(run, len(turns)), walk.final_pins(), tuple(walk.changes))
 
@@ -310,12 +311,12 @@ class _Walk:
         if pending is not None and " ".join(pending.prompt.split()) not in " ".join((text or "").split()):
             self._drop()
 
-    def take(self, index: int, turn: Turn) -> _Said:
+    def take(self, index: int, text: str | None, key: bytes) -> _Said:
         """A new user message."""
-        before, key = self.machine.state, turn.key
-        pending = self.machine.pending
-        said = self._fresh(turn.text, key) if pending is None else self._answer_pending(pending, turn.text, key)
-        said = replace(said, changed=self.machine.state != before)
+        before, pending = self.machine.state, self.machine.pending
+        said = self._fresh(text, key) if pending is None else self._answer_pending(pending, text, key)
+        if self.machine.state is not before and self.machine.state != before:
+            said = replace(said, changed=True)
         self._note(index, Entry(key, said.outcome, self._untold()))
         return said
 

@@ -34,8 +34,8 @@ class Run:
 
 
 def message_key(text: str, *, whole: bool) -> bytes:
-    """Digest of a user message, blind to white space; `whole` says whether the text is all that the message holds."""
-    return digest("text" if whole else "parts", " ".join(text.split()))[:KEY_SIZE]
+    """Digest of a user message, blind to outer white space; `whole` says whether the text is all that the message holds."""
+    return digest("text" if whole else "parts", text.strip())[:KEY_SIZE]
 
 
 def seen_run(seen: Sequence[bytes], keys: Sequence[bytes]) -> Run:
@@ -67,7 +67,9 @@ def resumed_at(seen: Sequence[bytes], keys: Sequence[bytes], run: Run) -> int:
 
 def longest_run(seen: Sequence[Hashable], keys: Sequence[Hashable]) -> Run:
     """The longest run of `keys` that is a run of `seen`; of several the last one in both. Takes linear time."""
-    if seen and len(seen) <= len(keys) and all(a == b for a, b in zip(seen, keys, strict=False)):
+    if not seen or not keys:
+        return Run()
+    if len(seen) <= len(keys) and all(a == b for a, b in zip(seen, keys, strict=False)):
         return Run(0, len(seen), 0)  # a client that sends its whole history
     # Read backwards, the first match is the last one.
     length, first, at = 0, 0, 0

@@ -3,8 +3,8 @@
 Lives here: which stretches are data (logs, JSON, CSV, YAML, HTML, code) and the blocks within language. Does not belong here:
 how a kind gets shorter (``shorten.registry``), which kind a line looks like (``kinds``).
 
-``kinds.parts`` takes sixteen lines together and would rather see code than prose, since little is lost where a program's
-output is cut by lines. Here it is the other way round: what reads as language is language, since sentences can be turned round.
+``kinds.parts`` takes sixteen lines together and would rather see code than prose, since little is lost where output is cut by
+lines. Here it is the other way round: what reads as language is language, for only sentences can be turned round.
 """
 
 from __future__ import annotations

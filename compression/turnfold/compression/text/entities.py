@@ -3,16 +3,18 @@
 Lives here: finding them by rules (no model, no dictionary of names). Does not belong here: their importance for a given text,
 shortening.
 
-Two linear scans: tokens that are more than words (``inline.tokens``), and one pattern for capitalised runs and for figures with
-their unit. A capitalised word at the beginning of a sentence is a name only if it is one elsewhere in the text.
+Linear scans: tokens that are more than words (``inline.tokens``), capitalised runs, amounts (``amounts``), names in
+scripts without capitals (``dense_names``). A capitalised word that opens a sentence is a name only if it is one elsewhere.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from turnfold.compression.text.amounts import amounts, sure_amounts
+from turnfold.compression.text.dense_names import dense_names
 from turnfold.compression.text.inline import DATE_WORDS, tokens
 
 
@@ -30,50 +32,68 @@ class Entity(NamedTuple):
 
 
 # Both patterns begin with a plain class of characters, which the regex engine finds fast; look-behinds come after it.
-_UPPER: Final = "A-ZÀ-ÖØ-ÞΑ-ΩА-ЯЁ"
+_UPPER: Final = "".join(chr(c) for c in range(0x41, 0x530) if chr(c).isupper()) + "".join(
+    chr(c) for c in range(0x1E00, 0x1F00) if chr(c).isupper()
+)
 _NAME_REST: Final = r"(?:(?:r|rs|s|rof|t)\.(?= )|\.(?= ?\b)|[\w'’&+/-]*+(?:\.\w++)*+)"
-_LINK: Final = r"(?:of|de|von|van|der|du|la|für|et|&) "
+_LINK: Final = (
+    r"(?:of|de(?: la| los| las)?|del|von(?: der| den)?|van(?: der| den| de| het)?|der|du|des|da|do|dos|das|di|la|für|zu"
+    r"|bin|ibn|&) "
+)
 _NAME: Final = re.compile(
     rf"[{_UPPER}](?<![\w.][{_UPPER}]){_NAME_REST}(?: (?:{_LINK})?(?:[{_UPPER}]{_NAME_REST}|[vV]?\d\w*+(?:\.\w++)*+))*+"
 )
-
-_MAGNITUDE: Final = r"(?:[- ]?(?:[kKMBbm](?:n|illion)?\b|thousand\b|million\b|billion\b|trillion\b|[万亿億]|lakh\b|crore\b))?+"
-_FIGURE: Final = re.compile(
-    rf"\d(?<![\w.,]\d)(?:[\d,]*\d)?+(?:\.\d++)?+(?!\.\d){_MAGNITUDE}(?:"
-    r"(?P<percent> ?(?:%|percent\b|per cent\b|bps\b|basis points\b)(?: [a-zA-Z]++)?)"
-    r"|(?P<money> ?(?:dollars?|euros?|pounds|USD|EUR|GBP|JPY|€|£|円|元)(?!\w))"
-    r"|(?P<quantity>(?:-(?:to-)?\d[\d,.]*+)?+"
-    r"(?:[- ][^\W\d_]++(?:[-/][^\W\d_]++)*+| ?[°µ][A-Za-z]?|[人個名件年月日回本枚台歳]|[A-Za-zµ]++))"
-    r"|(?P<plain>(?:/[a-z]++|-[$€£¥]?\d[\d,.]*+[kKMB]?+)?))"
-)
-_CURRENCY: Final = "$€£¥₹₽₩"
 _KATAKANA: Final = re.compile(r"[ァ-ヶー・]{3,}+")
+# Dates that ``inline`` does not protect; what is listed here is found only, never kept byte for byte because of it.
+_DATES: Final = re.compile(
+    r"\d{1,2} (?:января|февраля|марта|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря|stycznia|lutego|marca|kwietnia"
+    r"|maja|czerwca|lipca|sierpnia|września|października|listopada|grudnia|januari|februari|maart|april|mei|juni|juli|augustus"
+    r"|september|oktober|november|december|Ocak|Şubat|Mart|Nisan|Mayıs|Haziran|Temmuz|Ağustos|Eylül|Ekim|Kasım|Aralık)\b"
+    r"(?: \d{4}\b)?|\d{4}년(?: ?\d{1,2}월(?: ?\d{1,2}일)?)?|\d{1,2}월 ?\d{1,2}일"
+    r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
+)
 
 # Words that open sentences, or stand with a capital for other reasons than being a name. Closed classes only.
 _OPENING_WORDS: Final = (
-    "A About Above Actually Additionally After Again All Already Also Although Always An And Another Any Anyway Are "
-    "As At Basically Be Because Before Below Best Both But By Can Certainly Could Dear Depending Did Do Does Don't "
-    "During Each Either Even Every Everyone Everything Except Finally First Firstly For From Further Furthermore "
-    "Given Good Great Had Has Have Haven't Having He Hello Hence Her Here Hey Hi His How However I I'd I'll I'm "
-    "I've If In Instead Into Is It It'll It's Its Just Last Let Let's Like Look Many May Maybe Meanwhile Might More "
-    "Moreover Most Much Must My Neither Never Next No None Nor Not Note Now Of Often Oh Ok Okay On Once One Only Or "
-    "Other Our Out Over Overall Per Perhaps Please Rather Right Second Secondly See She Should Similarly Since So "
-    "Some Something Sometimes Soon Still Such Sure Thank Thanks That That's The Their Them Then There There's "
-    "Therefore These They They're They've Third This Those Though Through Thus To Today Together Tomorrow Too "
-    "Toward Under Unless Unlike Until Up Upon Us Use Using Usually Very Via Was We We'd We'll We're We've Well Were "
-    "What What's When Whenever Where Whereas Whether Which While Who Why Will With Within Without Would Wow Yeah "
-    "Yes Yesterday Yet You You'd You'll You're You've Your Der Die Das Ein Eine Und Oder Aber Wir Ich Sie Es Ist In "
-    "Im Am Le La Les Un Une Et Mais Nous Je Il Elle El Los Las Una Y Pero Yo Assistant User System Tool "
+    "A About Above Actually Additionally After Again All Already Also Although Always An And Another Any Anyway Are As At "
+    "Basically Be Because Before Below Best Both But By Can Certainly Could Dear Depending Did Do Does Don't During Each "
+    "Either Even Every Everyone Everything Except Finally First Firstly For From Further Furthermore Given Good Great Had "
+    "Has Have Haven't Having He Hello Hence Her Here Hey Hi His How However I I'd I'll I'm I've If In Instead Into Is It "
+    "It'll It's Its Just Last Let Let's Like Look Many May Maybe Meanwhile Might More Moreover Most Much Must My Neither "
+    "Never Next No None Nor Not Note Now Of Often Oh Ok Okay On Once One Only Or Other Our Out Over Overall Per Perhaps "
+    "Please Rather Right Second Secondly See She Should Similarly Since So Some Something Sometimes Soon Still Such Sure "
+    "Thank Thanks That That's The Their Them Then There There's Therefore These They They're They've Third This Those "
+    "Though Through Thus To Today Together Tomorrow Too Toward Under Unless Unlike Until Up Upon Us Use Using Usually Very "
+    "Via Was We We'd We'll We're We've Well Were What What's When Whenever Where Whereas Whether Which While Who Why Will "
+    "With Within Without Would Wow Yeah Yes Yesterday Yet You You'd You'll You're You've Your Der Die Das Ein Eine Und Oder "
+    "Aber Wir Ich Sie Es Ist Im Am Nach Mit Von Vom Zum Zur Bei Beim Seit Für Auf Aus Den Dem Wer Wo Wenn Dann Auch Heute "
+    "Gestern Au Aux Du Des Ce Cette Ces Selon Pour Avec Dans Mon Ma Mes Leur Mi Mis Su Sus Con Por Para En Según Cuando Meu "
+    "Minha Seu Sua O Os Um Uma Na Com Het De Een Op Van Voor Bij W Z В На С По Из За От Для Мы Он Она Они Это Его Как Что "
+    "Le La Les Un Une Et Mais Nous Je Il Elle El Los Las Una Y Pero Yo Assistant User System Tool "
 )
 _OPENERS: Final = frozenset(_OPENING_WORDS.split())
-_CURRENCY_CODES: Final = frozenset({"USD", "EUR", "GBP", "JPY", "CHF", "INR", "CNY"})
 _WHOLE: Final = frozenset({"I", "A", "I'm", "I'd", "I'll", "I've", "OK", "Ok"})
+_LEGAL: Final = r"GmbH|AG|SE|KG|SA|S\.A|SARL|SAS|SpA|Ltda|BV|NV|AB|ASA|Oy|Oyj"
+_LEGAL_BEFORE: Final = re.compile(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО)\b")
+_CUT_BEFORE: Final = re.compile(rf"(?:.* )?(?:der|die|des|dem|den|de la|du) (?=[^ ]+(?: [^ ]+)* (?:{_LEGAL})\Z)")
 _ORGANISATION: Final = re.compile(
-    r"\b(?:Inc|Corp|Corporation|Ltd|LLC|GmbH|AG|SA|PLC|Co|Company|Group|Holdings|Partners|University|Institute|College|School|Bank"
+    rf"\b(?:{_LEGAL}|ООО|ОАО|ЗАО|ПАО|АО|Банк|Университет\w?|Министерств\w|Академи\w)\b|\b\w+(?:werke|gesellschaft|verband"
+    r"|universität|ministerium)\b|\b(?:Universi(?:dad|dade|té|tät|teit|tà|tet)|Uniwersytet|Banco|Banque|Banca|Compañía|Companhia"
+    r"|Compagnie|Société|Minist(?:erio|ère|ério|ero|erium)|Mus(?:ée|eo|eu)|Instituto|Institut|École|Escola|Escuela|Stiftung|Verein"
+    r"|Hochschule|Stadtwerke|Bundesbank|Sans Frontières|Fund|Organi[sz]ations?|Bureau|Federation|Federal Reserve|League|Alliance"
+    r"|Society|Red Cross|Crescent|Church|Parliament|Congress|Senate|Police|Airlines?|Airways|Motors|Industries|Ventures|Studios?"
+    r"|Network|Forum|Assembly|Chamber|Treasury|Programme|Center|Centre|Academy|Clinic|Laborator(?:y|ies)|United Nations"
+    r"|Inc|Corp|Corporation|Ltd|LLC|GmbH|AG|SA|PLC|Co|Company|Group|Holdings|Partners|University|Institute|College|School|Bank"
     r"|Foundation|Association|Agency|Ministry|Department|Council|Committee|Commission|Board|Team|Labs?|Systems|Technologies|Union"
     r"|Authority|Court|Hospital|Museum|Office|Service)\b"
 )
-_TITLE: Final = re.compile(r"(?:Mr|Mrs|Ms|Dr|Prof|Sir|Herr|Frau|Sr|Sra|M|Mme)\b")
+_TITLE: Final = re.compile(r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Sir|Herrn?|Frau|Sr|Sra|Dra|Don|Doña|M|Mme|Mlle|Dott|Pan|Pani|Lord|Lady)\b")
+_OF_A_PERSON: Final = frozenset(
+    ["de", "la", "los", "las", "del", "van", "von", "der", "den", "het", "da", "do", "dos", "das", "di", "du", "zu", "bin", "ibn"]
+)
+_LONGEST_NAME: Final = 12  # words up to which a name is looked at for parts
+#: What stands before an identifier and is no part of it.
+_LABELS: Final = frozenset(["Ticket", "Issue", "Bug", "Order", "Case", "Invoice", "Incident", "Build", "Task", "Story", "Error"])
 _BORDER: Final = re.compile(r"(?:[.!?:;…。！？\n][\"'”’)\]]*|\A|[-*•>|#\"“(]|\d[.)])[ \t]*\Z")
 _TECHNICAL: Final = {
     "version": "version",
@@ -95,10 +115,14 @@ def entities(text: str) -> list[Entity]:
     """Mentions in order, without overlaps: of two that overlap the one that begins first is kept, then the longer one."""
     plain = text.replace("`", " ")  # a fact in code quotes is a fact
     found = [Entity(m.group(), "date", m.start(), m.end()) for m in DATE_WORDS.finditer(plain)]
+    found += [Entity(m.group(), "date", m.start(), m.end()) for m in _DATES.finditer(plain)]
+    found += [Entity(plain[start:end], kind, start, end) for start, end, kind in sure_amounts(plain)]
+    sure = [(e.start, e.end) for e in found]
     found += _technical(plain)
-    found += _names(plain)
-    found += _figures(plain)
+    found += _names(_without(plain, sure))
+    found += [Entity(plain[start:end], kind, start, end) for start, end, kind in amounts(plain)]
     if not text.isascii():
+        found += [Entity(plain[start:end], kind, start, end) for start, end, kind in dense_names(plain)]
         found += [Entity(m.group(), "product", m.start(), m.end()) for m in _KATAKANA.finditer(plain)]
     found.sort(key=lambda e: (e.start, -e.end))
     out: list[Entity] = []
@@ -120,14 +144,15 @@ def _technical(text: str) -> Iterator[Entity]:
             yield Entity(token, _TECHNICAL[kind], start, end)
 
 
-def _figures(text: str) -> Iterator[Entity]:
-    for m in _FIGURE.finditer(text):
-        start, end = m.span()
-        kind = m.lastgroup or ""
-        if start and text[start - 1] in _CURRENCY:
-            yield Entity(text[start - 1 : end], "money", start - 1, end)
-        elif kind != "plain":
-            yield Entity(m.group(), kind, start, end)
+def _without(text: str, ranges: Iterable[tuple[int, int]]) -> str:
+    """A text of the same length in which no name reaches into any of these ranges."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in sorted(ranges):
+        if end > at:
+            pieces += [text[at : max(at, start)], "\0" * (end - max(at, start))]
+            at = end
+    return "".join([*pieces, text[at:]])
 
 
 def _names(text: str) -> list[Entity]:
@@ -149,9 +174,19 @@ def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: l
         first += 1
         opens = False
     del words[:first]
+    start = _start_of_organisation(text, start, end, words)
     if not words or words[0][:1].isdigit() or (len(words) == 1 and (words[0] in _OPENERS or len(words[0]) < 2)):
         return
+    if len(words) > 1 and words[0] in _LABELS and any(map(str.isdigit, words[1])):
+        return
     name = text[start:end]
+    left, of, right = name.partition(" of ")
+    if (
+        of and len(words) <= _LONGEST_NAME and " " in left and not _ORGANISATION.search(left) and _ORGANISATION.search(right)
+    ):  # somebody of somewhere
+        _sort_name(text, start, start + len(left), found, doubtful, known)
+        _sort_name(text, end - len(right), end, found, doubtful, known)
+        return
     entity = Entity(name, _name_kind(name, words), start, end)
     if len(words) == 1 and opens and entity.kind == "name":
         doubtful.append(entity)
@@ -160,15 +195,28 @@ def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: l
         known.update(words)
 
 
+def _start_of_organisation(text: str, start: int, end: int, words: list[str]) -> int:
+    """Where a name begins that has its legal form in it: words before an article belong to the sentence."""
+    name = text[start:end]
+    cut = _LEGAL_BEFORE.search(name)
+    skipped = cut.start() if cut else 0
+    if not skipped and len(words) <= _LONGEST_NAME and (before := _CUT_BEFORE.match(name)):
+        skipped = before.end()
+    if skipped:
+        words[:] = name[skipped:].split(" ")
+    return start + skipped
+
+
 def _name_kind(name: str, words: list[str]) -> str:
     if any(map(str.isdigit, name)):
-        return "money" if words[0] in _CURRENCY_CODES else "product"
+        return "product"
     if _ORGANISATION.search(name):
         return "organisation"
     if len(words) == 1:
         if name.isupper() and len(name) > 1:
             return "acronym"
         return "camelcase" if any(map(str.isupper, name[1:])) else "name"
-    if _TITLE.match(name) or (len(words) <= 3 and all(word.istitle() for word in words)):
+    own = [word for word in words if word not in _OF_A_PERSON]
+    if _TITLE.match(name) or (2 <= len(own) <= 3 and all(word[:1].isupper() and not word.isupper() for word in own)):
         return "person"
     return "name"

@@ -29,6 +29,9 @@ _SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says li
 _FEWEST_WORDS: Final = 2  # of so few, even if it names something
 _SHORT_DENSE: Final = 12  # characters, in scripts without blanks
 _ANSWER_WORDS: Final = 6
+_CONDITION_WORDS: Final = 12
+_PAUSE: Final = re.compile(r"[,:;،，、—–]")
+_LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
 _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else could have said the rest
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -59,7 +62,10 @@ def _phrases(section: str) -> dict[str, tuple[tuple[str, ...], ...]]:
     return found
 
 
-_LISTED: Final = {name: _phrases(name) for name in ("restricts", "follows", "answers", "back", "ahead", "supposes", "counts")}
+_LISTED: Final = {
+    name: _phrases(name)
+    for name in ("restricts", "follows", "answers", "back", "ahead", "supposes", "counts", "points", "conditions")
+}
 _RUN_ON: Final = {name: tuple(_TIES[f"{name}-run-on"]) for name in _LISTED}
 
 
@@ -123,12 +129,25 @@ class _StatementPiece:
 
     @property
     def is_short(self) -> bool:
-        """Whether it says little by itself: a few words that name nothing, or next to none."""
+        """Whether it says little by itself: next to no words, or a few that name nothing and point to something."""
         if self.text.rstrip().endswith(("?", "？", "؟")):
             return False
         if self.dense:
             return len(self.body.strip()) <= _SHORT_DENSE and not _NAMES.search(self.body)
-        return len(self.said) <= _FEWEST_WORDS or (len(self.said) <= _SHORT_WORDS and not _NAMES.search(self.body))
+        if len(self.said) <= _FEWEST_WORDS:
+            return True
+        points = self.holds("points") or not _LISTED_SCRIPTS.search(self.body)
+        return len(self.said) <= _SHORT_WORDS and points and not _NAMES.search(self.body)
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether it is a condition alone, of something that was said before it."""
+        return bool(
+            self.opens_with("conditions")
+            and len(self.said) <= _CONDITION_WORDS
+            and not _PAUSE.search(self.body)
+            and not self.text.rstrip().endswith(("?", "？", "؟"))
+        )
 
     @property
     def restricts(self) -> bool:
@@ -222,7 +241,7 @@ def _is_part(piece: _StatementPiece) -> bool:
     """Whether the sentence in front of it is not to be read without it."""
     if piece.item:
         return False
-    return piece.restricts or piece.answers or (not piece.starts_line and piece.is_short)
+    return piece.restricts or piece.answers or piece.is_condition or (not piece.starts_line and piece.is_short)
 
 
 def _was_cut(pieces: Sequence[_StatementPiece], i: int) -> bool:

@@ -1,0 +1,86 @@
+"""Amounts in a text: money, shares, counted things, years.
+
+Lives here: their patterns, in the languages of our word lists. Does not belong here: dates of day and month (``inline``), names.
+
+An amount ends with what it counts; a word of grammar behind a figure is not counted by it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+
+Mention = tuple[int, int, str]
+
+_BLANK: Final = "[ \u00a0\u202f]"
+_NUMBER: Final = r"\d(?<![A-Za-zÀ-ɏ\d_.,'’]\d)(?:[\d,.'’]*\d)?+"
+_SPACED: Final = rf"\d(?<![A-Za-zÀ-ɏ\d_.,'’]\d)\d{{0,2}}(?:{_BLANK}\d{{3}}){{1,4}}+(?!\d)(?:[.,]\d++)?+"
+_MAGNITUDE: Final = (
+    rf"(?:(?:[-]|{_BLANK})?(?:[kKMBbm](?:n|illion)?\b|tn\b|thousand\b|million(?:en|s|i)?\b|billion(?:en|s)?\b|trillion\b"
+    r"|Mio\b\.?|Mrd\b\.?|Millionen\b|Million\b|Milliarden\b|milliards?\b|milliardi\b|miliardi\b|milioni\b|millones\b|millón\b"
+    r"|milhões\b|milhão\b|mil\b|mln\b\.?|mld\b\.?|miljoen\b|miljard\b|млн\b\.?|млрд\b\.?|тыс\b\.?|тысяч\w?\b|миллион\w{0,3}\b"
+    r"|миллиард\w{0,3}\b|[万萬亿億兆千百]+|[만억천]+|lakh\b|crore\b))?+"
+)
+_SYMBOL: Final = r"(?:(?:R|US|A|C|CA|AU|HK|NZ|NT|S)?\$|[€£¥₹₽₩₺₫₴₱₪₦฿])"
+_CODE: Final = (
+    r"(?:USD|EUR|GBP|JPY|CHF|INR|CNY|RMB|PLN|CZK|HUF|RON|SEK|NOK|DKK|BRL|MXN|KRW|TRY|RUB|UAH|AUD|CAD|NZD|HKD|SGD|ZAR|AED|SAR|ILS"
+    r"|THB|EGP|NGN|KES)"
+)
+_COINS: Final = (
+    r"(?:(?:[Dd]ollars?|[Ee]uros?|pounds|pound sterling|rupees?|yen|yuan|francs?|Franken|pesos?|reais|real|rubles?|roubles?|zloty"
+    r"|złotych|zł|рублей|рубля|рубль|руб\b\.?|гривен|крон\w?|Kč|kroner|kronor|lei|lire|won|liras?|dinars?|dirhams?|riyals?|cents?"
+    rf"|{_CODE})(?!\w)|[€£¥₹₽₩$](?!\d)|(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円|ドル|ユーロ)|원|달러|유로"
+    r"|(?:دولار|دينار|ريال|درهم|جنيه|يورو|ليرة)(?!\w))"
+)
+_MONEY: Final = re.compile(
+    rf"(?:{_SYMBOL}|(?<!\w){_CODE}){_BLANK}?(?:{_SPACED}|{_NUMBER}){_MAGNITUDE}(?:{_BLANK}?{_COINS})?+"
+    rf"|(?:{_SPACED}|{_NUMBER}){_MAGNITUDE}{_BLANK}?{_COINS}"
+    r"|[一二三四五六七八九十百千万萬亿億两兩零〇]{1,12}+(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円)"
+)
+_PERCENT: Final = re.compile(
+    rf"{_NUMBER}{_BLANK}?(?:%|‰|(?:per ?cent|percentage points|Prozent(?:punkte)?|pour cent|por ciento|por cento|per cento"
+    r"|procent\w?|процент\w{0,3}|bps|basis points)(?!\w)|퍼센트|パーセント)"
+)
+_WORDS: Final = (
+    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety|hundred"
+)
+_SPANS: Final = "seconds|minutes|hours|days|weeks|months|quarters|years|decades|centuries"
+_TOLD: Final = re.compile(rf"\b(?:{_WORDS}) (?:{_SPANS})\b")
+_COUNTED: Final = re.compile(
+    rf"{_NUMBER}(?!\.\d){_MAGNITUDE}(?:-(?:to-)?\d[\d,.]*+)?+"
+    r"(?P<unit>(?:[- ][^\W\d_]++(?:[-/][^\W\d_]++)*+| ?[°µ][A-Za-z]?|[人個名件年月日回本枚台歳个张张本辆]|[A-Za-zµ]++|/[a-z]++)?)"
+)
+_YEAR: Final = re.compile(r"1[0-9]\d\d|20\d\d")
+# Words of grammar; what stands behind a figure and is none of these is what the figure counts.
+_SMALL: Final = lexicon("amounts")["small"]
+
+
+def amounts(text: str) -> Iterator[Mention]:
+    """Start, end and kind ("money", "percent", "quantity", "date" for a year) of amounts.
+
+    They may overlap; of what begins together one is given.
+    """
+    sure = list(sure_amounts(text))
+    begun = {start for start, _, _ in sure}
+    yield from sure
+    yield from ((*m.span(), "quantity") for m in _TOLD.finditer(text))
+    for m in _COUNTED.finditer(text):
+        start, end = m.span()
+        unit = m["unit"]
+        if unit.startswith("/") or start in begun:
+            continue
+        if not unit or (unit[0] in "- " and unit[1:].lower() in _SMALL):
+            figure = text[start : m.start("unit")]
+            if _YEAR.fullmatch(figure):
+                yield start, m.start("unit"), "date"
+            continue
+        yield start, end, "quantity"
+
+
+def sure_amounts(text: str) -> Iterator[Mention]:
+    """Start, end and kind of amounts that nothing else can be: money, shares."""
+    yield from ((*m.span(), "money") for m in _MONEY.finditer(text))
+    yield from ((*m.span(), "percent") for m in _PERCENT.finditer(text))

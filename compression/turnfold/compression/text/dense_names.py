@@ -1,0 +1,113 @@
+"""Names of people and organisations in scripts without capitals: Chinese, Japanese, Korean, Arabic.
+
+Lives here: the rules by which a name is told there: a common surname with a title or a small word beside it, a title before a
+name, the word that organisations end (or begin) with. Does not belong here: the words (``lexicon/names.txt``), names with
+capitals (``entities``).
+
+These rules miss names rather than take other words for one: both ends of a name must be told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+
+Mention = tuple[int, int, str]
+
+_TABLE: Final = lexicon("names")
+
+
+def _any(section: str) -> str:
+    """The words of a section, the longest first."""
+    return "|".join(sorted(map(re.escape, _TABLE[section]), key=lambda word: (-len(word), word)))
+
+
+def _endings(sections: Iterable[str]) -> tuple[str, ...]:
+    return tuple(word for section in sections for word in sorted(_TABLE[section]))
+
+
+_HAN: Final = r"\u4e00-\u9fff々"
+_ZH_PERSON: Final = re.compile(
+    rf"(?:{_any('zh surnames')})[{_HAN}]{{1,2}}?(?=(?:{_any('zh behind')}|{_any('zh says')}|[，。、：；！？,.:;!?\s]|\Z))"
+)
+_ZH_BEFORE: Final = _endings(["zh before", "zh behind"])
+_ZH_CUT: Final = re.compile(rf"{_any('zh cut')}")
+_HAN_RUN: Final = re.compile(rf"[{_HAN}]{{3,}}")
+_ZH_ORGANISATION: Final = re.compile(rf"{_any('zh organisations')}")
+_JA_PERSON: Final = re.compile(
+    rf"(?<![{_HAN}])(?:{_any('ja surnames')})"
+    rf"(?:[{_HAN}]{{0,3}}?(?=(?:{_any('ja behind')}))|[{_HAN}]{{1,3}}(?=(?:{_any('ja particles')})))"
+)
+_JA_RUN: Final = re.compile(rf"[{_HAN}ァ-ヶー]{{3,}}+")
+_JA_ORGANISATION: Final = re.compile(
+    rf"\A(?:株式会社[{_HAN}ァ-ヶー]{{2,12}}|[{_HAN}ァ-ヶー]{{2,16}}(?:{_any('ja organisations')}))\Z"
+)
+_KO_PERSON: Final = re.compile(
+    rf"(?<![가-힣])(?:{_any('ko surnames')})[가-힣]{{2}}"
+    rf"(?= ?(?:{_any('ko behind')})(?:[은는이가을를의도와과에께]|에게|께서)?(?![가-힣]))"
+)
+_KO_ORGANISATION: Final = re.compile(
+    rf"(?<![가-힣])[가-힣]{{1,8}}?(?:{_any('ko organisations')})(?=(?:에서|으로|로|은|는|이|가|을|를|의|에|과|와|도)?(?![가-힣]))"
+)
+_AR_WORD: Final = re.compile(r"[\u0621-\u065f\u066e-\u06d3]+")
+_KANA: Final = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
+_DENSE: Final = re.compile(r"[\u0621-\u06d3\u3041-\u30ff\u4e00-\u9fff가-힣]")
+_MOST_NAMES: Final = 2  # words of a name behind an Arabic title, joints apart
+
+
+def dense_names(text: str) -> Iterator[Mention]:
+    """Start, end and kind ("person", "organisation") of the names in a text, those of each script in order."""
+    if text.isascii() or not _DENSE.search(text):
+        return
+    if _KANA.search(text):
+        yield from ((*m.span(), "person") for m in _JA_PERSON.finditer(text))
+        yield from ((*m.span(), "organisation") for m in _JA_RUN.finditer(text) if _JA_ORGANISATION.match(m[0]))
+    else:
+        yield from _chinese(text)
+    yield from ((*m.span(), "person") for m in _KO_PERSON.finditer(text))
+    yield from ((*m.span(), "organisation") for m in _KO_ORGANISATION.finditer(text))
+    yield from _arabic(text)
+
+
+def _chinese(text: str) -> Iterator[Mention]:
+    for m in _ZH_PERSON.finditer(text):
+        if text[m.start() : m.start() + 2] in _TABLE["zh words"]:
+            continue
+        before = text[max(0, m.start() - 3) : m.start()]
+        if not re.search(rf"[{_HAN}]\Z", before) or before.endswith(_ZH_BEFORE):
+            yield *m.span(), "person"
+    for run in _HAN_RUN.finditer(text):
+        at = run.start()
+        for m in _ZH_ORGANISATION.finditer(text, *run.span()):
+            if m.start() < at:
+                continue
+            begin = max((cut.end() for cut in _ZH_CUT.finditer(text, max(at, m.start() - 12), m.start())), default=at)
+            if 2 <= m.start() - begin <= 10:
+                yield begin, m.end(), "organisation"
+            at = m.end()
+
+
+def _arabic(text: str) -> Iterator[Mention]:
+    words = list(_AR_WORD.finditer(text))
+    for i, word in enumerate(words):
+        if word[0] in _TABLE["ar titles"]:
+            named = _behind(text, words, i, _MOST_NAMES)
+            if named > i:
+                yield words[i + 1].start(), words[named].end(), "person"
+        elif word[0] in _TABLE["ar organisations"] and (named := _behind(text, words, i, 1)) > i:
+            yield word.start(), words[named].end(), "organisation"
+
+
+def _behind(text: str, words: list[re.Match[str]], i: int, most: int) -> int:
+    """The last of at most so many words behind one that may belong to a name: on the same line, no small words."""
+    taken = 0
+    last = i
+    for j in range(i + 1, min(len(words), i + 2 + 2 * most)):
+        if taken == most or text[words[j - 1].end() : words[j].start()] != " " or words[j][0] in _TABLE["ar small"]:
+            break
+        last = j
+        taken += words[j][0] not in _TABLE["ar joins"]
+    return last
