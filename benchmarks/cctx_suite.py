@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
-class CaseScore:
+class SuiteScore:
     """One case: recall of its expected entities in layer 1 (and how many the source holds at all), and what it cost."""
 
     set: str
@@ -43,7 +43,7 @@ def datasets(folder: Path | None) -> Path:
     return folder or (shared if shared.is_dir() else HERE / "cases")
 
 
-def rows(folder: Path, *, query: bool) -> Iterator[CaseScore]:
+def rows(folder: Path, *, query: bool) -> Iterator[SuiteScore]:
     from rouge_score.rouge_scorer import RougeScorer  # noqa: PLC0415 - brings NLTK and SciPy: seconds at the start of each test process
 
     compressor, rouge = Compressor(), RougeScorer(["rougeL"])
@@ -56,7 +56,7 @@ def rows(folder: Path, *, query: bool) -> Iterator[CaseScore]:
             result = compressor.compress(request)
             ms = (time.perf_counter() - start) * 1e3
             facts = result.layers[1].text
-            yield CaseScore(
+            yield SuiteScore(
                 set=name,
                 case=case["id"],
                 recall=mean(e.lower() in facts.lower() for e in wanted),

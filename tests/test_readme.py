@@ -1,6 +1,6 @@
 """The README is in step with the code: settings, commands, links, container files.
 
-Lives here: what can be told mechanically. Must not: prose.
+Lives here: what can be told mechanically. Does not belong here: prose.
 """
 
 from __future__ import annotations

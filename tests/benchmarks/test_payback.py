@@ -1,6 +1,6 @@
 """The payback benchmark reckons right on folds whose figures are known beforehand.
 
-Lives here: hand-made folds and caches with round numbers. Must not: the engine's figures.
+Lives here: hand-made folds and caches with round numbers. Does not belong here: the engine's figures.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The demo plays its packaged conversation over HTTP and counts what arrived.
 
-Lives here: the script's own quality, and figures against stand-ins for the proxy whose savings are known. Must not: the
-engine's savings, which are the benchmarks' business.
+Lives here: the script's own quality, and figures against stand-ins for the proxy whose savings are known. Does not belong here:
+the engine's savings, which are the benchmarks' business.
 """
 
 from __future__ import annotations

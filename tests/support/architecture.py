@@ -76,7 +76,7 @@ append appendleft extend insert remove pop popleft popitem clear add discard upd
 MUTATORS: Final = frozenset(_CHANGING.split())
 
 #: Class names that still stand for more than one thing.
-SHARED_CLASS_NAMES: Final = frozenset({"Answer", "Asked", "Decision", "Piece", "State"})
+SHARED_CLASS_NAMES: Final = frozenset({"Answer", "Decision"})
 
 #: Packages whose last name is a standard library module's; their full names leave no doubt.
 _CLEAR_IN_FULL: Final = frozenset({"turnfold.compression", "turnfold.proxy.http"})

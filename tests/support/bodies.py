@@ -1,7 +1,7 @@
 """Request bodies as bytes and as messages.
 
-Lives here: reading the byte span of every message, the text that a message holds, and where a conversation is sent. Must
-not: judging any of it.
+Lives here: reading the byte span of every message, the text that a message holds, and where a conversation is sent. Does not
+belong here: judging any of it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python -m tests.support.readme        # what `make docs` runs: writes the table anew
 
-Lives here: the table, and putting it into the README. Must not: knowledge of any one setting.
+Lives here: the table, and putting it into the README. Does not belong here: knowledge of any one setting.
 """
 
 from __future__ import annotations

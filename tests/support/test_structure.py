@@ -1,6 +1,6 @@
 """The structure checker sees every kind of damage, and none where there is none.
 
-Lives here: damage done on purpose, a row each. Must not: the product's fold.
+Lives here: damage done on purpose, a row each. Does not belong here: the product's fold.
 """
 
 from __future__ import annotations

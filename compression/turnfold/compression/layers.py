@@ -125,7 +125,7 @@ class TextSection:
     Attributes:
         id: content hash, unique per result.
         summary: its best sentence, word for word.
-        tokens: of the source's part.
+        tokens: tokens of this part of the source.
         importance: 0 to 1, the most important section at 1.
         layers: its raw text, its part of layer 1 (at least its summary), its summary.
     """
@@ -161,7 +161,7 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True)
 class CompressedResult:
-    """All that was made of one request; `result_id` is a hash of the request."""
+    """The result of one request; `result_id` is a hash of the request."""
 
     result_id: str
     layer: int
@@ -172,7 +172,7 @@ class CompressedResult:
 
     @property
     def text(self) -> str:
-        """The layer that was asked for."""
+        """The requested layer."""
         return self.layers[self.layer].text
 
 
@@ -190,8 +190,8 @@ class Compressor:
     """Makes layers of texts.
 
     Args:
-        scorer: says which sentences matter; any object of the ``Scorer`` protocol. None: the composite one.
-        relevance: says how well sentences answer a query; None: the cosine of TF-IDF.
+        scorer: rates sentences; any object of the ``Scorer`` protocol. None: the composite scorer.
+        relevance: rates how well sentences answer a query; None: cosine of TF-IDF.
         count: tokens of a text; o200k by default.
 
     Raises:
@@ -206,7 +206,7 @@ class Compressor:
         self._count = count
 
     def compress(self, request: CompressRequest) -> CompressedResult:
-        """All three layers of a text, its entities and its sections. Pure: the same request gives the same result.
+        """All three layers of a text, its entities and its sections. Pure: equal requests give equal results.
 
         Raises:
             InvalidInput: the scorer does not return one finite number for each sentence.
@@ -273,7 +273,7 @@ class Compressor:
         return layer if layer.tokens <= than.tokens and text.strip() else than
 
     def _factors(self, source: JudgedText, query: str) -> list[float]:
-        """What a query multiplies the worth of each sentence with: 1 to 4, by its section's relevance and its own."""
+        """Factors for the worth of each sentence under a query: 1 to 4, by the relevance of the sentence and its section."""
         alone = _normalise(self._relevance([span.of(source.text) for span in source.spans], query))
         around = _normalise(self._relevance([source.slice(first, last) for first, last in source.ranges], query))
         shared = [around[k] for k, (first, last) in enumerate(source.ranges) for _ in range(first, last)]
@@ -332,7 +332,7 @@ class Compressor:
 
 
 def drill_down(sections: Sequence[TextSection], section_id: str, layer: int = 0) -> SectionLayer:
-    """One layer of one of these sections, wherever they were kept.
+    """One layer of one of these sections.
 
     Raises:
         InvalidInput: `layer` is not 0, 1 or 2.
@@ -366,7 +366,7 @@ def truncate_to_tokens(text: str, limit: int, *, count: Count = tokens.count) ->
 
 
 def _longest(text: str, cuts: Sequence[int], limit: int, count: Count) -> int:
-    """The largest of rising cuts whose beginning fits, by bisection; 0 if none does. Counts only what could fit."""
+    """The largest of ascending cuts whose beginning fits, by bisection; 0 if none does."""
     low, high = 0, len(cuts)
     while low < high:
         middle = (low + high) // 2

@@ -1,11 +1,11 @@
-"""Context exchange between agents (row C13): which encoding of a text the receiver gets.
+"""Context exchange between agents (row C13): choosing the encoding of a text for a receiver.
 
 Lives here: the choice, and the result as an A2A message part and an MCP resource. Does not belong here: headers, HTTP, making the
 layers.
 
-An encoding is a layer by another name: raw, facts, summary. The receiver names those that it takes, in its order, and how many
-tokens it has room for; it gets the first that fits, else the summary, and may have sections drilled into as far as the rest of
-its room goes.
+An encoding is a layer by another name: raw, facts, summary. The receiver lists the encodings that it accepts, in order of
+preference, and a token budget. It gets the first that fits, else the summary, plus the requested sections that fit the remaining
+budget.
 
 Formats: A2A protocol 0.3, ``TextPart``; Model Context Protocol 2025-06-18, ``TextResourceContents``.
 """
@@ -26,11 +26,11 @@ _NAMESPACE: Final = "turnfold"
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a receiver takes.
+    """What a receiver accepts.
 
     Attributes:
         accepted: encodings in order of preference, at least one.
-        budget: tokens that it has room for; None: any number.
+        budget: maximum number of tokens; None: no limit.
 
     Raises:
         InvalidInput: an encoding is unknown or none is given, or the budget is below 1.
@@ -48,12 +48,12 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeResult:
-    """What the receiver gets.
+    """The result for the receiver.
 
     Attributes:
-        fits: whether all of it keeps to the budget.
+        fits: whether the text fits the budget.
         sections: ids of the sections of the text, for drill-down.
-        drilled: sections that were asked for and fit.
+        drilled: requested sections that fit.
         left_out: ids of those that do not.
     """
 
@@ -69,7 +69,7 @@ class ExchangeResult:
 
 
 def encodings(names: Sequence[str]) -> tuple[Encoding, ...]:
-    """Names as encodings, each once, in their order.
+    """Names as encodings, without duplicates, in order.
 
     Raises:
         InvalidInput: a name is unknown.
@@ -80,7 +80,7 @@ def encodings(names: Sequence[str]) -> tuple[Encoding, ...]:
 
 
 def negotiate(result: CompressedResult, demand: Demand, wanted: Sequence[SectionLayer] = ()) -> ExchangeResult:
-    """Choose the encoding, then take of the wanted sections, in their order, what the rest of the budget has room for."""
+    """Choose the encoding, then add the wanted sections, in order, that fit the remaining budget."""
     sizes = dict(zip(ENCODINGS, result.layers, strict=True))
     room = demand.budget if demand.budget is not None else float("inf")
     chosen: Encoding = next((name for name in demand.accepted if sizes[name].tokens <= room), "summary")
@@ -116,7 +116,7 @@ def _figures(exchanged: ExchangeResult) -> dict[str, Any]:
 
 
 def to_a2a_part(exchanged: ExchangeResult) -> dict[str, Any]:
-    """A part of an A2A message; what a receiver needs to drill down stands in its metadata."""
+    """A part of an A2A message; its metadata has what a receiver needs to drill down."""
     return {"kind": "text", "text": exchanged.text, "metadata": {_NAMESPACE: _figures(exchanged)}}
 
 

@@ -1,7 +1,7 @@
-"""Whether an installation will work: findings for an operator.
+"""Whether an installation works: findings for an operator.
 
-Lives here: looking at each part once. Does not belong here: printing, anything that could be billed (the upstream is asked for
-nothing but whether it answers).
+Lives here: one check per part. Does not belong here: printing, anything that could be billed (the upstream is only asked whether
+it answers).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KNOWN_TEXT: Final = "Turnfold folds long conversations."
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one look found; `advice` says what to do, "" when there is nothing."""
+    """The result of one check; `advice` says what to do, "" if nothing."""
 
     part: str
     verdict: Verdict

@@ -1,9 +1,9 @@
-"""``turnfold demo``: a long conversation is folded before your eyes, with no key and no network.
+"""``turnfold demo``: shows how a long conversation is folded, without a key or a network.
 
 Lives here: playing the packaged conversation turn by turn over real HTTP against the real proxy and a small upstream on loopback,
-and showing what was sent and saved. Does not belong here: folding, composing the proxy (the caller brings its configuration).
+and showing what was sent and saved. Does not belong here: folding, composing the proxy (the caller passes its configuration).
 
-Tokens are counted where they arrive, by one counter on both sides, and not taken from the proxy's own headers.
+Tokens are counted at both ends with the same counter, not taken from the proxy's own headers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _BAR: Final = 10
 
 
 class DemoFailed(RuntimeError):
-    """The demo could not be played; its text is one line for the user."""
+    """The demo failed; the message is one line for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +70,15 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class PlayedTurn:
-    """What became of one turn.
+    """The result of one turn.
 
     Attributes:
         raw: tokens of the messages as the client sent them.
         sent: tokens of the messages as they reached the upstream.
-        status: the proxy's ``x-turnfold-status``; "" where there was none.
-        overhead_ms: the proxy's ``x-turnfold-overhead-ms``; None where there was none.
-        facts: how many old facts the reply needs.
-        held: how many of them stood in what reached the upstream.
+        status: the proxy's ``x-turnfold-status``; "" if absent.
+        overhead_ms: the proxy's ``x-turnfold-overhead-ms``; None if absent.
+        facts: number of old facts that the reply needs.
+        held: number of them in the request that reached the upstream.
     """
 
     number: int
@@ -122,7 +122,7 @@ def load_script() -> Script:
 
 
 class ScriptedUpstream:
-    """Answers each chat completion with the reply that it is told to give, and keeps what arrived."""
+    """Answers each chat completion with a given reply, and records the messages."""
 
     def __init__(self) -> None:
         self.reply: Message = {}
@@ -165,9 +165,10 @@ def count_messages(messages: Iterable[Message]) -> int:
 
 
 def cached_tokens(before: Sequence[Message], after: Sequence[Message]) -> int:
-    """What a prompt cache would find of the second prompt after the first: whole messages, 128 tokens a step, 1,024 at least.
+    """Tokens of the second prompt that a prompt cache would find after the first: whole messages, in steps of 128, at least
+    1,024.
 
-    Without it the dollars in the report would leave out what the provider takes off by itself.
+    Without it the dollars in the report would ignore the provider's own discount.
     """
     same = [new for _, new in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))]
     found = count_messages(same) if same else 0
@@ -181,7 +182,7 @@ def _facts_present(facts: Sequence[str], messages: Sequence[Message]) -> int:
 
 @contextlib.contextmanager
 def run_server(config: uvicorn.Config) -> Iterator[str]:
-    """A server in a thread; gives its base URL and stops it at the end.
+    """A server in a thread; yields its base URL and stops the server at the end.
 
     Raises:
         DemoFailed: it did not start.
@@ -202,7 +203,7 @@ def run_server(config: uvicorn.Config) -> Iterator[str]:
 
 
 def demo_settings(upstream: str) -> Settings:
-    """Default settings, the store in memory, all on loopback."""
+    """Default settings with the store in memory, all on loopback."""
     return Settings(
         upstream=UpstreamSettings(url=f"{upstream}/v1"),
         store=StoreSettings(url="memory://"),
@@ -220,7 +221,7 @@ class Stage:
     script: Script
 
     def turns(self) -> Iterator[PlayedTurn]:
-        """Play the script, a turn at a time, each over HTTP.
+        """Play the script turn by turn over HTTP.
 
         Raises:
             DemoFailed: a request failed.
@@ -233,7 +234,7 @@ class Stage:
             messages.append(turn.reply)
 
     def report(self) -> dict[str, Any] | None:
-        """The proxy's own report (``GET /admin/report``) once it has booked every turn; None when it gives none."""
+        """The proxy's own report (``GET /admin/report``) once it covers every turn; None if it has none."""
         deadline = time.monotonic() + _REPORT_PATIENCE
         while time.monotonic() < deadline:
             answer = self.client.get("/admin/report", headers={"x-turnfold-admin-token": _ADMIN_TOKEN})
@@ -320,7 +321,7 @@ def run(
     show_report: Callable[[dict[str, Any]], None] | None = None,
     console: Console | None = None,
 ) -> Summary:
-    """Play the demo and print it: a line a turn, the figures, the proxy's own report; with `as_json` one JSON document.
+    """Play the demo and print it: one line per turn, the figures, the proxy's own report; with `as_json`, one JSON document.
 
     Args:
         show_report: prints the answer of ``GET /admin/report``, as ``turnfold report`` does.

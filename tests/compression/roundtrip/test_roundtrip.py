@@ -1,7 +1,7 @@
 """Reversible compression of messages, case by case (system E).
 
-Lives here: options, fields, what stays byte for byte, references, budgets, provenance, the trace. Must not: laws over random
-messages (``test_roundtrip_laws``), summarizers (``flows/test_summarizers``).
+Lives here: options, fields, what stays byte for byte, references, budgets, provenance, the trace. Does not belong here: laws over
+random messages (``test_roundtrip_laws``), summarizers (``flows/test_summarizers``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The contract's fixtures, run unchanged where the shared data is there.
 
-Lives here: one runner per suite, as the fixtures' own README says they are run. Must not: cases of our own.
+Lives here: one runner per suite, as the fixtures' own README says they are run. Does not belong here: cases of our own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The state in a proxied conversation: verdicts, replay past clarifies, pins, folds.
 
-Lives here: conversations as a client and this proxy would make them, simulated without sockets. Must not: bytes of requests.
+Lives here: conversations as a client and this proxy would make them, simulated without sockets. Does not belong here: bytes of
+requests.
 """
 
 from __future__ import annotations

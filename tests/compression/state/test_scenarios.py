@@ -1,6 +1,6 @@
 """The scenario benchmark holds.
 
-Lives here: one run of it. Must not: scenarios (``benchmarks/state_scenarios.py`` has them).
+Lives here: one run of it. Does not belong here: scenarios (``benchmarks/state_scenarios.py`` has them).
 """
 
 from __future__ import annotations

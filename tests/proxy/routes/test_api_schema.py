@@ -4,7 +4,7 @@
 
 does the same without bounds, against a running Turnfold.
 
-Lives here: the fuzzer on a real server, bounded. Must not: cases by hand (``test_api``).
+Lives here: the fuzzer on a real server, bounded. Does not belong here: cases by hand (``test_api``).
 """
 
 from __future__ import annotations

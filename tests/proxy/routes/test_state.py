@@ -1,6 +1,6 @@
 """``/v1/state`` over real HTTP, driven by the client.
 
-Lives here: the four calls, their errors, tenants. Must not: rules of the engine.
+Lives here: the four calls, their errors, tenants. Does not belong here: rules of the engine.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Driving a generator by a function of the caller's that answers now or later.
+"""Driving a generator by a caller's function that answers immediately or asynchronously.
 
-Lives here: one awaitable. Does not belong here: what is asked, any event loop: it runs under whichever the caller has.
+Lives here: one awaitable. Does not belong here: the questions, any event loop (it runs under the caller's).
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ T = TypeVar("T")
 
 
 class DrivenFlow(Awaitable[T], Generic[T]):
-    """Awaiting it runs the generator to its end; each awaiting runs a new one.
+    """Awaiting it runs the generator to its end; each await runs a new generator.
 
     Args:
-        start: makes the generator, which yields questions and is sent answers.
-        answer: answers a question, or gives something that can be awaited for the answer.
-        failures: exceptions of `answer` for which the generator is sent None.
+        start: creates the generator, which yields questions and is sent answers.
+        answer: answers a question, or returns an awaitable for the answer.
+        failures: exceptions of `answer` that count as no answer: the generator is sent None.
     """
 
     def __init__(

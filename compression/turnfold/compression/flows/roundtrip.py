@@ -1,4 +1,4 @@
-"""``compress``: at once, or, with a summarizer of the caller's, as something to await.
+"""``compress``: immediate or, with a caller's summarizer, awaitable.
 
 Lives here: the one entry to the reversible compression of messages. Does not belong here: any step of it
 (``roundtrip.compress_messages``).
@@ -32,20 +32,18 @@ def compress(
     *,
     summarizer: Summarizer | None = None,
 ) -> Compressed | Awaitable[Compressed]:
-    """Make old messages shorter; the originals come back with the result.
+    """Shorten old messages; the result includes the originals.
 
     Args:
-        messages: in order, each a dict with a role; whatever else stands among them goes through as it is.
-        options: `CompressOptions`, or its fields as a mapping, in which ``summarizer`` may stand too.
-        summarizer: gives a shorter text for a text, at once or as an awaitable. An exception of it counts as no summary, and
-            the deterministic one is taken; so is one for a summary that is empty or not shorter.
+        messages: in order, each a dict with a role; anything else among them is passed through unchanged.
+        options: `CompressOptions`, or its fields as a mapping, which may also contain ``summarizer``.
+        summarizer: returns a shorter text for a text, directly or as an awaitable. If it raises an exception, or its summary is
+            empty or not shorter, the deterministic summary is used.
 
-    Returns:
-        The result; with a summarizer something to await for it. Without one the same messages and options give the same
-        result.
+    Returns: The result; with a summarizer, an awaitable for it. Without one, equal messages and options give equal results.
 
     Raises:
-        InvalidInput: an option is wrong, or the messages are no list; it names which.
+        InvalidInput: an option is invalid, or the messages are not a list; it names which.
     """
     if isinstance(options, Mapping) and "summarizer" in options:
         summarizer = summarizer or options["summarizer"]

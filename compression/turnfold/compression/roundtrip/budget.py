@@ -3,9 +3,9 @@
 Lives here: the search over recency windows and levels, and the order in which what is left is given up. Does not belong here:
 what stands for a message (``sketch``), cutting one text (``cutting``).
 
-The settings in order: at each level of shortening the windows from the largest to the smallest that is allowed. Sizes fall with
-the window, so each level takes a binary search; a summary that was tried at one window is there for the next. The newest message
-of a user is given up after everything else.
+The order of settings: at each level of shortening, windows from the largest to the smallest allowed. Sizes fall with the window,
+so each level needs a binary search; summaries tried for one window are reused for the next. The newest message of a user is given
+up after everything else.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from turnfold.compression.roundtrip.values import texts_of
 
 
 class Setting(NamedTuple):
-    """What was found: the messages as they are written, the window and whether they fit."""
+    """The result of the search: the written messages, the window, and whether they fit."""
 
     written: tuple[WrittenMessage, ...]
     window: int
@@ -28,7 +28,7 @@ class Setting(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """Of all messages."""
+        """Tokens of all messages."""
         return sum(one.tokens for one in self.written)
 
 
@@ -81,14 +81,14 @@ class _Search:
         return self._widest(self._tightest(LEVELS[0]), LEVELS[0])
 
     def _is_hopeless(self, level: CondenseLevel) -> bool:
-        """Whether not even half of what a level leaves would fit: then it need not be tried."""
+        """Whether not even half of a level's result would fit, so that it need not be tried."""
         sketch, border = self._sketch, len(self._sketch.messages) - self._least
         kept = [sketch.original(i, OLD).tokens for i in range(len(sketch.messages))]
         old = sum(tokens for i, tokens in enumerate(kept) if i < border and i != self._newest and sketch.may_change(i))
         return level is not LEVELS[-1] and sum(kept) - old + old * min(level.prose, level.data) / 2 > self._budget
 
     def _widest(self, fits: Setting, level: CondenseLevel) -> Setting:
-        """Between a window that fits and all messages, which do not, the largest that fits."""
+        """The largest fitting window between one that fits and all messages, which do not."""
         low, high = fits.window, len(self._sketch.messages)
         while high - low > 1:
             middle = (low + high) // 2

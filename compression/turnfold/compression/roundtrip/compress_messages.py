@@ -5,8 +5,7 @@ searching for what fits a budget (``budget``), calling a summarizer (``flows.rou
 (``uncompress_messages``).
 
 Unlike the fold of a request, which keeps every message in its place, whole runs of old messages become one summary here. Such a
-run begins and ends with the same role, so roles go on alternating as they did. Tool calls stay as they are and every result
-keeps its id.
+run begins and ends with the same role, so roles keep alternating. Tool calls are unchanged and every result keeps its id.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ from turnfold.compression.roundtrip.values import (
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A summary of this text is wanted; anything but a text in return is taken for none."""
+    """A request for a summary of this text; any reply that is not a text counts as none."""
 
     text: str
 
 
 def compress_steps(messages: Sequence[Any], options: CompressOptions, *, asks: bool) -> Generator[Ask, object, Compressed]:
-    """Compress messages; yields what is to be summarised and is sent the summaries, if `asks` says so.
+    """Compress messages. If `asks` is true, yields texts to summarise and is sent the summaries.
 
     Raises:
-        InvalidInput: the messages are no list.
+        InvalidInput: the messages are not a list.
     """
     if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
         raise InvalidInput("messages", "must be a list")
@@ -89,7 +88,7 @@ def _summarise_all(sketch: Sketch, written: Sequence[WrittenMessage]) -> Generat
 
 
 def _summarise(sketch: Sketch, one: WrittenMessage) -> Generator[Ask, object, WrittenMessage]:
-    """What the summarizer makes of a message or run, if that is a text, shorter than the original, and fits where ours does."""
+    """The summarizer's text for a message or run, if it is shorter than the original and fits where ours does."""
     prose = sketch.prose(one.start, one.end) if one.action in ("shortened", "merged") else None
     if prose is None:
         return one
@@ -150,9 +149,9 @@ def _result(sketch: Sketch, found: Setting) -> Compressed:
 
 
 def _out(sketch: Sketch, one: WrittenMessage, result_id: str, verbatim: dict[str, Any]) -> Any:
-    """A message as it goes out; its originals go into `verbatim`.
+    """A message of the result; its originals are added to `verbatim`.
 
-    One that came in with a provenance gets one of its own, so that restoring gives back just what came in.
+    A message that already has a provenance gets a new one, so that restoring returns exactly the input.
     """
     indices = range(one.start, one.end)
     if one.action == "kept" and (sketch.keys.provenance(one.start) is None or not sketch.keys.is_readable(one.start)):

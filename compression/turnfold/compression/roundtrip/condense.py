@@ -1,9 +1,9 @@
 """Shorter texts for old messages: one message by itself, or a run of them as one summary.
 
-Lives here: how much stays at each level, and what a shortened text looks like. Does not belong here: which messages are old
+Lives here: how much is kept at each level, and what a shortened text looks like. Does not belong here: which messages are old
 (``sketch``), budgets (``budget``), sentences (``shorten.sift``) or kinds (``shorten.registry``).
 
-Code, JSON, SQL, tables, traces and keys stay byte for byte; so do sentences and lines that hold something like a secret.
+Code, JSON, SQL, tables, traces and keys stay byte for byte, as do sentences and lines that contain something like a secret.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from turnfold.compression.text.protect import block_spans
 
 @dataclass(frozen=True, slots=True)
 class CondenseLevel:
-    """How much stays.
+    """How much is kept.
 
     Attributes:
-        prose: share of the characters of what people and models say, where it is long (`share_of`).
-        data: share of what programs print.
-        messages: messages of a run at most.
-        characters: characters of a run at most.
+        prose: share of the characters of long prose by people and models (`share_of`).
+        data: share of program output.
+        messages: maximum number of messages of a run.
+        characters: maximum number of characters of a run.
         figures: whether every figure, identifier, version, path and URL of a message stays, whatever the shares are.
     """
 
@@ -40,7 +40,7 @@ class CondenseLevel:
     figures: bool = False
 
     def share_of(self, size: int) -> float:
-        """The share of so many characters of prose: the longer, the more of it says again what stands there already."""
+        """The share for prose of so many characters: the longer it is, the more it repeats itself."""
         return self.prose * min(_MOST_MORE, max(1.0, math.sqrt(_LONG / max(1, size))))
 
 
@@ -68,28 +68,28 @@ _SECRET: Final = re.compile(r"\S{16}|(?i:pass|secret|token|key|bearer|authorizat
 
 
 def is_spoken(text: str) -> bool:
-    """Whether a text is language, with code in it perhaps, rather than output of a program."""
+    """Whether a text is language, possibly with code, rather than program output."""
     if text.count("\n") < _FEW_LINES:
         return True
     return sum(s.end - s.start for s in parts(text) if s.kind in _SPOKEN or _reads(s.kind, s.of(text))) * 2 >= len(text)
 
 
 def _reads(kind: str, text: str) -> bool:
-    """Whether lines without marks of any kind are language: letters, mostly."""
+    """Whether lines of no recognised kind are language: mostly letters."""
     sample = text[:2000]
     return kind == "plain" and len(_NOT_SAID.findall(sample)) <= (1 - _MOSTLY) * len(sample)
 
 
 def _count(text: str) -> int:
-    """About the tokens of a text: shares need no better."""
+    """Approximate tokens of a text; shares need no better."""
     return (len(text) + 3) // 4
 
 
 def condense(text: str, known: Read | None, level: CondenseLevel) -> str:
-    """The text of one message at a level, never empty; the text itself where nothing shorter came out.
+    """The text of one message at a level, never empty; the text itself if it cannot be shortened.
 
     Args:
-        known: the text as it was read, where it is spoken; None for output of a program.
+        known: the text as read, if it is language; None for program output.
     """
     if len(text) < SHORTEST:
         return text
@@ -101,7 +101,7 @@ def condense(text: str, known: Read | None, level: CondenseLevel) -> str:
 
 
 def _data(text: str, level: CondenseLevel) -> str:
-    """Output of a program: blocks and lines with secrets stay, what lies between is shortened by its kind."""
+    """Program output: blocks and lines with secrets are kept, the rest is shortened by its kind."""
     return "".join(piece if stays else _between(piece, level) for piece, stays in pieces(text))
 
 
@@ -118,7 +118,7 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _fixed_ranges(text: str) -> Iterator[tuple[int, int]]:
-    """Ranges that stay: blocks, and lines with something like a secret outside of them."""
+    """Ranges to keep: blocks, and other lines with something like a secret."""
     at = 0
     for start, end in [*((s.start, s.end) for s in block_spans(text) if s.kind in EXACT), (len(text), len(text))]:
         yield from _secret_lines(text, at, start)
@@ -151,13 +151,13 @@ def _between(text: str, level: CondenseLevel) -> str:
 
 
 def merge(reads: Sequence[Read], names: Sequence[str], level: CondenseLevel) -> str:
-    """What stands for a run of messages: of each the sentences that are kept, behind the name of who says them."""
+    """The summary of a run of messages: the kept sentences of each, after the speaker's name."""
     kept = sift(reads, level.share_of(sum(len(one.text) for one in reads)), keep_figures=level.figures)
     return "\n".join(f"{name}: {text.strip()}" for name, text in zip(names, kept, strict=True) if text)
 
 
 def headline(messages: int, summary_id: str = "") -> str:
-    """The line over a summary."""
+    """The line above a summary."""
     return f"[turnfold{' ' * bool(summary_id)}{summary_id}: {messages} messages, shortened]"
 
 

@@ -16,7 +16,7 @@ _GONE: Final = "…"
 _PROSE, _BLOCK, _ORDER = "prose", "block", "order"
 
 
-class _Piece(NamedTuple):
+class _CutPiece(NamedTuple):
     text: str
     kind: str
 
@@ -75,20 +75,20 @@ def _add(out: list[str], text: str, space: str) -> None:
         out.append("\n")
 
 
-def _cut_up(text: str) -> list[_Piece]:
-    found: list[_Piece] = []
+def _cut_up(text: str) -> list[_CutPiece]:
+    found: list[_CutPiece] = []
     for piece, stays in pieces(text):
         if stays:
-            found.append(_Piece(piece, _BLOCK))
+            found.append(_CutPiece(piece, _BLOCK))
             continue
         at = 0
         for order in standing_orders(piece):
             if at < order.start:
-                found.append(_Piece(piece[at : order.start], _PROSE))
-            found.append(_Piece(order.of(piece), _ORDER))
+                found.append(_CutPiece(piece[at : order.start], _PROSE))
+            found.append(_CutPiece(order.of(piece), _ORDER))
             at = order.end
         if at < len(piece):
-            found.append(_Piece(piece[at:], _PROSE))
+            found.append(_CutPiece(piece[at:], _PROSE))
     return found
 
 

@@ -1,10 +1,10 @@
-"""Where a compressed message comes from.
+"""The provenance of a compressed message.
 
-Lives here: what is written into ``metadata`` of a message, reading it, taking it off, and the keys of originals. Does not belong
+Lives here: writing it to a message's ``metadata``, reading and removing it, and the keys of originals. Does not belong
 here: compressing, restoring.
 
-A key is the message's own id where that is plain. Two messages of one id, and messages without one, are told apart by a hash of
-their content, so that no original ever takes another's place, in one result or in several put together.
+A key is the message's own id if that is unambiguous. Messages with equal ids or without one are distinguished by a hash of their
+content, so that no original is ever confused with another, in one result or in several combined.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _DEEPEST: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a compressed message stands for.
+    """What a compressed message replaces.
 
     Attributes:
         ids: keys of the originals, in order.
-        summary_id: content hash of the messages that it stands for.
-        result_id: of the compression that made it.
-        version: of the source, as the caller counts.
-        parents: summary ids of those originals that were compressed before.
+        summary_id: content hash of the messages that it replaces.
+        result_id: id of the compression that made it.
+        version: version of the source, as counted by the caller.
+        parents: summary ids of originals that were compressed before.
         written: content hash of what was written, by which an edit is noticed; "" where none was noted.
     """
 
@@ -43,7 +43,7 @@ class Provenance:
     written: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in ``metadata``."""
+        """As written to ``metadata``."""
         value = {"ids": list(self.ids), "summary_id": self.summary_id, "version": self.version, "result_id": self.result_id}
         value |= {"parent_ids": list(self.parents)} if self.parents else {}
         return value | ({"written": self.written} if self.written else {})
@@ -54,7 +54,7 @@ class Provenance:
 
 
 def provenance_of(message: object) -> Provenance | None:
-    """The provenance of a message; None where it has none of ours."""
+    """The provenance of a message; None if it has none."""
     metadata = message.get("metadata") if isinstance(message, dict) else None
     found = metadata.get(KEY) if isinstance(metadata, dict) else None
     if not isinstance(found, dict):
@@ -72,7 +72,7 @@ def _are_names(value: Any) -> bool:
 
 
 def can_carry(message: Mapping[str, Any]) -> bool:
-    """Whether a provenance can be written into a message: its ``metadata`` is absent or an object."""
+    """Whether a provenance can be added to a message: its ``metadata`` is absent or an object."""
     return isinstance(message.get("metadata", {}), dict)
 
 
@@ -83,12 +83,12 @@ def with_provenance(message: Mapping[str, Any], provenance: Provenance) -> dict[
 
 
 def strip_provenance(messages: Sequence[Any]) -> list[Any]:
-    """Messages as a provider takes them: without what compression wrote into ``metadata``."""
+    """Messages as a provider accepts them: without what compression wrote to ``metadata``."""
     return [bare(message) for message in messages]
 
 
 def bare(message: Any) -> Any:
-    """A message without its provenance; the message itself where it has none."""
+    """A message without its provenance; the message itself if it has none."""
     if provenance_of(message) is None:
         return message
     rest = {name: value for name, value in message["metadata"].items() if name != KEY}
@@ -97,7 +97,7 @@ def bare(message: Any) -> Any:
 
 
 def fingerprint(message: object) -> str:
-    """A content hash that tells apart whatever JSON tells apart: types, order of keys; "" for what is no JSON."""
+    """A content hash that distinguishes everything that JSON does (types, key order); "" for anything that is not JSON."""
     try:
         text = json.dumps(message)
     except (ValueError, TypeError, RecursionError):
@@ -121,15 +121,15 @@ class MessageKeys:
         self._plain = {name for name, n in bearers.items() if name and n == 1 and name not in taken}
 
     def result_id(self, written: Iterable[Any]) -> str:
-        """A content hash of all messages that came in, and of what was written in place of some."""
+        """A content hash of all input messages and of the messages that replace some of them."""
         return digest(*self._prints, *map(fingerprint, written)).hex()[:16]
 
     def is_readable(self, index: int) -> bool:
-        """Whether the message at a place is JSON, so that it can be stored at all."""
+        """Whether the message at an index is JSON and can be stored."""
         return bool(self._prints[index])
 
     def of(self, index: int) -> str:
-        """The key of the message at a place."""
+        """The key of the message at an index."""
         name = self._names[index]
         if name in self._plain:
             return name
@@ -137,15 +137,15 @@ class MessageKeys:
         return f"{before.summary_id if before else name}~{self._prints[index]}"
 
     def provenance(self, index: int) -> Provenance | None:
-        """The provenance that a message came in with."""
+        """The provenance of an input message."""
         return self._provenances[index]
 
     def summary_id(self, indices: Sequence[int], version: int) -> str:
-        """The name of what stands for the messages at these places: a hash of their contents, in order."""
+        """The id of the message that replaces those at these indices: a hash of their contents, in order."""
         return "sum_" + digest(str(version), *(self._prints[i] for i in indices)).hex()[:12]
 
     def provenance_for(self, indices: Sequence[int], version: int, result_id: str) -> Provenance:
-        """The provenance of what stands for the messages at these places."""
+        """The provenance of the message that replaces those at these indices."""
         parents = tuple(p.summary_id for p in map(self.provenance, indices) if p)
         ids = tuple(self.of(i) for i in indices)
         return Provenance(ids, self.summary_id(indices, version), result_id, version, parents)
@@ -159,7 +159,7 @@ def _name(message: Any, provenance: Provenance | None) -> str:
 
 
 def copy_json(value: Any, depth: int = 0) -> Any:
-    """A copy of a JSON value that shares no list or dict with it, down to a depth that no message has."""
+    """A deep copy of a JSON value, down to a depth that no message has."""
     if depth > _DEEPEST:
         return value
     if type(value) is dict:

@@ -1,9 +1,9 @@
-"""Which old messages say again what stands elsewhere, and what is written in their place.
+"""Which old messages repeat other messages, and the references that replace them.
 
-Lives here: choosing the one that is kept, and the text of a reference. Does not belong here: finding repeated texts (``dedup``).
+Lives here: choosing which one to keep, and the text of a reference. Does not belong here: finding repeated texts (``dedup``).
 
-Kept is the first of equal texts inside the recency window, else the latest; a reference names a message that stands in the
-result, never one that is a reference itself.
+Of equal texts, the first one inside the recency window is kept, else the latest. A reference points to a message in the result,
+never to another reference.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LONGEST_NAME: Final = 60
 
 
 class Reference(NamedTuple):
-    """The message at `target` says the same, or nearly (`similarity` below 1)."""
+    """The message at `target` has the same text, or nearly the same (`similarity` below 1)."""
 
     target: int
     similarity: float
@@ -29,9 +29,9 @@ class Repeats:
     """Equal and nearly equal texts of one conversation.
 
     Args:
-        texts: per place in the conversation a text that may become a reference; None: it may not.
-        exact: whether equal texts do.
-        threshold: from which similarity on nearly equal ones do; None: they do not.
+        texts: for each message a text that may become a reference; None: it may not.
+        exact: if true, equal texts become references.
+        threshold: minimum similarity of nearly equal texts; None: they do not become references.
     """
 
     def __init__(self, texts: Sequence[str | None], *, exact: bool, threshold: float | None) -> None:
@@ -70,7 +70,7 @@ def _kept_member(members: Sequence[int], border: int) -> int:
 
 
 def reference_text(reference: Reference, target: Mapping[str, Any], size: int) -> str:
-    """What stands in place of a text of so many characters."""
+    """The replacement of a text of so many characters."""
     like = "same text" if reference.exact else f"nearly the same text ({int(100 * reference.similarity)}%)"
     name = target.get("id")
     call = target.get("tool_call_id")

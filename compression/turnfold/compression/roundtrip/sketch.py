@@ -1,9 +1,10 @@
-"""A conversation as the reversible compression sees it: what each message is, and what stands for it at a border and a level.
+"""A conversation as seen by the reversible compression: what each message is, and what replaces it at a border and a level.
 
-Lives here: cutting old messages into what is kept, shortened by itself, merged or replaced by a reference, and writing it. Does
+Lives here: dividing old messages into those that are kept, shortened alone, merged or replaced by a reference, and writing them.
+Does
 not belong here: choosing border and level (``budget``), the result as a whole (``compress_messages``).
 
-What stands for a message or a run depends on it and the level alone, so each is written once however many borders are tried.
+The replacement of a message or a run depends only on it and the level, so each is written once however many borders are tried.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ Path = tuple[str | int, ...]
 
 
 class View(NamedTuple):
-    """One message: "fixed" is never changed (`why` says the reason), "alone" is shortened in its place, "run" may become part of
-    a summary."""
+    """One message: "fixed" is never changed (`why` gives the reason), "alone" is shortened in place, "run" may become part of a
+    summary."""
 
     kind: str
     why: str = ""
 
 
 class Slot(NamedTuple):
-    """What becomes of the messages ``start..end``: "keep", "shorten", "merge" or "reference"."""
+    """What to do with the messages ``start..end``: "keep", "shorten", "merge" or "reference"."""
 
     start: int
     end: int
@@ -51,10 +52,10 @@ class Slot(NamedTuple):
 
 
 class WrittenMessage(NamedTuple):
-    """What stands for the messages ``start..end``.
+    """The message written for the messages ``start..end``.
 
     Attributes:
-        message: as it is sent, without provenance; where nothing changed the message that came in.
+        message: the message to send, without provenance; the input message if nothing changed.
         action: "kept", "shortened", "merged", "reference", "near reference" or "cut".
         why: in words.
         size, tokens: of `message`.
@@ -70,7 +71,7 @@ class WrittenMessage(NamedTuple):
 
 
 class Sketch:
-    """Reads messages when they are asked for; keeps what it wrote."""
+    """Reads messages on demand; caches what it has written."""
 
     def __init__(self, messages: Sequence[Any], options: CompressOptions) -> None:
         self.messages = messages
@@ -98,7 +99,7 @@ class Sketch:
     # --- what a message is ---
 
     def _reason_fixed(self, i: int, message: Any) -> str:
-        """Why a message is never changed; "" where it may be."""
+        """Why a message must not be changed; "" if it may be."""
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             return "not a message with a role"
         if message["role"] in self._preserved:
@@ -114,7 +115,7 @@ class Sketch:
             yield message["content"] if plain else None
 
     def view(self, i: int) -> View:
-        """What the message at a place is."""
+        """How the message at an index may be treated."""
         if i not in self._views:
             self._views[i] = self._make_view(i)
         return self._views[i]
@@ -131,7 +132,7 @@ class Sketch:
         return View("alone") if any(text.strip() for _, text in texts) else View("fixed", "no text in it")
 
     def read(self, i: int, path: Path, text: str) -> Read | None:
-        """A text cut up and judged; None for output of a program."""
+        """A text cut into rated sentences; None for program output."""
         key = (i, path)
         if key not in self._reads:
             role = self.messages[i]["role"]
@@ -148,7 +149,7 @@ class Sketch:
         return place if place is not None and place < border and self.may_change(place) else None
 
     def slots(self, border: int, level: CondenseLevel, newest: int | None = None) -> Iterator[Slot]:
-        """What becomes of each message if those before the border are old; every message is in one slot, in order.
+        """What to do with each message if those before the border are old; every message is in one slot, in order.
 
         The message at `newest` stays as it is.
         """
@@ -180,7 +181,7 @@ class Sketch:
             yield Slot(i, i + 1, "keep", self._why_fixed[i] or "inside the recency window")
 
     def _cut(self, start: int, end: int, level: CondenseLevel) -> Iterator[Slot]:
-        """Runs that begin and end with one role, so that what stands before and behind them still follows in turn."""
+        """Runs that begin and end with the same role, so that roles around them keep alternating."""
         at = start
         while at < end:
             last = self._last_of_run(at, end, level)
@@ -203,7 +204,7 @@ class Sketch:
     # --- what is written ---
 
     def replacements(self, slot: Slot, level: CondenseLevel) -> tuple[WrittenMessage, ...]:
-        """What stands for a slot: never larger than what stood there, by characters and by the options' counter."""
+        """The messages written for a slot: never larger than its originals, by characters and by the options' counter."""
         if slot.action == "keep":
             return (self.original(slot.start, slot.why),)
         key = (slot, level)
@@ -212,7 +213,7 @@ class Sketch:
         return self._written[key]
 
     def original(self, i: int, why: str) -> WrittenMessage:
-        """A message as it is."""
+        """An unchanged message."""
         if i not in self._kept:
             message = bare(self.messages[i])
             tokens = self.options.token_counter(message) if isinstance(message, dict) else 0
@@ -227,11 +228,11 @@ class Sketch:
         return (made,) if made and is_smaller(made, originals) else tuple(originals)
 
     def replacement(self, start: int, end: int, message: Mapping[str, Any], action: str, why: str) -> WrittenMessage:
-        """A message of ours that stands for others."""
+        """A message that replaces others."""
         return WrittenMessage(start, end, message, action, why, characters(message), self.options.token_counter(message))
 
     def with_id(self, start: int, end: int, text: str) -> str:
-        """A text with its summary id in front, where that is wanted."""
+        """A text, preceded by its summary id if the options ask for it."""
         if not self.options.embed_summary_id:
             return text
         return f"[turnfold {self.keys.summary_id(range(start, end), self.options.source_version)}] {text}"
@@ -261,7 +262,7 @@ class Sketch:
         return self.summary(slot.start, slot.end, text), "merged", "one of a run of older messages"
 
     def _run_text(self, start: int, end: int, level: CondenseLevel) -> str:
-        """What is kept of some messages of a run."""
+        """The kept text of some messages of a run."""
         key = (start, end, level)
         if key not in self._tellings:
             said = [(i, self.read(i, path, text)) for i in range(start, end) for path, text in texts_of(self.messages[i])]
@@ -270,7 +271,7 @@ class Sketch:
         return self._tellings[key]
 
     def summary(self, start: int, end: int, text: str) -> Mapping[str, Any]:
-        """The message that stands for a run."""
+        """The message that replaces a run."""
         first = self.messages[start]
         name = self.keys.summary_id(range(start, end), self.options.source_version)
         head = headline(end - start, name if self.options.embed_summary_id else "")
@@ -279,7 +280,7 @@ class Sketch:
         return {**own, **place, "role": first["role"], "content": f"{head}\n{text}" if text else head}
 
     def prose(self, start: int, end: int) -> str | None:
-        """What a summarizer is asked about: the text of these messages; None where some of it must stay as it is."""
+        """The text of these messages for a summarizer; None if some of it must stay unchanged."""
         told = [(i, text, self.read(i, path, text)) for i in range(start, end) for path, text in texts_of(self.messages[i])]
         if not told or any(one is None or one.has_blocks for _, _, one in told):
             return None
@@ -288,14 +289,14 @@ class Sketch:
         return "\n".join(f"{_speaker(self.messages[i])}: {text}" for i, text, _ in told if text.strip())
 
     def with_musts(self, start: int, end: int, text: str) -> str:
-        """A text with the standing orders and secrets of these messages that it has lost."""
+        """A text, plus any standing orders and secrets of these messages that it lacks."""
         reads = [self.read(i, path, told) for i in range(start, end) for path, told in texts_of(self.messages[i])]
         said = ((one.role, must) for one in reads if one for must in one.musts if must not in text)
         lost = [f"{role}: {must}" if end - start > 1 else must for role, must in said]
         return "\n".join([text, *lost])
 
     def may_change(self, i: int) -> bool:
-        """Whether the message at a place may be changed at all."""
+        """Whether the message at an index may be changed."""
         return not self._why_fixed[i]
 
     def _refer(self, slot: Slot, level: CondenseLevel) -> tuple[Mapping[str, Any], str, str] | None:
@@ -313,7 +314,7 @@ _WAYS: Final = {"shorten": Sketch._shorten, "merge": Sketch._merge, "reference":
 
 
 def with_texts(message: Mapping[str, Any], texts: Mapping[Path, str]) -> Mapping[str, Any]:
-    """A message with new texts by path, everything else as it was."""
+    """A message with new texts by path, everything else unchanged."""
     if isinstance(message["content"], str):
         return {**message, "content": texts["content",]}
     parts = [
@@ -324,12 +325,12 @@ def with_texts(message: Mapping[str, Any], texts: Mapping[Path, str]) -> Mapping
 
 
 def is_smaller(made: WrittenMessage, originals: Sequence[WrittenMessage]) -> bool:
-    """Whether what was made is smaller by characters and no larger by tokens."""
+    """Whether a replacement is smaller by characters and no larger by tokens."""
     return made.size < sum(one.size for one in originals) and made.tokens <= sum(one.tokens for one in originals)
 
 
 def _has_utf8(text: str) -> bool:
-    """Whether a text has a form in UTF-8: a lone surrogate, which JSON can carry, has none."""
+    """Whether a text can be encoded as UTF-8; a lone surrogate, which JSON allows, cannot."""
     if text.isascii():
         return True
     try:

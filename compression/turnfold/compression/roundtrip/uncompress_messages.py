@@ -20,18 +20,18 @@ _MOST: Final = 1_000_000
 
 
 def uncompress(messages: Sequence[Any] | Compressed, store: Lookup | None = None, *, recursive: bool = False) -> Uncompressed:
-    """Put originals back in place of what stands for them.
+    """Replace compressed messages by their originals.
 
     A message whose content was edited after it was compressed stays as it is; the result lists the originals that it stood for,
     and those of messages that are gone.
 
     Args:
         messages: compressed messages, or a whole result.
-        store: originals by key, as a mapping or a function, or those of several results; of a result its own by default.
-        recursive: whether originals that were compressed before are restored in turn, ten times at most.
+        store: originals by key, as a mapping or a function, or those of several results; default for a result: its own.
+        recursive: if true, originals that were compressed before are restored too, up to ten levels.
 
     Raises:
-        InvalidInput: the messages are no list, or restoring them gives more than half a million.
+        InvalidInput: the messages are not a list, or restoring them gives more than half a million.
     """
     if isinstance(messages, Compressed):
         store = messages.verbatim if store is None else store
@@ -69,7 +69,7 @@ def _deleted(messages: Sequence[Any], store: Lookup) -> list[str]:
 
 
 class _Restorer:
-    """Restores messages; lives for one call."""
+    """Restores messages; used for one call."""
 
     def __init__(self, store: Lookup, deepest: int) -> None:
         self._store = store
@@ -79,10 +79,10 @@ class _Restorer:
         self.edited: dict[str, None] = {}
 
     def restore(self, message: Any, above: tuple[str, ...] = ()) -> tuple[bool, list[Any]]:
-        """Whether a message was restored, and what it stands for; itself where nothing or not all of it is there.
+        """Whether a message was restored, and its originals; the message itself if not all of them are available.
 
         Args:
-            above: summary ids of what it is restored from: one that comes again would have no end.
+            above: summary ids that it was restored from; a repeated one would never end.
         """
         provenance = provenance_of(message) if len(above) < self._deepest else None
         if provenance is None or provenance.summary_id in above:

@@ -1,7 +1,6 @@
-"""Values of the reversible compression of messages: its options, its results.
+"""Values of the reversible compression of messages: its options and results.
 
-Lives here: what goes in and what comes out, validated. Does not belong here: making any of it (``compress_messages``,
-``budget``).
+Lives here: validated input and output. Does not belong here: making any of it (``compress_messages``, ``budget``).
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def _calls_of(message: MessageMapping) -> Iterator[str]:
 
 
 def characters(message: object) -> int:
-    """Characters that a model reads of a message: the texts of its content, its tool calls' names and arguments."""
+    """Characters of a message that a model reads: the texts of its content, names and arguments of its tool calls."""
     if not isinstance(message, dict):
         return 0
     content = message.get("content")
@@ -52,7 +51,7 @@ def characters(message: object) -> int:
 
 
 def readable(message: MessageMapping) -> str:
-    """All that a model reads of a message, line by line."""
+    """All text of a message that a model reads, line by line."""
     return "\n".join([*(text for _, text in texts_of(message)), *_calls_of(message)])
 
 
@@ -66,21 +65,21 @@ class CompressOptions:
     """How messages are compressed.
 
     Attributes:
-        preserve: roles that are never changed; with ``system`` goes its newer name ``developer``.
-        recency_window: how many of the newest messages stay as they are; under a budget it is looked for.
-        source_version: a number of the caller's that is written into every provenance.
-        token_budget: tokens that all messages together may take; None: no limit.
-        min_recency_window: how far a budget may shrink the window.
-        dedup: whether a text of 200 characters or more that stands again elsewhere becomes a reference.
-        fuzzy_dedup: whether nearly the same text does.
-        fuzzy_threshold: how like it must be, 0 to 1: similarity of line multisets.
-        embed_summary_id: whether the summary's id stands in its text too.
-        force_converge: whether what is older than the window is cut off where nothing milder fits the budget.
+        preserve: roles that are never changed; ``system`` includes its newer name ``developer``.
+        recency_window: number of newest messages that stay unchanged; with a budget it is searched for.
+        source_version: the caller's version number, written to every provenance.
+        token_budget: maximum number of tokens of all messages; None: no limit.
+        min_recency_window: minimum window under a budget.
+        dedup: if true, a repeated text of 200 characters or more becomes a reference.
+        fuzzy_dedup: if true, a nearly identical text does too.
+        fuzzy_threshold: similarity threshold, from 0 to 1 (similarity of line multisets).
+        embed_summary_id: if true, the summary's id is included in its text.
+        force_converge: if true, messages older than the window are truncated if nothing milder fits the budget.
         token_counter: tokens of one message.
-        trace: whether the result says what was done to each message and why.
+        trace: if true, the result says what was done to each message and why.
 
     Raises:
-        InvalidInput: an option is not as said here; it names the option.
+        InvalidInput: an option is invalid; it names the option.
     """
 
     preserve: tuple[str, ...] = ("system",)
@@ -114,10 +113,10 @@ class CompressOptions:
 
     @classmethod
     def of(cls, options: CompressOptions | Mapping[str, Any] | None) -> CompressOptions:
-        """Options from whatever form they have; None gives the defaults.
+        """Options from any accepted form; None gives the defaults.
 
         Raises:
-            InvalidInput: an option is unknown, or not as it must be.
+            InvalidInput: an option is unknown or invalid.
         """
         if options is None or isinstance(options, CompressOptions):
             return options or cls()
@@ -146,14 +145,14 @@ def _are_roles(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a compression did; ratios are before by after, above 1 where something was saved.
+    """Figures of a compression; ratios are size before divided by size after, above 1 if something was saved.
 
     Attributes:
         original_version: the options' ``source_version``.
         ratio: by characters.
         token_ratio: by the options' counter.
-        messages_compressed: messages that were shortened, or became part of a summary.
-        messages_preserved: messages that are as they were.
+        messages_compressed: messages that were shortened or became part of a summary.
+        messages_preserved: messages that are unchanged.
         messages_deduped: messages that became a reference to the same text elsewhere.
         messages_fuzzy_deduped: messages that became a reference to nearly the same text.
     """
@@ -172,13 +171,13 @@ class TraceEntry:
     """What was done to one message.
 
     Attributes:
-        index: its place among the messages that came in, from 0.
-        id: its key in ``verbatim``, "" where it was left as it is.
+        index: its index among the input messages, from 0.
+        id: its key in ``verbatim``; "" if it is unchanged.
         action: "kept", "shortened", "merged", "reference", "near reference" or "cut".
-        reason: why, in words.
-        into: place of what became of it among the messages that went out.
-        before: characters that it had.
-        after: characters that stand for it; of a merged one those of the whole summary.
+        reason: the reason, in words.
+        into: index of its replacement among the output messages.
+        before: characters of the original.
+        after: characters of its replacement; for a merged message those of the whole summary.
     """
 
     index: int
@@ -192,17 +191,17 @@ class TraceEntry:
 
 @dataclass(frozen=True, slots=True)
 class Compressed:
-    """Messages and their originals: one value, to be kept together or not at all.
+    """Messages and their originals as one value: keep both together, or neither.
 
     Attributes:
-        messages: what to send; provenance stands in ``metadata`` (`strip_provenance` takes it off).
+        messages: messages to send; provenance is in ``metadata`` (`strip_provenance` removes it).
         verbatim: original messages by key.
         compression: figures.
-        result_id: content hash of what came in and what was written; stands in every provenance.
-        fits: whether the budget is kept; None without one.
+        result_id: content hash of input and output; part of every provenance.
+        fits: whether the budget is met; None without one.
         token_count: tokens of `messages`; None without a budget.
         recency_window: the window that was found; None without a budget.
-        trace: a decision for each message that came in, where asked for.
+        trace: an entry for each input message, if requested.
     """
 
     messages: list[Any]
@@ -215,7 +214,7 @@ class Compressed:
     trace: tuple[TraceEntry, ...] | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain JSON values; what does not apply is not there."""
+        """The result as plain JSON values, without fields that do not apply."""
         value: dict[str, Any] = {
             "messages": self.messages,
             "verbatim": dict(self.verbatim),
@@ -229,13 +228,13 @@ class Compressed:
 
 @dataclass(frozen=True, slots=True)
 class Uncompressed:
-    """Messages as they were.
+    """Restored messages.
 
     Attributes:
-        messages: originals in place of what stood for them.
+        messages: messages with originals in place of compressed ones.
         messages_expanded: compressed messages that were restored.
-        messages_passthrough: messages that went through as they are.
-        missing_ids: keys that the store does not have; what they belong to is left as it is.
+        messages_passthrough: messages that were not compressed.
+        missing_ids: keys that the store does not have; their messages are left unchanged.
         edited_ids: keys of the originals of messages whose content was edited after they were compressed; `messages` has the
             edited ones.
         deleted_ids: keys of originals that no message stands for any longer; none where the store is a function, which cannot
@@ -250,7 +249,7 @@ class Uncompressed:
     deleted_ids: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain JSON values."""
+        """The result as plain JSON values."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in _plain(self).items()}
 
 
@@ -260,7 +259,7 @@ def _plain(value: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The originals of several results, each under its result's id: keys of one say nothing about those of another."""
+    """The originals of several results by result id; keys are only unique within a result."""
 
     verbatim: Mapping[str, Mapping[str, Any]]
 
@@ -270,7 +269,7 @@ Lookup = Mapping[str, Any] | Callable[[str], Any] | Results
 
 
 def look_up(store: Lookup, key: str, result_id: str) -> Any:
-    """An original of a result, None where there is none."""
+    """An original of a result; None if there is none."""
     if isinstance(store, Results):
         return store.verbatim.get(result_id, NOTHING).get(key)
     return store.get(key) if isinstance(store, Mapping) else store(key)

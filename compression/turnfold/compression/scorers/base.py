@@ -13,7 +13,7 @@ from turnfold.compression.errors import InvalidInput
 
 
 class Scorer(Protocol):
-    """Says how much each sentence matters.
+    """Rates sentences.
 
     Attributes:
         name: a slug for reports.
@@ -22,7 +22,7 @@ class Scorer(Protocol):
     name: str
 
     def score(self, sentences: Sequence[str], query: str | None = None) -> list[float]:
-        """One score in 0..1 for each sentence, in order; deterministic; empty in, empty out."""
+        """One score from 0 to 1 per sentence, in order; deterministic; empty for no sentences."""
         ...
 
 

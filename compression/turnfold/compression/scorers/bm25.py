@@ -3,8 +3,8 @@
 Lives here: the lexical score of Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with the
 non-negative idf of Lucene. Does not belong here: words, languages, what a passage is.
 
-A field is kept as the bare sequence of its terms, passage after passage. A query looks through it once for its own few
-terms (a 64k table in front of an exact check), so nothing is sorted when a field is built, and what is found stays sparse.
+A field is the plain sequence of its terms, passage after passage. A query scans it once for its own few terms (a 64k table before
+an exact check), so building a field needs no sorting, and results stay sparse.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _NOWHERE: Final = np.zeros(0, np.int64)
 
 @dataclass(frozen=True)
 class Hits:
-    """Where the terms of a query stand: one entry for each pair of a term and a passage that has it.
+    """Where the terms of a query occur: one entry per pair of a term and a passage that contains it.
 
     Attributes:
-        terms, passages: how many there are in all.
+        terms, passages: their total numbers.
         term, passage, frequency: the entries; each pair once.
     """
 
@@ -40,14 +40,14 @@ class Hits:
     frequency: Floats
 
     def only(self, chosen: Sequence[int]) -> Hits:
-        """The hits of some terms, renumbered in the order in which they are named."""
+        """The hits of some terms, renumbered in the given order."""
         number = np.full(self.terms, -1)
         number[list(chosen)] = np.arange(len(chosen))
         kept = number[self.term] >= 0
         return Hits(len(chosen), self.passages, number[self.term[kept]], self.passage[kept], self.frequency[kept])
 
     def regroup(self, to: Ints) -> Hits:
-        """The hits with passages put together: those of passage ``p`` count for ``to[p]``."""
+        """The hits with passages combined: those of passage ``p`` count for ``to[p]``."""
         return _count_hits(self.terms, self.passages, self.term * self.passages + to[self.passage], self.frequency)
 
 
@@ -57,7 +57,7 @@ class Field:
 
     Attributes:
         terms: term hashes in order of the text.
-        lengths: how many of them belong to each passage.
+        lengths: number of terms of each passage.
     """
 
     terms: Hashes
@@ -89,7 +89,7 @@ class Field:
         return _count_hits(len(groups), len(self.lengths), cells, np.ones(len(cells)))
 
     def _find_places(self, wanted: Hashes) -> tuple[Ints, Ints]:
-        """The places of the wanted terms, and which of them stands in each; a table by the low halves finds both."""
+        """The places of the wanted terms, and which term is at each; found with a table of the low 16 bits."""
         low = wanted & np.uint32(0xFFFF)
         likely = np.zeros(1 << 16, dtype=bool)
         likely[low] = True
@@ -127,14 +127,14 @@ def _count_hits(terms: int, passages: int, cells: Ints, weights: Floats) -> Hits
 
 
 def idf(hits: Hits) -> Floats:
-    """Weight of each term by the share of passages that have it; a term that none has weighs most."""
+    """Weight of each term by the share of passages that contain it; an absent term weighs most."""
     having = np.bincount(hits.term, minlength=hits.terms)
     weights: Floats = np.log1p((hits.passages - having + 0.5) / (having + 0.5))
     return weights
 
 
 def scores(hits: Hits, weights: Floats, lengths: Ints, k1: float, b: float) -> Floats:
-    """BM25 of every passage for terms that weigh ``weights``; a frequency counts the less the longer the passage is."""
+    """BM25 of every passage for terms with these weights; in longer passages a frequency counts less."""
     mean = max(1.0, float(lengths[lengths > 0].mean())) if (lengths > 0).any() else 1.0
     norm = k1 * (1 - b + b * lengths[hits.passage] / mean)
     counts = hits.frequency * (k1 + 1) / (hits.frequency + norm)
@@ -143,6 +143,6 @@ def scores(hits: Hits, weights: Floats, lengths: Ints, k1: float, b: float) -> F
 
 
 def presence(hits: Hits, weights: Floats) -> Floats:
-    """For every passage the weight of the terms that it has, however often."""
+    """For every passage the total weight of its distinct terms."""
     total: Floats = np.bincount(hits.passage, weights[hits.term], hits.passages).astype(np.float64)
     return total

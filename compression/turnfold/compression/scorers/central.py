@@ -13,7 +13,7 @@ from turnfold.compression.scorers.tfidf import centroid_scores
 
 
 class Central:
-    """``share * textrank + (1 - share) * tfidf``; equal to a ``Composite`` of both. `query` is not looked at."""
+    """``share * textrank + (1 - share) * tfidf``; equal to a ``Composite`` of both. `query` is ignored."""
 
     name = "central"
 

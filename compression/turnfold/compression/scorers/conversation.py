@@ -1,6 +1,6 @@
-"""What matters in a conversation: recency, who speaks, decisions, promises, open questions, standing orders.
+"""Importance in a conversation: recency, speaker, decisions, commitments, open questions, standing orders.
 
-Lives here: the weights of these. Does not belong here: their patterns (``text.signals``, ``text.orders``).
+Lives here: their weights. Does not belong here: their patterns (``text.signals``, ``text.orders``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class ConversationScorer:
     """Scores sentences of a conversation in order; the last is the newest.
 
     Args:
-        role: who says all of it; "" to read labels such as ``user:`` at the start of sentences.
+        role: the speaker of all sentences; "" to read labels such as ``user:`` at their beginning.
     """
 
     name = "conversation"

@@ -1,4 +1,4 @@
-"""Scores with a question in mind: a base scorer, bent towards what the query asks for.
+"""Scores for a query: a base scorer blended with relevance to the query.
 
 Lives here: the blend. Does not belong here: matching (a callable is passed in: BM25 in the product, TF-IDF by default).
 """
@@ -16,11 +16,11 @@ Relevance = Callable[[Sequence[str], str], Sequence[float]]
 
 
 class QueryAware:
-    """``(1 - weight) * base + weight * relevance``; without a query, or where nothing matches, the base alone.
+    """``(1 - weight) * base + weight * relevance``; without a query, or if nothing matches, the base alone.
 
     Args:
-        base: the scorer that is wrapped.
-        relevance: says how well each sentence answers a query; None for the cosine of TF-IDF.
+        base: the wrapped scorer.
+        relevance: rates how well each sentence answers a query; None: cosine of TF-IDF.
         weight: the share of relevance, 0 to 1.
 
     Raises:

@@ -1,9 +1,9 @@
 """Terms of sentences and the TF-IDF matrix over them.
 
-Lives here: cutting sentences into terms, the sparse matrix, its two products. Does not belong here: scores.
+Lives here: splitting sentences into terms, the sparse matrix, its two products. Does not belong here: scores.
 
-The numbers are those of scikit-learn's ``TfidfVectorizer`` (smooth idf, rows of length 1) for the same terms (a test holds it to
-that); scikit-learn's import would cost every process 1.6 s and 70 MB for what numpy does in thirty lines.
+The numbers equal those of scikit-learn's ``TfidfVectorizer`` (smooth idf, rows of length 1) for the same terms, as a test checks.
+Importing scikit-learn would cost every process 1.6 s and 70 MB for what numpy does in thirty lines.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STOP: Final = frozenset(_STOP_WORDS.split())
 
 
 def terms(text: str) -> list[str]:
-    """Words in small letters without stop words; scripts that put no blanks between words give pairs of characters."""
+    """Lower-case words without stop words; pairs of characters in scripts without blanks between words."""
     words = _WORD.findall(text.lower())
     if text.isascii():
         return [word for word in words if word not in STOP]
@@ -51,7 +51,7 @@ def terms(text: str) -> list[str]:
 
 
 def _sum_by_place(places: NDArray[np.intp], weights: Vector, size: int) -> Vector:
-    """Sums of weights by place; in the order of the entries, so the same on every machine."""
+    """Sums of weights by place, added in the order of the entries, so that they are equal on every machine."""
     return np.bincount(places, weights, size).astype(np.float64, copy=False)
 
 
@@ -116,6 +116,6 @@ def query_vector(matrix: TermMatrix, query: Sequence[str]) -> Vector:
 
 
 def normalise(scores: Vector) -> list[float]:
-    """Scores with the largest at 1; all zero stays all zero. Rounded, so that no last bit of a sum decides."""
+    """Scores scaled so that the largest is 1; all zeros stay zeros. Rounded, so that no last bit decides."""
     top = float(scores.max(initial=0.0))
     return [round(float(s) / top, 9) if top > 0 else 0.0 for s in scores]

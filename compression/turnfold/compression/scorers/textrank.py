@@ -1,4 +1,4 @@
-"""TextRank: a sentence matters when sentences that matter resemble it.
+"""TextRank: a sentence is important if important sentences resemble it.
 
 Lives here: the ranking. Does not belong here: terms and the matrix (``terms``).
 
@@ -26,7 +26,7 @@ FEW: Final = 4
 def rank(matrix: TermMatrix) -> Vector:
     """The stationary distribution over sentences, shape ``(size,)``, sum 1; power iteration.
 
-    A sentence that resembles no other passes its weight to all alike, as in networkx's ``pagerank``.
+    A sentence that resembles no other passes its weight to all equally, as in networkx's ``pagerank``.
     """
     n = matrix.size
     if not n:
@@ -55,7 +55,7 @@ def rank_scores(matrix: TermMatrix) -> list[float]:
 
 
 class TextRank:
-    """Scores by rank, the best sentence at 1; `query` is not looked at."""
+    """Scores by rank, the best sentence at 1; `query` is ignored."""
 
     name = "textrank"
 

@@ -1,4 +1,4 @@
-"""TF-IDF: a sentence matters when it is close to the whole, or to a query.
+"""TF-IDF: a sentence is important if it is close to the whole text, or to a query.
 
 Lives here: the centroid and the query score. Does not belong here: terms and the matrix (``terms``).
 
@@ -20,7 +20,7 @@ def centroid_scores(matrix: TermMatrix) -> list[float]:
 
 
 class TfIdf:
-    """Cosine with the query where there is one that shares a term with the text, else with the centroid; the best at 1."""
+    """Cosine with the query if it shares a term with the text, else with the centroid; the best at 1."""
 
     name = "tfidf"
 

@@ -1,4 +1,4 @@
-"""Arguments of old tool calls: valid JSON with long strings cut to a head and a count.
+"""Arguments of old tool calls: valid JSON with long strings cut to their beginning and a count.
 
 Lives here: the lossy form of a call's `arguments`. Does not belong here: the call's name and id, results.
 """
@@ -22,7 +22,7 @@ def _cut(text: str, head: int) -> str:
 
 
 def _shrunk(value: Any, head: int) -> Any:
-    """The value with its strings cut; keys and everything else as they are."""
+    """The value with its strings cut; keys and everything else are unchanged."""
     if isinstance(value, str) and not isinstance(value, Number):
         return _cut(value, head)
     if isinstance(value, dict):
@@ -35,8 +35,8 @@ def _shrunk(value: Any, head: int) -> Any:
 def facts_arguments(arguments: str, keep: int, count: Count) -> str:
     """A call's `arguments` in about `keep` tokens, still valid JSON with the same keys.
 
-    Only strings get shorter; the mildest cut that fits is taken. What is no JSON, and what would not get smaller, comes back
-    as it is.
+    Only strings are shortened, by the mildest cut that fits. Arguments that are not JSON, or would not get smaller, are returned
+    unchanged.
     """
     before = count(arguments)
     if before <= keep:

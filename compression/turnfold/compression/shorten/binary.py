@@ -1,6 +1,6 @@
-"""Encoded bytes: that they are there, how many, and how they begin.
+"""Encoded bytes: their size and beginning.
 
-Lives here: the stand-in for base64, hex and the like. Does not belong here: decoding.
+Lives here: the replacement for base64, hex and the like. Does not belong here: decoding.
 """
 
 from __future__ import annotations

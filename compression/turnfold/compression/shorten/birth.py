@@ -1,12 +1,12 @@
-"""Forms of a fresh tool result from which every value and every line can still be copied exactly.
+"""Smaller forms of a fresh tool result from which every value and every line can still be copied exactly.
 
-Lives here: JSON without its white space or as a columnar table and back, repeated lines counted, terminal output as a terminal
-shows it. Does not belong here: dropping anything, or knowing which results a model may have to quote with their white space: such
-a text must not come here.
+Lives here: JSON without white space or as a columnar table (and back), repeated lines counted, terminal output as a terminal
+shows it. Does not belong here: dropping anything; deciding which results a model may have to quote with their white space (such a
+text must not be passed here).
 
-The table: a skeleton of JSON in which each array of records is the string "@n", then per array a head line
-`@n: 3 rows of id|name|price{net|gross}` and a line per record. A cell is bare text, or JSON where bare text would read as
-something else; an empty cell is a missing key. A result that is one array has no skeleton.
+The table: a skeleton of JSON in which each array of records is the string "@n", then per array a head line `@n: 3 rows of
+id|name|price{net|gross}` and a line per record. A cell is bare text, or JSON if bare text would be ambiguous; an empty cell is a
+missing key. A result that is one array has no skeleton.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _lift_tables(value: Any, tables: list[list[dict[str, Any]]]) -> Any:
-    """The value with its arrays of records replaced by references; the arrays are put behind `tables`."""
+    """The value with its arrays of records replaced by references; the arrays are appended to `tables`."""
     if _is_table(value):
         tables.append(value)
         return f"@{len(tables)}"
@@ -111,7 +111,7 @@ def _table(number: int, records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def shape_json(text: str) -> str | None:
-    """The columnar form of a JSON text, or None where it holds no table or would not come back the same."""
+    """The columnar form of a JSON text; None if it contains no table or could not be restored exactly."""
     tables: list[list[dict[str, Any]]] = []
     try:
         skeleton = _lift_tables(read(text), tables)
@@ -168,10 +168,10 @@ def _fill_tables(value: Any, tables: Mapping[str, list[dict[str, Any]]]) -> Any:
 
 
 def unshape_json(table: str) -> Any:
-    """The JSON values of a columnar form, as `json.loads` gives them for the original.
+    """The JSON value of a columnar form, equal to `json.loads` of the original.
 
     Raises:
-        Inexact: not a form of ours.
+        Inexact: it is not a columnar form.
     """
     lines = table.split("\n")
     skeleton = "@1" if _HEAD.fullmatch(lines[0]) else json.loads(lines.pop(0))
@@ -189,7 +189,7 @@ def unshape_json(table: str) -> Any:
 
 
 def render_terminal(text: str) -> str:
-    """Terminal output as it is seen: no colours, and of a line that was written over only its last state."""
+    """Terminal output as displayed: without colours, and only the last state of a line that was overwritten."""
     clean = _ANSI.sub("", text) if "\x1b" in text else text
     if "\r" in clean:
         clean = "\n".join(map(_last_state, clean.split("\n")))
@@ -197,7 +197,7 @@ def render_terminal(text: str) -> str:
 
 
 def _last_state(line: str) -> str:
-    """A line after all that was written over it; a carriage return at its end is part of the line's end."""
+    """The final state of a line that was overwritten; a carriage return at its end belongs to the line break."""
     body, end = (line[:-1], "\r") if line.endswith("\r") else (line, "")
     return next((state for state in reversed(body.split("\r")) if state.strip()), "") + end if "\r" in body else line
 
@@ -213,7 +213,7 @@ def _apply_backspaces(text: str) -> str:
 
 
 def count_runs(text: str) -> str:
-    """Runs of three or more equal lines as one line with its count; the line itself stays as it was."""
+    """The text with each run of three or more equal lines as one line with a count; the line itself is unchanged."""
     lines = text.split("\n")
     if any(_COUNTED.search(line) for line in lines):
         return text
@@ -233,7 +233,7 @@ def _as_output(text: str) -> str:
 
 
 def _as_json(text: str, count: Count) -> str | None:
-    """JSON (or lines of it) without white space, or as a table where that is clearly smaller; None where it is no JSON."""
+    """JSON (or JSON lines) without white space, or as a table if that is clearly smaller; None if it is not JSON."""
     plain = _plain(text)
     if plain is None:
         lines = [_plain(line) if line.strip() else line for line in text.split("\n")]
@@ -250,7 +250,7 @@ def _plain(text: str) -> str | None:
 
 
 def shape(text: str, count: Count) -> str:
-    """A fresh tool result in a smaller faithful form, or `text` itself where none is clearly smaller in tokens."""
+    """A fresh tool result in a smaller exact form; `text` itself if none is clearly smaller in tokens."""
     size = count(text)
     json_form = _as_json(text, count) if text.lstrip()[:1] in ("{", "[") else None
     shaped = _as_output(text) if json_form is None else json_form

@@ -1,4 +1,4 @@
-"""A log of commits: each id with its subject; dates, authors and bodies after these.
+"""Commit logs: ids and subjects first, then dates, authors and bodies.
 
 Lives here: what a line of `git log` is worth. Does not belong here: the patches in between (see `diff`).
 """
@@ -13,7 +13,7 @@ _NAMED: Final = ("Author: ", "Date: ", "AuthorDate: ", "Commit: ", "CommitDate: 
 
 
 def _entries(lines: list[str]) -> list[tuple[str, int]]:
-    """Lines with the number of lines that they stand for: a commit and its subject are one."""
+    """Lines with the number of lines that each stands for: a commit and its subject count as one."""
     out: list[tuple[str, int]] = []
     head = -1
     for line in lines:
@@ -28,7 +28,7 @@ def _entries(lines: list[str]) -> list[tuple[str, int]]:
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
-    """Commits first, then files and totals, then what the messages say, then who and when."""
+    """Commits first, then files and totals, then message bodies, then authors and dates."""
     entries = _entries(short_lines(text))
 
     def row(i: int) -> WeighedLine:

@@ -2,8 +2,8 @@
 
 Lives here: the greedy choice, and its improvement by exchange. Does not belong here: what pieces, scores or facts are.
 
-Budgeted maximum coverage by worth per token (Khuller, Moss and Naor 1999), made lazily: a piece's worth only falls as its facts
-get covered, so the top of a heap needs a second look and the others none.
+Budgeted maximum coverage by worth per token (Khuller, Moss and Naor 1999), evaluated lazily: a piece's worth only falls as its
+facts get covered, so only the top of the heap has to be re-evaluated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OVERHEAD: Final = 3  # tokens: keeps one-word pieces from winning by their pric
 
 
 class CoverageItem(NamedTuple):
-    """One thing that may be chosen: its price in tokens, its worth without facts, a factor on all, and its facts."""
+    """A candidate: its cost in tokens, its worth without facts, a factor for both, and its facts."""
 
     cost: int
     base: float
@@ -102,7 +102,7 @@ def cover_closely(
     order = cover(pieces, weights, budget, needs)
     if len(pieces) > _FEW:
         return order
-    search = _Exchange(pieces, weights, needs)
+    search = _Swap(pieces, weights, needs)
     chosen = frozenset(i for i in order if pieces[i].factor > 0)
     for _ in range(_EXCHANGES):
         better = search.best_step(chosen, budget)
@@ -115,7 +115,7 @@ def cover_closely(
     return list(out)
 
 
-class _Exchange:
+class _Swap:
     """What sets of pieces cost and are worth."""
 
     def __init__(self, pieces: Sequence[CoverageItem], weights: Mapping[str, float], needs: Sequence[Sequence[int]]) -> None:

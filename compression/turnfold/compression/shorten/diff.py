@@ -1,7 +1,7 @@
-"""Diffs: every file and hunk header, then what changed, and no context.
+"""Diffs: file and hunk headers, then changed lines, no context.
 
-Lives here: what a line of a unified diff is worth. Does not belong here: applying or parsing a patch's numbers: a diff that a
-tool cut in the middle must be read as well as a whole one.
+Lives here: the worth of a unified diff's lines. Does not belong here: applying patches or parsing their numbers (a truncated diff
+must be handled like a whole one).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _row(line: str, named: bool) -> WeighedLine:
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
-    """Every line; the `---` and `+++` lines matter only where no `diff --git` line names the file."""
+    """Every line; `---` and `+++` lines matter only if no `diff --git` line names the file."""
     lines = short_lines(text)
     named = any(line.startswith("diff --git ") for line in lines)
     return rows_of(lines, words, (i for i, line in enumerate(lines) if line.startswith(_HEADS)), lambda i: _row(lines[i], named))

@@ -1,6 +1,6 @@
-"""Lines that no shortening may lose: failures, warnings, outcomes.
+"""Lines that should survive any shortening: failures, warnings, outcomes.
 
-Lives here: what marks such a line, as data. Does not belong here: how lines are chosen.
+Lives here: the patterns that mark such lines, as data. Does not belong here: how lines are chosen.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _HARMLESS: Final = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed|warnings?
 
 
 def is_outcome(line: str) -> bool:
-    """Whether a line says how a program ended: an exit code, totals."""
+    """Whether a line says how a program ended: an exit code or totals."""
     return _OUTCOME.search(line) is not None
 
 
 def grade(line: str) -> int:
-    """How sorely a line of output must be kept: 3 a failure, 2 an outcome, 1 a warning, 0 none of these."""
+    """The importance of an output line: 3 a failure, 2 an outcome, 1 a warning, 0 none of these."""
     lower = line.lower()
     if (_GRAVE.search(lower) and not _HARMLESS.search(lower)) or _PLACE.match(line):
         return 3
@@ -68,7 +68,7 @@ def _hits(lower: str, starts: Sequence[int]) -> Iterator[int]:
 
 
 def grades(lines: Sequence[str]) -> list[int]:
-    """`grade` of each line, in few passes over the text that only look closely where something is to be found."""
+    """`grade` of each line, in few passes over the text, with a close look only at likely lines."""
     text = "\n" + "\n".join(lines)
     lower = text.lower()
     if len(lower) != len(text):  # some capital is two small letters: places would not agree
@@ -82,7 +82,7 @@ def grades(lines: Sequence[str]) -> list[int]:
 
 
 def with_messages(lines: Sequence[str], found: Sequence[int]) -> list[int]:
-    """Grades in which the message over a failure's place has the grade of its place."""
+    """Grades in which the message above a failure's location has the location's grade."""
     return [
         3 if i + 1 < len(lines) and found[i + 1] == 3 and line.strip() and _PLACE.match(lines[i + 1]) else found[i]
         for i, line in enumerate(lines)

@@ -1,6 +1,6 @@
-"""JSON that is read and written again without a value changing.
+"""JSON that survives reading and writing without any change of value.
 
-Lives here: numbers kept as they were written, keys that occur twice refused. Does not belong here: shortening.
+Lives here: numbers kept as written, duplicate keys rejected. Does not belong here: shortening.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ _LINE_ENDS: Final = re.compile("[\\x00-\\x1f\\x7f\\x85\\u2028\\u2029]")
 
 
 class Number(str):
-    """A number as it was written: `1.10` stays `1.10`."""
+    """A number as written: `1.10` stays `1.10`."""
 
     __slots__ = ()
 
 
 class Inexact(ValueError):
-    """The text is no JSON, or none that would come back with the same values."""
+    """The text is not JSON, or could not be restored with the same values."""
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -35,10 +35,10 @@ def _constant(name: str) -> Any:
 
 
 def read(text: str) -> Any:
-    """JSON with its numbers as written.
+    """The JSON value, with numbers as written.
 
     Raises:
-        Inexact: no JSON, a key twice, too deep.
+        Inexact: it is not JSON, has a duplicate key, or is nested too deeply.
     """
     try:
         return json.loads(text, parse_float=Number, parse_int=Number, parse_constant=_constant, object_pairs_hook=_pairs)
@@ -47,7 +47,7 @@ def read(text: str) -> Any:
 
 
 def write(value: Any) -> str:
-    """Compact JSON; numbers as they were written."""
+    """Compact JSON, with numbers as written."""
     if isinstance(value, Number):
         return str.__str__(value)
     if isinstance(value, dict):
@@ -58,7 +58,7 @@ def write(value: Any) -> str:
 
 
 def write_string(text: str) -> str:
-    """A JSON string with few escapes: none but what must be, unless it holds what ends a line somewhere."""
+    """A JSON string with only the necessary escapes, unless it contains line separators."""
     plain = json.dumps(text, ensure_ascii=False)
     return plain if encodable(plain) and not _LINE_ENDS.search(plain) else json.dumps(text)
 

@@ -1,7 +1,7 @@
 """FACTS: one message's text, shortened by its role and kind.
 
-Lives here: how much of a message stays. Does not belong here: how a kind of text gets shorter (a file per kind beside this one
-does).
+Lives here: how much of a message is kept. Does not belong here: how each kind of text is shortened (one file per kind in this
+package).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from turnfold.compression.text.orders import standing_orders
 
 @dataclass(frozen=True, slots=True)
 class _Share:
-    """Up to `whole` tokens a text stays as it is; of a longer one `share` is kept, but never less than `whole`."""
+    """Texts of up to `whole` tokens are unchanged; of longer ones `share` is kept, but at least `whole`."""
 
     whole: int
     share: float
@@ -32,9 +32,9 @@ class _Share:
 
 @dataclass(frozen=True, slots=True)
 class _Curve:
-    """Up to `whole` tokens a text stays as it is; what a longer one keeps beyond that grows slower than the text.
+    """Texts of up to `whole` tokens are unchanged; what is kept of longer ones grows more slowly than the text.
 
-    What is needed again of a result is a handful of its lines, however long it is: twice the text does not have twice as many.
+    However long a result is, only a handful of its lines is needed again: twice the text does not have twice as many.
     """
 
     whole: int
@@ -67,13 +67,13 @@ def facts(
     count: Callable[[str], int],
     prose: Prose = _AS_SAID,
 ) -> str:
-    """A message's text at FACTS; the text itself where it is short or nothing shorter came out.
+    """A message's text at FACTS; the text itself if it is short or cannot be shortened.
 
     Args:
-        role: the role of the message that it stands in.
-        words: lower-case words of the task: what a selection should look at.
-        known: lines and names that a later message shows anyway.
-        prose: how the sentences that stay are worded.
+        role: role of its message.
+        words: lower-case words of the task, which the selection prefers.
+        known: lines and names that a later message contains anyway.
+        prose: wording of the sentences that are kept.
     """
     size = count(text)
     keep = _SHARES.get(role, _OTHER).of(size)
@@ -92,7 +92,7 @@ def arguments(text: str, *, count: Callable[[str], int]) -> str:
 
 
 def _reword(text: str, role: str, prose: Prose) -> str:
-    """The sentences in fewer words; a user's text with a standing order in it stays as it was said."""
+    """The sentences in fewer words; a user's text with a standing order is unchanged."""
     if prose.intensity == "off" or (role == "user" and standing_orders(text)):
         return text
     return terse(text, prose.intensity, prose.lexicon)
@@ -108,5 +108,5 @@ _CALLS: Final = _Share(100, 0.45)  # an assistant's calls: names, ids and short 
 
 
 def facts_tokens(role: str, size: int, *, calls: bool) -> int:
-    """About what a message of `size` tokens takes at FACTS: an estimate from its role alone, for planning."""
+    """Estimated tokens of a message of `size` tokens at FACTS, from its role alone, for planning."""
     return (_CALLS if calls else _SHARES.get(role, _OTHER)).of(size)

@@ -1,6 +1,6 @@
-"""HTML and XML: the text that a reader would see, headings first, without scripts, styles and menus.
+"""HTML and XML: the visible text, headings first, without scripts, styles and menus.
 
-Lives here: pages to lines (selectolax, a wrapper of Lexbor), XML to lines of its own. Does not belong here: following links.
+Lives here: from pages to lines (selectolax, a wrapper of Lexbor), from XML to lines. Does not belong here: following links.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MARK: Final = "\x1e"
 
 
 def page_lines(text: str) -> list[str]:
-    """The visible text of a page, a line per block; headings begin with `#`."""
+    """The visible text of a page, one line per block; headings begin with `#`."""
     tree = LexborHTMLParser(text)
     tree.strip_tags(_NOISE)
     for node in tree.css(_BLOCKS):

@@ -1,10 +1,10 @@
-"""JSON: keys and values that matter, records of one shape as a table.
+"""JSON: the important keys and values, records of equal shape as a table.
 
 Lives here: the lossy form of JSON values. Does not belong here: lossless forms (see `birth`), the arguments of calls (see
 `arguments`).
 
-A value is cut into leaves: a scalar with its key, or a whole record where an array holds many of one shape. The shared
-chooser's measure ranks them; what is chosen is written as a pruned tree in a loose notation, `{key: value, …2 more}`.
+A value is cut into leaves: a scalar with its key, or a whole record if an array has many of equal shape. The shared chooser ranks
+them; the chosen leaves are written as a pruned tree in a loose notation, `{key: value, …2 more}`.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class _JsonLeaf:
 
 
 def parse(text: str) -> Any:
-    """The value of a JSON text, of JSON lines (a list), or of the part before it was cut off.
+    """The value of a JSON text, of JSON lines (a list), or of the intact part of truncated JSON.
 
     Raises:
-        ValueError: nothing of it can be read.
+        ValueError: no part of it can be read.
     """
     try:
         return _parse_exact(text) if _INEXACT.search(text) else orjson.loads(text)
@@ -61,7 +61,7 @@ def parse(text: str) -> Any:
 
 
 def _parse_exact(text: str) -> Any:
-    """The value with its numbers as they are written: `80.50`, or an id of twenty digits."""
+    """The value with its numbers as written: `80.50`, or an id of twenty digits."""
     return json.loads(text, parse_float=Number, parse_int=Number)
 
 
@@ -73,7 +73,7 @@ def _or_text(line: str) -> Any:
 
 
 def _unwrap(value: Any, depth: int = 12) -> Any:
-    """The value with JSON that stands in its strings read too."""
+    """The value, with JSON inside its strings parsed too."""
     if not depth:
         return value
     if isinstance(value, dict):
@@ -104,7 +104,7 @@ def _worth(value: Any) -> float:
 
 
 def _columns(records: Sequence[Any]) -> list[str]:
-    """Keys of a table, in order of appearance; empty where the array is no table."""
+    """Keys of a table, in order of appearance; empty if the array is not a table."""
     if len(records) < _RECORDS or not all(isinstance(record, dict) for record in records):
         return []
     keys = Counter(key for record in records for key in record)
@@ -113,7 +113,7 @@ def _columns(records: Sequence[Any]) -> list[str]:
 
 
 def _varying_columns(records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> tuple[list[str], str]:
-    """Columns that say something of a record, and what is the same in all of them, once."""
+    """Columns that differ between records, and a text with the values that all records share."""
     same: dict[str, str] = {}
     for key in columns:
         shown = records[0].get(key)
@@ -148,7 +148,7 @@ def _is_small(value: Mapping[str, Any]) -> bool:
 
 
 def _small(value: Mapping[str, Any], path: Path) -> _JsonLeaf:
-    """A short flat object in an array is had whole or not at all, without what is empty in it."""
+    """A leaf for a short flat object in an array: it is kept whole, without empty values, or not at all."""
     filled = {key: inner for key, inner in value.items() if inner not in (None, "")}
     shown = loose(filled)
     like = "/".join("*" if isinstance(part, int) else part for part in path)
@@ -172,7 +172,7 @@ def _leaf(value: Any, path: Path) -> _JsonLeaf:
 
 
 def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: Path) -> Iterator[_JsonLeaf]:
-    """A leaf per record, its cells in the order of the columns; unusual values make it worth more."""
+    """One leaf per record, its cells in column order; unusual values increase its worth."""
     table = [[record.get(key) for record in values] for key in columns]
     unusual = Counter(i for column in table for i in _unusual(column))
     cells = zip(*([_cell(cell) for cell in column] for column in table), strict=True)
@@ -184,7 +184,7 @@ def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: 
 
 
 def _unusual(column: Sequence[Any]) -> list[int]:
-    """Where a column of few values has a rare one."""
+    """Cells with a rare value in a column of few values."""
     plain = ["[]" if type(cell) is list or type(cell) is dict else cell for cell in column]
     if not 1 < len(set(plain)) <= max(2, len(plain) // 10):
         return []
@@ -205,7 +205,7 @@ def _cell(value: Any) -> str:
 
 
 def loose(value: Any, depth: int = 8) -> str:
-    """A whole value in the loose notation: no quotes where none are needed, no more than `depth` levels of it."""
+    """A whole value in the loose notation: without unnecessary quotes, down to `depth` levels."""
     if not depth:
         return "…"
     if isinstance(value, dict):
@@ -216,7 +216,7 @@ def loose(value: Any, depth: int = 8) -> str:
 
 
 def _write(value: Any, chosen: Mapping[Path, str], inside: frozenset[Path], path: Path = ()) -> str:
-    """The pruned tree: chosen leaves, and how many entries are missing at each place."""
+    """The pruned tree: the chosen leaves, and the number of missing entries at each place."""
     if path in chosen:
         return chosen[path]
     if isinstance(value, list):
@@ -247,7 +247,7 @@ def _prune(value: Any, leaves: Sequence[_JsonLeaf], taken: Sequence[int]) -> str
 
 
 def _dense(value: Any, most: int, count: Count) -> str:
-    """All of the value without quotes, records of one shape as a table; "" where that takes more than `most` tokens."""
+    """The whole value without quotes, records of equal shape as a table; "" if that takes more than `most` tokens."""
     try:
         text = _full(value)
     except RecursionError:
@@ -290,7 +290,7 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
-    """A value that stands among other text, a line per leaf: `items[3].id: o_3`; a record of a table is one leaf."""
+    """A value among other text, one line per leaf: `items[3].id: o_3`; a record of a table is one leaf."""
     del words
     try:
         value = parse(text)

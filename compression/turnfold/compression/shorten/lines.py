@@ -1,8 +1,7 @@
 """Choosing lines of a text under a token limit.
 
-Lives here: the one chooser that every line-wise kind shares (code, logs, diffs, search results, tests, traces, listings, YAML,
-tables), and how its choice is written out. Does not belong here: knowledge of a kind; each kind's file says what its lines are
-worth.
+Lives here: the chooser that all line-wise kinds share (code, logs, diffs, search results, tests, traces, listings, YAML, tables),
+and how its choice is written. Does not belong here: knowledge of a kind (each kind's file defines the worth of its lines).
 
 A line is worth its own weight plus the names that no chosen line has shown yet (weighted coverage, chosen greedily by
 worth per token: Nemhauser, Wolsey and Fisher 1978; evaluated lazily: Minoux 1978). What an agent needs later from an old
@@ -45,18 +44,18 @@ _MOST_NAMES: Final = 60  # a line's names beyond these are not weighed: it is da
 
 
 class WeighedLine(NamedTuple):
-    """A line as it may be written out (a tuple, because a megabyte makes twenty thousand of them).
+    """A line that may be written (a tuple, because a megabyte makes twenty thousand of them).
 
     Attributes:
-        text: what is written, one line or a few that belong together.
-        weight: worth of having it, in units of about one fresh name.
-        evidence: 0, or how sorely it must be kept (1 to 3); evidence may go over the limit, up to the ceiling.
-        scale: what its names are worth, relative to those of other rows.
-        like: rows with the same non-empty key say the same; each further one is worth half of the last.
-        lines: lines of the original that it stands for.
-        unmarked: a gap before it needs no mark: it carries its own number, or lines like it need not be adjacent.
-        over: tokens that are written with it beyond its text.
-        under: index distance back to the heading that it needs (a file's name over its hits); 0 for none.
+        text: the text to write, one line or a few that belong together.
+        weight: its own worth, in units of about one new name.
+        evidence: importance as evidence, 0 to 3; evidence may exceed the limit, up to the ceiling.
+        scale: factor for the worth of its names.
+        like: lines with the same non-empty key say the same; each further one is worth half of the one before.
+        lines: number of original lines that it stands for.
+        unmarked: no gap mark is needed before it, because it carries its own number or such lines need not be adjacent.
+        over: extra tokens that are written with it.
+        under: distance back to the heading that it needs (a file's name above its hits); 0 for none.
     """
 
     text: str
@@ -79,13 +78,13 @@ def names(text: str) -> list[str]:
 
 
 def visible_parts(text: str) -> set[str]:
-    """Lines and names that a reader of the text has: what another text then need not show (`known` of `registry.facts`)."""
+    """Lines and names in a text, which another text need not repeat (`known` of `registry.facts`)."""
     lines = [line.strip() for line in text.split("\n")]
     return {line for line in lines if len(line) > 12}.union(*map(names, lines))
 
 
 def name_worth(name: str, words: frozenset[str]) -> float:
-    """What a first mention of a name is worth: identifiers, paths and numbers more than words, the task's words most."""
+    """Worth of the first mention of a name: identifiers and paths more than words, the task's words most."""
     if not _JOINT.isdisjoint(name):
         worth = 1.6
     elif _COMPOUND.search(name):
@@ -98,7 +97,7 @@ def name_worth(name: str, words: frozenset[str]) -> float:
 
 
 class _Worth:
-    """Worth of rows against what has been chosen so far."""
+    """Worth of lines, given those already chosen."""
 
     def __init__(
         self, rows: Sequence[WeighedLine], looked_at: Sequence[int], words: frozenset[str], known: Container[str]
@@ -116,20 +115,20 @@ class _Worth:
         self._alike: Counter[str] = Counter()
 
     def of(self, index: int) -> float:
-        """The row's worth now: what it repeats counts for nothing, and each row like one chosen before for half."""
+        """The line's current worth: repeated names count nothing, and each line like a chosen one counts half."""
         row = self._rows[index]
         worth = row.weight + row.scale * sum(map(self._value.__getitem__, self._names[index])) + 4.0 * row.evidence
         return worth / 2 ** min(self._alike[row.like], 20) if row.like else worth
 
     def take(self, index: int) -> None:
-        """The row is chosen: its names are known from now on."""
+        """Mark the line as chosen: its names are known from now on."""
         for name in self._names[index]:
             self._value[name] = 0.0
         self._alike[self._rows[index].like] += 1
 
 
 def _cost(row: WeighedLine, rate: float) -> float:
-    """Tokens that a row takes, about: white space in front is one token, a mark for the gap another."""
+    """Approximate tokens of a line: leading white space is one token, a gap mark another."""
     return len(row.text.strip()) * rate + row.over + (1.5 if row.unmarked else 2.5)
 
 
@@ -142,7 +141,7 @@ def _rate(rows: Sequence[WeighedLine], count: Count) -> float:
 
 
 def _lines_to_weigh(rows: Sequence[WeighedLine], words: frozenset[str]) -> list[int]:
-    """Rows that are weighed at all: of a very long text the evidence, what has a word of the task, and an even sample."""
+    """Lines that are weighed at all: of a very long text the evidence, lines with the task's words, and an even sample."""
     filled = [i for i, row in enumerate(rows) if row.text and not row.text.isspace()]
     if len(filled) <= _MOST_ROWS:
         return filled
@@ -151,7 +150,7 @@ def _lines_to_weigh(rows: Sequence[WeighedLine], words: frozenset[str]) -> list[
 
 
 def _sample(filled: Sequence[int], telling: set[int]) -> list[int]:
-    """Evenly spread ones of what there is, and of what is telling as many again."""
+    """An even sample of all lines, and another one of the telling lines."""
     chosen = {*_even(filled), *_even(sorted(telling)), filled[-1]}
     return sorted(chosen)
 
@@ -168,7 +167,7 @@ def rows_of(
     of others gets a row that is never chosen.
 
     Args:
-        telling: indices of lines that have to be looked at.
+        telling: indices of lines that must be weighed.
     """
     if len(lines) <= _MOST_ROWS:
         return [make(i) for i in range(len(lines))]
@@ -187,7 +186,7 @@ def rows_of(
 
 
 def _foremost(entries: list[tuple[bool, float, int]], cost: Mapping[int, float], room: float) -> list[tuple[bool, float, int]]:
-    """All evidence, and of the rest the first that take so many tokens; a sorted list is a heap."""
+    """All evidence, and the best of the rest up to so many tokens; a sorted list is a heap."""
     spent = accumulate(0.0 if not tier else cost[index] for tier, _, index in entries)
     return [entry for entry, so_far in zip(entries, spent, strict=True) if so_far <= room or not entry[0]]
 
@@ -195,10 +194,10 @@ def _foremost(entries: list[tuple[bool, float, int]], cost: Mapping[int, float],
 def rank_lines(
     rows: Sequence[WeighedLine], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()
 ) -> list[int]:
-    """Indices in the order in which they are to be taken, evidence first; more of them than fit `keep` tokens.
+    """Indices of lines in the order in which to take them, evidence first; more than fit `keep` tokens.
 
-    Of rows that are alike only the best that is left stands in the heap; of the rest only what is worth most at first sight, a
-    few times as much as fits; and worth is looked at anew a few times per row at most. So the time is linear in the text.
+    Of similar lines only the best remaining one is in the heap; of the others only those of highest initial worth, a few times as
+    many as fit; and worth is recomputed only a few times per line. So time is linear in the text.
     """
     rate = _rate(rows, count)
     looked_at = _lines_to_weigh(rows, words)
@@ -231,9 +230,9 @@ def rank_lines(
 
 
 def write_lines(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> str:
-    """Chosen rows in their order, a mark for each gap, and at the end how many of how many lines are shown.
+    """The chosen lines in order, with a mark for each gap and, at the end, how many of how many lines are shown.
 
-    `chosen` need not be sorted; headings that chosen rows need are written too.
+    `chosen` need not be sorted; headings that chosen lines need are written too.
     """
     kept = set(chosen)
     kept |= {i - rows[i].under for i in chosen if rows[i].under}
@@ -252,9 +251,9 @@ def write_lines(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> str:
 
 
 def fit_to_limit(order: Sequence[int], tokens: Callable[[Sequence[int]], int], limit: float) -> list[int]:
-    """As many of the first of `order` as take up to `limit` tokens, then any of the next few that still fit beside them.
+    """The longest beginning of `order` within `limit` tokens, plus any of the next few that still fit.
 
-    The search aims by proportion and is content with 96% of a large limit, because every look costs a count.
+    The search interpolates and stops at 96% of a large limit, because each try costs a token count.
     """
     low, high = 0, len(order)
     aim = max(1, int(high / (CEILING * 1.25)))
@@ -276,7 +275,7 @@ def fit_to_limit(order: Sequence[int], tokens: Callable[[Sequence[int]], int], l
 
 
 def within(rows: Sequence[WeighedLine], order: Sequence[int], tokens: Callable[[Sequence[int]], int], keep: int) -> list[int]:
-    """What of `order` is taken: `keep` tokens of it, or, where the evidence alone is more, evidence up to the ceiling."""
+    """The part of `order` to take: `keep` tokens, or, if the evidence alone is more, evidence up to the ceiling."""
     taken = fit_to_limit(order, tokens, keep)
     evidence = [i for i in order if rows[i].evidence]
     if sum(1 for i in taken if rows[i].evidence) < len(evidence):
@@ -285,7 +284,7 @@ def within(rows: Sequence[WeighedLine], order: Sequence[int], tokens: Callable[[
 
 
 def short_lines(text: str) -> list[str]:
-    """The text's lines; one of over `LONGEST` characters is cut into pieces, at blanks or commas where there are any."""
+    """The text's lines; a line longer than `LONGEST` characters is cut into pieces, preferably at blanks or commas."""
     lines = text.rstrip("\n").split("\n")
     if all(len(line) <= LONGEST for line in lines):
         return lines
@@ -304,7 +303,7 @@ def _pieces(line: str) -> list[str]:
 
 
 def is_longer(text: str, tokens: int, count: Count) -> bool:
-    """Whether a text surely has more than so many tokens; only as much of it is counted as is needed to know."""
+    """Whether a text certainly has more than so many tokens; counts only as much as necessary."""
     seen = 0
     for at in range(0, len(text), _PIECE):
         seen += count(text[at : at + _PIECE]) - (at > 0)  # a cut inside a token makes two of it
@@ -314,7 +313,7 @@ def is_longer(text: str, tokens: int, count: Count) -> bool:
 
 
 def _head(text: str, keep: int, count: Count) -> str:
-    """The beginning of a text of which no row fits."""
+    """The beginning of a text in which no line fits."""
     size = min(len(text), 4 * keep)
     while size > 8 and count(text[:size]) > keep:
         size = size * 3 // 4
@@ -322,9 +321,9 @@ def _head(text: str, keep: int, count: Count) -> str:
 
 
 def choose(rows: Sequence[WeighedLine], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> str:
-    """The best rows that fit `keep` tokens, evidence to `CEILING` times that, written out in order.
+    """The best lines that fit `keep` tokens (evidence: `CEILING` times that), written in order.
 
-    All rows are written, without a note, where they fit. Linear in the text but for a heap of its rows.
+    If all lines fit they are written without a note. Linear in the text, except for a heap of its lines.
     """
     whole = "\n".join(row.text for row in rows)
     if len(whole) <= 12 * keep and count(whole) <= keep:

@@ -23,7 +23,7 @@ _TOGETHER: Final = 6  # names of one folder that share a line
 
 
 def _short(line: str) -> str:
-    """A line without what a later call never names: modes, links, owners, dates."""
+    """A line without what a later call never needs: modes, links, owners, dates."""
     long = _LONG.match(line)
     if long:
         name = long[3] + ("/" if long[1] == "d" and not long[3].endswith("/") else "")
@@ -40,7 +40,7 @@ def _folder(line: str) -> str:
 
 
 def _group_names(folder: str, lines: Sequence[str], words: frozenset[str]) -> list[WeighedLine]:
-    """Names of a folder on shared lines; those that the task's words point to keep a line of their own, with the whole path."""
+    """Names of a folder on shared lines; names that match the task's words get their own line, with the whole path."""
     out: list[WeighedLine] = []
     rest: list[str] = []
     for line in lines:
@@ -73,7 +73,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
 
 
 def whole_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
-    """Listing lines cut to name and size, each with its whole path: where most of them have room."""
+    """Listing lines cut to name and size, each with its whole path; used if most of them fit."""
     lines = [_short(line) for line in short_lines(text)]
     return [WeighedLine(line, weight=_worth(line, words), evidence=1 if "/" in line else 0, unmarked=True) for line in lines]
 

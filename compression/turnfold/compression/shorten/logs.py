@@ -1,6 +1,6 @@
 """Logs: every error once, each kind of line once with its count, first and last.
 
-Lives here: levels, and templates by what varies. Does not belong here: dropping a line that names a failure while there is room.
+Lives here: levels, and templates of lines. Does not belong here: dropping a failure while there is room.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LEVEL: Final = re.compile(
 
 
 def _grade(line: str, words: int) -> int:
-    """What the line's own level says; without one, what its words say (`words`, a grade)."""
+    """The grade of the line's own level; without one, that of its words (`words`)."""
     level = _LEVEL.search(line[:120])
     if level is None:
         return words

@@ -1,4 +1,4 @@
-"""Output of programs that has no better name: which of its lines matter.
+"""Program output of no more specific kind: which of its lines matter.
 
 Lives here: the rule for lines of unknown structure. Does not belong here: kinds that have a file of their own.
 """
@@ -26,7 +26,7 @@ _LONG: Final = 50  # characters of a line that is worth saying in short
 
 
 def template(line: str) -> str:
-    """The line with everything that varies from one occurrence to the next struck out."""
+    """The line with its variable parts replaced."""
     return _strike_values(line.strip())
 
 
@@ -43,7 +43,7 @@ def _strike_values(text: str) -> str:
 
 
 def in_short(rows: Sequence[WeighedLine]) -> list[WeighedLine]:
-    """Failures that repeat the one before them in other numbers, said by these numbers alone: `… and 43, 4`."""
+    """Failures that repeat the previous one with other numbers, reduced to these numbers: `… and 43, 4`."""
     out: list[WeighedLine] = []
     first = 0
     for i, row in enumerate(rows):
@@ -86,7 +86,7 @@ def _under(read: Statements, i: int) -> int:
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Every line, failures and outcomes as evidence, the first and the last worth a little more.
 
-    A warning or an outcome that is said again and again in other numbers is evidence three times, a failure always.
+    A warning or an outcome that is repeated with other numbers counts as evidence three times, a failure always.
     """
     lines = short_lines(text)
     found = with_messages(lines, grades(lines))

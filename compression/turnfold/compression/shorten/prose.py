@@ -1,9 +1,9 @@
-"""FACTS for prose: the sentences of a text that carry it.
+"""FACTS for prose: the most important sentences of a text.
 
 Lives here: choosing and joining them. Does not belong here: other kinds of content, rewording (every sentence is the text's own).
 
-Blocks (fences, tables, JSON) stay whole or go whole. A gap is one " …", a single token of o200k and cl100k. Standing orders of a
-user stay whatever they cost.
+Blocks (fences, tables, JSON) are kept whole or dropped whole. A gap is one " …", a single token of o200k and cl100k. A user's
+standing orders are kept at any cost.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _FACT: Final = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+|\d[\w.,:/-]*|`[^`\n]+`|[\
 
 
 class _Judged(NamedTuple):
-    """What each span is worth, which stay whatever they cost, and the facts that each mentions."""
+    """The worth of each span, which spans are kept at any cost, and the facts that each mentions."""
 
     worths: list[float]
     must: set[int]
@@ -60,7 +60,7 @@ class _Judged(NamedTuple):
 
 
 def shorten(text: str, keep: int, *, role: str, words: frozenset[str] | None = None, count: Count) -> str:
-    """About `keep` tokens of a text, in whole sentences of it and in their order.
+    """About `keep` tokens of a text: whole sentences, in order.
 
     Args:
         keep: tokens to keep; standing orders of a user may exceed it, and one sentence at least is kept.
@@ -92,7 +92,7 @@ def shorten(text: str, keep: int, *, role: str, words: frozenset[str] | None = N
 
 
 def _judge(text: str, read: Statements, role: str, known: frozenset[str] | None) -> _Judged:
-    """Worth by centrality, signals, facts, shared words and place, 0 to about 4; and the standing orders."""
+    """Worth by centrality, signals, facts, shared words and position, 0 to about 4; and the standing orders."""
     spans = read.spans
     pieces = [span.of(text) if not span.kind else "" for span in spans]
     said = [words(lower_text(piece)) for piece in pieces]
@@ -149,7 +149,7 @@ def _overlap(piece: str, known: frozenset[str]) -> float:
 
 
 def _choose(read: Statements, keep: int, judged: _Judged, costs: Sequence[int]) -> set[int]:
-    """The spans that fit into `keep` tokens beside those that must stay, by worth and by facts not said yet; at least one.
+    """The spans that fit `keep` tokens besides those that must be kept, by worth and by new facts; at least one.
 
     What a statement needs (its heading, the line that introduces it) comes along at its expense.
     """
@@ -172,7 +172,7 @@ def _choose(read: Statements, keep: int, judged: _Judged, costs: Sequence[int]) 
 
 
 def join(text: str, spans: Sequence[Span], chosen: set[int]) -> str:
-    """The chosen spans in order, word for word, a mark where something is missing; line breaks stay line breaks."""
+    """The chosen spans in order, word for word, with a mark for each gap; line breaks are kept."""
     out: list[str] = []
     gap = False
     for i, span in enumerate(spans):

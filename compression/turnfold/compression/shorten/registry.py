@@ -1,7 +1,7 @@
 """Which rule shortens which kind of content.
 
-Lives here: the table of kinds, and how a mixed text is taken part by part. Does not belong here: rules themselves, choosing
-lines.
+Lives here: the table of kinds, and how a mixed text is shortened part by part. Does not belong here: the rules themselves,
+choosing lines.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def _wordless(make: Callable[[str], list[WeighedLine]]) -> RowMaker:
 ROWS: Final[dict[str, RowMaker]] = {
     "binary": _wordless(binary.rows),
     "code": source_code.rows,
+    "commits": commits.rows,
     "csv": table.rows,
     "diff": diff.rows,
     "fence": source_code.rows,
-    "history": commits.rows,
     "html": html_text.rows,
     "json": json_text.rows,
     "jsonl": json_text.rows,
@@ -74,7 +74,7 @@ ROWS: Final[dict[str, RowMaker]] = {
 
 
 def _with_outcome(rows: list[WeighedLine]) -> list[WeighedLine]:
-    """An exit code or a total at the beginning or the end is evidence, whatever the text is otherwise."""
+    """Treats an exit code or a total at the beginning or the end as evidence, for every kind of text."""
     for i in {*range(min(_ENDS, len(rows))), *range(max(0, len(rows) - _ENDS), len(rows))}:
         row = rows[i]
         if not row.evidence and row.weight > -9 and len(row.text) < _SHORT and is_outcome(row.text):
@@ -83,7 +83,7 @@ def _with_outcome(rows: list[WeighedLine]) -> list[WeighedLine]:
 
 
 def _discount_known(row: WeighedLine, known: Container[str]) -> WeighedLine:
-    """A line that the reader has elsewhere is worth little here."""
+    """A line that the reader has elsewhere, with little worth."""
     return row._replace(weight=-1.0, scale=0.1 * row.scale, evidence=0) if row.text.strip() in known else row
 
 

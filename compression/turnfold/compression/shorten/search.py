@@ -1,4 +1,4 @@
-"""Results of a search: hits grouped under their file, every file named, hits that say something new first.
+"""Search results: hits grouped by file, every file named, hits with new content first.
 
 Lives here: reading `path:line:text`, `path-line-text`, `path:text` and `line:text`. Does not belong here: the meaning of a hit.
 """
@@ -33,7 +33,7 @@ class _Line(NamedTuple):
 
 
 def _lines(lines: Sequence[str]) -> list[_Line]:
-    """Lines with their file: from their own beginning, or from a line of its own over them; marks of a gap left out."""
+    """Lines with their file, which is at their beginning or on a separate line above; gap marks are left out."""
     out: list[_Line] = []
     heading = ""
     for i, line in enumerate(lines):
@@ -55,7 +55,7 @@ def _lines(lines: Sequence[str]) -> list[_Line]:
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
-    """Per file a heading with the places of its hits, and the hits under it without the repeated path."""
+    """For each file a heading with the places of its hits, and the hits below it without the path."""
     del words
     out: list[WeighedLine] = []
     for path, run in groupby(_lines(short_lines(text)), key=itemgetter(0)):

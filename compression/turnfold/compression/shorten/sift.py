@@ -1,10 +1,10 @@
 """Which sentences of one message, or of a run of them, are worth keeping.
 
-Lives here: reading a text into sentences with their worth, and the choice under a share. Does not belong here: other kinds of
-content (``registry``), writing messages, rewording (every sentence is the text's own).
+Lives here: reading a text into rated sentences, and choosing a share of them. Does not belong here: other kinds of content
+(``registry``), writing messages, rewording (every sentence is the text's own).
 
-What a run says is chosen for the run as a whole: names and figures count once, so a second sentence that says the same has
-little to add (``coverage``). A choice depends on the run alone, so it is the same whatever comes before or after.
+A run's sentences are chosen for the run as a whole: names and figures count once, so a second sentence with the same content adds
+little (``coverage``). The choice depends only on the run, not on what comes before or after.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _BY_PLACE, _BY_SIGNAL, _BY_CENTRE, _BY_FACT = 0.1, 1.1, 0.3, 0.4
 
 
 class _Sentence(NamedTuple):
-    """A sentence (or a heading) that may be left out, or must not be."""
+    """A sentence (or a heading); `must` says whether it has to be kept."""
 
     must: bool
     signal: float
@@ -57,7 +57,7 @@ class _Sentence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A text cut up and judged; `sentences` has None where a block stays as it is."""
+    """A text cut into rated sentences; `sentences` has None for blocks, which are kept unchanged."""
 
     text: str
     role: str
@@ -71,17 +71,17 @@ class Read:
 
     @property
     def has_blocks(self) -> bool:
-        """Whether part of it stays byte for byte whatever happens."""
+        """Whether part of it must stay byte for byte."""
         return None in self.sentences
 
     @property
     def musts(self) -> list[str]:
-        """Sentences that no rewording may lose: standing orders, secrets."""
+        """Sentences that must survive rewording: standing orders and secrets."""
         return [span.of(self.text).strip() for span, s in zip(self.spans, self.sentences, strict=True) if s and s.must]
 
 
 def read(text: str, role: str) -> Read:
-    """Cut a text up and judge its sentences; linear."""
+    """Cut a text into sentences and rate them; linear."""
     parts = statements(text)
     noted = [
         None if span.kind in EXACT else _sentence(span.of(text), role, size)
@@ -99,7 +99,7 @@ def _sentence(piece: str, role: str, size: int) -> _Sentence:
 
 
 def holds_exact(piece: str, said: Sequence[str] | None = None) -> bool:
-    """Whether a piece of a line holds something that looks like a secret, JSON or SQL; `said` are its words, if known."""
+    """Whether a piece of a line contains something like a secret, JSON or SQL; `said` are its words, if known."""
     found = words(lower_text(piece)) if said is None else said
     if (
         _TELLING.isdisjoint(found)
@@ -113,7 +113,7 @@ def holds_exact(piece: str, said: Sequence[str] | None = None) -> bool:
 
 
 def _looks_exact(piece: str) -> bool:
-    """The costly look, behind a cheaper one: long words of plain letters are no secrets."""
+    """The costly check after a cheaper one: long words of plain letters are not secrets."""
     if "{" in piece or "[" in piece or any(word in piece for word in _SQL_WORDS) or inline.SECRET_WORDS.search(piece):
         return any(span.kind in _EXACT_INLINE for span in protected_spans(piece))
     return any(len(word) >= _LONG_TOKEN and not word.strip(_MARKS).isalpha() for word in piece.split()) and any(
@@ -122,13 +122,13 @@ def _looks_exact(piece: str) -> bool:
 
 
 def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, keep_figures: bool = False) -> list[str]:
-    """What is kept of each text, in whole sentences: about `share` of the characters of all of them, blocks not counted.
+    """The kept part of each text, in whole sentences: about `share` of all characters, not counting blocks.
 
-    Blocks, standing orders and what looks like a secret stay whatever they take.
+    Blocks, standing orders and possible secrets are kept at any cost.
 
     Args:
         share: 0 to 1.
-        at_least_one: keep a sentence even where the share has no room for one.
+        at_least_one: keep one sentence even if the share has no room for it.
         keep_figures: keep of each text a sentence for every figure, identifier, version, path and URL in it, whatever they take;
             a sentence that another text of `reads` says word for word is kept there alone.
     """
@@ -181,7 +181,7 @@ def _needs(reads: Sequence[Read], places: Sequence[tuple[int, int]], free: Seque
 
 
 def _fixed_sentences(one: Read) -> set[int]:
-    """What stays in any case: blocks, musts, and prose beside a block that is too short to be cut."""
+    """Sentences that are kept in any case: blocks, musts, and prose beside a block that is too short to cut."""
     fixed = {j for j, s in enumerate(one.sentences) if s is None or s.must}
     if one.has_blocks:
         run: list[int] = []
@@ -207,13 +207,13 @@ def _piece(one: Read, j: int, note: _Sentence, centre: float) -> CoverageItem:
 
 
 def _repeats(said: Sequence[str]) -> set[int]:
-    """Sentences that stand word for word before."""
+    """Sentences that repeat an earlier one word for word."""
     first: dict[str, int] = {}
     return {k for k, text in enumerate(said) if first.setdefault(text, k) != k}
 
 
 def _centres(distinct: Sequence[_Sentence], noted: Sequence[_Sentence]) -> list[float]:
-    """How much each sentence speaks of what the run speaks of, 0 to 1."""
+    """How central each sentence is to the run, from 0 to 1."""
     times = Counter(word for note in distinct for word in note.words)
     # What a tenth of all sentences have is grammar: weight falls again above that.
     weight = {word: math.log(n) / (1 + 10 * n / len(distinct)) for word, n in times.items() if n > 1}
@@ -223,6 +223,6 @@ def _centres(distinct: Sequence[_Sentence], noted: Sequence[_Sentence]) -> list[
 
 
 def _fact_weights(reads: Sequence[Read]) -> dict[str, float]:
-    """What a name or figure is worth: more where several messages have it, less again where most do (the speakers' own names)."""
+    """Worth of a name or figure: higher if several messages contain it, lower again if most do (the speakers' own names)."""
     times = Counter(fact for one in reads for fact in {f: 0 for s in one.sentences if s is not None for f in s.facts})
     return {fact: _BY_FACT * (1 + min(1.0, 0.3 * (n - 1))) / (1 + 8 * max(0, n - 2) / len(reads)) for fact, n in times.items()}

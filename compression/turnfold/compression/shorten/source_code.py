@@ -1,7 +1,7 @@
-"""Source code: signatures first, then the lines that show most names.
+"""Source code: signatures first, then the lines with most names.
 
-Lives here: what a line of code is worth, in any language. Does not belong here: choosing, or rewriting a line: what is shown is
-verbatim, indentation too, because a model quotes code when it edits.
+Lives here: the worth of code lines, in any language. Does not belong here: choosing or rewriting lines (they are shown verbatim,
+with indentation, because a model quotes code when it edits).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _WORTH: Final = {name: worth for name, _, worth in _SORTS} | {"": 0.2}
 def _remarks(lines: Sequence[str]) -> set[int]:
     """Indices of lines inside docstrings and block comments, and of those that close one.
 
-    In a fragment a bare mark may be the end of a docstring whose beginning was cut off: it opens one only behind a colon.
+    In a fragment a bare mark may end a docstring whose beginning was cut off, so it opens one only after a colon.
     """
     out: set[int] = set()
     opened, since = "", 0
@@ -60,13 +60,13 @@ def _remarks(lines: Sequence[str]) -> set[int]:
 
 
 def _lines_with_marks(lines: Sequence[str]) -> list[int]:
-    """Lines with something that may open or close a long remark."""
+    """Lines that may open or close a long comment."""
     marks = [mark for mark in ('"""', "'''", "/*", "*/") if any(mark in line for line in lines)]
     return [i for i, line in enumerate(lines) if any(mark in line for mark in marks)] if marks else []
 
 
 def _closing_mark(lines: Sequence[str], i: int) -> str:
-    """What closes the remark that line `i` opens; "" where it opens none."""
+    """What closes the comment that line `i` opens; "" if it opens none."""
     body = _body(lines[i])
     for opening, closing in _LONG_REMARKS:
         at = body.find(opening)

@@ -1,7 +1,6 @@
 """Stack traces: the error, the first and last frames, frames of the user's own code.
 
-Lives here: what a frame is worth in Python, JavaScript, Java, Go and Rust. Does not belong here: unwinding or symbolising
-anything.
+Lives here: the worth of frames in Python, JavaScript, Java, Go and Rust. Does not belong here: unwinding or symbolising anything.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def _row(line: str, foreign: bool, end: bool) -> WeighedLine:
 
 
 def _belongs(line: str, before: str) -> bool:
-    """Whether a line is the second half of the one before it: a frame's place or source, or what a Rust panic said."""
+    """Whether a line continues the one before it: a frame's location or source, or the message of a Rust panic."""
     if before.startswith("thread '"):
         return before.endswith(":")
     if before.lstrip().startswith('File "'):
@@ -50,7 +49,7 @@ def _belongs(line: str, before: str) -> bool:
 
 
 def _pair_lines(lines: Sequence[str]) -> list[str]:
-    """Lines with what belongs to them put behind them, carets taken out."""
+    """Lines joined with their continuations, without caret lines."""
     out: list[str] = []
     for line in lines:
         if _CARETS.match(line):
@@ -63,7 +62,7 @@ def _pair_lines(lines: Sequence[str]) -> list[str]:
 
 
 def rows(text: str) -> list[WeighedLine]:
-    """A row per frame, its source line with it; frames of libraries are worth little."""
+    """One line per frame, with its source; frames in libraries are worth little."""
     lines = _pair_lines(short_lines(text))
     frames = [i for i, line in enumerate(lines) if _FRAME.match(line)]
     ends = {frames[0], frames[-1]} if frames else set()

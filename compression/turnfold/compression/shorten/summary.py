@@ -2,10 +2,10 @@
 
 Lives here: choosing them, as verbatim quotes. Does not belong here: rendering (``conversation.fence``), rewording.
 
-All standing orders of users come first; then the best sentences by centrality and signals (decisions, promises, open questions),
-each worth less the more of its names and figures are quoted already. A block may be the whole of a long conversation, so it is
-read twice: all messages as bags of words, then only those that stand out, sentence by sentence. Centrality is the mean weight
-of words in the block (R. Radev et al. 2004, the centroid, without the matrix).
+All standing orders of users come first, then the best sentences by centrality and signals (decisions, promises, open questions);
+a sentence is worth less if its names and figures are quoted already. A block may be a whole long conversation, so it is read in
+two passes: all messages as bags of words, then only the best ones sentence by sentence. Centrality is the mean weight of words in
+the block (R. Radev et al. 2004, the centroid, without the matrix).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _READ: Final = 8  # tokens of budget for which one message is read sentence by s
 
 
 class _MessageWords(NamedTuple):
-    """What the first reading notes: the words (each once), what signals say, and whether an order may be in it."""
+    """Results of the first pass: the distinct words, the signals' weight, and whether the message may contain an order."""
 
     words: tuple[str, ...]
     signal: float
@@ -67,7 +67,7 @@ class _Ranked(NamedTuple):
 def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) -> tuple[Quote, ...]:
     """The quotes that stand for a block, in order, within about `budget` tokens when rendered.
 
-    Standing orders of users are all taken, even beyond the budget; beside them nothing is when it is used up.
+    All standing orders of users are included, even beyond the budget; anything else only within it.
     """
     messages = [_message_of(source, memo) for source in sources]
     weights = _weights(messages)
@@ -104,7 +104,7 @@ def _message(source: Source) -> _MessageWords:
 
 
 def _weights(messages: Sequence[_MessageWords]) -> dict[str, float]:
-    """How much the block speaks of a word, damped; a word of one message only says nothing about the block."""
+    """Damped frequency of each word in the block; words of only one message are left out."""
     found: Counter[str] = Counter()
     for message in messages:
         found.update(message.words)
@@ -117,7 +117,7 @@ def _centre(said: Sequence[str], weights: dict[str, float]) -> float:
 
 
 def _standouts(sources: Sequence[Source], messages: Sequence[_MessageWords], weights: dict[str, float], budget: int) -> set[int]:
-    """Messages that may hold orders, and the best of the others by their words."""
+    """Messages that may contain orders, and the best others by their words."""
     worth = [
         (_centre(m.words, weights) + 0.8 * m.signal, -i) for i, m in enumerate(messages) if m.words and sources[i].role != "tool"
     ]
@@ -166,7 +166,7 @@ def _begin(read: Statements, i: int) -> int:
 
 
 def _orders(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, ...]], count: Count) -> tuple[list[Quote], int]:
-    """All standing orders, the same words once only (the latest), and what they cost."""
+    """All standing orders, identical ones once (the latest), and their cost."""
     latest: dict[str, Quote] = {}
     for i, candidates in kept.items():
         for c in candidates:
@@ -199,6 +199,6 @@ def _facts(sources: Sequence[Source], quote: Quote) -> list[str]:
 
 
 def _value(base: float, facts: Sequence[str], seen: set[str]) -> float:
-    """Up to twice the base, by how many of its facts are new; less than a third for a sentence without any."""
+    """Up to twice the base, depending on its number of new facts; less than a third for a sentence without any."""
     fresh = len({fact for fact in facts if fact not in seen})
     return base * (0.2 + min(1.8, 0.45 * fresh)) if facts else 0.3 * base

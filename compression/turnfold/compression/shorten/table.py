@@ -1,6 +1,6 @@
 """Tables in text: the header, the rows that the task's words point to, the first, the last and the unusual ones.
 
-Lives here: rows of CSV, TSV and Markdown tables, cut as their dialect says. Does not belong here: arithmetic over columns.
+Lives here: rows of CSV, TSV and Markdown tables, split by their dialect. Does not belong here: arithmetic over columns.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FIELD_LIMIT: Final = 10_000_000
 
 
 def _dialect(lines: Sequence[str]) -> str:
-    """The delimiter that most lines carry equally often."""
+    """The delimiter that occurs equally often in most lines."""
     sample = [line for line in lines[:40] if line.strip()]
     best, score = ",", 0
     for delimiter in "\t,;|":
@@ -47,7 +47,7 @@ def _cut(cell: str) -> str:
 
 
 def _odd(records: Sequence[Sequence[str]]) -> dict[int, frozenset[str]]:
-    """Per column of few values those that are rare in it."""
+    """The rare values of each column with few values."""
     usual = Counter(map(len, records)).most_common(1)[0][0] if records else 0
     full = [record for record in records if len(record) == usual]
     rare, few = len(records) * 0.05, max(2, len(records) // 10)
@@ -60,7 +60,7 @@ def _odd(records: Sequence[Sequence[str]]) -> dict[int, frozenset[str]]:
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
-    """CSV or TSV, a row per record; long cells cut with their length."""
+    """CSV or TSV, one line per record; long cells are cut and show their length."""
     given = text.rstrip("\n").split("\n")
     delimiter = _dialect(given)
     records = [record for record in _records(given, delimiter) if record]
@@ -84,7 +84,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
 
 
 def markdown_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
-    """A table drawn with bars: header and rule kept, padding taken out."""
+    """A table drawn with bars: header and rule are kept, padding is removed."""
     lines = short_lines(text)
     found = grades(lines)
     header = next((i for i, line in enumerate(lines) if "|" in line), 0)

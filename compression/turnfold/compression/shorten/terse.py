@@ -1,10 +1,10 @@
-"""Prose in fewer words, by rules and for good: what it says stays, how it is said gets shorter.
+"""Prose in fewer words, by rules: the content stays, the wording gets shorter. This is not reversible.
 
-Lives here: compressing a text, its receipt, and taking back abbreviations. Does not belong here: rules (``terse_rules``, the
+Lives here: compressing a text, its receipt, and expanding abbreviations. Does not belong here: rules (``terse_rules``, the
 lexicon), what may be rewritten at all (``terse_text``), choosing sentences (``prose``).
 
-Deterministic, linear in the text's length, and done once: ``compress(compress(x)) == compress(x)``. Levels are nested: "full"
-goes on from the result of "lite", "ultra" from that of "full", and every edit saves tokens of o200k and of cl100k alike.
+Deterministic, linear in the text's length, and idempotent: ``compress(compress(x)) == compress(x)``. Levels are nested: "full"
+continues from the result of "lite", "ultra" from that of "full". Every edit saves tokens in both o200k and cl100k.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from turnfold.compression.shorten.terse_text import atoms
 
 @dataclass(frozen=True, slots=True)
 class Abbreviation:
-    """One abbreviation that `compress` made: at character `start` of its result stands `short` for `long`."""
+    """An abbreviation that `compress` made: `short` replaces `long` at character `start` of the result."""
 
     start: int
     short: str
@@ -31,13 +31,13 @@ class Abbreviation:
 
 @dataclass(frozen=True, slots=True)
 class TerseReceipt:
-    """What a compression did; kept beside the text, never in it.
+    """Figures of a compression; returned beside the text, never in it.
 
     Attributes:
-        tokens_before: of the text as it came, counted with o200k whatever the model, as all figures here.
-        saved_ratio: saved tokens by tokens before, 0 to 1.
+        tokens_before: tokens of the original text, counted with o200k for every model, as are all figures here.
+        saved_ratio: share of tokens saved, from 0 to 1.
         compression_intensity: "lite", "full" or "ultra".
-        abbreviations: what `expand` takes back, in order.
+        abbreviations: what `expand` restores, in order.
     """
 
     tokens_before: int
@@ -57,15 +57,15 @@ class Terse:
 
 
 def compress(text: str, intensity: str = "full", *, extension: str = "") -> Terse:
-    """A text in fewer tokens; the text itself where nothing can go.
+    """A text in fewer tokens; the text itself if nothing can be removed.
 
     Args:
         intensity: "lite" (pleasantries, fillers, long-winded phrases), "full" (hedges, articles, abbreviations, glue of grammar
             too) or "ultra" (telegram style; sentences that say nothing go).
-        extension: a lexicon of the user's own, as TOML (see ``terse_rules``); it adds to the packaged one.
+        extension: the user's own lexicon as TOML (see ``terse_rules``); it extends the packaged one.
 
     Raises:
-        InvalidInput: the intensity is none, or the extension is no lexicon.
+        InvalidInput: the intensity is unknown, or the extension is not a lexicon.
     """
     short, made = _shorten(text, _level(intensity), lexicon(extension))
     counted = _Counted()
@@ -80,10 +80,10 @@ def terse(text: str, intensity: str, extension: str = "") -> str:
 
 
 def expand(text: str, receipt: TerseReceipt) -> str:
-    """The text with every abbreviation that `compress` made written out again, and no other one.
+    """The text with exactly those abbreviations expanded that `compress` made.
 
     Raises:
-        InvalidInput: the receipt is another text's.
+        InvalidInput: the receipt belongs to another text.
     """
     pieces: list[str] = []
     at = 0
@@ -121,7 +121,7 @@ _CHUNK: Final = re.compile(r" ?\S++(?:(?! \S)\s++\S*+)*+|\s++\S*+(?:(?! \S)\s++\
 
 
 class _Counted(dict[str, int]):
-    """Tokens of o200k by pieces, each counted once: a third of the time of counting both texts, and the same sum."""
+    """Counts o200k tokens by pieces, each piece once: a third of the time of counting both texts, with the same sum."""
 
     def __missing__(self, chunk: str) -> int:
         size = self[chunk] = tokens.count(chunk)

@@ -1,11 +1,11 @@
-"""Applying rules to a row of words until none applies any more.
+"""Applying rules to a row of words until none applies.
 
-Lives here: the row as a linked list, finding the rule that fits a place, editing. Does not belong here: rules and the cutting of
-texts (``terse_rules``, ``terse_text``).
+Lives here: the row as a linked list, finding the rule that fits a place, editing. Does not belong here: rules, splitting texts
+(``terse_rules``, ``terse_text``).
 
-One walk from left to right. What stands in front of a word is final when the word is looked at; behind an edit, every place that
-had looked as far as it is looked at again. So at the end no rule fits anywhere, in time linear in the row: an edit makes the text
-shorter, and no rule looks further than a few words.
+One pass from left to right. Everything before the current word is final; after an edit, each place whose rules looked as far as
+the edit is checked again. So in the end no rule fits anywhere. Time is linear in the row, because an edit shortens the text and
+no rule looks further than a few words.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ def _pays(old: str, new: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def _capital(word: str) -> str:
-    """A word with a capital, where that costs no token of either vocabulary; else as it is."""
+    """A word with a capital if that costs no token in either vocabulary; else unchanged."""
     blank = len(word) - len(word.lstrip())
     raised = word[:blank] + word[blank : blank + 1].upper() + word[blank + 1 :]
     return raised if all(tokens.count(raised, name) <= tokens.count(word, name) for name in _VOCABULARIES) else word
 
 
 class Rewriter:
-    """A row of parts that rules take away or replace; lives for one text."""
+    """A row of parts that rules remove or replace; used for one text."""
 
     def __init__(self, row: Atoms, bounds: Bounds) -> None:
         self._texts = ["", *row.texts, ""]
@@ -103,7 +103,7 @@ class Rewriter:
 
         Args:
             tree: the rules.
-            fresh: first words of those that no earlier run had.
+            fresh: first words of the rules that no earlier run had.
         """
         self._tree = tree
         keys, is_open = self._keys, self._open
@@ -117,7 +117,7 @@ class Rewriter:
         self._compact()
 
     def _compact(self) -> None:
-        """Leave out what has gone."""
+        """Remove deleted parts."""
         keys = self._keys
         if _DEAD not in keys:
             self._kept.clear()
@@ -132,7 +132,7 @@ class Rewriter:
         self._link()
 
     def _from(self, at: int) -> int:
-        """Look at the part and, where something was edited, at all those around it; the last place that was looked at."""
+        """Check the part and, after an edit, its neighbours. Returns the last place that was checked."""
         stop = at
         while True:
             found = self._match(at)
@@ -161,7 +161,7 @@ class Rewriter:
     # --- finding ----------------------------------------------------------------------------------------------------
 
     def _match(self, at: int) -> tuple[TerseRule, int] | None:
-        """The rule that fits here, the longest first, and the place behind what it takes."""
+        """The longest rule that fits here, and the place after its words."""
         node = self._tree.get(self._keys[at])
         if node is None or not self._open[at]:
             return None
@@ -186,7 +186,7 @@ class Rewriter:
         return None
 
     def _choose(self, at: int, rules: list[TerseRule], end: int, steps: int) -> tuple[TerseRule, int] | None:
-        """The first rule that fits, and the place behind what it takes; notes how far was looked for it."""
+        """The first rule that fits, and the place after its words; records how far the rules looked."""
         for rule in rules:
             if rule.reach > max(steps, self._look[at]):
                 self._look[at] = rule.reach
@@ -197,7 +197,7 @@ class Rewriter:
         return None
 
     def _fits(self, rule: TerseRule, at: int, end: int) -> int:
-        """The place behind what a rule takes here, 0 if it does not fit."""
+        """The place after a rule's words here; 0 if it does not fit."""
         keys = self._keys
         if not self._stands(rule, at):
             return 0
@@ -241,7 +241,7 @@ class Rewriter:
         return single and self._is_high(end) and self._keys[end] not in _SPEAKERS
 
     def _stands(self, rule: TerseRule, at: int) -> bool:
-        """Whether what stands in front allows a rule."""
+        """Whether the preceding words allow a rule."""
         front = self._keys[self._prev[at]]
         if (rule.after is not None and front not in rule.after) or (rule.not_after is not None and front in rule.not_after):
             return False
@@ -250,7 +250,7 @@ class Rewriter:
         return rule.at == "sentence" and front == COLON and self._is_label(at)
 
     def _allows_next(self, rule: TerseRule, end: int) -> bool:
-        """Whether what follows allows a rule."""
+        """Whether the following words allow a rule."""
         behind = self._keys[end]
         if rule.before is not None and behind not in rule.before:
             return False
@@ -259,7 +259,7 @@ class Rewriter:
         return rule.then is None or self._keys[self._next[end]] in rule.then
 
     def _is_label(self, at: int) -> bool:
-        """Whether what stands in front is the beginning of a line that says who speaks ("Mara Lind:")."""
+        """Whether the preceding words are a speaker label at the beginning of a line ("Mara Lind:")."""
         here = self._prev[at]
         for _ in range(_LABEL):
             here = self._prev[here]
@@ -270,7 +270,7 @@ class Rewriter:
         return False
 
     def _tail(self, end: int, most: int) -> int:
-        """The place behind up to `most` plain words."""
+        """The place after up to `most` plain words."""
         for _ in range(most):
             key = self._keys[end]
             if key in _MARKS or key in self._bounds.guarded or self._texts[end].lstrip()[0].isupper():
@@ -279,7 +279,7 @@ class Rewriter:
         return end
 
     def _may_go(self, rule: TerseRule, at: int, end: int) -> bool:
-        """Whether what is left still is a line, and no name is broken up."""
+        """Whether the rest is still a line, and no name is split."""
         front, behind = self._keys[self._prev[at]], self._keys[end]
         if rule.words[0] == COMMA:
             return front not in _MARKS
@@ -322,7 +322,8 @@ class Rewriter:
         return self._keys[at] not in _MARKS and self._texts[at].lstrip()[:1].isupper()
 
     def _pays_here(self, rule: TerseRule, at: int, end: int) -> bool:
-        """Whether the edit saves tokens here. Behind a blank every rule does; where a line begins words are other tokens."""
+        """Whether the edit saves tokens here. After a blank every rule does; at the beginning of a line words are other
+        tokens."""
         if rule.words[0] == COMMA or (self._texts[at][:1] in (" ", "\t") and self._keys[self._prev[at]] != LINE):
             return True
         before = self._texts[self._prev[at]]
@@ -342,7 +343,7 @@ class Rewriter:
     # --- editing ----------------------------------------------------------------------------------------------------
 
     def _edit(self, rule: TerseRule, at: int, end: int) -> tuple[int, int]:
-        """Do it; where to look from now on, and the first place behind the edit."""
+        """Apply the edit. Returns where to continue, and the first place after the edit."""
         front = self._prev[at]
         if rule.new:
             self._replace(rule, at, end)
@@ -355,7 +356,7 @@ class Rewriter:
         return self._back_to(front, at), end
 
     def _back_to(self, front: int, at: int) -> int:
-        """The first place that had looked as far as `at`; that itself, or what stands there now, if there is none."""
+        """The first place whose rules looked as far as `at`; `at` itself (or its replacement) if there is none."""
         first = at if self._keys[at] else self._next[front]
         here = front
         keys, look, before = self._keys, self._look, self._prev
@@ -369,7 +370,7 @@ class Rewriter:
         return begin if self._keys[begin] else first
 
     def _replacement(self, rule: TerseRule, at: int) -> str:
-        """What a rule writes, with the blanks in front and the capital of what stood there."""
+        """A rule's replacement, with the leading blanks and the capital of the old words."""
         old = self._texts[at]
         lead = old[: len(old) - len(old.lstrip())]
         new = lead + " ".join(rule.new)
@@ -377,7 +378,7 @@ class Rewriter:
         return _capital(new) if high else new
 
     def _moved_text(self, at: int, end: int) -> str:
-        """What follows, moved to the place of what goes: to the beginning of its line, and with its capital."""
+        """The next word, moved to the place of the removed words, with their capital if they began a line."""
         old, new = self._texts[at], self._texts[end]
         if self._keys[end] in ENDS:
             return new
@@ -405,12 +406,12 @@ class Rewriter:
             self._long[at] = old[len(lead) :]
 
     def _whole(self, at: int) -> str:
-        """A part's text, an abbreviation of ours written out."""
+        """A part's text, with our abbreviation expanded."""
         text = self._texts[at]
         return text[: len(text) - len(text.lstrip())] + self._long[at] if at in self._long else text
 
     def _drop_sentence(self, at: int, end: int) -> int:
-        """Take a sentence away, and its line where it stood alone; the place behind it."""
+        """Remove a sentence, and its line if it is alone there. Returns the place after it."""
         front = self._prev[at]
         if self._keys[front] != LINE or self._keys[end] != LINE:
             self._texts[end] = self._moved_text(at, end)
@@ -439,14 +440,14 @@ class Rewriter:
     # --- writing ----------------------------------------------------------------------------------------------------
 
     def close_gaps(self) -> None:
-        """One blank behind a mark in place of several."""
+        """Leave one blank after a punctuation mark instead of several."""
         texts, keys = self._texts, self._keys
         for at in [i for i, text in enumerate(texts) if text[:2] == "  "]:
             if self._open[at] and keys[at - 1] in _PAUSES and texts[at].strip():
                 texts[at] = " " + texts[at].lstrip(" ")
 
     def result(self) -> tuple[str, list[tuple[int, str, str]]]:
-        """The text, and its abbreviations: where each stands, what it is, what it stands for."""
+        """The text, and its abbreviations: position, short form and long form of each."""
         texts, made = self._texts, list[tuple[int, str, str]]()
         starts = [0, *accumulate(map(len, texts))] if self._long else []
         for at in sorted(self._long):

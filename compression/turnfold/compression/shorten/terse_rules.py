@@ -1,4 +1,4 @@
-"""Which words of prose can go: the rules of a lexicon.
+"""The rules of a lexicon: which words of prose can be removed or replaced.
 
 Lives here: reading a lexicon (TOML) into rules, and the tree in which they are looked up by word. Does not belong here: texts
 that are compressed (``terse``, ``terse_text``), any word of a language (the lexicon, ``text/lexicon/terse_en.toml``, has them
@@ -7,8 +7,8 @@ all).
 A lexicon has a ``language``, named ``sets`` of words (``*ing``: whatever ends so) and ``[[rule]]`` tables:
 
 - ``stage`` of `STAGES` and ``level`` of `INTENSITIES`, the mildest at which it holds ("keep" holds at all of them);
-- ``drop``: phrases that go; ``replace``: phrases and what stands for them; ``keep``: phrases that no rule looks into. In a phrase
-  ``(x)`` may be missing and ``{x|y z}`` is one of several;
+- ``drop``: phrases to remove; ``replace``: phrases and their replacements; ``keep``: phrases that no rule may touch. In a phrase
+  ``(x)`` is optional and ``{x|y z}`` is one of several;
 - ``at``: "start" (of a sentence), "clause" (or behind a comma or a conjunction), "sentence" (all of one; with ``tail`` that many
   plain words may follow);
 - ``after``, ``before``, ``then`` and ``not_after``, ``not_before``: what the word in front, the next one, and the one behind that
@@ -95,14 +95,14 @@ Keys = frozenset[str] | Words
 
 @dataclass(frozen=True, slots=True)
 class TerseRule:
-    """One phrase and what becomes of it.
+    """One phrase and its replacement.
 
     Attributes:
-        words: the keys that must follow each other.
-        new: the words that stand for them; none: the phrase goes.
+        words: consecutive keys that it matches.
+        new: the replacement; empty: the phrase is removed.
         level: index into `INTENSITIES`.
-        tail: plain words that may follow up to the end of the sentence, and go too.
-        reach: how many places ahead it looks at most.
+        tail: number of plain words that may follow up to the end of the sentence and are removed too.
+        reach: maximum number of places that it looks ahead.
     """
 
     stage: str
@@ -122,7 +122,7 @@ class TerseRule:
 
     @property
     def phrase(self) -> str:
-        """The words as they stand in a text."""
+        """The words as written in a text."""
         return " ".join(self.words).replace(" ,", ",").replace(" :", ":")
 
 
@@ -139,7 +139,7 @@ class Bounds:
     """What holds for all rules of a lexicon.
 
     Attributes:
-        guarded: words that never go.
+        guarded: words that are never removed.
         naming: words that make a phrase behind them one that is spoken of ("the word just").
         named: words that do so in front ("the please keyword").
         determiners: words that make a noun of what stands behind them.
@@ -173,7 +173,7 @@ class Lexicon:
 
 
 def forms(phrase: str, where: str = "phrase") -> list[tuple[str, ...]]:
-    """All ways to say a phrase with ``(optional)`` and ``{one|of several}`` parts, as words.
+    """All variants of a phrase with ``(optional)`` and ``{one|of several}`` parts, as words.
 
     Raises:
         InvalidInput: there are none, or far too many.
@@ -197,10 +197,10 @@ def forms(phrase: str, where: str = "phrase") -> list[tuple[str, ...]]:
 
 @lru_cache(maxsize=8)
 def lexicon(extension: str = "") -> Lexicon:
-    """The packaged lexicon, with what a user's own TOML adds to it (same form; ``remove = [...]`` takes phrases away).
+    """The packaged lexicon, extended by a user's own TOML (same form; ``remove = [...]`` removes phrases).
 
     Raises:
-        InvalidInput: the extension is no lexicon; names the field.
+        InvalidInput: the extension is not a lexicon; it names the field.
     """
     base = tomllib.loads((files("turnfold.compression.text.lexicon") / "terse_en.toml").read_text(encoding="utf-8"))
     sets: dict[str, list[str]] = dict(base["sets"])
@@ -266,7 +266,7 @@ def _rules(data: Mapping[str, Any], sets: Mapping[str, Sequence[str]]) -> Iterat
 
 
 def _problem(rule: TerseRule, guarded: Words, *, idiom: bool) -> str:
-    """What is wrong with a rule, as half a sentence; "" if nothing is."""
+    """The problem with a rule, as half a sentence; "" if there is none."""
     if len(rule.words) > LONGEST_PHRASE:
         return f"has more than {LONGEST_PHRASE} words"
     if len(rule.new) > len(rule.words):
@@ -280,7 +280,7 @@ def _problem(rule: TerseRule, guarded: Words, *, idiom: bool) -> str:
 
 
 def _common(table: Mapping[str, Any], sets: Mapping[str, Sequence[str]], where: str) -> dict[str, Any]:
-    """What all rules of a table share."""
+    """Attributes that all rules of a table share."""
     checked = (("stage", STAGES, ""), ("level", INTENSITIES, INTENSITIES[0]), ("at", PLACES, PLACES[0]))
     chosen = {name: table.get(name, default) for name, _, default in checked}
     for name, known, _ in checked:
@@ -315,7 +315,8 @@ def _words(names: Sequence[str], sets: Mapping[str, Sequence[str]], where: str) 
 
 
 def _guard(names: Sequence[str], sets: Mapping[str, Sequence[str]], where: str) -> Keys | None:
-    """A set of words to look up a neighbour in; the plainest form that does it, as it is asked for each word of a text."""
+    """A set of words for looking up neighbours, in the simplest form that works, because it is queried for each word of a
+    text."""
     found = _words(names, sets, where)
     return found if found.endings else found.words or None
 
@@ -336,7 +337,7 @@ def _saves(rule: TerseRule) -> bool:
 
 
 def saving(rule: TerseRule, name: tokens.EncodingName) -> int:
-    """Tokens of a vocabulary that a rule saves behind a blank."""
+    """Tokens of a vocabulary that a rule saves after a blank."""
     if rule.words[0] == COMMA:
         return tokens.count(rule.phrase, name) - len(rule.new)
     return tokens.count(f" {rule.phrase}", name) - (tokens.count(" " + " ".join(rule.new), name) if rule.new else 0)

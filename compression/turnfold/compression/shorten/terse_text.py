@@ -1,10 +1,10 @@
-"""A text as a row of words that may be rewritten and parts that may not.
+"""A text as a row of words that may be rewritten, and parts that may not.
 
-Lives here: cutting a text into such parts, and telling which lines are English prose. Does not belong here: rules
-(``terse_rules``), rewriting (``terse``).
+Lives here: cutting a text into such parts, and recognising lines of English prose. Does not belong here: rules (``terse_rules``),
+rewriting (``terse``).
 
-What stays byte for byte: `protected_spans`, quoted text, lines that look like code, table rows, quoted lines, whatever is glued
-to a mark (``*really*``, ``(the``), and every line in another language.
+These stay byte for byte: `protected_spans`, quoted text, lines that look like code, table rows, quoted lines, words attached to a
+mark (``*really*``, ``(the``), and every line in another language.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _NOT_LATIN: Final = re.compile(r"[^\W\d_a-zA-Z]")
 
 
 class Atoms(NamedTuple):
-    """A text in parts that tile it, the key of each, and which of them stand in lines of prose of the lexicon's language."""
+    """A text in parts that tile it, the key of each part, and which parts are in prose lines of the lexicon's language."""
 
     texts: list[str]
     keys: list[str]
@@ -79,7 +79,7 @@ def atoms(text: str) -> Atoms:
 
 
 def _mask(text: str) -> str:
-    """The text with what must stay blotted out; the text itself if there is nothing."""
+    """The text with protected parts masked; the text itself if there are none."""
     ranges = [(span.start, span.end) for span in protected_spans(text)]
     ranges += _quoted_ranges(text)
     ranges += _unspoken(text)
@@ -131,7 +131,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _unmask(text: str, texts: list[str]) -> None:
-    """Gives the parts that hold something blotted out their own characters back."""
+    """Restores the original characters of masked parts."""
     ends = list(accumulate(map(len, texts)))
     for i in [i for i, atom in enumerate(texts) if _MASKED in atom]:
         texts[i] = text[ends[i] - len(texts[i]) : ends[i]]
@@ -157,7 +157,7 @@ _AGAINST: Final = _OTHERS - FUNCTION_WORDS["english"] - {"also", "really", "like
 
 
 class _Keys(dict[str, str]):
-    """Keys of parts, each made once; beside them how much each speaks for English."""
+    """Keys of parts, each computed once, and how much each one indicates English."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -191,8 +191,8 @@ def _key(atom: str) -> tuple[str, int]:
 
 
 def _open(keys: list[str], scores: list[int]) -> list[bool]:
-    """Which parts stand in English lines: those with more words for it than against it; of lines without either those of a
-    text that is English as a whole."""
+    """Which parts are in English lines: lines with more words for it than against it, and undecided lines if the text as a whole
+    is English."""
     total = sum(scores)
     if total <= 0 and max(scores, default=0) <= 0:
         return [False] * len(keys)

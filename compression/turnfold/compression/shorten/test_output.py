@@ -1,6 +1,6 @@
-"""Test output: names of what failed, why, and the totals; what passed is counted.
+"""Test output: names of failed tests, reasons, and totals; passed tests are only counted.
 
-Lives here: marks of pytest, unittest, jest, mocha, go test, cargo and TAP. Does not belong here: judging whether a failure
+Lives here: patterns of pytest, unittest, jest, mocha, go test, cargo and TAP. Does not belong here: judging whether a failure
 matters.
 """
 
@@ -51,7 +51,7 @@ _RULES: Final = (
 
 
 def _row(line: str) -> WeighedLine:
-    """The line as the first rule says; without one, a failure or an outcome that its words name."""
+    """The line as weighed by the first matching rule; without one, by failures or outcomes in its words."""
     for pattern, rule in _RULES:
         if pattern.match(line):
             return WeighedLine(
@@ -61,7 +61,7 @@ def _row(line: str) -> WeighedLine:
 
 
 def _with_messages(lines: Sequence[str]) -> list[str]:
-    """Lines with what a panic said put behind the line that says where it was."""
+    """Lines with a panic's message joined to the line with its location."""
     out: list[str] = []
     for line in lines:
         if out and line.strip() and _PANIC.search(out[-1]) and "\n" not in out[-1]:

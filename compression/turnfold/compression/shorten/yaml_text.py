@@ -1,7 +1,6 @@
 """YAML and other outlines of `key: value`: shallow lines first.
 
-Lives here: worth by depth. Does not belong here: loading YAML: tags and anchors stay as they are written, and nothing is built
-from them.
+Lives here: worth by depth. Does not belong here: loading YAML (tags and anchors stay as written, no objects are built).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from turnfold.compression.shorten.plain import template
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
-    """Every line; each level of indentation takes off from its worth, remarks have none."""
+    """Every line; each level of indentation reduces its worth, comments have none."""
     lines = short_lines(text)
     found = grades(lines)
 

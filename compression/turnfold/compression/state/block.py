@@ -1,7 +1,7 @@
 """The state as text for the model.
 
-Lives here: how a state block reads, and what is said to the user when a directive was applied. Does not belong here: deciding
-where a block stands (`placement`).
+Lives here: the text of a state block, and the acknowledgement of an applied directive. Does not belong here: deciding where a
+block stands (`placement`).
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _BORDER: Final = re.compile(r"\[(?=\s*(?:end\s+of\s+)?conversation\s+state)", re
 
 
 def state_lines(state: State) -> list[str]:
-    """The premise, then what is to be used, then what is prohibited, each in order; empty for an empty state."""
+    """The premise, then items to use, then prohibited items, each in order; empty for an empty state."""
     premise = [] if state.premise is None else [f"premise: {state.premise}"]
     kept = sorted(state.policies.items(), key=lambda pair: (pair[1] != "use", pair[0]))
     return [_BORDER.sub(r"\\[", line) for line in (*premise, *(f"{policy}: {item}" for item, policy in kept))]
 
 
 def render_block(state: State) -> str:
-    """The block that puts a state in force. An empty state gives a block too: it revokes those before it."""
+    """The block that puts a state in force. An empty state has a block too, which revokes earlier ones."""
     return "\n".join((OPENING, *(state_lines(state) or [_NOTHING]), CLOSING))
 
 
 def acknowledgement(state: State, *, changed: bool) -> str:
-    """What the user is told when a message held a directive and nothing else."""
+    """The reply to a message that contained only a directive."""
     head = "State updated." if changed else "State unchanged."
     return "\n".join((head, *(state_lines(state) or ["Nothing is laid down."])))

@@ -1,4 +1,4 @@
-"""Steps and rehearsals of an engine, with what they change.
+"""Steps and previews of an engine, with their changes.
 
 Lives here: `step`, `preview`, `state_diff` and their result shapes, version 1. Does not belong here: rules of their own.
 """
@@ -31,7 +31,7 @@ class PolicyChange(TypedDict):
 
 
 class PolicyDiff(TypedDict):
-    """Items that came, went, or changed their policy."""
+    """Items that were added, removed or changed."""
 
     added: dict[str, Policy]
     removed: dict[str, Policy]
@@ -39,7 +39,7 @@ class PolicyDiff(TypedDict):
 
 
 class StateDiff(TypedDict):
-    """What differs between two states."""
+    """The difference between two states."""
 
     changed: bool
     premise: PremiseDiff
@@ -47,7 +47,7 @@ class StateDiff(TypedDict):
 
 
 class StepResult(TypedDict):
-    """A step and the state behind it."""
+    """A step and the state after it."""
 
     output_version: int
     mode: Literal["step"]
@@ -56,7 +56,7 @@ class StepResult(TypedDict):
 
 
 class PreviewResult(TypedDict):
-    """What a step would do."""
+    """The effect that a step would have."""
 
     output_version: int
     mode: Literal["preview"]
@@ -74,7 +74,7 @@ def step(engine: Engine, user_input: str) -> StepResult:
 
 
 def preview(engine: Engine, user_input: str) -> PreviewResult:
-    """What `step` would do; the engine stays as it is, its waiting question too."""
+    """What `step` would do; the engine and its pending question do not change."""
     after, outcome = decide(engine.machine, user_input)
     before_value, after_value = engine.state, state_value(after.state)
     diff = state_diff(before_value, after_value)

@@ -1,6 +1,7 @@
-"""A decision as a JSON value, and small questions to decisions and states.
+"""Decisions as JSON values, and helpers for decisions and states.
 
-Lives here: the shapes that `engine` and `controller` hand out, their names and readers. Does not belong here: making decisions.
+Lives here: the shapes that `engine` and `controller` return, their constants and accessors. Does not belong here: making
+decisions.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ POLICY_PROHIBIT: Final = "prohibit"
 
 
 class DecisionDict(TypedDict):
-    """What became of one message: `state` with an update, `prompt_to_user` with a clarify."""
+    """The decision about one message: `state` with an update, `prompt_to_user` with a clarify."""
 
     kind: Literal["passthrough", "update", "clarify"]
     state: StateDict | None
@@ -27,28 +28,28 @@ class DecisionDict(TypedDict):
 
 
 def decision_value(outcome: Outcome, after: Machine) -> DecisionDict:
-    """The outcome of a step that led to `after`, as a fresh JSON value."""
+    """The outcome of a step that led to `after`, as a new JSON value."""
     state = state_value(after.state) if outcome.kind == DECISION_UPDATE else None
     return {"kind": outcome.kind, "state": state, "prompt_to_user": outcome.prompt}
 
 
 def is_passthrough(decision: DecisionDict) -> bool:
-    """Whether the message held no directive."""
+    """Whether the message contained no directive."""
     return decision["kind"] == DECISION_PASSTHROUGH
 
 
 def is_update(decision: DecisionDict) -> bool:
-    """Whether a directive was applied (also where it changed nothing)."""
+    """Whether a directive was applied (even if it changed nothing)."""
     return decision["kind"] == DECISION_UPDATE
 
 
 def is_clarify(decision: DecisionDict) -> bool:
-    """Whether the user has to be asked."""
+    """Whether the user must be asked."""
     return decision["kind"] == DECISION_CLARIFY
 
 
 def get_clarify_prompt(decision: DecisionDict) -> str | None:
-    """What to ask; None for any other decision."""
+    """The question; None for any other decision."""
     return decision["prompt_to_user"]
 
 

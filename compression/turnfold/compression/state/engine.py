@@ -1,7 +1,7 @@
-"""An engine: one machine that lives on from message to message.
+"""An engine: a machine that is kept from message to message.
 
-Lives here: the object with the interface of the contract, a thin hold on a `Machine`. Does not belong here: rules. Everything
-handed out is a fresh value, so engines never share anything and any number of them stand side by side.
+Lives here: the contract's object interface, a thin wrapper of a `Machine`. Does not belong here: rules. All returned values are
+copies, so engines never share state.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Engine:
     """A conversation's state.
 
     Args:
-        state: a state to begin with, as JSON value; None: nothing is laid down.
+        state: initial state as a JSON value; None: the empty state.
 
     Raises:
         InvalidInput: `state` breaks the contract.
@@ -42,11 +42,11 @@ class Engine:
 
     @property
     def state(self) -> StateDict:
-        """What is laid down now, as a copy."""
+        """The current state, as a copy."""
         return state_value(self.machine.state)
 
     def has_pending_clarification(self) -> bool:
-        """Whether a question waits for yes or no."""
+        """Whether a question is pending."""
         return self.machine.pending is not None
 
     def apply_transcript(self, messages: Transcript) -> ApplyResult:
@@ -59,15 +59,15 @@ class Engine:
         return canonical(portable_state(self.machine.state))
 
     def import_json(self, payload: str) -> None:
-        """Replace the state; a waiting question is dropped. On an error nothing changes.
+        """Replace the state and drop a pending question. On an error nothing changes.
 
         Raises:
-            InvalidInput: no JSON, or no state.
+            InvalidInput: it is not JSON, or not a state.
         """
         self.machine = Machine(read_state(parse_json(payload, "state")))
 
     def export_checkpoint(self) -> CheckpointDict:
-        """State and waiting question as a JSON value."""
+        """State and pending question as a JSON value."""
         return checkpoint_value(self.machine)
 
     def import_checkpoint(self, payload: object) -> None:

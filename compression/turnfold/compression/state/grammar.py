@@ -1,7 +1,7 @@
-"""The grammar of directives: raw text in, one directive out, or none.
+"""The grammar of directives: from raw text to one directive, or none.
 
-Lives here: shapes of text. Does not belong here: what a directive does (`machine`), and any guess: the match is exact, lower
-case, from the first character; "Use docker" and "clear state." are no directives.
+Lives here: text patterns. Does not belong here: what a directive does (`machine`), any guessing: the match is exact, lower case,
+from the first character; "Use docker" and "clear state." are not directives.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """One order of the user.
+    """One directive of the user.
 
     Attributes:
         value: the premise or the item as written, outer blanks removed; of a replacement the new item.
@@ -42,7 +42,7 @@ class Directive:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Text that begins as a directive does and is none; `prompt` says what is wrong with it."""
+    """Text that begins like a directive but is not one; `prompt` says what is wrong."""
 
     prompt: str
 
@@ -58,7 +58,7 @@ Parsed = Directive | Malformed | None
 
 
 def parse(text: str) -> Parsed:
-    """Read a whole message. None: no directive (too long a text is none either)."""
+    """Parse a whole message. None: not a directive (nor is a text that is too long)."""
     if text in _WHOLE:
         return _WHOLE[text]
     for word, read in _READERS.items():
@@ -89,7 +89,7 @@ def _change_premise(rest: str) -> Parsed:
 
 
 def _behind_to(rest: str) -> str | None:
-    """What follows a " to" that is a word of its own; None where there is none."""
+    """The text after a separate word " to"; None if there is none."""
     behind = rest.removeprefix(" to")
     return behind if behind != rest and not behind[:1].strip() else None
 

@@ -119,7 +119,7 @@ def _is_settled(item: str, kind: str) -> bool:
 
 
 def why_ordinary(text: str) -> str:
-    """Why a message is not to be taken for a directive: a slug; "" where it may go to the engine.
+    """Why a message must not be treated as a directive, as a slug; "" if it may go to the engine.
 
     Slugs: "none" (the grammar sees no directive), "lines", "long", "sentence".
     """

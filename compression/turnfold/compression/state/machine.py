@@ -1,4 +1,4 @@
-"""The state machine: a state, perhaps a pending question, and what a message makes of them. Pure.
+"""The state machine: a state, possibly a pending question, and the transition for a message. Pure.
 
 Lives here: `State`, `Pending`, `Machine`, `Decision` and the one transition `decide`. Does not belong here: JSON (`serial`), text
 shapes (`grammar`), knowledge of conversations (`placement`).
@@ -19,7 +19,7 @@ Policy = Literal["use", "prohibit"]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the user has laid down. `policies` maps item keys to their policy; it is never changed in place."""
+    """The user's premise and policies. `policies` maps item keys to policies and is never changed in place."""
 
     premise: str | None = None
     policies: Mapping[str, Policy] = field(default_factory=dict)
@@ -35,11 +35,11 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A replacement that waits for yes or no.
+    """A replacement that waits for a yes or no.
 
     Attributes:
         new: the new item as written.
-        old: the item that goes; None where only the new one is added.
+        old: the item to remove; None if only the new one is added.
         prompt: the question as it was put.
     """
 
@@ -50,7 +50,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """All that one conversation's engine knows."""
+    """The complete state of a conversation's engine."""
 
     state: State = State()
     pending: Pending | None = None
@@ -58,7 +58,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of a message: `prompt` is there for a clarify only."""
+    """The decision about a message; `prompt` is set for a clarify only."""
 
     kind: Literal["passthrough", "update", "clarify"]
     prompt: str | None = None
@@ -73,7 +73,7 @@ _Outcome = State | Pending | str  # the state after an update, a question to be 
 
 
 def decide(machine: Machine, text: str) -> tuple[Machine, Decision]:
-    """One message. A clarify never changes the state; a pending question stops all parsing until yes or no."""
+    """Process one message. A clarify never changes the state; a pending question blocks parsing until a yes or no."""
     if machine.pending is not None:
         return _resolve(machine, machine.pending, text)
     parsed = parse(text)

@@ -13,12 +13,11 @@ words leaves open what it means ("hm"); any other message drops the question and
 when the client's history shows that it was never put (the assistant's next message is another one). Assistant messages are
 read for that alone: they can drop a question, never change the state (D6).
 
-Where the block stands: in front of the user message that brought the change, pinned, so that the prefix stays (law 4). A
-later change gets a block of its own, which says that it replaces the earlier ones: exactly one is in force. Changes that
-follow each other without anything being forwarded in between share the last one's block. Superseded blocks leave when
-together they outweigh `MAX_STALE` times the newest: the prefix moves then, as at a fold event. What the record holds and no
-block of this request says (the client sent its newest messages only, or somebody set the state) stands in front of the first
-new message.
+Position of the block: pinned in front of the user message that made the change, so that the prefix is stable (law 4). A later
+change gets its own block, which says that it replaces the earlier ones, so exactly one is in force. Consecutive changes without a
+forwarded request in between share the last one's block. Superseded blocks are removed once together they weigh more than
+`MAX_STALE` times the newest one; the prefix changes then, as at a fold event. What the record holds and no block of this request
+says (the client sent its newest messages only, or somebody set the state) stands in front of the first new message.
 """
 
 from __future__ import annotations
@@ -65,10 +64,10 @@ StateMode = Literal["off", "observe", "enforce"]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A message as the replay sees it.
+    """A message as seen by the replay.
 
     Attributes:
-        text: its text where that is all it holds; None for anything else (images, several parts, no content).
+        text: its text if that is all its content; None otherwise (images, several parts, no content).
         beside: the text in it where that is not all; told apart by it, taken for a directive never.
     """
 
@@ -84,13 +83,13 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class StateOptions:
-    """What the placement depends on beside the messages.
+    """What the placement depends on besides the messages.
 
     Attributes:
-        acknowledge: a message that is a directive and nothing else is answered here ("local") or goes upstream ("forward").
-        preprocess: whether near forms ("Use Docker.") are put into the exact form by rules first.
-        superseded: whether blocks that a later one replaces stay where they are ("keep": the prefix stays) or go ("drop": one
-            block in all, and every change of the state moves the prefix from the former block on).
+        acknowledge: a message that contains only a directive is answered here ("local") or sent upstream ("forward").
+        preprocess: if true, near forms ("Use Docker.") are rewritten into the exact form by rules first.
+        superseded: whether superseded blocks stay in place ("keep": the prefix is stable) or are removed ("drop": only one block,
+            and every change of the state changes the prefix from the former block on).
     """
 
     acknowledge: Literal["local", "forward"] = "local"
@@ -100,7 +99,7 @@ class StateOptions:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of the request.
+    """The verdict on a request.
 
     Attributes:
         kind: "forward" it; or answer it here with `text`: "clarify" (a prompt) or "acknowledge".
@@ -117,7 +116,7 @@ _NEW: Final = Record()
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A block in front of the user message at `index`; `live` says whether it is the one in force."""
+    """A block in front of the user message at `index`; `live` says whether it is in force."""
 
     index: int
     text: str
@@ -129,7 +128,7 @@ class Placement:
     """A conversation's state.
 
     Attributes:
-        verdict: for the last message.
+        verdict: the verdict on the last message.
         record: state and pending question behind the last message, and what was seen.
         pins: blocks to put in front of user messages, in order; the last is the one in force.
         changes: indices of the messages that a new state stands behind, and these states.
@@ -147,21 +146,21 @@ class Placement:
 
     @property
     def state(self) -> State:
-        """What is laid down now."""
+        """The current state."""
         return self.machine.state
 
     def state_at(self, border: int) -> State:
-        """What is laid down before message `border`."""
+        """The state before message `border`."""
         upto = bisect_left(self.changes, border, key=lambda change: change[0])
         return self.changes[upto - 1][1] if upto else State()
 
     def block_before(self, border: int) -> str:
-        """The block that a fold of all messages before `border` carries; "" where nothing was ever laid down there."""
+        """The block for a fold of all messages before `border`; "" if no state was ever set before it."""
         touched = bool(self.changes) and self.changes[0][0] < border
         return render_block(self.state_at(border)) if touched else ""
 
     def blocks(self) -> StateBlocks:
-        """What a fold needs of it."""
+        """The blocks that a fold needs."""
         return StateBlocks(tuple((pin.index, pin.text) for pin in self.pins), self.block_before)
 
 
@@ -255,11 +254,11 @@ def _verdict(last: _Said, machine: Machine) -> Verdict:
 
 
 class _Walk:
-    """One replay under way. Lives for one call of `place`; nothing of it gets out.
+    """A replay in progress; used for one call of `place`.
 
     Attributes:
         lone: whether the request has one user message only.
-        asked: times in a row that the pending question was put.
+        asked: how many times in a row the pending question was asked.
         last: what became of the newest message that was recalled.
         told: the state that the blocks up to here tell.
         unpinned: index of the newest change that has no pin yet.
@@ -307,7 +306,7 @@ class _Walk:
             self.machine = replace(self.machine, state=after)
 
     def hear(self, text: str | None) -> None:
-        """An assistant message: another one than the pending question shows that it was never put."""
+        """Process an assistant message; one that is not the pending question shows that the question was never asked."""
         pending = self.machine.pending
         if pending is not None and " ".join(pending.prompt.split()) not in " ".join((text or "").split()):
             self._drop()
@@ -393,7 +392,7 @@ class _Walk:
             self._pin()
 
     def final_pins(self) -> tuple[Pin, ...]:
-        """The pins as they are handed out."""
+        """The pins of the placement."""
         return tuple(
             Pin(index, render_block(state), live=at == len(self.pins)) for at, (index, state, _) in enumerate(self.pins, start=1)
         )

@@ -1,6 +1,6 @@
-"""Messages that mean one directive but miss its exact form, put into that form; by rules, or the rules abstain.
+"""Rewrites messages that mean one directive but miss its exact form, by conservative rules.
 
-Lives here: the rules, and the check that any candidate (a rule's or a model's) passes before someone uses it. Does not belong
+Lives here: the rules, and the check that every candidate (from a rule or a model) must pass. Does not belong
 here: applying anything; reading intent out of prose. The whole message is one directive or it is none: "Use Docker." is, "please
 use docker", "use docker?" and "he said 'use docker'" are not. While a question is pending nothing is rewritten.
 """
@@ -57,7 +57,7 @@ def preprocess_heuristic(message: str) -> PreprocessResult:
 
 
 def _canonical(message: str) -> str:
-    """The message without its closing marks, one pair of brackets, case and spare blanks; a premise keeps its case."""
+    """The message without closing punctuation, one pair of brackets, upper case and extra blanks; a premise keeps its case."""
     bare = message.strip().rstrip(".!").rstrip()
     if len(bare) > 1 and _WRAPPERS.get(bare[0]) == bare[-1]:
         bare = bare[1:-1]
@@ -74,11 +74,11 @@ def _is_directive(text: str) -> bool:
 
 
 def validate_preprocessor_output(raw_output: object, *, source_input: str | None = None) -> PreprocessResult:
-    """Check what a rule or a model proposes: a canonical directive, the sentinel, or a JSON value of both fields.
+    """Check a proposal of a rule or a model: a canonical directive, the sentinel, or a JSON value with both fields.
 
     Args:
         raw_output: text, or a mapping of exactly `classification` and `output`.
-        source_input: the message that it was made from; given, the message itself must be that one directive.
+        source_input: the message that it was made from; if given, the message itself must mean that directive.
     """
     found = _read_text(raw_output) if isinstance(raw_output, str) else _read_value(raw_output)
     if source_input is None or found["classification"] != "directive" or _says(source_input, found["output"]):
@@ -87,7 +87,7 @@ def validate_preprocessor_output(raw_output: object, *, source_input: str | None
 
 
 def _says(source: str, directive: str | None) -> bool:
-    """Whether a message is, whole, that directive (or the JSON value that proposes it)."""
+    """Whether a whole message means that directive (or is the JSON value that proposes it)."""
     if preprocess_heuristic(source)["output"] == directive:
         return True
     return source.lstrip().startswith("{") and _read_text(source)["output"] == directive
@@ -124,12 +124,13 @@ def _read_value(value: object) -> PreprocessResult:
 
 
 def parse_preprocessor_output(raw_output: object, *, source_input: str | None = None) -> str | None:
-    """The directive in a checked proposal; None where there is none to be used."""
+    """The directive in a checked proposal; None if there is none."""
     return validate_preprocessor_output(raw_output, source_input=source_input)["output"]
 
 
 def preprocess(engine: Engine, message: str) -> str:
-    """What to hand to the engine for a message: its directive, else the message itself, always that while a question waits."""
+    """What to pass to the engine for a message: its directive, or the message itself if there is none or a question is
+    pending."""
     if engine.has_pending_clarification():
         return message
     proposed = preprocess_heuristic(message)["output"]

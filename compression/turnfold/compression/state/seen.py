@@ -80,7 +80,7 @@ def longest_run(seen: Sequence[Hashable], keys: Sequence[Hashable]) -> Run:
 
 
 @dataclass(slots=True)
-class _Node:
+class _SeenNode:
     length: int
     link: int
     end: int
@@ -93,7 +93,7 @@ class _Runs:
     """
 
     def __init__(self, items: Sequence[Hashable]) -> None:
-        self._nodes = [_Node(0, -1, -1)]
+        self._nodes = [_SeenNode(0, -1, -1)]
         last = 0
         for at, item in enumerate(items):
             last = self._append(last, item, at)
@@ -112,7 +112,7 @@ class _Runs:
 
     def _append(self, last: int, item: Hashable, at: int) -> int:
         new = len(self._nodes)
-        self._nodes.append(_Node(at + 1, 0, at))
+        self._nodes.append(_SeenNode(at + 1, 0, at))
         while last >= 0 and item not in self._nodes[last].next:
             self._nodes[last].next[item] = new
             last = self._nodes[last].link
@@ -127,7 +127,7 @@ class _Runs:
         if nodes[target].length == nodes[state].length + 1:
             return target
         clone = len(nodes)
-        nodes.append(_Node(nodes[state].length + 1, nodes[target].link, nodes[target].end, dict(nodes[target].next)))
+        nodes.append(_SeenNode(nodes[state].length + 1, nodes[target].link, nodes[target].end, dict(nodes[target].next)))
         nodes[target].link = clone
         while state >= 0 and nodes[state].next.get(item) == target:
             nodes[state].next[item] = clone

@@ -1,6 +1,6 @@
-"""Parts of a text that are made of whole lines: fences, keys, JSON, traces, tables, SQL, indented code, headings.
+"""Blocks of whole lines: fences, keys, JSON, traces, tables, SQL, indented code, headings.
 
-Lives here: one finder for each. Does not belong here: their order and priority (``protect``), anything inside a line.
+Lives here: one finder per kind of block. Does not belong here: their order and priority (``protect``), anything inside a line.
 
 Every pattern is linear: possessive quantifiers, no nested repetition, bounded look-back.
 """
@@ -55,7 +55,7 @@ _KEY_END: Final = re.compile(r"-----END [A-Z0-9 ]{1,60}-----")
 
 
 def keys(lined: str) -> Iterator[Range]:
-    """Armoured keys and certificates, whole lines from BEGIN to END, or to the end of the text where END is missing."""
+    """Armoured keys and certificates: whole lines from BEGIN to END, or to the end of the text if END is missing."""
     at = 0
     while begin := _KEY_BEGIN.search(lined, at):
         end = _KEY_END.search(lined, begin.end())
@@ -111,7 +111,7 @@ def _is_json(piece: str) -> bool:
 
 
 def json_values(lined: str) -> Iterator[Range]:
-    """Valid JSON objects and arrays, outermost ones, that hold something beside brackets and numbers in prose."""
+    """Outermost valid JSON objects and arrays, except brackets around numbers in prose."""
     first = _JSON_START.search(lined) if "{" in lined or "[" in lined else None
     if not first:
         return
@@ -128,7 +128,7 @@ def json_values(lined: str) -> Iterator[Range]:
 
 
 def _line_lead(lined: str, start: int) -> int:
-    """Where the newline before `start` is if only blanks lie between (40 are looked at), else `start`."""
+    """The position of the newline before `start` if only blanks (at most 40) lie between, else `start`."""
     at = start - 1
     while at > start - 40 and lined[at] in " \t":
         at -= 1
@@ -136,7 +136,7 @@ def _line_lead(lined: str, start: int) -> int:
 
 
 def whole_lines(lined: str, found: Iterable[Range]) -> Iterator[Range]:
-    """Of ranges in the text those that nothing shares a line with, but for a trailing comma or semicolon."""
+    """Those ranges that have their lines to themselves, except for a trailing comma or semicolon."""
     for start, end in found:
         ahead = lined[end + 1 : end + 4].lstrip(",; \t")
         if lined[_line_lead(lined, start + 1)] == "\n" and (not ahead or ahead[0] == "\n"):
@@ -174,7 +174,7 @@ def traces(lined: str) -> list[Range]:
 
 
 def disjoint(found: list[Range]) -> list[Range]:
-    """Sorted and joined where they overlap."""
+    """Ranges sorted, and joined if they overlap."""
     found.sort()
     out: list[Range] = []
     for start, end in found:
@@ -196,7 +196,7 @@ _COLUMN_ROWS: Final = re.compile(rf"(?:\n(?! ){_COLUMN}(?<![.!?]) {{2,}}+{_COLUM
 
 
 def _header_start(lined: str, start: int) -> int:
-    """Where a table begins whose first found row is its rule: at the header above it, if that has columns."""
+    """Where a table begins if its first found row is the rule: at the header above it, if that has columns."""
     if not _RULE_ROW.match(lined, start):
         return start
     above = _line_above(lined, start)
@@ -235,7 +235,8 @@ _SQL_LIKE: Final = re.compile(r"[Ss]elect |[Ii]nsert into |[Uu]pdate |[Dd]elete 
 
 
 def sql(lined: str) -> list[Range]:
-    """Statements that begin a line, to their semicolon or the next blank line; in small letters only with firm proof."""
+    """Statements from the beginning of a line to their semicolon or the next blank line; lower-case ones need stronger
+    evidence."""
     found = [r for r in _blocks_of(_SQL_START, lined) if _SQL_PROOF.search(lined, r[0], min(r[1] + 1, r[0] + 2000))]
     if ";" in lined and _SQL_LIKE.search(lined):
         loose = _blocks_of(_SQL_START_ANY, lined)
@@ -252,7 +253,7 @@ _OPENERS: Final = (":", "{", "(", "[", ",", ";", "=", "\\", ">", "}", ")", "]")
 
 
 def indented_code(lined: str) -> Iterator[Range]:
-    """Lines indented by four blanks or a tab, behind a blank line or one that opens a block, lists excepted."""
+    """Lines indented by four blanks or a tab that follow a blank line or a line that opens a block; lists are excluded."""
     if "\n    " not in lined and "\n\t" not in lined:
         return
     for m in _INDENTED.finditer(lined):

@@ -1,6 +1,6 @@
-"""Texts that repeat an earlier text of the conversation, wholly or nearly.
+"""Texts that repeat an earlier text of the conversation exactly or nearly.
 
-Lives here: finding them. Does not belong here: deciding what becomes of them, or writing references.
+Lives here: finding them. Does not belong here: what to do with them, writing references.
 
 Near duplicates: similarity of line multisets (weighted Jaccard), candidates from an inverted index of line hashes in which
 lines that many texts share (braces, blank lines) have no list; texts of few lines are compared by word shingles (Broder 1997).
@@ -25,7 +25,7 @@ _WORD: Final = re.compile(r"\w+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Text `index` is nearly text `earlier` (whose own original is meant, never a reference)."""
+    """Text `index` is nearly identical to text `earlier`, which is itself never a reference."""
 
     index: int
     earlier: int
@@ -33,9 +33,10 @@ class Near:
 
 
 def duplicates(texts: Sequence[str]) -> list[int | None]:
-    """For each text the index of the first identical text before it, or None.
+    """For each text the index of the first identical earlier text, or None.
 
-    Texts under `SHORTEST` characters never count. The index is that of a text which is no duplicate itself, so no chain arises.
+    Texts shorter than `SHORTEST` characters never count. The index never points to a text that is itself a duplicate, so there
+    are no chains.
     """
     first: dict[bytes, int] = {}
     out: list[int | None] = []
@@ -46,7 +47,7 @@ def duplicates(texts: Sequence[str]) -> list[int | None]:
 
 
 def _units(text: str) -> Counter[str]:
-    """What a text is compared by: its lines, or its shingles where it has few lines."""
+    """The units by which a text is compared: its lines, or its shingles if it has few lines."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     if len(lines) >= _FEW_LINES:
         return Counter(lines)
@@ -62,7 +63,7 @@ def _similarity(one: Counter[str], other: Counter[str]) -> float:
 
 
 def _candidates(units: Counter[str], index: dict[str, list[int]]) -> Iterator[int]:
-    """Earlier texts that share units with this one, most shared first, a handful."""
+    """A few earlier texts that share units with this one, most shared first."""
     shared: Counter[int] = Counter()
     for unit in units:
         for earlier in index.get(unit, ()):
@@ -74,8 +75,8 @@ def _candidates(units: Counter[str], index: dict[str, list[int]]) -> Iterator[in
 def near_duplicates(texts: Sequence[str], threshold: float = 0.85) -> list[Near | None]:
     """For each text the earlier text most like it, at `threshold` (0 to 1) or above, or None.
 
-    Identical texts count too (similarity 1.0). An earlier text that is itself nearly another is never named, so a reference never
-    leads to a reference. Work is linear in the text, times at most `_COMMON`.
+    Identical texts count too (similarity 1.0). A text that is itself a near duplicate is never referred to, so no reference leads
+    to a reference. Time is linear in the text, times at most `_COMMON`.
     """
     index: dict[str, list[int]] = {}
     all_units: dict[int, Counter[str]] = {}

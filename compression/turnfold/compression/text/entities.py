@@ -112,7 +112,7 @@ _WORDY_SLASH: Final = re.compile(r"[^\W\d_A-Z]++(?:/[^\W\d_A-Z]++)++")
 
 
 def entities(text: str) -> list[Entity]:
-    """Mentions in order, never overlapping; where two overlap the one that begins first, then the longer one, is kept."""
+    """Mentions in order, without overlaps: of two that overlap the one that begins first is kept, then the longer one."""
     plain = text.replace("`", " ")  # a fact in code quotes is a fact
     found = [Entity(m.group(), "date", m.start(), m.end()) for m in DATE_WORDS.finditer(plain)]
     found += [Entity(m.group(), "date", m.start(), m.end()) for m in _DATES.finditer(plain)]
@@ -165,7 +165,7 @@ def _names(text: str) -> list[Entity]:
 
 
 def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: list[Entity], known: set[str]) -> None:
-    """Puts a capitalised run where it belongs, without the common word that opens its sentence."""
+    """Classifies a capitalised run, without the common word that opens its sentence."""
     opens = bool(_BORDER.search(text, max(0, start - 8), start))
     words = text[start:end].split(" ")
     first = 0

@@ -1,6 +1,6 @@
 """Parts of a line that are more than words: code, URLs, dates, commands, and tokens with digits or odd marks.
 
-Lives here: one finder or pattern for each. Does not belong here: their order and priority (``protect``), whole lines
+Lives here: one finder or pattern per kind. Does not belong here: their order and priority (``protect``), whole lines
 (``blocks``).
 
 Every pattern is linear: possessive quantifiers, no nested repetition, bounded look-back.
@@ -19,7 +19,7 @@ _TICKS: Final = re.compile(r"`++|\n")
 
 
 def inline_code(text: str) -> Iterator[Range]:
-    """Pairs of backtick runs of one length on one line (CommonMark, but for spans over several lines)."""
+    """Pairs of backtick runs of equal length on one line (CommonMark, except spans over several lines)."""
     if "`" not in text:
         return
     line: list[Range] = []
@@ -125,7 +125,7 @@ _WALL: Final = (
 
 
 def _token_pattern(gap: str) -> re.Pattern[str]:
-    """Skips plain words at the speed of the regex engine and stops at each token that may be more than a word."""
+    """A pattern that skips plain words and stops at each token that may be more than a word."""
     solid = f"[^{gap}]"
     lead, tail = r"[(\[{<\"'*“‘«¿¡]", r"[.,;:!?)\]}>\"'*]"
     word = r"(?:[^\W\d_a-z]*+[^\W\d_A-Z]*+)(?:['’][^\W\d_A-Z]++)?+"
@@ -140,7 +140,7 @@ _PAIRS: Final = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
 def _trim(token: str) -> str:
-    """Without closing punctuation and without closing brackets that it did not open."""
+    """The token without closing punctuation and unmatched closing brackets."""
     token = token.rstrip(_CLOSERS)
     while token and token[-1] in _PAIRS and _PAIRS[token[-1]] not in token:
         token = token[:-1].rstrip(_CLOSERS)

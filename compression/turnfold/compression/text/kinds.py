@@ -1,9 +1,9 @@
-"""What a text is, by its structure, and where a mixed text changes from one kind to another.
+"""The kind of a text, by its structure, and where a mixed text changes from one kind to another.
 
-Lives here: the marks that lines carry, as data, and the vote over them. Does not belong here: shortening; file names or tool
-names (the text alone decides, so that the same bytes are always the same kind).
+Lives here: the patterns that mark lines, as data, and the vote over them. Does not belong here: shortening; file names or tool
+names (only the text decides, so that equal bytes always have the same kind).
 
-Kinds: those of `KINDS`. `plain` is output of programs that no better mark fits, `history` is that of commits.
+Kinds: see `KINDS`. `plain` is program output without a more specific kind, `commits` is a commit log.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ _MARKS: Final = re.compile(
     )
 )
 #: Every kind that a text can be.
-KINDS: Final = frozenset({*_MARKS.groupindex, "csv", "fence", "history", "json", "jsonl"})
+KINDS: Final = frozenset({*_MARKS.groupindex, "csv", "fence", "commits", "json", "jsonl"})
 #: What opens a block, at the beginning of a line.
 _OPENING: Final = re.compile(
     r"\n(?:[ \t]{0,3}(?:```|~~~)|[{\[](?:[ \t]*\n|[{\"\[])|diff --git |--- a/|@@ -"
@@ -113,7 +113,7 @@ _DIFF_BODY: Final = re.compile(
     r"[-+ \\@]|diff --git |index [\da-f]+\.\.|(?:new|deleted) file mode|old mode|new mode|rename |copy |similarity "
     r"|Binary files |commit \w+|$"
 )
-_HISTORY_BODY: Final = re.compile(
+_COMMIT_BODY: Final = re.compile(
     r"commit [\da-f]{7}|(?:Merge|Author|AuthorDate|Commit|CommitDate|Date|Reflog[\w ]*|gpg): "
     r"|    |$| \S.* \| +\S| \d+ files? changed"
     r"|[AMDRCT]\d*\t|\d+\t\d+\t| (?:create|delete|rename|mode|copy) "
@@ -136,7 +136,7 @@ _ALL_ENCODED: Final = re.compile(r"\s*(?:data:[\w/;,+-]{1,100})?[A-Za-z0-9+/=_\-
 
 
 def mark(line: str) -> str:
-    """The kind that a line alone looks like; "" for none."""
+    """The kind that a single line looks like; "" for none."""
     found = _MARKS.match(line[:_LONGEST_LINE])
     return (found.lastgroup or "") if found else ""
 
@@ -162,7 +162,7 @@ def _is_json(text: str) -> bool:
 
 
 def _jsonish(text: str) -> str:
-    """The slug json for JSON, cut off or not, jsonl for a value per line, else none."""
+    """ "json" for JSON, truncated or not, "jsonl" for one value per line, else ""."""
     opening = text.lstrip()[:2]
     if not opening or opening[0] not in "[{":
         return ""
@@ -176,7 +176,7 @@ def _jsonish(text: str) -> str:
 
 
 def _is_delimited(lines: Sequence[str]) -> bool:
-    """Whether lines look like rows of one width, cut by commas, tabs or semicolons."""
+    """Whether lines look like rows of equal width, separated by commas, tabs or semicolons."""
     sample = [line for line in lines[:40] if line.strip()]
     if len(sample) < 4:
         return False
@@ -189,7 +189,7 @@ def _is_delimited(lines: Sequence[str]) -> bool:
 
 
 def _markup(text: str) -> str:
-    """The slug html or xml for a page or document, else none."""
+    """ "html" or "xml" for a page or document, else ""."""
     head = text.lstrip()[:400].lower()
     if head.startswith(("<!doctype html", "<html")) or ("<body" in head and "<" in head[:1]):
         return "html"
@@ -201,7 +201,7 @@ def _binary_kind(text: str) -> str:
 
 
 def _report_kind(text: str) -> str:
-    """The slug tests for what a test runner says, plain for what a compiler or linter says, else none."""
+    """ "tests" for output of a test runner, "plain" for that of a compiler or linter, else ""."""
     if len(_TEST_RUN.findall("\n" + text)) >= 2:
         return "tests"
     return "plain" if len(_PLACES.findall(text)) >= 2 else ""
@@ -212,12 +212,12 @@ def _tabular(text: str) -> str:
 
 
 def whole(text: str) -> str:
-    """The kind of a text that is one thing from first to last character; "" where it has to be read line by line."""
+    """The kind of a text that is uniform from first to last character; "" if it has to be read line by line."""
     return next(filter(None, (tell(text) for tell in (_jsonish, _markup, _binary_kind, _report_kind, _tabular))), "")
 
 
 def _stretches(text: str, lines: Sequence[str], offsets: Sequence[int]) -> Iterator[tuple[int, int, str]]:
-    """Runs of lines: those that an opening line decides (fences, diffs, traces) with their kind, all others with ""."""
+    """Runs of lines: blocks with a recognised opening line (fences, diffs, traces) with their kind, all others with ""."""
     start = 0
     for found in _OPENING.finditer("\n" + text):
         index = bisect_right(offsets, found.start()) - 1
@@ -235,14 +235,14 @@ def _stretches(text: str, lines: Sequence[str], offsets: Sequence[int]) -> Itera
 
 
 def _opened_block(lines: Sequence[str], index: int) -> tuple[int, str]:
-    """Where the block that line `index` opens ends, and its kind; `index` itself where it opens none."""
+    """The end of the block that line `index` opens, and its kind; `index` itself if it opens none."""
     line = lines[index]
     fence = _FENCE.match(line)
     if fence:
         closing = (i for i in range(index + 1, len(lines)) if lines[i].strip() == fence[1])
         return next(closing, len(lines) - 1) + 1, "fence"
     if line.startswith("commit "):
-        return _while(lines, index + 1, _HISTORY_BODY), "history"
+        return _while(lines, index + 1, _COMMIT_BODY), "commits"
     if line[:1] in ("{", "["):
         return _json_end(lines, index), "json"
     if line.startswith(("diff --git ", "--- a/", "@@ -")):
@@ -252,7 +252,7 @@ def _opened_block(lines: Sequence[str], index: int) -> tuple[int, str]:
 
 
 def _json_end(lines: Sequence[str], index: int) -> int:
-    """The line behind a JSON value that begins here, on one line or indented; `index` where none does."""
+    """The line after a JSON value that begins here, on one line or indented; `index` if none begins."""
     line = lines[index]
     if len(line.rstrip()) > 1:
         return index + 1 if len(line) > _LEAST_JSON and _is_json(line) else index
@@ -277,7 +277,7 @@ def _windows(lines: Sequence[str], start: int, end: int) -> Iterator[tuple[int, 
 
 
 def _smooth(windows: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """Windows of a weak kind between two of code are code: its remarks and docstrings read as prose."""
+    """Windows of a weak kind between two windows of code become code, because comments and docstrings read as prose."""
     code = [i for i, window in enumerate(windows) if window[2] == "code"]
     nearest = dict.fromkeys(i for one, other in pairwise(code) if other - one <= _FARTHEST for i in range(one, other))
     for i, (start, end, kind) in enumerate(windows):
@@ -287,7 +287,7 @@ def _smooth(windows: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int,
 def parts(text: str) -> list[Span]:
     """The text cut into ranges of one kind each, without gaps; linear in the text.
 
-    Lines vote in windows of sixteen; what an opening line decides (a fence, a diff, a trace) is a range of its own.
+    Lines vote in windows of sixteen; a block with a recognised opening line (a fence, a diff, a trace) is a range of its own.
     """
     kind = whole(text)
     if kind or not text:
@@ -311,7 +311,7 @@ def parts(text: str) -> list[Span]:
 
 
 def kind_of(text: str) -> str:
-    """The kind that most of a text's characters belong to; "prose" for an empty one."""
+    """The kind of most of a text's characters; "prose" for an empty text."""
     sizes: Counter[str] = Counter()
     for span in parts(text):
         sizes[span.kind] += span.end - span.start

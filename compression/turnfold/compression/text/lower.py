@@ -1,6 +1,6 @@
-"""Words of a text in small letters.
+"""Words of a text in lower case.
 
-Lives here: the one cut into words that rules over words share. Does not belong here: stop words, stems (scorers have their own
+Lives here: the split into words that all word-based rules share. Does not belong here: stop words, stems (scorers have their own
 terms).
 """
 
@@ -13,7 +13,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
 def lower_text(text: str) -> str:
-    """Small letters and straight apostrophes."""
+    """The text in lower case with straight apostrophes."""
     return text.lower().replace("’", "'")
 
 

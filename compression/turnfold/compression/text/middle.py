@@ -1,10 +1,10 @@
-"""Leaving out the middle of a text.
+"""Cutting the middle out of a text.
 
-Lives here: where a text may be parted, and the note that stands for what is missing. Does not belong here: choosing which text.
+Lives here: where a text may be cut, and the note in place of what is missing. Does not belong here: choosing which text.
 
-A border is put at the end of a line, a sentence or a word near the wanted place, and never inside a protected span that is
-short enough to be kept or left whole. Where a code fence is open at a border it is closed there, or opened, so that what
-follows is read as it was.
+A cut is made at the end of a line, a sentence or a word near the wanted place, and never inside a protected span that is short
+enough to be kept or dropped whole. A code fence that is open at a cut is closed there, or reopened, so that the rest keeps its
+meaning.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SENTENCE: Final = re.compile(r"[.!?。！？…][\"')\]»”]?\s")
 
 
 def cut_middle(text: str, cap: int, count: int) -> str:
-    """Head and tail of a text, with a note in between of what is missing.
+    """Head and tail of a text, with a note between them about what is missing.
 
     Args:
         cap: tokens that the result may take (o200k), at least about 16.
@@ -72,7 +72,7 @@ def _open_fence(text: str) -> str:
 
 
 def _outside(text: str, at: int, step: int) -> int:
-    """The border itself, or that end of the protected span around it which keeps less of the text."""
+    """The cut itself, or the end of the protected span around it that keeps less of the text."""
     start = text.rfind("\n", 0, max(0, at - _AROUND)) + 1 if at > _AROUND else 0
     start = max(start, at - 2 * _AROUND)
     for span in protected_spans(text[start : at + _AROUND]):

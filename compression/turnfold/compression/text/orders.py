@@ -1,12 +1,12 @@
-"""Standing orders: what a user wants done from now on, whatever the turn.
+"""Standing orders: what a user wants done from now on, in every turn.
 
-Lives here: finding the sentences that say so, in languages that put blanks between words. Does not belong here: obeying them,
-other signals (``signals``), the words and phrases (``lexicon/orders.txt``), scripts without blanks (``run_on_orders``).
+Lives here: finding such sentences in languages that put blanks between words. Does not belong here: obeying them, other signals
+(``signals``), the words and phrases (``lexicon/orders.txt``), scripts without blanks (``run_on_orders``).
 
-Orders are told from talk by form: a verb that commands together with a word of rule ("Use pnpm, never npm"), a word of rule
-or a prohibition where a command begins ("Never sign", but not "I never sign" nor "Never been there"), a phrase about the time
-to come whose sentence is not about the speaker. The table gives, for each language, the phrases of each part (a blank
-written as ``_``) and verbs as they are or as stems and endings.
+Orders are recognised by form: an imperative verb together with a rule word ("Use pnpm, never npm"), a rule word or a prohibition
+where a command begins ("Never sign", but not "I never sign" nor "Never been there"), or a phrase about the future in a sentence
+that is not about the speaker. For each language the table lists the phrases of each part (a blank is written as ``_``), and verbs
+in full or as stems and endings.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ _ASKS_YOU: Final = re.compile(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbi
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """What one language's table says: phrases by part, verb stems with their endings, and a word of each phrase without which
-    nothing is an order."""
+    """The table of one language: phrases by part, verb stems with their endings, and the words of which every order has at least
+    one."""
 
     parts: Mapping[str, Phrases]
     stems: Mapping[str, frozenset[str]]
@@ -67,7 +67,7 @@ class _Language:
     not_verbs: tuple[str, ...]
 
     def at(self, part: str, said: Sequence[str], i: int) -> int:
-        """Words of the longest phrase of a part that stands at `i`, 0 for none."""
+        """Number of words of the longest phrase of a part at `i`; 0 for none."""
         if i >= len(said):
             return 0
         fits = (len(p) for p in self.parts[part].get(said[i], ()) if tuple(said[i : i + len(p)]) == p)
@@ -78,13 +78,13 @@ class _Language:
         return any(self.at(part, said, i) for i in range(start, len(said) if end is None else min(end, len(said))))
 
     def past(self, part: str, said: Sequence[str], i: int) -> int:
-        """Where the phrases of a part that stand at `i`, one behind the other, end."""
+        """The end of consecutive phrases of a part that begin at `i`."""
         while step := self.at(part, said, i):
             i += step
         return i
 
     def commands(self, said: Sequence[str], i: int) -> bool:
-        """Whether a verb that commands stands at `i`."""
+        """Whether there is an imperative verb at `i`."""
         if i >= len(said):
             return False
         word = said[i]
@@ -92,12 +92,13 @@ class _Language:
         return any(word[cut:] in self.stems.get(word[:cut], ()) for cut in cuts)
 
     def may_command(self, said: Sequence[str], i: int) -> bool:
-        """Whether any word at `i` may be a verb that commands: where verbs have no form of their own, all but some endings."""
+        """Whether the word at `i` may be an imperative: in languages without such a form, any word except those with certain
+        endings."""
         return bool(self.not_verbs) and i < len(said) and not said[i].endswith(self.not_verbs)
 
 
 def _plain(text: str) -> str:
-    """Without the accents that people leave out in a hurry; letters of their own (й, ü, ö) stay."""
+    """The text without accents that people often omit; separate letters (й, ü, ö) stay."""
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
@@ -108,7 +109,7 @@ def _split(phrase: str) -> tuple[str, ...]:
 
 
 def _split_elision(word: str) -> Iterable[str]:
-    """French and Italian small words stand alone: ``n'utilise`` is two words."""
+    """Splits elided French and Italian words: ``n'utilise`` is two words."""
     for small in _JOINED:
         if word.startswith(small) and len(word) > len(small):
             return (small, word[len(small) :])
@@ -149,7 +150,8 @@ _TRIGGERS: Final = frozenset(word for one in _SPACED for word in one.triggers if
 
 
 def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool:
-    """Whether one sentence tells the reader how to behave beyond this turn; a question is none unless it is a polite order.
+    """Whether a sentence tells the reader how to behave beyond this turn. A question is not an order unless it is a polite
+    request.
 
     `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
     """
@@ -166,12 +168,12 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
 
 
 def may_order(known: Sequence[str]) -> bool:
-    """Whether among the words of a text is one that every order has; False is certain for scripts with blanks."""
+    """Whether the words of a text may contain an order; for scripts with blanks, False is certain."""
     return not _TRIGGERS.isdisjoint(known) or any(word.startswith("n'") for word in known)
 
 
 def standing_orders(text: str) -> list[Span]:
-    """The sentences of a text that are standing orders, white space behind them included; kind ``order``."""
+    """The sentences of a text that are standing orders, including the white space after them; kind ``order``."""
     if text.isascii() and not may_order(words(lower_text(text))):
         return []
     return [Span(s.start, s.end, "order") for s in sentences(text) if not s.kind and is_standing_order(s.of(text))]
@@ -179,14 +181,14 @@ def standing_orders(text: str) -> list[Span]:
 
 @dataclass(frozen=True, slots=True)
 class _OrderClause:
-    """Words between two signs; `strong` where a command is expected: not behind a mere comma."""
+    """Words between two punctuation marks; `strong` if a command may begin here (not after a mere comma)."""
 
     said: tuple[str, ...]
     strong: bool
 
 
 def _clauses(language: _Language, pieces: Sequence[str]) -> list[_OrderClause]:
-    """The clauses of a sentence without the words that lead into a command ("please", "and also")."""
+    """The clauses of a sentence, without words that introduce a command ("please", "and also")."""
     found: list[_OrderClause] = []
     said: list[str] = []
     strong = True
@@ -245,7 +247,8 @@ def _is_instruction(language: _Language, clause: _OrderClause) -> bool:
 
 
 def _is_about_time_to_come(language: _Language, clauses: Sequence[_OrderClause]) -> bool:
-    """Whether a phrase such as "from now on" or "every time I" comes with a command, or (the first) with no other subject."""
+    """Whether a phrase such as "from now on" or "every time I" goes with a command or, for "from now on", with no other
+    subject."""
     if all(language.parts[part].keys().isdisjoint(c.said) for c in clauses for part in ("future", "someday", "when")):
         return False
     commanded = False
@@ -262,14 +265,14 @@ def _is_about_time_to_come(language: _Language, clauses: Sequence[_OrderClause])
 
 
 def _commands(language: _Language, said: Sequence[str]) -> bool:
-    """Whether a command stands where one may: at the start, behind a phrase of the time to come."""
+    """Whether there is a command where one may be: at the start, or after a phrase about the future."""
     if language.commands(said, 0) or (language.at("not", said, 0) and language.commands(said, language.past("fill", said, 1))):
         return True
     return any(language.commands(said, i) and language.has("bound", said, i + 1, i + 2) for i in range(1, len(said)))
 
 
 def _narrates(language: _Language, clauses: Sequence[_OrderClause], clause: _OrderClause, behind: int) -> bool:
-    """Whether somebody tells what will be: the sentence begins with a subject, or one follows the phrase."""
+    """Whether the sentence narrates: it begins with a subject, or one follows the phrase."""
     at = clauses.index(clause)
     follows = clause.said[behind : behind + 2] or (clauses[at + 1].said[:2] if at + 1 < len(clauses) else ())
     return any(language.at("narrators", words, i) > 0 for words in (clauses[0].said[:1], follows) for i in range(len(words)))

@@ -1,9 +1,9 @@
 """Cutting a message into passages that can be quoted on their own.
 
-Lives here: where a passage begins and ends. Does not belong here: what it is worth.
+Lives here: where a passage begins and ends. Does not belong here: its relevance.
 
 A message of up to about 150 tokens is one passage; a longer one is cut into chunks of about 25 tokens at sentence or line
-borders, never across a blank line. Every step looks at a character a bounded number of times.
+borders, never across a blank line. Time is linear in the text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def estimate(text: str) -> float:
 
 
 def passages(text: str) -> list[Range]:
-    """Half-open ranges, in order, that hold all of a text but white space at their borders."""
+    """Half-open ranges, in order, that cover a text except white space at their borders."""
     if estimate(text) <= WHOLE:
         return _trim(text, [(0, len(text))])
     found: list[Range] = []

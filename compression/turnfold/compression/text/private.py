@@ -1,10 +1,10 @@
-"""What a user marked as private: ``<private>...</private>``.
+"""Text that a user marked as private: ``<private>...</private>``.
 
-Lives here: taking it out of a text, of texts that follow each other, and of a message's JSON. Does not belong here: deciding
-where a text is stored (the shell does; whatever it stores goes through here first).
+Lives here: removing it from a text, from consecutive texts, and from a message's JSON. Does not belong here: deciding what is
+stored (the shell does, and passes everything through here first).
 
-Tags nest, are of any case, may have attributes, and one that nobody closes holds to the end: what is in doubt is private. A lone
-closing tag is text.
+Tags may nest, are case-insensitive and may have attributes. An unclosed tag extends to the end: in doubt, text is private. A lone
+closing tag is plain text.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _NAMES: Final = frozenset({"role", "type", "id", "tool_call_id", "call_id", "nam
 
 
 class Redactor:
-    """Takes private text out of texts that follow each other: a tag that one opens another may close."""
+    """Removes private text from consecutive texts: a tag opened in one may be closed in another."""
 
     def __init__(self) -> None:
         self._depth = 0
 
     def __call__(self, text: str) -> str:
-        """The text with `REDACTED` for each private part."""
+        """The text with `REDACTED` in place of each private part."""
         if not self._depth and not _HINT.search(text):
             return text
         out: list[str] = [REDACTED] if self._depth and text else []
@@ -51,26 +51,26 @@ class Redactor:
 
 
 def redact(text: str) -> str:
-    """A text without what stands between ``<private>`` and ``</private>``, the tags included; idempotent, linear."""
+    """A text without everything from ``<private>`` to ``</private>``; idempotent, linear."""
     return Redactor()(text)
 
 
 def is_private(text: str) -> bool:
-    """Whether anything in a text is private."""
+    """Whether a text contains private parts."""
     return redact(text) != text
 
 
 def redact_all(texts: Iterable[str]) -> list[str]:
-    """Texts that follow each other, as parts of one."""
+    """Consecutive texts, redacted as parts of one text."""
     redactor = Redactor()
     return [redactor(text) for text in texts]
 
 
 def redact_json(raw: str) -> str:
-    """A JSON object with the private parts of its strings taken out, in their order; as it is, byte for byte, if it has none.
+    """A JSON object without the private parts of its strings; unchanged, byte for byte, if it has none.
 
     Raises:
-        ValueError: it is no JSON and may hold something private.
+        ValueError: it is not JSON and may contain something private.
     """
     if not _HINT.search(raw):
         return raw

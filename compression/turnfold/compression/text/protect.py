@@ -1,10 +1,10 @@
-"""What no lossy stage may touch.
+"""Spans that no lossy stage may change.
 
-Lives here: the one tokenizer that finds protected spans, and the order in which it looks. Does not belong here: the patterns
-themselves (``blocks``, ``inline``), sentences, shortening, any judgement of importance.
+Lives here: the tokenizer that finds protected spans, and the order of its stages. Does not belong here: the patterns themselves
+(``blocks``, ``inline``), sentences, shortening, any judgement of importance.
 
-The stages run in the order of tables; what a stage has found is masked before the next one looks, so spans never overlap.
-Spans err on the side of protecting: a word too many costs a little space, a digit too few costs the truth.
+The stages run in the order of the tables. What a stage has found is masked before the next stage, so spans never overlap. In
+doubt text is protected: one word too many costs a little space, one digit too few falsifies a fact.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _of(*patterns: re.Pattern[str]) -> Callable[[str], list[Range]]:
 
 
 def _guarded_finder(hint: re.Pattern[str], pattern: re.Pattern[str]) -> Callable[[str], list[Range]]:
-    """A costly pattern that is tried only where a cheap one says it may match."""
+    """A finder that tries a costly pattern only if a cheap one says that it may match."""
     return lambda text: [m.span() for m in pattern.finditer(text)] if hint.search(text) else []
 
 
@@ -91,7 +91,7 @@ _INLINE: Final[_Stages] = (
 
 
 class _Scan:
-    """A text of which found parts are masked, and what was found; `lined` has a newline in front."""
+    """A text whose found parts are masked, and the spans found so far; `lined` has a newline in front."""
 
     def __init__(self, text: str) -> None:
         self.lined = "\n" + text
@@ -126,7 +126,7 @@ _LONE_BLOCK: Final = re.compile(
 
 
 def _block_scan(text: str) -> tuple[_Scan, list[Range]]:
-    """The text with its blocks taken, and all JSON values in it, inline ones too."""
+    """The text with its blocks masked, and all its JSON values, including inline ones."""
     scan = _Scan(text)
     if "\n" not in text and not _LONE_BLOCK.match(text):
         return scan, list(blocks.json_values(scan.lined))
@@ -145,7 +145,7 @@ def block_spans(text: str) -> list[Span]:
 
 
 def protected_spans(text: str) -> list[Span]:
-    """All that a lossy stage must leave byte for byte, in order, never overlapping; linear in the text's length.
+    """All spans that a lossy stage must keep byte for byte, in order and without overlaps; linear in the text's length.
 
     `Span.kind` is one of `BLOCK_KINDS` (whole lines, their last newline excluded) or an inline kind: ``inline-code``,
     ``inline-json``, ``inline-sql``, ``url``, ``secret``, ``shell``, ``pull``, ``date``, ``time``, ``number``, ``version``,
@@ -161,7 +161,7 @@ def protected_spans(text: str) -> list[Span]:
 
 
 def _outermost(spans: list[Span]) -> list[Span]:
-    """In order, without those inside another: a command's quoted argument may hold what an earlier stage had found."""
+    """Spans in order, without those inside another one: a command's quoted argument may contain what an earlier stage found."""
     spans.sort(key=lambda span: (span.start, -span.end))
     out: list[Span] = []
     end = 0
@@ -176,7 +176,7 @@ def _outermost(spans: list[Span]) -> list[Span]:
 
 
 def inline_joints(line: str) -> list[Span]:
-    """The inline spans of one line of prose if one of them could hold the end of a sentence, else none."""
+    """The inline spans of one line of prose if one of them could contain the end of a sentence, else none."""
     low = line.lower()
     if (
         any(hint in line for hint in _HINTS)

@@ -1,8 +1,8 @@
-"""What kind of request a message is, as far as its words tell.
+"""The kind of request that a message makes, judged by its words.
 
-Lives here: word tables that tell a message without content of its own ("continue", "the second one?"), one that leans on what was
-said before ("when was he born?"), and one that asks for a cover of the whole ("summarise the above"). Does not belong here:
-scores, messages.
+Lives here: word tables that recognise a message without content of its own ("continue", "the second one?"), one that refers to
+what was said before ("when was he born?"), and one that asks for a summary of the whole ("summarise the above"). Does not belong
+here: scores, messages.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _EMPTY_RUN_ON: Final = re.compile(
 
 
 def asks_for_cover(folded: str) -> bool:
-    """Whether a folded message asks for a summary of what was said."""
+    """Whether a case-folded message asks for a summary of the conversation."""
     return _COVER.search(folded) is not None
 
 
@@ -45,5 +45,5 @@ def without_cover_words(folded: str) -> str:
 
 
 def without_empty_phrases(folded: str) -> str:
-    """The message without phrases of Chinese and Japanese that say nothing of the subject."""
+    """The message without Chinese and Japanese phrases that say nothing about the subject."""
     return folded if folded.isascii() else _EMPTY_RUN_ON.sub(" ", folded)

@@ -1,9 +1,9 @@
-"""Standing orders in scripts whose words are not told apart by blanks, or stick to their particles.
+"""Standing orders in languages whose words are not separated by blanks, or are joined with particles.
 
 Lives here: Chinese, Japanese, Korean, Arabic, Hindi. Does not belong here: words and phrases (``lexicon/orders.txt``), other
 languages (``orders``).
 
-All but Chinese put the request last: an order has a word of rule ("必ず", "항상") and ends a clause with a wish ("ください",
+All but Chinese put the request last: an order has a rule word ("必ず", "항상") and ends a clause with a wish ("ください",
 "주세요"), or ends it with a prohibition.
 """
 
@@ -17,7 +17,7 @@ _END: Final = r"[。！!．.、，,~～\s」』”\"]*"
 
 
 def run_on_orders(table: Mapping[str, frozenset[str]]) -> re.Pattern[str]:
-    """One pattern for all these languages, from the sections ``<language> <role>`` of the table."""
+    """A pattern for all these languages, from the sections ``<language> <role>`` of the table."""
 
     def one_of(section: str) -> str:
         # Longest first, then by their letters: a set has no order of its own.

@@ -1,6 +1,6 @@
-"""Sections of a text: what stands under one heading, or a few paragraphs.
+"""Sections of a text: the content under one heading, or a few paragraphs.
 
-Lives here: where sections begin, and what is a heading. Does not belong here: ids, summaries (``layers``).
+Lives here: where sections begin, and which spans are headings. Does not belong here: ids, summaries (``layers``).
 """
 
 from __future__ import annotations

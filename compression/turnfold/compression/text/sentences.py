@@ -51,7 +51,7 @@ def language(text: str) -> str:
 
 
 def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
-    """Spans that tile the text exactly: blocks (with their kind) and sentences (kind ""), each with the white space behind it.
+    """Spans that tile the text exactly: blocks (with their kind) and sentences (kind ""), each with the white space after it.
 
     No cut falls inside a protected span. White space alone is one span; an empty text has none.
 
@@ -73,7 +73,7 @@ def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
 
 
 def _cut_prose(text: str, start: int, end: int, starts: list[tuple[int, str]]) -> None:
-    """Adds the sentence starts of a range without blocks; lines of white space belong to what stands before them."""
+    """Adds the sentence starts of a range without blocks; blank lines belong to the text before them."""
     for line in _LINE.finditer(text, start, end):
         piece = line.group()
         if piece.isspace():
@@ -85,7 +85,7 @@ def _cut_prose(text: str, start: int, end: int, starts: list[tuple[int, str]]) -
 
 
 def _cuts(line: str) -> list[int]:
-    """Where the sentences of a line begin, the first excepted."""
+    """Where the sentences of a line begin, except the first."""
     cuts = _sentence_cuts(line)
     if len(line) > LONGEST:
         cuts = _cut_long_ones(line, cuts)
@@ -96,7 +96,7 @@ def _cuts(line: str) -> list[int]:
 
 
 def _sentence_cuts(line: str) -> list[int]:
-    """The segmenter's cuts that are borders; it is quadratic on some lines, so long ones are fed to it in portions."""
+    """The segmenter's valid cuts. It is quadratic on some lines, so long lines are passed to it in portions."""
     rules = language(line)
     cuts: list[int] = []
     at = last = 0
@@ -128,7 +128,7 @@ def _portions(line: str) -> Iterator[tuple[str, bool]]:
 
 
 def _is_border(line: str, last: int, at: int) -> bool:
-    """Whether a cut is one: a blank or a full-width stop before it, more than a list marker, and words behind it."""
+    """Whether a cut is valid: a blank or a full-width stop before it, more than a list marker, and words after it."""
     before = line[at - 1]
     if not before.isspace() and (before.isascii() or before not in _CLOSED):
         return False
@@ -148,7 +148,7 @@ def _cut_long_ones(line: str, cuts: list[int]) -> list[int]:
 
 
 def _blank_before(line: str, low: int, high: int) -> int:
-    """Just behind the last blank in the range, else just behind the next one."""
+    """Just after the last blank in the range, else just after the next one."""
     found = line.rfind(" ", low, high)
     if found < 0:
         found = line.find(" ", high)

@@ -1,6 +1,6 @@
-"""Signals of a conversation: what was decided, promised, found out, asked, and what somebody says of themselves.
+"""Signals in a conversation: decisions, commitments, findings, questions, and facts that people state about themselves.
 
-Lives here: the words of each, and their weights. Does not belong here: standing orders (``orders``), scores of whole texts
+Lives here: the words of each signal, and their weights. Does not belong here: standing orders (``orders``), scores of whole texts
 (``scorers``).
 
 Word lists rather than patterns: this runs over every sentence of a long conversation.
@@ -75,7 +75,7 @@ _ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 
 
 def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Which signals a sentence carries, in a fixed order: decision, commitment, finding, fact, question.
+    """The signals in a sentence, in a fixed order: decision, commitment, finding, fact, question.
 
     `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
     """
@@ -91,5 +91,5 @@ def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...
 
 
 def signal_weight(sentence: str, known: Sequence[str] | None = None) -> float:
-    """How much the signals of a sentence speak for it, 0 to 1."""
+    """Weight of a sentence's signals, from 0 to 1."""
     return min(1.0, sum(_WEIGHTS[name] for name in signals(sentence, known)))

@@ -1,6 +1,6 @@
 """Spans of a text.
 
-Lives here: the one value type that every cutter of text hands out. Does not belong here: cutting.
+Lives here: the value type that everything that cuts a text returns. Does not belong here: cutting.
 """
 
 from __future__ import annotations

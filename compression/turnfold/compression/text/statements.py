@@ -99,7 +99,7 @@ class Statements:
         return set().union(*map(self.with_needs, chosen))
 
 
-class _Piece:
+class _StatementPiece:
     """One sentence and what is asked of it, read once."""
 
     __slots__ = ("body", "dense", "item", "kind", "low", "said", "span", "starts_line", "text")
@@ -180,7 +180,7 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     spans = _with_labels(text, sentences(text, blocks))
     if len(spans) < 2:
         return Statements(spans, ((),) * len(spans), (1,) * len(spans))
-    pieces = [_Piece(text, span) for span in spans]
+    pieces = [_StatementPiece(text, span) for span in spans]
     joined = _joined(pieces)
     of: list[int] = []
     for tied in joined:
@@ -222,7 +222,7 @@ def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
 # ---------------------------------------------------------------- what is one statement
 
 
-def _joined(pieces: Sequence[_Piece]) -> list[bool]:
+def _joined(pieces: Sequence[_StatementPiece]) -> list[bool]:
     """Whether each sentence is one statement with the one before it."""
     quoted = _in_quotation(pieces)
     out = [False]
@@ -237,19 +237,19 @@ def _joined(pieces: Sequence[_Piece]) -> list[bool]:
     return out
 
 
-def _is_part(piece: _Piece) -> bool:
+def _is_part(piece: _StatementPiece) -> bool:
     """Whether the sentence in front of it is not to be read without it."""
     if piece.item:
         return False
     return piece.restricts or piece.answers or piece.is_condition or (not piece.starts_line and piece.is_short)
 
 
-def _was_cut(pieces: Sequence[_Piece], i: int) -> bool:
+def _was_cut(pieces: Sequence[_StatementPiece], i: int) -> bool:
     """Whether the border before it is none of the text's own: an overlong sentence was cut there."""
     return not pieces[i].starts_line and not _ENDED.search(pieces[i - 1].text[-40:])
 
 
-def _in_quotation(pieces: Sequence[_Piece]) -> list[bool]:
+def _in_quotation(pieces: Sequence[_StatementPiece]) -> list[bool]:
     """Whether each sentence begins inside a quotation or brackets that are closed in the same line."""
     out = [False] * len(pieces)
     opened: list[tuple[str, int]] = []
@@ -273,7 +273,7 @@ def _in_quotation(pieces: Sequence[_Piece]) -> list[bool]:
 # ---------------------------------------------------------------- what needs what
 
 
-def _needs(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+def _needs(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
     """Pairs of a sentence and one that it needs."""
     return [
         *_under_headings(pieces),
@@ -285,7 +285,7 @@ def _needs(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
     ]
 
 
-def _pointing_back(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+def _pointing_back(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
     """Sentences whose first words point back, and an answer or objection of another speaker, with what they are about."""
     found = []
     last = -1  # the last thing said, labels and headings aside
@@ -300,7 +300,7 @@ def _pointing_back(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
     return found
 
 
-def _under_headings(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+def _under_headings(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
     heading = -1
     found = []
     for i, piece in enumerate(pieces):
@@ -311,7 +311,7 @@ def _under_headings(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
     return found
 
 
-def _behind_labels(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+def _behind_labels(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
     """What a line says and the label in front of it that names the speaker."""
     found = []
     label = -1
@@ -325,7 +325,7 @@ def _behind_labels(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
     return found
 
 
-def _introduced(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+def _introduced(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
     """What stands under "Never do:", behind "The following is not true." or "Suppose that it fails."; items below an item."""
     found = []
     above: list[tuple[int, int]] = []  # the items that are open: how far each is indented, and which it is
@@ -349,7 +349,7 @@ def _introduced(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
     return found
 
 
-def _governed(pieces: Sequence[_Piece], i: int, *, ahead: bool) -> range:
+def _governed(pieces: Sequence[_StatementPiece], i: int, *, ahead: bool) -> range:
     """The sentences that the one at `i` governs: the rest of its line, else the list, block or line behind it."""
     k = i + 1
     if not pieces[k].starts_line and not pieces[k].kind:
@@ -370,7 +370,7 @@ def _governed(pieces: Sequence[_Piece], i: int, *, ahead: bool) -> range:
     return range(i + 1, k)
 
 
-def _about_blocks(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+def _about_blocks(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
     """A block and the sentence right behind it that speaks of it."""
     found = []
     for i in range(1, len(pieces)):
@@ -380,7 +380,7 @@ def _about_blocks(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
     return found
 
 
-def _counted(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+def _counted(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
     """ "First, ...", "Second, ..." and the sentence in front of the first of them."""
     found = []
     anchor = -1

@@ -1,10 +1,10 @@
-"""Words of a text as terms that can be looked up again.
+"""Words of a text as terms for look-up.
 
 Lives here: what counts as a word in each script, which language a text is in, function words, stems, and the 32-bit hash under
 which a term is indexed. Does not belong here: scores, passages.
 
-Terms are CRC-32 values of folded stems: the same in every process, small, and comparable in numpy. Two of 10,000 terms
-collide once in about 86 texts, which costs a little precision and nothing else.
+Terms are CRC-32 values of folded stems: the same in every process, small, and comparable in numpy. Among 10,000 terms two collide
+in about one text of 86, which costs only a little precision.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def fold(text: str) -> str:
 
 
 def words(folded: str) -> list[str]:
-    """The words of a folded text in order; an identifier such as ``a.b-c`` is there whole and, at the end, in its parts.
+    """The words of a folded text in order. An identifier such as ``a.b-c`` is included whole and, at the end, in parts.
 
     Text of scripts without spaces is left out: see :func:`run_on_terms`.
     """
@@ -80,9 +80,9 @@ def words(folded: str) -> list[str]:
 
 
 def content(found: Sequence[str], name: str) -> list[str]:
-    """The words that can say what a text in that language is about: no function words, no single letters.
+    """The words that can tell what a text is about: no function words of its language, no single letters.
 
-    Only that language's function words go: German "war" is a verb, English "war" is a subject.
+    Only that language's function words are removed: German "war" is a verb, English "war" is a subject.
     """
     empty = FUNCTION_WORDS.get(name, frozenset())
     return [w for w in found if w not in empty and (len(w) > 1 or w.isdigit() or not w.isascii())]
@@ -99,8 +99,7 @@ def has_pairs(folded: str) -> bool:
 
 
 def language(found: Set[str]) -> str:
-    """The language of a text by the function words among its words, by the stemmer's name for it; English where nothing
-    speaks against it."""
+    """The language of a text, judged by its function words, as the stemmer names it; English by default."""
     votes: dict[str, int] = {}
     for word in _LANGUAGES_OF.keys() & found:
         for name in _LANGUAGES_OF[word]:
@@ -115,8 +114,8 @@ def term(word: str) -> int:
 
 
 def stem_table(distinct: Collection[str], name: str) -> dict[str, int]:
-    """The term of each word in a language; identifiers are not stemmed. A stemmer is made for each call: one object must not
-    serve two threads."""
+    """The term of each word in a language; identifiers are not stemmed. Each call makes its own stemmer, because one object must
+    not serve two threads."""
     bases = _IRREGULAR.get(name, {})
     short = [w for w in distinct if len(w) <= _LONGEST_STEMMED and not _UNSTEMMED.search(w)]
     regular = [bases.get(w, w) for w in short]

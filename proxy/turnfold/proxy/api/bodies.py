@@ -1,10 +1,10 @@
-"""Bodies of our own API: what may come in, what goes out (SYSTEMS.md, system C).
+"""Bodies of Turnfold's own API: requests and answers (SYSTEMS.md, system C).
 
-Lives here: one pydantic model for each body. The routes validate with them, ``/openapi.json`` is made from them, the client
+Lives here: one pydantic model per body. The routes validate with them, ``/openapi.json`` is generated from them, the client
 returns them. Does not belong here: behaviour.
 
-Requests are strict: no unknown field, no number in a string. Texts that must not be blank say so in the schema, but are checked
-by the routes, since blank is 400 and malformed 422.
+Requests are strict: no unknown fields, no numbers in strings. Texts that must not be blank are marked in the schema but checked
+by the routes, because blank is 400 and malformed is 422.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from turnfold.compression.layers import SCORERS
 
 
 def _integral(value: object) -> object:
-    """2.0 is an integer to JSON schema, and to clients whose numbers are all of one kind."""
+    """2.0 is an integer to JSON Schema, and to clients with only one kind of number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -41,33 +41,33 @@ def _check_scorer(name: str) -> str:
 
 
 class RequestBody(BaseModel):
-    """What a client sends."""
+    """Base of request bodies."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class AnswerBody(BaseModel):
-    """What it gets; a client passes over fields that it does not know."""
+    """Base of answers; a client ignores unknown fields."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 class Nothing(RequestBody):
-    """No body."""
+    """A request without a body."""
 
 
 class CompressBody(RequestBody):
-    """A text to make layers of."""
+    """A text to compress into layers."""
 
     text: Annotated[str, Field(description="The source, not blank.", json_schema_extra=_NOT_BLANK)]
-    layer: Annotated[LayerNumber, Field(description="The layer that you want to read; all three come back.")] = 1
-    l1_ratio: Annotated[float, Field(gt=0, le=1, description="Tokens of layer 1 by those of layer 0.")] = 0.3
-    l2_max_sentences: Annotated[int, Field(ge=1, le=1000, description="Sentences of layer 2 at most."), WHOLE] = 3
-    sections: Annotated[bool, Field(description="Whether to cut the text into sections that can be drilled into.")] = True
+    layer: Annotated[LayerNumber, Field(description="The layer that you want to read; the answer has all three.")] = 1
+    l1_ratio: Annotated[float, Field(gt=0, le=1, description="Size of layer 1 relative to layer 0, in tokens.")] = 0.3
+    l2_max_sentences: Annotated[int, Field(ge=1, le=1000, description="Maximum number of sentences of layer 2."), WHOLE] = 3
+    sections: Annotated[bool, Field(description="If true, the text is cut into sections for drill-down.")] = True
     query: Annotated[str | None, Field(description="A question that layers 1 and 2 should answer.")] = None
     scorer: Annotated[
         Annotated[str, AfterValidator(_check_scorer), Field(json_schema_extra={"enum": list(SCORERS)})] | None,
-        Field(description="Which sentences matter; null: the default."),
+        Field(description="The scorer that ranks sentences; null: the default."),
     ] = None
 
 
@@ -84,16 +84,16 @@ class FoundEntity(AnswerBody):
     text: str
     kind: str
     count: int
-    preserved: Annotated[bool, Field(description="Whether layer 1 still has it.")]
+    preserved: Annotated[bool, Field(description="Whether layer 1 still contains it.")]
 
 
 class SectionSummary(AnswerBody):
-    """A part of the source that ``/v1/drill-down`` gives back."""
+    """A part of the source that ``/v1/drill-down`` returns."""
 
     id: str
     summary: str
     tokens: int
-    importance: Annotated[float, Field(description="0 to 1; the most important section has 1.")]
+    importance: Annotated[float, Field(description="From 0 to 1; the most important section has 1.")]
 
 
 class CompressMetadata(AnswerBody):
@@ -105,11 +105,11 @@ class CompressMetadata(AnswerBody):
     layer: Annotated[LayerNumber, Field(description="The layer that was asked for.")]
     sentences: int
     sections: int
-    ratio: Annotated[float, Field(description="Tokens of layer 0 by those of layer 1.")]
-    preservation: Annotated[float, Field(description="Share of the important entities that layer 1 still has.")]
-    important: Annotated[int, Field(description="How many entities are important: repeated ones, figures, names.")]
+    ratio: Annotated[float, Field(description="Tokens of layer 0 divided by tokens of layer 1.")]
+    preservation: Annotated[float, Field(description="Share of the important entities that layer 1 still contains.")]
+    important: Annotated[int, Field(description="Number of important entities: repeated ones, figures and names.")]
     cached: Annotated[bool, Field(description="Whether the result came from the cache.")]
-    sections_stored: Annotated[bool, Field(description="Whether the sections can be drilled into.")]
+    sections_stored: Annotated[bool, Field(description="Whether the sections are stored for drill-down.")]
 
 
 class CompressAnswer(AnswerBody):
@@ -139,7 +139,9 @@ class DrillDownAnswer(AnswerBody):
 
     section_id: str
     layer: LayerNumber
-    text: Annotated[str, Field(description="Of a section that the proxy folded, layer 0: a message's JSON text a line.")]
+    text: Annotated[
+        str, Field(description="Layer 0 of a section that the proxy folded is the JSON text of its messages, one per line.")
+    ]
     tokens: int
 
 
@@ -155,22 +157,24 @@ class ConversationBody(RequestBody):
 
     conversation_id: Annotated[str, Field(min_length=1, max_length=512)]
     message: MessageBody
-    compress_threshold: Annotated[int, Field(ge=1, le=_MOST, description="Tokens that the context may take."), WHOLE] = 1000
-    keep_recent: Annotated[int, Field(ge=0, le=100_000, description="Messages that stay raw."), WHOLE] = 5
+    compress_threshold: Annotated[int, Field(ge=1, le=_MOST, description="Maximum number of tokens of the context."), WHOLE] = (
+        1000
+    )
+    keep_recent: Annotated[int, Field(ge=0, le=100_000, description="Number of newest messages that stay raw."), WHOLE] = 5
     idempotency_key: Annotated[
         str | None, Field(min_length=1, max_length=200, pattern="^[!-~]+$", description="As the header idempotency-key.")
     ] = None
 
 
 class ConversationStats(AnswerBody):
-    """What is kept of a conversation."""
+    """Figures of a stored conversation."""
 
     messages: int
     recent_messages: int
     pinned_messages: int
     sections: int
     duplicates: int
-    version: Annotated[int, Field(description="Grows by one with each change.")]
+    version: Annotated[int, Field(description="Increases by one with each change.")]
 
 
 class ConversationAnswer(AnswerBody):
@@ -192,7 +196,7 @@ class ConversationMessage(AnswerBody):
 
 
 class ConversationSection(AnswerBody):
-    """Compressed history; ``/v1/drill-down`` gives its messages back."""
+    """Compressed history; ``/v1/drill-down`` returns its messages."""
 
     id: str
     tokens: int
@@ -200,7 +204,7 @@ class ConversationSection(AnswerBody):
 
 
 class ConversationView(AnswerBody):
-    """The conversation as it is kept."""
+    """A stored conversation."""
 
     conversation_id: str
     context: str
@@ -211,12 +215,12 @@ class ConversationView(AnswerBody):
     recent: list[ConversationMessage]
     sections: list[ConversationSection]
     export: Annotated[
-        str | None, Field(description="With ?export=true: all of it, for PUT to /v1/conversation/{conversation_id}.")
+        str | None, Field(description="With ?export=true: the whole conversation, for PUT to /v1/conversation/{conversation_id}.")
     ] = None
 
 
 class ImportBody(RequestBody):
-    """A conversation that was exported."""
+    """An exported conversation."""
 
     export: Annotated[str, Field(min_length=1)]
 
@@ -229,29 +233,29 @@ class Deleted(AnswerBody):
 
 
 class ExchangeBody(RequestBody):
-    """A text that one agent has for another."""
+    """A text that one agent hands to another."""
 
     text: Annotated[str, Field(description="The source, not blank.", json_schema_extra=_NOT_BLANK)]
     query: Annotated[str | None, Field(description="What the receiver wants to know.")] = None
     l1_ratio: Annotated[float, Field(gt=0, le=1)] = 0.3
     l2_max_sentences: Annotated[int, Field(ge=1, le=1000), WHOLE] = 3
-    format: Annotated[Literal["plain", "a2a", "mcp"], Field(description="Also give an A2A message part or an MCP resource.")] = (
-        "plain"
-    )
+    format: Annotated[
+        Literal["plain", "a2a", "mcp"], Field(description="Also return an A2A message part or an MCP resource.")
+    ] = "plain"
 
 
 class ExchangeAnswer(AnswerBody):
-    """What the receiver gets."""
+    """The text in the encoding that the receiver gets."""
 
     encoding: Encoding
     text: str
     tokens: int
     raw_tokens: int
-    fits: Annotated[bool, Field(description="Whether text and drilled sections keep to the budget.")]
+    fits: Annotated[bool, Field(description="Whether the text fits the budget.")]
     result_id: str
     sections: list[SectionSummary]
     drilled: list[DrillDownAnswer]
-    left_out: Annotated[list[str], Field(description="Ids that were asked for and do not fit the budget.")]
+    left_out: Annotated[list[str], Field(description="Requested section ids that do not fit the budget.")]
     part: Annotated[dict[str, Any] | None, Field(description="A2A message part.")] = None
     resource: Annotated[dict[str, Any] | None, Field(description="MCP resource contents.")] = None
 
@@ -271,13 +275,13 @@ class CacheStats(AnswerBody):
 
 
 class CacheCleared(AnswerBody):
-    """How many results went."""
+    """Number of deleted results."""
 
     cleared: int
 
 
 class ErrorDetail(AnswerBody):
-    """What is wrong."""
+    """Description of an error."""
 
     message: str
     type: str

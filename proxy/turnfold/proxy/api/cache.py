@@ -1,11 +1,11 @@
-"""The compression cache: results by the content that they were made from (row C11).
+"""The compression cache: results by a hash of their input (row C11).
 
-Lives here: which results of a tenant are kept, least recently used first to go, and the counts of hits and misses. Does not
-belong here: what a result is (bytes here), how it is made.
+Lives here: which results of a tenant are kept (LRU), and the counts of hits and misses. Does not
+belong here: the form of a result (bytes here), how it is computed.
 
-Entries are items of the store with a time to live, so they outlast the process and serve every replica. Beside them lies one
-index for each tenant, changed by compare-and-set: the order of use, sizes, counts. Should the index be lost, entries are still
-found and still expire; only the bounds forget them.
+Entries are items of the store with a time to live, so they survive a restart and serve every replica. Each tenant has one index,
+changed by compare-and-set: the order of use, sizes, counts. If the index is lost, entries are still found and still expire; they
+just no longer count towards the limits.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PATIENCE: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class CacheIndex:
-    """What a tenant's cache holds.
+    """The index of a tenant's cache.
 
     Attributes:
         entries: key -> (bytes, Unix time of expiry), the least recently used first.
@@ -71,9 +71,9 @@ def _to_bytes(index: CacheIndex) -> bytes:
 
 
 class CompressionCache:
-    """Results of a tenant's requests; nobody else's hit ever depends on them.
+    """Results of a tenant's requests; other tenants never hit them.
 
-    Every method may raise `StoreError`: a cache that cannot be asked is passed by, which is the caller's decision.
+    Every method may raise `StoreError`; the caller then does without the cache.
     """
 
     def __init__(self, store: Store, settings: CacheSettings) -> None:
@@ -83,24 +83,24 @@ class CompressionCache:
 
     @property
     def ttl(self) -> float:
-        """Seconds that an entry is kept; 0: nothing is."""
+        """Seconds to keep an entry; 0 disables the cache."""
         return float(self._settings.ttl)
 
     async def get(self, tenant: str, key: str) -> bytes | None:
-        """The entry, which becomes the most recently used."""
+        """An entry; it becomes the most recently used."""
         (value,) = await self._store.get([Key(tenant, _KIND, key)])
         if value is not None:
             await self._change(tenant, lambda index: (_with_hit(index, key), []))
         return value
 
     def item(self, tenant: str, key: str, value: bytes) -> Item | None:
-        """The entry for the store, None where it is not to be cached; the caller stores it, then calls `count_miss`."""
+        """An entry for the store, None if it must not be cached. The caller stores it, then calls `count_miss`."""
         if not self._settings.ttl or len(value) > self._settings.max_bytes // 4:
             return None
         return Item(Key(tenant, _KIND, key), value, self.ttl)
 
     async def count_miss(self, tenant: str, key: str, size: int | None) -> None:
-        """Count a miss and, with a size, an entry; what the bounds no longer allow is deleted."""
+        """Count a miss and, given a size, a new entry; evict entries beyond the limits."""
         gone = await self._change(tenant, lambda index: self._with_entry(index, key, size))
         if gone:
             await self._store.discard([Key(tenant, _KIND, old) for old in gone])
@@ -121,12 +121,12 @@ class CompressionCache:
         return replace(index, misses=index.misses + 1, evictions=index.evictions + len(gone), entries=entries), gone
 
     async def stats(self, tenant: str) -> CacheIndex:
-        """Counts and what is held now."""
+        """Counts and current entries."""
         (value,) = await self._store.get([Key(tenant, _INDEX, "")])
         return _read(value) or CacheIndex()
 
     async def clear(self, tenant: str) -> int:
-        """Forget every entry and every count; says how many entries went."""
+        """Delete all entries and counts. Returns the number of deleted entries."""
         gone = await self._store.delete(Scope(tenant, _KIND))
         await self._store.discard([Key(tenant, _INDEX, "")])
         return gone

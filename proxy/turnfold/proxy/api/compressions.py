@@ -1,9 +1,9 @@
-"""Layers of a text for a tenant: from the cache, or made and kept.
+"""Layers of a text for a tenant: from the cache, or computed and stored.
 
 Lives here: the order of cache, engine and store. Does not belong here: the engine's work, HTTP.
 
-A store that is away costs the cache and drill-down, never the result. Of a text with private parts the caller gets the layers
-whole; what is kept of it says ``[private]`` there, and its result is not cached.
+If the store is unavailable you lose the cache and drill-down, never the result. For a text with private parts the caller gets
+complete layers; stored sections say ``[private]`` instead, and the result is not cached.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class CompressionOutcome:
     """A result and how it came about.
 
     Attributes:
-        ms: what it took, in milliseconds.
-        cached: whether it was there already.
+        ms: duration in milliseconds.
+        cached: whether it came from the cache.
         stored: whether its sections can be drilled into.
     """
 
@@ -53,7 +53,7 @@ class CompressionOutcome:
 
 
 def request_key(request: CompressRequest) -> str:
-    """The content address of a request; which layer is wanted makes no difference to what is made."""
+    """The content address of a request; the requested layer is no part of it, because all layers are computed."""
     options = (request.l1_ratio, request.l2_max_sentences, request.sections, request.query, request.scorer, ENGINE_VERSION)
     return digest(request.text, repr(options)).hex()
 
@@ -95,7 +95,7 @@ class Compressions:
             return None
 
     async def _keep(self, tenant: str, key: str, result: CompressedResult) -> bool:
-        """Store result and sections together; says whether the sections are there."""
+        """Store result and sections together. Returns whether the sections are stored."""
         items, size = await self._workshop.run(self._items, tenant, key, result)
         try:
             # As a batch and not by `put`: what is stored may be large, and a request waits for it.
@@ -119,7 +119,7 @@ class Compressions:
 
 
 def _storable(sections: Sequence[TextSection]) -> Iterator[Layered]:
-    """Sections as they are kept: what is private goes, and may begin in one section and end in another."""
+    """Sections without private text, which may begin in one section and end in another."""
     redactor = Redactor()
     for section in sections:
         raw = section.layers[0]

@@ -1,17 +1,17 @@
-"""The stateful conversations (rows C8 and C9): histories in the store, changed by compare-and-set.
+"""Stateful conversations (rows C8 and C9): histories in the store, changed by compare-and-set.
 
-Lives here: how a history lies in the store, and adding to it from many places at once. Does not belong here: what a history does
+Lives here: the stored form of a history, and concurrent adds. Does not belong here: the operations of a history
 (``turnfold.compression.budgeted``), HTTP.
 
-A history is one small item (its head: recent messages, counts, which blocks there are) and its blocks, which are never changed.
-Blocks are written before the head that names them, and the head is swapped: of two who add at the same time the later one reads
-again. An add brings a token; the head remembers the last ones, so an add that is sent again (the store or the network gave no
-answer) is not done twice.
+A history is one small item (its head: recent messages, counts, ids of its blocks) and its blocks, which never change. Blocks are
+written before the head that names them, and the head is swapped: of two concurrent adds the later one reads again. Each add has a
+token, and the head remembers the latest tokens, so an add that is repeated (because the store or the network did not answer) is
+not applied twice.
 
-A copy of each block lies where ``/v1/drill-down`` finds it by its id. Ids are content hashes, so two conversations may share
-one; their own blocks they do not share, and deleting one conversation leaves the other whole.
+A copy of each block is stored where ``/v1/drill-down`` finds it by its id. Ids are content hashes, so two conversations may share
+such a copy. They do not share their own blocks, so deleting one conversation leaves the other complete.
 
-A message's private parts are taken out before it is added, so no history, context or section ever holds them.
+A message's private parts are removed before it is added, so no history, context or section ever contains them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ConversationUnknown(TurnfoldError):
 
 
 class HistoryIncomplete(TurnfoldError):
-    """Sections that the conversation names are no longer kept; what is left would be another conversation."""
+    """Sections of the conversation are no longer stored, so it cannot be restored."""
 
     def __init__(self, conversation_id: str) -> None:
         super().__init__(f"Sections of conversation {conversation_id[:80]!r} are no longer kept; delete it to begin anew.")
@@ -71,7 +71,7 @@ class TokenTaken(TurnfoldError):
 
 
 class ConversationUnreadable(TurnfoldError):
-    """The conversation is kept in a form that this release cannot read, so it is left alone."""
+    """The conversation is stored in a form that this release cannot read, so it is left alone."""
 
     def __init__(self, conversation_id: str) -> None:
         super().__init__(
@@ -84,7 +84,7 @@ class StoredConversation:
     """A conversation.
 
     Attributes:
-        settings: those of the last add.
+        settings: settings of the last add.
     """
 
     history: History
@@ -94,7 +94,7 @@ class StoredConversation:
 
 @dataclass(frozen=True, slots=True)
 class AddResult:
-    """A conversation after an add, and what the add did."""
+    """A conversation after an add, and the action that the add took."""
 
     kept: StoredConversation
     action: Action
@@ -111,7 +111,7 @@ class _DoneAdd:
 
 @dataclass(frozen=True, slots=True)
 class _HistoryRecord:
-    """What lies in the conversation's own item: the history with empty blocks (`ids` has theirs, with when each was written)."""
+    """The conversation's own item: the history without its blocks (`ids` has their ids and when each was written)."""
 
     bare: History
     settings: HistorySettings
@@ -119,7 +119,7 @@ class _HistoryRecord:
     tokens: tuple[_DoneAdd, ...] = ()
 
     def done(self, token: str, message: HistoryMessage) -> Action | None:
-        """What an add did that was done already.
+        """The action of an add that was applied before; None if it was not.
 
         Raises:
             TokenTaken: the token named an add of another message.
@@ -191,7 +191,7 @@ def _messages(objects: Sequence[dict[str, str]]) -> tuple[HistoryMessage, ...]:
 
 
 def _first_release_fields(value: dict[str, Any]) -> dict[str, Any]:
-    """A head of the first release with names for what stood in lists."""
+    """The named fields of a head of the first release, which had lists."""
     if value.get("format") != _FIRST_RELEASE:
         raise UnreadableRecord("it has an unknown form")
     threshold, keep_recent = value["settings"]
@@ -220,7 +220,7 @@ def _public_block(number: int, block: Block) -> Block:
 
 
 def _public_history(state: History) -> History:
-    """A history from outside, without what is private in it."""
+    """An imported history without its private text."""
     blocks = tuple(_public_block(number, block) for number, block in enumerate(state.blocks))
     return replace(
         state,
@@ -263,14 +263,14 @@ def _read_blocks(names: Sequence[str], values: Sequence[bytes | None]) -> dict[s
 
 
 class _Blocks:
-    """Sections that were read lately, by tenant and id; ids are content hashes, so nothing here goes stale."""
+    """Recently read sections by tenant and id; ids are content hashes, so nothing here goes stale."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, str], tuple[Block, int]] = OrderedDict()
         self._weight = 0
 
     def get(self, tenant: str, block_id: str) -> Block | None:
-        """The block, if it was kept."""
+        """The block, if it is cached."""
         found = self._kept.get((tenant, block_id))
         if found is None:
             return None
@@ -278,7 +278,7 @@ class _Blocks:
         return found[0]
 
     def keep(self, tenant: str, block: Block) -> None:
-        """Remember a block; the least recently used go."""
+        """Cache a block; evict the least recently used."""
         if known := self._kept.pop((tenant, block.id), None):
             self._weight -= known[1]
         weight = 500 + sum(map(len, block.texts)) + sum(len(message.content) + 200 for message in block.messages)
@@ -318,13 +318,13 @@ class Conversations:
         """Add a message.
 
         Args:
-            token: names this add: one that was done already is not done again.
+            token: identifies this add; an add that was applied before is not applied again.
 
         Raises:
             TokenTaken: the token named an add of another message.
             HistoryIncomplete: sections are no longer kept.
             ConversationUnreadable: a newer release wrote the conversation.
-            StoreError: the store cannot be reached, or others kept changing the conversation for seconds.
+            StoreError: the store cannot be reached, or others kept changing the conversation.
         """
         key = Key(tenant, _KIND, conversation_id)
         token = token or uuid.uuid4().hex
@@ -347,7 +347,7 @@ class Conversations:
             return await compare_and_set(self._store, key, change, patience=_PATIENCE, outlast=_OUTLAST)
 
     async def read(self, tenant: str, conversation_id: str) -> StoredConversation:
-        """A conversation as it is.
+        """A conversation as stored.
 
         Raises:
             ConversationUnknown: there is none.
@@ -365,13 +365,13 @@ class Conversations:
     async def replace(
         self, tenant: str, conversation_id: str, state: History, settings: HistorySettings | None = None
     ) -> StoredConversation:
-        """Put a history in the place of whatever there is.
+        """Replace a conversation by a history.
 
         Args:
             settings: those that it is kept with; None: those of the conversation that was there, or the defaults.
 
         Raises:
-            StoreError: the store does not take it.
+            StoreError: the store does not accept it.
         """
         key = Key(tenant, _KIND, conversation_id)
         state = await self._workshop.run(_public_history, state)
@@ -419,7 +419,7 @@ class Conversations:
         return replace(head.bare, blocks=tuple(known[name] for name, _ in head.ids))
 
     async def _write_blocks(self, key: Key, blocks: Sequence[Block], known: dict[str, float]) -> tuple[tuple[str, float], ...]:
-        """See that all blocks are in the store for as long as the conversation; gives their ids with when they were written."""
+        """Make sure that all blocks are stored for as long as the conversation. Returns their ids and when each was written."""
         now = time.time()
         due = [block for block in blocks if known.get(block.id, 0.0) <= now - _REWRITE_SHARE * self._ttl]
         if due:

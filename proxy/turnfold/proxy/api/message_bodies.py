@@ -18,30 +18,31 @@ Messages = list[dict[str, Any]]
 
 
 class CompressMessagesBody(RequestBody):
-    """Messages to make shorter."""
+    """Messages to shorten."""
 
-    messages: Annotated[Messages, Field(description="In order; each may carry id, index and whatever else.")]
+    messages: Annotated[Messages, Field(description="In order; each may have an id, an index and any other fields.")]
     preserve: Annotated[list[str], Field(description="Roles that are never changed.")] = ["system"]  # noqa: RUF012 - pydantic copies
-    recency_window: Annotated[int, Field(ge=0, le=_MOST, description="Newest messages that stay as they are."), WHOLE] = 4
+    recency_window: Annotated[int, Field(ge=0, le=_MOST, description="Number of newest messages that stay unchanged."), WHOLE] = 4
     source_version: Annotated[int, Field(ge=0, le=_MOST, description="Written into every provenance."), WHOLE] = 0
     token_budget: Annotated[
-        Annotated[int, Field(ge=0, le=_MOST), WHOLE] | None, Field(description="Tokens that all messages may take together.")
+        Annotated[int, Field(ge=0, le=_MOST), WHOLE] | None,
+        Field(description="Maximum number of tokens of all messages together."),
     ] = None
-    min_recency_window: Annotated[int, Field(ge=0, le=_MOST, description="How far a budget may shrink the window."), WHOLE] = 0
-    dedup: Annotated[bool, Field(description="Replace a text that stands again elsewhere by a reference.")] = True
-    fuzzy_dedup: Annotated[bool, Field(description="Replace nearly the same text, too.")] = False
-    fuzzy_threshold: Annotated[float, Field(ge=0, le=1, description="How like it must be.")] = 0.85
-    embed_summary_id: Annotated[bool, Field(description="Write the summary's id into its text.")] = False
-    force_converge: Annotated[bool, Field(description="Cut off what is old where nothing milder fits the budget.")] = False
-    token_counter: Annotated[CounterName, Field(description="characters: one token for every 3.5 of them.")] = "characters"  # noqa: S105 - a counter's name
-    trace: Annotated[bool, Field(description="Say what was done to each message, and why.")] = False
+    min_recency_window: Annotated[int, Field(ge=0, le=_MOST, description="Minimum recency window under a budget."), WHOLE] = 0
+    dedup: Annotated[bool, Field(description="Replace repeated texts by references.")] = True
+    fuzzy_dedup: Annotated[bool, Field(description="Also replace nearly identical texts.")] = False
+    fuzzy_threshold: Annotated[float, Field(ge=0, le=1, description="Similarity threshold, from 0 to 1.")] = 0.85
+    embed_summary_id: Annotated[bool, Field(description="Include the summary's id in its text.")] = False
+    force_converge: Annotated[bool, Field(description="Truncate old messages if nothing milder fits the budget.")] = False
+    token_counter: Annotated[CounterName, Field(description="characters: one token per 3.5 characters.")] = "characters"  # noqa: S105 - a counter's name
+    trace: Annotated[bool, Field(description="Report what was done to each message, and why.")] = False
 
 
 class MessageFigures(AnswerBody):
-    """What a compression did; ratios are before by after."""
+    """Figures of a compression; ratios are size before divided by size after."""
 
     original_version: int
-    ratio: Annotated[float, Field(description="By characters.")]
+    ratio: Annotated[float, Field(description="Ratio by characters.")]
     token_ratio: float
     messages_compressed: int
     messages_preserved: int
@@ -62,39 +63,45 @@ class MessageDecision(AnswerBody):
 
 
 class CompressMessagesAnswer(AnswerBody):
-    """Shorter messages and the originals: to be kept together or not at all."""
+    """Shortened messages and the originals: keep both together, or neither."""
 
     # What a client sent may be no number; null would not be what it sent.
     model_config = ConfigDict(extra="ignore", frozen=True, ser_json_inf_nan="constants")
 
     messages: Messages
-    verbatim: Annotated[dict[str, Any], Field(description="The originals by key.")]
+    verbatim: Annotated[dict[str, Any], Field(description="Originals by key.")]
     compression: MessageFigures
     result_id: str
-    stored: Annotated[bool, Field(description="Whether the server keeps messages and originals, as one value.")]
-    fits: Annotated[bool | None, Field(description="null without a budget, as the next two.")] = None
+    stored: Annotated[bool, Field(description="Whether the server stores messages and originals.")]
+    fits: Annotated[
+        bool | None, Field(description="Whether the budget is met; null without a budget, as are the next two fields.")
+    ] = None
     token_count: int | None = None
     recency_window: int | None = None
     trace: list[MessageDecision] | None = None
 
 
 class UncompressMessagesBody(RequestBody):
-    """Compressed messages, with their originals or to be found in the store."""
+    """Compressed messages, with their originals or with originals in the store."""
 
     messages: Messages
-    verbatim: Annotated[dict[str, Any] | None, Field(description="Originals by key; null: those that the server keeps.")] = None
-    recursive: Annotated[bool, Field(description="Restore originals that were compressed before, ten times at most.")] = False
+    verbatim: Annotated[
+        dict[str, Any] | None, Field(description="Originals by key; null: the originals stored on the server.")
+    ] = None
+    recursive: Annotated[bool, Field(description="Also restore originals that were compressed before, up to ten levels.")] = False
 
 
 class UncompressMessagesAnswer(AnswerBody):
-    """Messages as they were."""
+    """Restored messages."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, ser_json_inf_nan="constants")
 
     messages: list[Any]
     messages_expanded: int
     messages_passthrough: int
-    missing_ids: Annotated[list[str], Field(description="Originals that are not there; what stands for them is left as it is.")]
+    missing_ids: Annotated[
+        list[str], Field(description="Ids of missing originals; their compressed messages are left unchanged.")
+    ]
     edited_ids: Annotated[
         list[str], Field(description="Originals of messages whose content was edited after compression; the edit is kept.")
     ]

@@ -1,6 +1,6 @@
 """Reversible compression of messages, with the store.
 
-Lives here: keeping messages and originals as one value, finding originals again. Does not belong here: compression, HTTP.
+Lives here: storing messages and originals as one value, finding originals again. Does not belong here: compression, HTTP.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ COUNTERS: Final[dict[str, TokenCounter]] = {
 
 
 def options_of(fields: Mapping[str, Any]) -> CompressOptions:
-    """Options from a body's fields or a command's, the counter by its name.
+    """Options from the fields of a body or a command; the counter is given by name.
 
     Raises:
         InvalidInput: an option is wrong; it names the option.
@@ -55,7 +55,7 @@ def options_of(fields: Mapping[str, Any]) -> CompressOptions:
 
 
 def pack_result(result: Compressed) -> bytes:
-    """Messages and originals as one value, without what is private."""
+    """Messages and originals as one value, without private text."""
     verbatim = {key: _public(original) for key, original in result.verbatim.items()}
     hidden = {key for key, original in result.verbatim.items() if verbatim[key] != original}
     messages = [_public(_without(message, hidden)) for message in result.messages]
@@ -70,7 +70,8 @@ def _public(message: Any) -> Any:
 
 
 def _without(message: Any, hidden: Container[str]) -> Any:
-    """A message, but for a content made of originals with something private in them: it may have lost the tags around it."""
+    """A message; its content is hidden if it was made of originals with private text, because it may have lost the tags around
+    it."""
     provenance = provenance_of(message)
     if provenance is None or not any(key in hidden for key in provenance.ids):
         return message
@@ -78,7 +79,7 @@ def _without(message: Any, hidden: Container[str]) -> Any:
 
 
 def unpack_result(value: bytes) -> tuple[list[Any], dict[str, Any]] | None:
-    """Messages, and originals by key, of `pack_result`; None where this release cannot read them."""
+    """Messages, and originals by key, of `pack_result`; None if this release cannot read them."""
     return decode_record("round trip", value, _build, parse=lambda data: json.loads(zlib.decompress(data)))
 
 
@@ -87,7 +88,7 @@ def _build(value: Any) -> tuple[list[Any], dict[str, Any]]:
 
 
 def _originals(values: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
-    """The originals of several results by their ids; those that cannot be read are left out."""
+    """The originals of several results by result id; unreadable results are left out."""
     found = {name: unpack_result(value) for name, value in values.items()}
     return {name: result[1] for name, result in found.items() if result is not None}
 
@@ -103,7 +104,7 @@ class Roundtrips:
     async def compress(
         self, tenant: str, messages: Sequence[Any], options: CompressOptions, conversation: str | None
     ) -> tuple[Compressed, bool]:
-        """The result, and whether the store has it: messages and originals together, or nothing."""
+        """The result, and whether messages and originals are stored."""
         result = await self._workshop.run(partial(compress, messages, options))
         return result, await self._keep(tenant, result, conversation)
 
@@ -123,7 +124,7 @@ class Roundtrips:
     async def uncompress(
         self, tenant: str, messages: Sequence[Any], verbatim: Mapping[str, Any] | None, *, recursive: bool
     ) -> Uncompressed:
-        """The messages as they were, from originals that are given or from those of the tenant's in the store.
+        """The restored messages, from the given originals or from the tenant's originals in the store.
 
         Raises:
             InvalidInput: restoring has no end.
@@ -133,7 +134,7 @@ class Roundtrips:
         return await self._workshop.run(partial(uncompress, messages, store, recursive=recursive))
 
     async def _find_results(self, tenant: str, messages: Sequence[Any], depth: int) -> Results:
-        """All results that the messages name, those that their originals name in turn, and so on."""
+        """All results that the messages refer to, those that their originals refer to, and so on."""
         found: dict[str, dict[str, Any]] = {}
         wanted = _results_of(messages)
         for _ in range(depth):

@@ -1,4 +1,4 @@
-"""One layer of a section, whatever form it is kept in.
+"""One layer of a section, for either stored form.
 
 Lives here: making layers 1 and 2 of what the proxy folded. Does not belong here: the store (``section_records``).
 """
@@ -16,8 +16,8 @@ from turnfold.proxy.books.section_records import Layered
 
 
 def section_layer(section: Section | Layered, layer: int) -> SectionLayer:
-    """Layer 0, 1 or 2. Of a folded section layer 0 is its messages' JSON texts, a line each, byte for byte; 1 and 2 are made
-    from what they say, which takes CPU time."""
+    """Layer 0, 1 or 2. For a folded section layer 0 is the JSON text of its messages, one per line, byte for byte; layers 1 and 2
+    are computed from their texts, which takes CPU time."""
     if isinstance(section, Layered):
         chosen = section.layers[layer]
         return SectionLayer(section.id, layer, chosen.text, chosen.tokens)

@@ -1,4 +1,4 @@
-"""Where the API's own CPU work is done: a few threads beside the event loop.
+"""Threads for the API's own CPU work, beside the event loop.
 
 Lives here: the threads. Does not belong here: folding of chat completions, which has its lanes in ``service``.
 """
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Workshop:
-    """At most `threads` jobs at the same time; the others wait in line."""
+    """Runs at most `threads` jobs at the same time; the others wait."""
 
     def __init__(self, threads: int) -> None:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="turnfold-api")
@@ -30,5 +30,5 @@ class Workshop:
         return await asyncio.get_running_loop().run_in_executor(self._executor, functools.partial(job, *args, **kwargs))
 
     def close(self) -> None:
-        """Begin nothing new."""
+        """Start no further jobs."""
         self._executor.shutdown(wait=False, cancel_futures=True)

@@ -1,25 +1,25 @@
-"""What a request would have cost without Turnfold: a model of the provider's prompt cache over the unfolded conversation.
+"""What a request would have cost without Turnfold: a model of the provider's prompt cache for the unfolded conversation.
 
-Lives here: that model, and the little that it remembers of a conversation. Does not belong here: prices, storage.
+Lives here: that model, and what it remembers of a conversation. Does not belong here: prices, storage.
 
 The model, for requests of one conversation in their order:
 
-- Unfolded, a request would have had ``before`` tokens of ours, times what the upstream counted for one of ours in the last
-  request of the conversation that went out whole; where none did, times what it counted in this one.
-- Of these, as many could have come from the cache as repeat the last request as it was received (by their trails).
-- Whether they would have is read off what happened to the request that was sent. As far as it repeats the last one that was
-  sent, a warm cache had it: where the upstream reports at least half of that as cached, the cache was warm and would have
-  held the unfolded prefix too; where it reports less, it was cold, and would have held no more of the one than of the other.
-  So an idle user's miss is never booked as a saving, and what folding itself makes the cache miss is never booked as a miss.
-- A request that repeats too little cannot tell: the share of the conversation's others that found the cache warm is taken;
-  before there are any it counts as warm, which makes our saving smaller, not larger.
-- Where caches hit at marks only, a fold event without a hit may be a cold cache, or no mark may stand in what is repeated: how
-  likely the one is and the other follows from the conversation's earlier events and from the requests between them.
-- Prefixes are cached in steps of 128 tokens, but where the upstream reports tokens written to the cache: there all that is not
+- Unfolded, a request would have had ``before`` tokens by our count. They are scaled to the upstream's count by the ratio of the
+  conversation's last request that was sent whole, or of this request if there was none.
+- Of these, the part that repeats the last received request (by their trails) could have come from the cache.
+- Whether the cache would have held it is inferred from the request that was sent. A warm cache holds what that request repeats of
+  the last sent one: if the upstream reports at least half of it as cached, the cache was warm and would have held the unfolded
+  prefix too; if less, it was cold and would have held no more of the unfolded prefix than of the sent one. So a miss caused by an
+  idle user is never booked as a saving, and a miss caused by folding is never booked as a miss of the baseline.
+- A request that repeats too little tells nothing: the conversation's share of warm requests is used instead, or 1 if there are
+  none yet, which makes our saving smaller, not larger.
+- If caches hit only at marks, a fold event without a hit has two possible reasons: a cold cache, or no mark inside what is
+  repeated. Their likelihoods follow from the conversation's earlier fold events and from the requests between them.
+- Prefixes are cached in steps of 128 tokens, unless the upstream reports tokens written to the cache: then everything that is not
   read would have been written.
 - A request that was not folded, in a conversation that never was, costs the same with and without.
 
-Without a label for the conversation only the share of cached tokens in the request itself is known, and taken for both.
+Without a conversation label only the request's own share of cached tokens is known; it is used for both.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ class PastRequest:
     """The last request of a conversation.
 
     Attributes:
-        unfolded: tokens that it would have had, by the upstream's count.
+        unfolded: tokens that it would have had unfolded, by the upstream's count.
         sent: tokens that it had.
-        sections: which folded sections it carried, as a fingerprint; "" for none.
-        seen: requests of the conversation that could tell whether the cache was warm.
-        warm: how many of them found it so.
-        events: requests that could have told but for a fold event with a cache that hits at marks only.
+        sections: fingerprint of the folded sections that it carried; "" for none.
+        seen: requests of the conversation that showed whether the cache was warm.
+        warm: how many of them found it warm.
+        events: fold events that would have shown it if the cache did not hit only at marks.
         silent: how many of them found nothing in the cache.
-        writes: whether it ever reported tokens written to the cache.
+        writes: whether the upstream ever reported tokens written to the cache.
         folded: whether any request of it was folded.
-        scale: the upstream's tokens for one of ours, in the last request that went out whole; 0: none did.
-        trails: how it began; None where that is not known.
-        received: our count of it as it came in; 0 where nobody counted.
+        scale: the upstream's tokens per token of ours in the last request that was sent whole; 0 if there was none.
+        trails: fingerprints of its beginnings; None if unknown.
+        received: our count of the received request; 0 if it was not counted.
     """
 
     unfolded: int
@@ -72,7 +72,8 @@ class PastRequest:
     received: int = 0
 
     def missing_marks(self, usual: float) -> float:
-        """How often a fold event finds nothing in a warm cache, 0 to 1: what the share of cold ones leaves unexplained."""
+        """Probability that a fold event finds nothing in a warm cache: the misses that the share of cold caches leaves
+        unexplained."""
         if not self.events or not usual:
             return 1.0
         return min(1.0, max(0.0, (self.silent - (1 - usual) * self.events) / (usual * self.events)))
@@ -96,27 +97,27 @@ class PastRequest:
 
 
 def token_use(usage: Usage) -> TokenUse | None:
-    """What the upstream says it was paid for; None where it said nothing."""
+    """The tokens that the upstream billed; None if it reported none."""
     if usage.prompt_tokens is None:
         return None
     return TokenUse(usage.prompt_tokens, usage.completion_tokens or 0, usage.cached_tokens or 0, usage.cache_write_tokens or 0)
 
 
 def is_folded(receipt: Receipt) -> bool:
-    """Whether what the upstream got was smaller than what came in, by our own counts."""
+    """Whether the upstream received a smaller request than the client sent, by our own counts."""
     return receipt.status in {"folded", "recovered"} and 0 < receipt.tokens_after < receipt.tokens_before
 
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """How much of the last request could come from the cache, in tokens: as it was sent, and unfolded."""
+    """Tokens of the last request that could come from the cache: as it was sent, and unfolded."""
 
     sent: float
     unfolded: float
 
 
 def _reach(receipt: Receipt, past: PastRequest, sections: str) -> _Reach:
-    """Without trails an unfolded conversation is taken to grow only, and a fold with other sections to repeat nothing."""
+    """Without trails, an unfolded conversation is assumed to only grow, and a fold with other sections to repeat nothing."""
     if receipt.trails is None or past.trails is None:
         return _Reach(past.sent if sections == past.sections else 0.0, past.unfolded)
     sent = receipt.trails.sent.repeats(past.trails.sent) * past.sent
@@ -125,12 +126,12 @@ def _reach(receipt: Receipt, past: PastRequest, sections: str) -> _Reach:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What a request tells of the cache.
+    """What a request reveals about the cache.
 
     Attributes:
-        tells: whether it repeats enough to tell anything.
-        hit: whether the upstream found about what it repeats in the cache.
-        doubtful: whether a miss may have another reason than a cold cache.
+        tells: whether it repeats enough to reveal anything.
+        hit: whether the upstream found most of what it repeats in the cache.
+        doubtful: whether a miss may have a reason other than a cold cache.
     """
 
     tells: bool
@@ -138,7 +139,7 @@ class _Look:
     doubtful: bool
 
     def warm_share(self, past: PastRequest) -> float:
-        """How likely the cache was warm, 0 to 1."""
+        """Probability that the cache was warm."""
         usual = past.warm / past.seen if past.seen else 1.0
         if not self.tells:
             return usual
@@ -160,10 +161,10 @@ def _unfolded_tokens(receipt: Receipt, used: TokenUse, scale: float) -> int:
 
 
 def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None, sections: str) -> TokenUse:
-    """The tokens that the same request would have been charged for, unfolded.
+    """The tokens that the same request would have been billed for unfolded.
 
     Args:
-        past: the conversation's last request; None when there was none, or it has no label.
+        past: the conversation's last request; None if there was none, or the conversation has no label.
         sections: fingerprint of the sections folded in this one.
     """
     if not is_folded(receipt) and not (past and past.folded):
@@ -183,7 +184,7 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
 
 
 def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastRequest | None, sections: str) -> PastRequest:
-    """What the conversation's next request will need to know."""
+    """What the model remembers for the conversation's next request."""
     before = past or PastRequest(0, 0)
     look = _look(used, before, _reach(receipt, before, sections), sections)
     clear, doubtful = look.tells and not look.doubtful, look.tells and look.doubtful

@@ -1,4 +1,4 @@
-"""Flat rows of nested figures, as CSV.
+"""Nested figures as CSV rows.
 
 Lives here: flattening and CSV. Does not belong here: what the figures mean.
 """
@@ -34,7 +34,7 @@ def _cell(value: Any) -> Any:
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]], header: bool = True) -> str:
-    """Rows that have the same names, with a line of these in front."""
+    """Rows with the same names, below a header line."""
     out = io.StringIO()
     writer = None
     for row in map(flat, rows):

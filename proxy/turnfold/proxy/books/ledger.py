@@ -1,10 +1,10 @@
-"""The ledger: receipts and originals on their way into the store, off the request path.
+"""The ledger: writes receipts and originals to the store, off the request path.
 
-Lives here: the bounded queue, batches, repetition after a failure, the last flush at an orderly stop. Does not belong here: what
-is summed (``rollups``), the cache model (``baseline``), reading back (``report``).
+Lives here: the bounded queue, batches, retries, the last flush at an orderly stop, the form of a logged receipt. Does not belong
+here: what is summed (``rollups``), the cache model (``baseline``), reports (``report``).
 
-`record` only queues. A task writes a batch every quarter of a second, so a crash costs less than a second's worth. While the
-store is away batches wait; a batch that may or may not have arrived is sent again under its name, and counts once.
+`record` only queues. A task writes a batch every quarter of a second, so a crash loses less than a second of receipts. While the
+store is unavailable batches wait. A batch that may have arrived is sent again under its id, and counts once.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ _log = logging.getLogger(__name__)
 
 
 class Watcher(Protocol):
-    """Sees every receipt with its price, once, off the request path."""
+    """Observes every receipt with its cost, once, off the request path."""
 
     def observe(self, receipt: Receipt, priced: RequestCost) -> None:
-        """Take note; returns at once."""
+        """Observe a receipt; returns at once."""
         ...
 
     def tick(self) -> None:
-        """Called some times a second."""
+        """Called several times a second."""
         ...
 
 
@@ -81,7 +81,7 @@ def _past_key(receipt: Receipt) -> Key | None:
 
 
 def line_of(receipt: Receipt, priced: RequestCost, sections: Sequence[str] = ()) -> bytes:
-    """A receipt as a line of the log.
+    """A receipt as a log line.
 
     Args:
         sections: ids of what is folded in the request.
@@ -111,12 +111,12 @@ class Ledger:
 
     Args:
         price: what a request cost.
-        watcher: also sees every receipt (metrics).
+        watcher: observes every receipt (metrics).
 
     Attributes:
-        dropped: receipts that found the queue full, or were left when the stop's patience ended.
-        dropped_originals: requests whose originals found it full.
-        written: receipts that are in the store.
+        dropped: receipts that were dropped because the queue was full, or that could not be written before the stop timed out.
+        dropped_originals: requests whose originals were dropped because the queue was full.
+        written: receipts written to the store.
     """
 
     def __init__(self, store: Store, settings: StoreSettings, price: PriceOf, watcher: Watcher | None = None) -> None:
@@ -173,18 +173,18 @@ class Ledger:
             self._kept.pop((tenant, section.id), None)
 
     def forget(self, tenant: str) -> None:
-        """A tenant's originals were deleted: those that are used again are to be written again."""
+        """A tenant's originals were deleted: write them again when they are used again."""
         for key in [key for key in self._kept if key[0] == tenant]:
             del self._kept[key]
 
     async def start(self) -> None:
-        """Begin to write."""
+        """Start writing."""
         if self._task is None:
             self._stopping.clear()
             self._task = asyncio.create_task(self._run(), name="turnfold-ledger")
 
     async def stop(self) -> None:
-        """Write what is queued, as far as the store takes it within some seconds, and end."""
+        """Write what is queued, as far as the store accepts it within some seconds, and stop."""
         if self._task is not None:
             self._stopping.set()
             await self._task
@@ -208,7 +208,7 @@ class Ledger:
                     self._watcher.tick()
 
     async def flush(self) -> bool:
-        """Write everything that is queued now; False when the store does not take it (it is kept, and tried again)."""
+        """Write everything that is queued now. Returns False if the store does not accept it (it stays queued and is retried)."""
         async with self._lock:
             try:
                 while self._queue or self._waiting:
@@ -264,7 +264,7 @@ class Ledger:
         )
 
     def _bounded_model(self, model: str) -> str:
-        """Names come from clients: a table must not grow with every name that somebody makes up."""
+        """A model's name, or "(other)": names come from clients, and a table must not grow with every invented name."""
         name = model[:_LONGEST_NAME].encode("utf-8", "replace").decode()
         if name not in self._models and len(self._models) >= _MOST_MODELS:
             return "(other)"
@@ -292,7 +292,7 @@ class Ledger:
         return priced, next_past(receipt, used, without, past, fingerprint)
 
     def _own_cost(self, receipt: Receipt) -> float | None:
-        """Dollars for our own calls; a call whose usage or price is unknown makes it unknown."""
+        """Dollars for our own calls; unknown if the usage or price of any call is unknown."""
         uses = [(call.model or receipt.model, token_use(call.usage)) for call in receipt.calls]
         prices = [None if use is None else self._price(model, use, receipt.at) for model, use in uses]
         known = [price for price in prices if price is not None]
@@ -306,7 +306,7 @@ def receipt_logs(first: datetime, end: datetime) -> Iterator[str]:
 
 
 async def receipts_between(store: Store, start: float, end: float) -> AsyncIterator[dict[str, Any]]:
-    """The logged receipts of a range of time as decoded objects, an hour's page at a time.
+    """The logged receipts of a time range as decoded objects, read page by page.
 
     Raises:
         StoreError: the store does not answer.
@@ -322,7 +322,7 @@ async def receipts_between(store: Store, start: float, end: float) -> AsyncItera
 
 
 async def find_receipt(store: Store, request_id: str, start: float, end: float) -> dict[str, Any] | None:
-    """The logged receipt of a request, sought from the newest hour back; None when there is none in this range.
+    """The logged receipt of a request, searched from the newest hour backwards; None if there is none in this range.
 
     Raises:
         StoreError: the store does not answer.

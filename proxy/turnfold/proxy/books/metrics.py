@@ -1,13 +1,13 @@
-"""Figures for Prometheus.
+"""Metrics for Prometheus.
 
 Lives here: the metrics, what a receipt adds to them, rendering, and what several workers need. Does not belong here: HTTP.
 
 With several workers each writes its values into files of one directory, and whichever is scraped adds them up
-(prometheus-client's multiprocess mode). It is switched on by a variable that must be set before the library is loaded, so
-`shared_by_workers` belongs into the parent, before the workers start.
+(prometheus-client's multiprocess mode). The mode is switched on by a variable that must be set before the library is loaded, so
+use `shared_by_workers` in the parent process, before the workers start.
 
-Counters are of this installation's processes since their start, as Prometheus wants them; the report is what is kept.
-Tenants and conversations are no labels: their number has no bound.
+Counters start at zero with each process, as Prometheus expects; the report covers the past. Tenants and conversations are not
+labels, because their number is unbounded.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FIRST_BYTE: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How the parts of this process that have no receipts do."""
+    """Health of the parts of this process that no receipt covers."""
 
     store_up: bool
     store_failures: int
@@ -49,7 +49,7 @@ class Metrics:
     """A process's metrics.
 
     Args:
-        health: asked at every `tick`.
+        health: called at every `tick`.
     """
 
     def __init__(self, health: Callable[[], Health] | None = None) -> None:
@@ -95,7 +95,7 @@ class Metrics:
         self._store_up.set(1)
 
     def observe(self, receipt: Receipt, priced: RequestCost) -> None:
-        """Take note of a receipt."""
+        """Observe a receipt."""
         model = receipt.model or "unknown"
         self._requests.labels(receipt.status, model).inc()
         self._overhead.observe(receipt.overhead_ms / 1000)
@@ -136,7 +136,7 @@ class Metrics:
             self._without.labels(model).inc(priced.without)
 
     def tick(self) -> None:
-        """Take over how this process's parts do."""
+        """Update the gauges from this process's health."""
         if self._health is None:
             return
         now, last = self._health(), self._last
@@ -147,7 +147,7 @@ class Metrics:
         self._last = now
 
     def render(self) -> tuple[bytes, str]:
-        """The exposition, over all workers, and its media type."""
+        """The exposition of all workers, and its media type."""
         self.tick()
         registry = self._registry
         if _DIRECTORY in os.environ:
@@ -159,7 +159,7 @@ class Metrics:
 
 @contextlib.contextmanager
 def shared_by_workers() -> Iterator[None]:
-    """Around the life of the workers, in their parent: the directory that they share."""
+    """Provide the directory that the workers share; used in their parent process around their lifetime."""
     directory = tempfile.mkdtemp(prefix="turnfold-metrics-")
     os.environ[_DIRECTORY] = directory
     try:
@@ -170,7 +170,7 @@ def shared_by_workers() -> Iterator[None]:
 
 
 def _forget_the_dead(directory: str) -> None:
-    """Take the gauges of workers that are gone out of the sums; their counters stay."""
+    """Remove the gauges of workers that have ended from the sums; their counters stay."""
     pids = {int(match[1]) for name in os.listdir(directory) if (match := _LIVE_GAUGE.fullmatch(name))}
     for pid in pids:
         try:

@@ -1,4 +1,5 @@
-"""Why a conversation is folded as often as it is: the thresholds that follow from its model's prices, in figures and in words.
+"""Why a conversation is folded as often as it is: the thresholds that follow from its model's prices, as figures and as a
+sentence.
 
 Lives here: from options and a conversation's pace to an explanation. Does not belong here: the arithmetic of thresholds (the
 engine's ``policy``), sums.
@@ -18,17 +19,17 @@ OptionsOf = Callable[[str], FoldOptions]
 
 @dataclass(frozen=True, slots=True)
 class Pacing:
-    """What holds for a conversation of one model.
+    """How a conversation of one model is folded.
 
     Attributes:
         read: price of a cached token, relative to an uncached one.
-        write: price of a token written to the cache, likewise.
-        reread: price of sending an old token once more, at the share of warm requests that is set.
-        start: tokens of a conversation before anything in it is folded.
-        fold_at: tokens of the raw tail at which it is folded.
-        keep_recent: tokens of it that stay raw then.
-        turn: tokens that a request of the conversation has added on average.
-        turns: requests from one fold to the next at that pace.
+        write: price of a token written to the cache, relative to an uncached one.
+        reread: price of sending an old token once more, at the configured share of cache hits.
+        start: tokens of a conversation from which folding begins.
+        fold_at: tokens of the raw tail from which it is folded.
+        keep_recent: tokens of the tail that stay raw.
+        turn: tokens that a request adds on average.
+        turns: requests between two folds at that pace.
     """
 
     model: str
@@ -43,7 +44,7 @@ class Pacing:
 
     @property
     def words(self) -> str:
-        """In a sentence."""
+        """The pacing as a sentence."""
         often = "every turn" if self.turns < 1.5 else f"every {self.turns:.0f} turns"
         return (
             f"from {self.start:,} tokens on folds {often} at these prices (a cached token {self.read:g}, a written one"
@@ -52,7 +53,7 @@ class Pacing:
 
 
 def pacing(model: str, options: FoldOptions, turns: int, tokens: int) -> Pacing | None:
-    """What holds for a conversation that has had so many turns and grown by so many tokens in them; None without any."""
+    """The pacing of a conversation that grew by so many tokens in so many turns; None if either is 0."""
     if turns <= 0 or tokens <= 0:
         return None
     pace = tokens / turns

@@ -1,4 +1,4 @@
-"""What became of a request, and why, in words.
+"""What happened to a request, and why, in words.
 
 Lives here: a sentence for every status and reason. Does not belong here: deciding any of them.
 """
@@ -40,7 +40,7 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def in_words(status: str, reason: str) -> str:
-    """Status and reason of a receipt as sentences; a reason that has none stands in brackets."""
+    """Status and reason of a receipt as sentences; an unknown reason is shown in brackets."""
     said = _STATUSES.get(status, status)
     if not reason:
         return said

@@ -1,10 +1,10 @@
-"""What Turnfold did with the requests of a range of time: the report's figures.
+"""What Turnfold did in a time range: the report's figures.
 
 Lives here: from tables of sums to totals and groups. Does not belong here: HTTP, tables for a terminal (``cli`` and ``routes``
 render).
 
-Honest by construction: only requests that the upstream served count as anything but "failed"; tokens saved and dollars saved
-are different figures; cached tokens stand apart; what the upstream or the price list did not say is counted as unknown.
+Honest by construction: requests that the upstream did not serve count only as failed; saved tokens and saved dollars are separate
+figures; cached tokens are listed apart; whatever the upstream or the price list does not say is counted as unknown.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Query:
 
     Attributes:
         start: Unix time of the beginning; rounded down to the hour (by conversation: to the day, UTC).
-        end: Unix time of the end; rounded up likewise.
+        end: Unix time of the end; rounded up in the same way.
         group_by: one of GROUPINGS.
-        only: name of FILTERS -> the value that rows must have.
+        only: filter name (of FILTERS) -> the value that rows must have.
     """
 
     start: float
@@ -60,7 +60,7 @@ class Query:
     only: Mapping[str, str] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Refuse what makes no sense.
+        """Check the query.
 
         Raises:
             InvalidInput: names the parameter.
@@ -124,10 +124,10 @@ def _dollars(sums: Mapping[str, int]) -> dict[str, Any]:
 def figures(sums: Mapping[str, int]) -> dict[str, Any]:
     """The figures of one group.
 
-    ``folds`` are requests that went out folded, and of these the events at which the folded sections of a conversation (with
-    a label) changed; ``tokens`` are our counts of what came in and what went out, of requests that the upstream served;
-    ``usage`` is what the upstream reported; ``dollars`` are None where no request of known price reported its usage, and those
-    paid include what our own calls cost, which ``own_calls`` counts.
+    ``folds`` counts requests that were sent folded, and the fold events among them (requests at which the folded sections of a
+    labelled conversation changed). ``tokens`` are our counts of received and sent tokens of served requests. ``usage`` is what
+    the upstream reported. ``dollars`` are None if no request of known price reported its usage; paid dollars include our own
+    calls, which ``own_calls`` counts.
     """
 
     def of(measure: str) -> int:
@@ -199,8 +199,8 @@ _COMPARABLE: Final = frozenset({"folded", "passthrough", "failed-open", "recover
 def _interval(clusters: Sequence[Mapping[str, int]], name: str) -> dict[str, float] | None:
     """Mean over requests, and half the width of its 95% confidence interval; None for fewer than two conversations.
 
-    A conversation is in one group with all its requests, so it is conversations that were drawn: the interval is that of a ratio
-    of sums over clusters (Cochran, Sampling Techniques, 3rd ed., 1977, section 6.4), by the normal approximation.
+    All requests of a conversation are in one group, so the sample consists of conversations: the interval is that of a ratio of
+    sums over clusters (Cochran, Sampling Techniques, 3rd ed., 1977, section 6.4), by the normal approximation.
     """
     measure, over, scale = _COMPARED[name]
     pairs = [(sums.get(measure, 0) * scale, number) for sums in clusters if (number := over(sums)) > 0]
@@ -227,7 +227,7 @@ def _by_conversation(rows: Iterable[tuple[SumRow, dict[str, int]]], wanted: Call
 
 
 async def _comparison(store: Store, query: Query, every: Iterable[SumRow]) -> dict[str, Any] | None:
-    """The held-out conversations beside the others, over whole days; None when nothing was held out."""
+    """The held-out conversations compared with the others, over whole days; None if nothing was held out."""
     if not any(row.reason == HELD_OUT for row in every):
         return None
     groups = await _sums(store, replace(query, group_by="conversation"))
@@ -242,7 +242,7 @@ _PACING: Final = tuple(field.name for field in fields(Pacing))
 
 
 def _pacing(rows: Sequence[tuple[SumRow, dict[str, int]]], options_of: OptionsOf) -> dict[str, Any]:
-    """Why a conversation folds as often as it does, and how often it did; by its most frequent model."""
+    """Why a conversation folds as often as it does, and how often it did, for its most frequent model."""
     by_model: dict[str, dict[str, int]] = {}
     for row, sums in rows:
         by_model[row.model] = rollups.total([by_model.get(row.model, {}), sums])
@@ -256,10 +256,10 @@ async def report(store: Store, query: Query, options_of: OptionsOf | None = None
     """Totals and groups, ready for JSON.
 
     Args:
-        options_of: what says, by conversation, why it is folded as often as it is; None: nothing says it.
+        options_of: fold options by model, to explain each conversation's pacing; None: no explanation.
 
     Raises:
-        InvalidInput: the query makes no sense.
+        InvalidInput: the query is invalid.
         StoreError: the store does not answer.
     """
     query.check()
@@ -286,7 +286,7 @@ _UNITS: Final[Mapping[str, int]] = MappingProxyType({"m": 60, "h": 3600, "d": 86
 
 
 def moment(text: str, name: str, now: float) -> float:
-    """A point in time as a person writes it: ``24h``, ``7d`` (ago), Unix seconds, a date, or ISO 8601 (UTC unless it says).
+    """A point in time as people write it: ``24h``, ``7d`` (ago), Unix seconds, a date, or ISO 8601 (UTC by default).
 
     Raises:
         InvalidInput: names the parameter.

@@ -1,6 +1,6 @@
-"""What the store knows of one request that was served.
+"""What the store knows about one request.
 
-Lives here: the receipt with the sections folded in the request, their originals beside what was sent in their place. Does not
+Lives here: the receipt together with the sections folded in the request, their originals and replacements. Does not
 belong here: HTTP, printing.
 """
 
@@ -17,10 +17,10 @@ from turnfold.proxy.store import Store
 
 
 async def request_details(store: Store, request_id: str, start: float, end: float, tenant: str | None) -> dict[str, Any] | None:
-    """Everything of a request that came in a range of time; None when there is no receipt of it, or it is another tenant's.
+    """Everything about a request of a time range; None if there is no receipt of it, or it belongs to another tenant.
 
     Args:
-        tenant: whose it must be; None: anybody's.
+        tenant: only requests of this tenant; None: of any.
 
     Raises:
         StoreError: the store does not answer.
@@ -33,7 +33,7 @@ async def request_details(store: Store, request_id: str, start: float, end: floa
 
 
 async def _section(store: Store, tenant: str, section_id: str) -> dict[str, Any]:
-    """A section; `kept` says whether its originals are still there."""
+    """A section; `kept` says whether its originals are still stored."""
     try:
         section = await find_section_and_replacements(store, tenant, section_id)
     except SectionUnknown as exc:

@@ -1,6 +1,6 @@
-"""Sums over receipts, by the hour and by the day.
+"""Sums over receipts, by hour and by day.
 
-Lives here: which measures a receipt adds to, the names of tables and rows, and how a range of time is covered by tables. Does not
+Lives here: which measures a receipt adds to, the names of tables and rows, and which tables cover a time range. Does not
 belong here: the store, rendering.
 
 A table is an hour or a day; a field is a measure and a row (a JSON object of its names; a list of all five in the first release);
@@ -30,7 +30,7 @@ _DAY: Final = timedelta(days=1)
 
 
 class SumRow(NamedTuple):
-    """What a sum is about. `conversation` is "" outside of the tables by conversation."""
+    """What a sum is about. `conversation` is "" except in the tables by conversation."""
 
     tenant: str
     model: str
@@ -54,13 +54,13 @@ class SumRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RequestCost:
-    """Dollars of one request: paid, and without Turnfold; None when a price is unknown.
+    """Dollars of one request: paid, and without Turnfold; None if a price is unknown.
 
     Attributes:
-        paid: for the request and for our own calls.
-        own: the part of it that our own calls cost.
-        fold_event: whether the request carried other folded sections than its conversation's last one.
-        grown: tokens, by our count, that came in more than with its conversation's last one.
+        paid: for the request and our own calls.
+        own: the part of `paid` for our own calls.
+        fold_event: whether the request carried other folded sections than the conversation's last request.
+        grown: received tokens, by our count, beyond those of the conversation's last request.
     """
 
     paid: float | None
@@ -74,7 +74,7 @@ UNPRICED: Final = RequestCost(None, None)
 
 
 def is_served(receipt: Receipt) -> bool:
-    """Whether the upstream served it; only then was anything paid or saved."""
+    """Whether the upstream served the request; only then was anything paid or saved."""
     return receipt.upstream_status is not None and 200 <= receipt.upstream_status < 300
 
 
@@ -118,7 +118,7 @@ def _own_calls(receipt: Receipt) -> Iterator[tuple[str, int]]:
 
 
 def measures(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]:
-    """What one receipt adds, measure by measure."""
+    """What one receipt adds to each measure."""
     yield "requests", 1
     yield "overhead_us", round(receipt.overhead_ms * 1000)
     yield from _own_calls(receipt)
@@ -142,7 +142,7 @@ def measures(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]
 
 
 def _tables(receipt: Receipt) -> Iterator[tuple[str, str]]:
-    """The tables that a receipt is summed in, and the conversation named there."""
+    """The tables that a receipt is added to, and the conversation named in each."""
     when = datetime.fromtimestamp(receipt.at, UTC)
     yield f"hour:{when:%Y-%m-%dT%H}", ""
     yield f"day:{when:%Y-%m-%d}", ""
@@ -182,7 +182,7 @@ def whole_hours(start: float, end: float) -> tuple[datetime, datetime]:
 
 
 def covering_tables(first: datetime, end: datetime) -> Iterator[tuple[str, datetime]]:
-    """Tables that cover whole hours from `first` to `end` with as few as there can be: days, and hours at the edges."""
+    """The fewest tables that cover whole hours from `first` to `end`: days, and hours at the edges."""
     at = first
     while at < end:
         if at.hour == 0 and at + _DAY <= end:
@@ -194,7 +194,7 @@ def covering_tables(first: datetime, end: datetime) -> Iterator[tuple[str, datet
 
 
 def hours(first: datetime, end: datetime) -> Iterator[tuple[str, datetime]]:
-    """A table an hour."""
+    """One table per hour."""
     while first < end:
         yield f"hour:{first:%Y-%m-%dT%H}", first
         first += _HOUR
@@ -209,7 +209,7 @@ def conversation_days(first: datetime, end: datetime) -> Iterator[tuple[str, dat
 
 
 def total(sums: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Measure by measure."""
+    """Sums by measure."""
     result: dict[str, int] = {}
     for one in sums:
         for measure, number in one.items():

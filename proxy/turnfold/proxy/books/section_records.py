@@ -1,12 +1,12 @@
-"""The originals of sections, as they lie in the store.
+"""Sections as stored records: originals, replacements and tombstones.
 
-Lives here: their forms there, and finding one by its id. Does not belong here: the queue that they wait in (``ledger``), HTTP.
+Lives here: their stored forms, and finding one by its id. Does not belong here: the queue that they wait in (``ledger``), HTTP.
 
-There are two forms: what the proxy folded (messages, byte for byte) and what the API cut (three layers of a text). Beside each
-a tombstone is kept for longer, so that "no longer kept" can be told from "never seen".
+There are two forms: sections that the proxy folded (messages, byte for byte) and sections that the API cut (three layers of a
+text). A tombstone outlives each section, so that "no longer kept" can be told from "never seen".
 
-Private text (``<private>...</private>``) is taken out before anything becomes bytes for the store. A section's id is the hash of
-the text as it came, so it is found all the same; what is found says ``[private]``.
+Private text (``<private>...</private>``) is removed before anything is stored. A section's id is the hash of the original text,
+so it can still be found; the stored text says ``[private]`` instead.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FORMS_BY_NUMBER: Final = {1: "folded", 2: "layered"}
 
 
 class SectionExpired(SectionUnknown):
-    """The section was kept once, and is no more: its time was over, or it was deleted."""
+    """The section was stored once and is gone: it expired or was deleted."""
 
     def __init__(self, section_id: str) -> None:
         super().__init__(section_id)
@@ -45,7 +45,7 @@ class Layered:
     """A section in three layers.
 
     Attributes:
-        messages: role and content of the messages that layer 0 is made of; none where it is a part of a text.
+        messages: role and content of the messages that make up layer 0; empty for a part of a text.
     """
 
     id: str
@@ -110,7 +110,7 @@ def _first_release_fields(value: list[Any]) -> dict[str, Any]:
 
 
 def section_items(tenant: str, section: Section | Layered, ttl: float, conversation: str | None) -> list[Item]:
-    """What is put into the store for a section: the original and its tombstone, and what was sent in its place."""
+    """The items stored for a section: the original, its tombstone, and its replacements if there are any."""
     items = [
         Item(Key(tenant, _KIND, section.id), pack_section(section), ttl, conversation),
         Item(Key(tenant, _TOMBSTONE, section.id), b"", ttl * _TOMBSTONE_LIVES),
@@ -129,16 +129,16 @@ def _public(section: Section) -> list[str | None]:
 
 
 def section_keys(tenant: str, section_ids: Iterable[str]) -> list[Key]:
-    """Where the originals lie; their tombstones stay."""
+    """The keys of the originals; tombstones are not included."""
     return [Key(tenant, _KIND, section_id) for section_id in section_ids]
 
 
 async def find_section(store: Store, tenant: str, section_id: str) -> Section | Layered:
-    """A section of a tenant's.
+    """A section of a tenant.
 
     Raises:
-        SectionExpired: it was kept once, or it is kept in a form that this release cannot read.
-        SectionUnknown: as far as the store knows it was never seen, or it is another tenant's.
+        SectionExpired: it was stored once, or it is stored in a form that this release cannot read.
+        SectionUnknown: the store has never seen it, or it belongs to another tenant.
         StoreError: the store cannot say.
     """
     value, seen = await store.get([Key(tenant, _KIND, section_id), Key(tenant, _TOMBSTONE, section_id)])

@@ -1,7 +1,7 @@
 """The command line: ``turnfold COMMAND``.
 
 Lives here: the list of commands, and the one place where an expected failure becomes a line and an exit code. Does not belong
-here: what a command does (a file each).
+here: what a command does (one file each).
 
 Exit codes: 0 it worked; 1 it did not; 2 the command line or the settings are wrong.
 """

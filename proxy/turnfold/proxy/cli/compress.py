@@ -1,6 +1,6 @@
 """``turnfold compress``.
 
-Lives here: the command's arguments; a text in, figures and a layer out. Does not belong here: compression, messages
+Lives here: the command's arguments: a text in, figures and a layer out. Does not belong here: compression, messages
 (``messages``).
 """
 
@@ -22,7 +22,7 @@ from turnfold.proxy.cli.reading import check_output, progress, read_text, refuse
 
 
 class CounterOption(enum.StrEnum):
-    """What tokens are counted by."""
+    """How tokens are counted."""
 
     characters = "characters"
     o200k_base = "o200k_base"
@@ -86,28 +86,28 @@ def compress(  # noqa: PLR0913, PLR0917 - a parameter for each option of the com
     context: typer.Context,
     file: Annotated[str, typer.Argument(help="The text; - for standard input.")] = "",
     layer: Annotated[int, typer.Option("--layer", "-l", min=0, max=2, help="The layer to print: 0 raw, 1 facts, 2 summary.")] = 1,
-    ratio: Annotated[float, typer.Option("--ratio", "-r", help="Tokens of layer 1 by those of layer 0.")] = 0.3,
+    ratio: Annotated[float, typer.Option("--ratio", "-r", help="Size of layer 1 relative to layer 0, in tokens.")] = 0.3,
     query: Annotated[str, typer.Option(help="A question that layers 1 and 2 should answer.")] = "",
-    scorer: Annotated[str, typer.Option(help=f"Which sentences matter: {', '.join(SCORERS)}.")] = "",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the layer (or the JSON) into this file.")] = None,
+    scorer: Annotated[str, typer.Option(help=f"The scorer that ranks sentences: {', '.join(SCORERS)}.")] = "",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the layer (or the JSON) to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All layers, entities and sections as JSON.")] = False,
-    messages: Annotated[str, typer.Option(help="Compress the messages of this JSON file in place of a text.")] = "",
-    recency_window: Annotated[int, typer.Option(help="Newest messages that stay.", rich_help_panel=_MESSAGES)] = 4,
-    preserve: Annotated[list[str] | None, typer.Option(help="A role that stays.", rich_help_panel=_MESSAGES)] = None,
-    token_budget: Annotated[int | None, typer.Option(help="Tokens of all messages.", rich_help_panel=_MESSAGES)] = None,
-    min_recency_window: Annotated[int, typer.Option(help="Least window under it.", rich_help_panel=_MESSAGES)] = 0,
+    messages: Annotated[str, typer.Option(help="Compress the messages in this JSON file instead of a text.")] = "",
+    recency_window: Annotated[int, typer.Option(help="Newest messages to keep.", rich_help_panel=_MESSAGES)] = 4,
+    preserve: Annotated[list[str] | None, typer.Option(help="A role to keep.", rich_help_panel=_MESSAGES)] = None,
+    token_budget: Annotated[int | None, typer.Option(help="Maximum tokens.", rich_help_panel=_MESSAGES)] = None,
+    min_recency_window: Annotated[int, typer.Option(help="Minimum window.", rich_help_panel=_MESSAGES)] = 0,
     source_version: Annotated[int, typer.Option(help="For the provenance.", rich_help_panel=_MESSAGES)] = 0,
-    dedup: Annotated[bool, typer.Option(help="References for equal texts.", rich_help_panel=_MESSAGES)] = True,
-    fuzzy_dedup: Annotated[bool, typer.Option(help="And for nearly equal ones.", rich_help_panel=_MESSAGES)] = False,
-    fuzzy_threshold: Annotated[float, typer.Option(help="How like: 0 to 1.", rich_help_panel=_MESSAGES)] = 0.85,
-    embed_summary_id: Annotated[bool, typer.Option(help="Ids in the texts.", rich_help_panel=_MESSAGES)] = False,
-    force_converge: Annotated[bool, typer.Option(help="Cut off what does not fit.", rich_help_panel=_MESSAGES)] = False,
+    dedup: Annotated[bool, typer.Option(help="Replace repeated texts.", rich_help_panel=_MESSAGES)] = True,
+    fuzzy_dedup: Annotated[bool, typer.Option(help="And similar ones.", rich_help_panel=_MESSAGES)] = False,
+    fuzzy_threshold: Annotated[float, typer.Option(help="Similarity, 0 to 1.", rich_help_panel=_MESSAGES)] = 0.85,
+    embed_summary_id: Annotated[bool, typer.Option(help="Include ids.", rich_help_panel=_MESSAGES)] = False,
+    force_converge: Annotated[bool, typer.Option(help="Truncate if needed.", rich_help_panel=_MESSAGES)] = False,
     token_counter: Annotated[
-        CounterOption, typer.Option(help="What counts.", rich_help_panel=_MESSAGES)
+        CounterOption, typer.Option(help="Token counter.", rich_help_panel=_MESSAGES)
     ] = CounterOption.characters,
-    trace: Annotated[bool, typer.Option(help="What was done, and why.", rich_help_panel=_MESSAGES)] = False,
+    trace: Annotated[bool, typer.Option(help="Report decisions.", rich_help_panel=_MESSAGES)] = False,
 ) -> None:
-    """Make three layers of a text, or old messages shorter: figures on standard error, the rest on standard output."""
+    """Compress a text into three layers, or shorten old messages. Figures go to standard error, the result to standard output."""
     if bool(file) == bool(messages):
         raise typer.BadParameter("give a FILE or --messages FILE", param_hint="FILE")
     _check_options(context, of_messages=bool(messages))

@@ -1,6 +1,6 @@
 """``turnfold drill-down``.
 
-Lives here: asking for a layer of a section. Does not belong here: how it is kept.
+Lives here: fetching a layer of a section. Does not belong here: how it is stored.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ def drill_down(
     context: typer.Context,
     section: Annotated[str, typer.Argument(help="The id in a folded block's marker, or in a result's sections.")],
     layer: Annotated[int, typer.Option("--layer", "-l", min=0, max=2, help="0: the original; 1: its facts; 2: its summary.")] = 0,
-    url: Annotated[str, typer.Option(help="The running Turnfold; nothing: where these settings make it listen.")] = "",
-    key: Annotated[str, typer.Option(envvar="OPENAI_API_KEY", help="The credential that the conversation was held with.")] = "",
-    tenant: Annotated[str, typer.Option(help="Or the tenant, with the admin token of the settings.")] = "",
+    url: Annotated[str, typer.Option(help="The running Turnfold; default: the address in these settings.")] = "",
+    key: Annotated[str, typer.Option(envvar="OPENAI_API_KEY", help="The credential that the conversation used.")] = "",
+    tenant: Annotated[str, typer.Option(help="The tenant, with the admin token from the settings.")] = "",
 ) -> None:
-    """Print a layer of a section; the original of a folded one is its messages, a line of JSON each."""
+    """Print a layer of a section. The original of a folded section is its messages, one line of JSON each."""
     if tenant:
         refuse_unused(context, "cannot be given together with --tenant", "key")
     settings = load().settings

@@ -1,6 +1,6 @@
 """``turnfold export``.
 
-Lives here: every receipt of a range of time onto standard output. Does not belong here: sums (``report``).
+Lives here: printing every receipt of a time range. Does not belong here: sums (``report``).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ async def _write(settings: StoreSettings, query: Query, csv: bool) -> None:
 
 def export(
     since: Annotated[str, typer.Option(help="An age (24h, 7d), a date or a time.")] = "30d",
-    until: Annotated[str, typer.Option(help="Likewise; nothing: now.")] = "",
-    csv: Annotated[bool, typer.Option("--csv", help="CSV, not a line of JSON for each.")] = False,
+    until: Annotated[str, typer.Option(help="The end, in the same form; default: now.")] = "",
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead of JSON lines.")] = False,
 ) -> None:
-    """Write the receipts in the store, one a line: ids, sizes, times, usage and dollars; never text."""
+    """Print the receipts in the store, one per line: ids, sizes, times, usage and dollars, never text."""
     settings = load().settings
     now = time.time()
     query = Query(moment(since, "--since", now), moment(until, "--until", now) if until else now)

@@ -1,4 +1,4 @@
-"""What a command raises when it cannot do its work.
+"""The exception of a command that fails.
 
 Lives here: that exception. Does not belong here: printing.
 """

@@ -1,6 +1,6 @@
 """``turnfold inspect``.
 
-Lives here: asking for one request, and printing it side by side. Does not belong here: folding
+Lives here: fetching one request, and printing it side by side. Does not belong here: folding
 (``turnfold.proxy.books.inspection``).
 """
 
@@ -142,13 +142,11 @@ def _from_server(settings: Settings, url: str, name: str, since: str, tenant: st
 def inspect(
     context: typer.Context,
     target: Annotated[str, typer.Argument(help="A request id (x-turnfold-request-id), or a file with a request's JSON body; -.")],
-    full: Annotated[bool, typer.Option("--full", help="Whole texts, and not their beginnings.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print whole texts, not only their beginnings.")] = False,
     budget: Annotated[int, typer.Option(min=0, help="FILE: as x-turnfold-budget; 0: as set.")] = 0,
     since: Annotated[str, typer.Option(help="REQUEST_ID: how far back to look (24h, 7d, a date).")] = "7d",
-    url: Annotated[
-        str, typer.Option(help="REQUEST_ID: the running Turnfold; nothing: where these settings make it listen.")
-    ] = "",
-    tenant: Annotated[str, typer.Option(help="REQUEST_ID: only if it is this tenant's.")] = "",
+    url: Annotated[str, typer.Option(help="REQUEST_ID: the running Turnfold; default: the address in these settings.")] = "",
+    tenant: Annotated[str, typer.Option(help="REQUEST_ID: only if it belongs to this tenant.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show what was folded in one request, side by side, and why.

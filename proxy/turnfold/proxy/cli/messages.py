@@ -29,7 +29,7 @@ def _read(file: str) -> tuple[Any, int]:
 
 
 def _messages(file: str, value: Any) -> list[Any]:
-    """A list, or what stands under ``messages`` in a request or a result."""
+    """A list of messages, alone or under ``messages`` in a request or a result."""
     found = value.get("messages") if isinstance(value, dict) else value
     if not isinstance(found, list):
         raise Failure(f"{file}: messages: must be a list, alone or in an object under that name")
@@ -46,7 +46,7 @@ def _write_json(output: Path | None, value: Any) -> None:
 
 
 def compress_messages(file: str, fields: Mapping[str, Any], output: Path | None) -> None:
-    """Write what `compress` makes of a file's messages as JSON, figures on standard error.
+    """Compress a file's messages and write the result as JSON; figures go to standard error.
 
     Raises:
         Failure: the file cannot be read or written, or holds no messages.
@@ -76,8 +76,8 @@ def _say(result: Compressed, seconds: float, before: int) -> None:
 
 def uncompress_file(
     file: Annotated[str, typer.Argument(help="What `turnfold compress --messages` wrote; - for standard input.")],
-    recursive: Annotated[bool, typer.Option("--recursive", help="Restore originals that were compressed before, too.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the messages into this file.")] = None,
+    recursive: Annotated[bool, typer.Option("--recursive", help="Also restore originals that were compressed before.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the messages to this file.")] = None,
 ) -> None:
     """Print the original messages of a result as JSON."""
     check_output(output, file)

@@ -9,5 +9,5 @@ from rich.text import Text
 
 
 def plain(text: str) -> Text:
-    """Without markup, and with nothing in it that a terminal would obey: names of models come from clients."""
+    """The text without markup and control characters: names of models come from clients."""
     return Text("".join(char if char.isprintable() else "\ufffd" for char in text))

@@ -1,6 +1,6 @@
 """``turnfold prose``.
 
-Lives here: a file in, the same text in fewer words out. Does not belong here: the rules by which it gets shorter.
+Lives here: reading a file and printing it in fewer words. Does not belong here: the rules that shorten it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from turnfold.proxy.cli.reading import check_output, progress, read_text, write
 def prose(
     file: Annotated[str, typer.Argument(help="The text; - for standard input.")],
     intensity: Annotated[str, typer.Option(help="lite, full or ultra.")] = "full",
-    lexicon: Annotated[Path | None, typer.Option(help="TOML file with rules of your own.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the text (or the JSON) into this file.")] = None,
+    lexicon: Annotated[Path | None, typer.Option(help="TOML file with your own rules.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the text (or the JSON) to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Text and receipt as JSON.")] = False,
 ) -> None:
-    """Say the same in fewer words, by rules: the text on standard output, what it saved on standard error."""
+    """Shorten prose by rules. The text goes to standard output, the savings to standard error."""
     check_output(output, file, *([str(lexicon)] if lexicon else []))
     text = read_text(file)
     with progress(len(text), "compressing"):

@@ -39,7 +39,7 @@ def read_text(file: str) -> str:
 
 @contextlib.contextmanager
 def progress(size: int, label: str) -> Iterator[None]:
-    """A sign of life on standard error while something long is done; nothing where nobody looks."""
+    """A progress indicator on standard error during long work; silent without a terminal."""
     console = Console(stderr=True)
     if size < _LONG or not console.is_terminal:
         yield

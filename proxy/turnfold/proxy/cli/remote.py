@@ -1,6 +1,6 @@
-"""Asking a running Turnfold.
+"""Calling a running Turnfold.
 
-Lives here: one HTTP call, its failures as lines for the user. Does not belong here: what is asked.
+Lives here: one HTTP call, and its failures as lines for the user. Does not belong here: which call.
 """
 
 from __future__ import annotations

@@ -173,10 +173,12 @@ def _filters(only: list[str]) -> dict[str, str]:
 
 def report(
     since: Annotated[str, typer.Option(help="An age (24h, 7d), a date or a time.")] = "30d",
-    until: Annotated[str, typer.Option(help="Likewise; nothing: now.")] = "",
+    until: Annotated[str, typer.Option(help="The end, in the same form; default: now.")] = "",
     group_by: Annotated[str, typer.Option(help=f"One of {', '.join(GROUPINGS)}.")] = "model",
     only: Annotated[list[str] | None, typer.Option(help=f"NAME=VALUE, NAME one of {', '.join(FILTERS)}; repeatable.")] = None,
-    url: Annotated[str, typer.Option(help="Ask this running Turnfold (http://127.0.0.1:8420) and not the store.")] = "",
+    url: Annotated[
+        str, typer.Option(help="Ask this running Turnfold (http://127.0.0.1:8420) instead of reading the store.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> None:

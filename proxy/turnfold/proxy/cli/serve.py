@@ -1,6 +1,6 @@
 """``turnfold serve``.
 
-Lives here: flags onto settings. Must not: how the server runs (``turnfold.proxy.server``).
+Lives here: from flags to settings. Does not belong here: how the server runs (``turnfold.proxy.server``).
 """
 
 from __future__ import annotations

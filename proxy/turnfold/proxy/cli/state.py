@@ -1,6 +1,6 @@
 """``turnfold state``: the directive engine on the command line.
 
-Lives here: the command, reading lines, printing results. Does not belong here: rules; the commands are the controller's.
+Lives here: the command, reading lines, printing results. Does not belong here: rules; the commands are those of the controller.
 
 Every line is one message to the engine. Three words are commands instead: ``state``, ``preview <input>``, ``step <input>``.
 With ``--json`` each line gives one JSON object on one line: a step, a preview, a state or an error, each with `output_version`,
@@ -47,7 +47,7 @@ class Session:
     """An engine that takes lines.
 
     Args:
-        with_preprocessor: near forms of a directive are put into the exact form first.
+        with_preprocessor: near forms of a directive are rewritten into the exact form first.
     """
 
     def __init__(self, engine: Engine, *, with_preprocessor: bool = False) -> None:
@@ -125,7 +125,7 @@ def run(lines: Iterator[str], out: TextIO, session: Session, *, as_json: bool = 
 
     Args:
         as_json: one JSON object a line instead of text.
-        talk: somebody sits there: help is offered and blank lines are passed over.
+        talk: a person is typing: help is offered and blank lines are ignored.
     """
     for raw in lines:
         line = raw.rstrip("\r\n")

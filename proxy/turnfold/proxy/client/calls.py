@@ -59,17 +59,17 @@ def _place(conversation_id: str) -> str:
 
 
 def conversation(conversation_id: str, export: bool) -> ApiCall[ConversationView]:
-    """A conversation as it is kept."""
+    """A stored conversation."""
     return ApiCall("GET", _place(conversation_id), ConversationView, query={"export": "true"} if export else {})
 
 
 def import_conversation(conversation_id: str, export: str) -> ApiCall[ConversationView]:
-    """Put an exported conversation in the place of whatever is there."""
+    """Replace a conversation by an exported one."""
     return ApiCall("PUT", _place(conversation_id), ConversationView, {"export": export})
 
 
 def delete_conversation(conversation_id: str) -> ApiCall[Deleted]:
-    """Forget a conversation."""
+    """Delete a conversation."""
     return ApiCall("DELETE", _place(conversation_id), Deleted)
 
 
@@ -79,14 +79,14 @@ def drill_down(section_id: str, layer: int) -> ApiCall[DrillDownAnswer]:
 
 
 def compress_messages(messages: Sequence[Any], options: Mapping[str, Any]) -> ApiCall[CompressMessagesAnswer]:
-    """Old messages made shorter."""
+    """Shortened messages."""
     return ApiCall("POST", "/v1/messages/compress", CompressMessagesAnswer, {"messages": list(messages), **options})
 
 
 def uncompress_messages(
     messages: Sequence[Any], verbatim: Mapping[str, Any] | None, recursive: bool
 ) -> ApiCall[UncompressMessagesAnswer]:
-    """Messages as they were."""
+    """Restored messages."""
     body = {"messages": list(messages), "recursive": recursive, **_without_none(verbatim=verbatim)}
     return ApiCall("POST", "/v1/messages/uncompress", UncompressMessagesAnswer, body)
 
@@ -125,7 +125,7 @@ def set_state(conversation: str, state_or_checkpoint: Mapping[str, Any]) -> ApiC
 
 
 def delete_state(conversation: str) -> ApiCall[dict[str, Any]]:
-    """Forget a conversation's state."""
+    """Delete a conversation's state."""
     return ApiCall("DELETE", _state_place(conversation), dict[str, Any])
 
 

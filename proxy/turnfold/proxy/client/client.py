@@ -3,8 +3,8 @@
 Lives here: attempts as a generator, and two drivers of it. Does not belong here: what a call sends (``calls``), exceptions
 (``errors``), bodies (``api``).
 
-What cannot be done twice by accident is tried again: connection errors, 429 and 5xx, after 0.25 s, 0.5 s, 1 s (or what the server
-says in ``retry-after``). An add to a conversation carries a key, so that one which was done is not done again.
+Calls are retried after connection errors, 429 and 5xx, after 0.25 s, 0.5 s and 1 s (or as ``retry-after`` says). No retry does
+harm: an add to a conversation carries a key, so an add that was applied is not applied again.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ Attempts = Generator[float, "httpx.Response | httpx.TransportError", T]
 
 
 def attempts(call: ApiCall[T], retries: int) -> Attempts[T]:
-    """Try a call until it has an answer that is not worth trying again.
+    """Repeat a call until it has an answer that needs no retry.
 
     Raises:
         ClientError: the last answer was an error, or there was none.
@@ -130,7 +130,7 @@ class Client:
         query: str | None = None,
         scorer: str | None = None,
     ) -> CompressAnswer:
-        """Three layers of a text; what is left out has the server's default."""
+        """Three layers of a text. Arguments that are left out have the server's defaults."""
         call = calls.compress(
             text,
             layer=layer,
@@ -156,15 +156,15 @@ class Client:
         return self._do(calls.add_message(conversation_id, role, content, **options))
 
     def conversation(self, conversation_id: str, *, export: bool = False) -> ConversationView:
-        """A conversation as it is kept; with `export` all of it."""
+        """A stored conversation; with `export`, all of it."""
         return self._do(calls.conversation(conversation_id, export))
 
     def import_conversation(self, conversation_id: str, export: str) -> ConversationView:
-        """Put an exported conversation in the place of whatever is there."""
+        """Replace a conversation by an exported one."""
         return self._do(calls.import_conversation(conversation_id, export))
 
     def delete_conversation(self, conversation_id: str) -> None:
-        """Forget a conversation."""
+        """Delete a conversation."""
         self._do(calls.delete_conversation(conversation_id))
 
     def drill_down(self, section_id: str, layer: int = 0) -> DrillDownAnswer:
@@ -172,13 +172,13 @@ class Client:
         return self._do(calls.drill_down(section_id, layer))
 
     def compress_messages(self, messages: Sequence[Any], **options: Any) -> CompressMessagesAnswer:
-        """Old messages made shorter, and the originals: ``token_budget=2000`` and the other fields of the body."""
+        """Shortened messages and the originals. Options are the fields of the body, such as ``token_budget=2000``."""
         return self._do(calls.compress_messages(messages, options))
 
     def uncompress_messages(
         self, messages: Sequence[Any], verbatim: Mapping[str, Any] | None = None, *, recursive: bool = False
     ) -> UncompressMessagesAnswer:
-        """Messages as they were, from these originals or from those that the server keeps."""
+        """The restored messages, from the given originals or from those stored on the server."""
         return self._do(calls.uncompress_messages(messages, verbatim, recursive))
 
     def exchange(
@@ -191,7 +191,7 @@ class Client:
         query: str | None = None,
         format: str | None = None,  # noqa: A002 - the field's name
     ) -> ExchangeAnswer:
-        """A text in the first accepted encoding that fits a budget, else its summary."""
+        """A text in the first accepted encoding that fits the budget, else its summary."""
         return self._do(calls.exchange(text, accept, budget, drill_down, query=query, format=format))
 
     def state(self, conversation: str) -> dict[str, Any]:
@@ -199,11 +199,11 @@ class Client:
         return self._do(calls.state(conversation))
 
     def set_state(self, conversation: str, state_or_checkpoint: Mapping[str, Any]) -> dict[str, Any]:
-        """Set a conversation's state; it holds for all messages to come."""
+        """Set a conversation's state for all messages to come."""
         return self._do(calls.set_state(conversation, state_or_checkpoint))
 
     def delete_state(self, conversation: str) -> None:
-        """Forget a state that was set; the state follows from the messages again."""
+        """Delete a state that was set. The state follows from the messages again."""
         self._do(calls.delete_state(conversation))
 
     def preview_state(
@@ -232,7 +232,7 @@ class Client:
         return self._do(calls.CACHE_STATS)
 
     def clear_cache(self) -> int:
-        """Empty the compression cache; says how many results went."""
+        """Empty the compression cache. Returns the number of deleted results."""
         return self._do(calls.CACHE_CLEAR).cleared
 
     def _do(self, call: ApiCall[T]) -> T:
@@ -252,7 +252,7 @@ class Client:
                 return result
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         if self._own:
             self._http.close()
 
@@ -290,7 +290,7 @@ class AsyncClient:
         query: str | None = None,
         scorer: str | None = None,
     ) -> CompressAnswer:
-        """Three layers of a text; what is left out has the server's default."""
+        """Three layers of a text. Arguments that are left out have the server's defaults."""
         call = calls.compress(
             text,
             layer=layer,
@@ -316,15 +316,15 @@ class AsyncClient:
         return await self._do(calls.add_message(conversation_id, role, content, **options))
 
     async def conversation(self, conversation_id: str, *, export: bool = False) -> ConversationView:
-        """A conversation as it is kept; with `export` all of it."""
+        """A stored conversation; with `export`, all of it."""
         return await self._do(calls.conversation(conversation_id, export))
 
     async def import_conversation(self, conversation_id: str, export: str) -> ConversationView:
-        """Put an exported conversation in the place of whatever is there."""
+        """Replace a conversation by an exported one."""
         return await self._do(calls.import_conversation(conversation_id, export))
 
     async def delete_conversation(self, conversation_id: str) -> None:
-        """Forget a conversation."""
+        """Delete a conversation."""
         await self._do(calls.delete_conversation(conversation_id))
 
     async def drill_down(self, section_id: str, layer: int = 0) -> DrillDownAnswer:
@@ -332,13 +332,13 @@ class AsyncClient:
         return await self._do(calls.drill_down(section_id, layer))
 
     async def compress_messages(self, messages: Sequence[Any], **options: Any) -> CompressMessagesAnswer:
-        """Old messages made shorter, and the originals: ``token_budget=2000`` and the other fields of the body."""
+        """Shortened messages and the originals. Options are the fields of the body, such as ``token_budget=2000``."""
         return await self._do(calls.compress_messages(messages, options))
 
     async def uncompress_messages(
         self, messages: Sequence[Any], verbatim: Mapping[str, Any] | None = None, *, recursive: bool = False
     ) -> UncompressMessagesAnswer:
-        """Messages as they were, from these originals or from those that the server keeps."""
+        """The restored messages, from the given originals or from those stored on the server."""
         return await self._do(calls.uncompress_messages(messages, verbatim, recursive))
 
     async def exchange(
@@ -351,7 +351,7 @@ class AsyncClient:
         query: str | None = None,
         format: str | None = None,  # noqa: A002 - the field's name
     ) -> ExchangeAnswer:
-        """A text in the first accepted encoding that fits a budget, else its summary."""
+        """A text in the first accepted encoding that fits the budget, else its summary."""
         return await self._do(calls.exchange(text, accept, budget, drill_down, query=query, format=format))
 
     async def state(self, conversation: str) -> dict[str, Any]:
@@ -359,11 +359,11 @@ class AsyncClient:
         return await self._do(calls.state(conversation))
 
     async def set_state(self, conversation: str, state_or_checkpoint: Mapping[str, Any]) -> dict[str, Any]:
-        """Set a conversation's state; it holds for all messages to come."""
+        """Set a conversation's state for all messages to come."""
         return await self._do(calls.set_state(conversation, state_or_checkpoint))
 
     async def delete_state(self, conversation: str) -> None:
-        """Forget a state that was set; the state follows from the messages again."""
+        """Delete a state that was set. The state follows from the messages again."""
         await self._do(calls.delete_state(conversation))
 
     async def preview_state(
@@ -392,7 +392,7 @@ class AsyncClient:
         return await self._do(calls.CACHE_STATS)
 
     async def clear_cache(self) -> int:
-        """Empty the compression cache; says how many results went."""
+        """Empty the compression cache. Returns the number of deleted results."""
         return (await self._do(calls.CACHE_CLEAR)).cleared
 
     async def _do(self, call: ApiCall[T]) -> T:
@@ -412,7 +412,7 @@ class AsyncClient:
                 return result
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         if self._own:
             await self._http.aclose()
 

@@ -1,6 +1,6 @@
 """What the Python client raises.
 
-Lives here: the tree, and which answer is which exception. Does not belong here: HTTP calls.
+Lives here: the exception tree, and which answer becomes which exception. Does not belong here: HTTP calls.
 
     ClientError
     ├── ConnectionFailed        no answer: refused, broken off, not a URL
@@ -21,7 +21,7 @@ from typing import Any, Final
 
 
 class ClientError(Exception):
-    """Base of everything that the client raises on purpose."""
+    """Base of the client's exceptions."""
 
 
 class ConnectionFailed(ClientError):
@@ -33,7 +33,7 @@ class TimedOut(ConnectionFailed):
 
 
 class UnexpectedAnswer(ClientError):
-    """An answer came, and it is not what this route gives."""
+    """The answer is not what this route returns."""
 
 
 class ApiError(ClientError):
@@ -57,7 +57,7 @@ class BadRequest(ApiError):
 
 
 class NotAllowed(ApiError):
-    """The credential is missing or not taken."""
+    """The credential is missing or not accepted."""
 
 
 class NotFound(ApiError):
@@ -65,7 +65,7 @@ class NotFound(ApiError):
 
 
 class NoLongerKept(ApiError):
-    """There was one once."""
+    """The section or conversation is no longer stored."""
 
 
 class RateLimited(ApiError):
@@ -73,7 +73,7 @@ class RateLimited(ApiError):
 
 
 class ServerFailed(ApiError):
-    """The server could not do it."""
+    """The server failed."""
 
 
 _KINDS: Final[dict[int, type[ApiError]]] = {

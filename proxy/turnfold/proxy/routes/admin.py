@@ -1,6 +1,6 @@
 """``/admin``: the report, the export of receipts, deletion, figures for Prometheus.
 
-Lives here: parameters in, figures out, for administrators. Does not belong here: arithmetic (``report``), the admin token (the
+Lives here: the admin routes: parameters in, figures out. Does not belong here: arithmetic (``report``), the admin token (the
 gate).
 """
 
@@ -74,7 +74,7 @@ async def _export(store: Store, query: Query, form: str) -> AsyncIterator[bytes]
 
 
 def _as_lenient_json(value: Any) -> Response:
-    """Originals may hold lone surrogates, which a client's JSON brought: the standard library escapes them as it did."""
+    """Originals may contain lone surrogates from a client's JSON; the standard library escapes them as the client did."""
     return Response(json.dumps(value), media_type="application/json")
 
 
@@ -94,15 +94,15 @@ def admin_routes(
     metrics: Callable[[], tuple[bytes, str]] | None = None,
     options_of: OptionsOf | None = None,
 ) -> list[Route]:
-    """The routes, closed to everybody without the admin token.
+    """The admin routes; they require the admin token.
 
     - ``GET /admin/report?from=&to=&group_by=&model=&status=&...&format=json|csv``
     - ``GET /admin/receipts?from=&to=&...&format=jsonl|csv``: every receipt, for other tools.
-    - ``GET /admin/requests/{id}?from=``: what is known of one request: its receipt, and each section folded in it with its
-      originals beside what was sent in their place. With ``x-turnfold-tenant`` only that tenant's.
-    - ``GET /admin/ledger``: what this process has written, queued and dropped, and how the store does.
-    - ``DELETE /admin/data?conversation=&kind=`` with ``x-turnfold-tenant``: what is kept of a tenant's conversations.
-    - ``GET /metrics`` (where `metrics` renders it; the admin token may also come as a bearer token).
+    - ``GET /admin/requests/{id}?from=``: everything about one request: its receipt, and each section folded in it with originals
+      and replacements. With ``x-turnfold-tenant``: only if it belongs to that tenant.
+    - ``GET /admin/ledger``: what this process has written, queued and dropped, and the store's health.
+    - ``DELETE /admin/data?conversation=&kind=`` with ``x-turnfold-tenant``: delete stored data of a tenant's conversations.
+    - ``GET /metrics`` (if `metrics` renders it; the admin token may also be sent as a bearer token).
     """
 
     async def get_report(request: Request) -> Response:

@@ -1,6 +1,6 @@
-"""Answers of our own routes that read and write the store.
+"""Answers of Turnfold's own routes.
 
-Lives here: the error body, and the translation of a store's exceptions. Does not belong here: decisions of a route.
+Lives here: the error body, and the translation of exceptions into answers. Does not belong here: decisions of a route.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Gatekeeper(Protocol):
-    """Says whose data a request is about. May raise a refusal of its own, which passes through."""
+    """Determines whose data a request is about. May raise its own refusal, which passes through."""
 
     def tenant(self, headers: Sequence[tuple[bytes, bytes]]) -> str:
-        """The caller's tenant, or the one that an administrator names."""
+        """The caller's tenant, or the tenant that an administrator names."""
         ...
 
     def is_admin(self, headers: Sequence[tuple[bytes, bytes]]) -> bool:
-        """Whether the request carries the admin token; never where none is set."""
+        """Whether the request carries the admin token; always false if none is set."""
         ...
 
 
 def as_json(value: Any, status: int = 200) -> Response:
-    """A whole JSON answer."""
+    """A JSON answer."""
     return Response(orjson.dumps(value), status, media_type="application/json")
 
 
@@ -75,7 +75,7 @@ _ANSWERS: Final[Mapping[type[Exception], Callable[[Any], Response]]] = MappingPr
 
 
 def with_error_answers(handler: Handler) -> Handler:
-    """Turn what a handler may raise on purpose into answers."""
+    """Turn a handler's expected exceptions into answers."""
 
     async def answer(request: Request) -> Response:
         try:
@@ -87,7 +87,7 @@ def with_error_answers(handler: Handler) -> Handler:
 
 
 def refuse_strangers(request: Request, gate: Gatekeeper) -> Response | None:
-    """A 401 for a request without the admin token; None for an administrator's."""
+    """A 401 for a request without the admin token; None if it has the token."""
     if gate.is_admin(request.headers.raw):
         return None
     return error(401, "invalid_admin_token", "This route needs the header x-turnfold-admin-token (TURNFOLD_ADMIN_TOKEN).")

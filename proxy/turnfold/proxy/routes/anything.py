@@ -1,8 +1,8 @@
-"""A path parameter that really takes anything.
+"""A path parameter that matches any text.
 
 Lives here: the convertor. Does not belong here: routes.
 
-Starlette's own ``path`` stops at a line break, so a path with ``%0A`` in it would pass by a route of ours and go upstream.
+Starlette's own ``path`` stops at a line break, so a path with ``%0A`` would miss Turnfold's own routes and go upstream.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Our own API, put together.
+"""Turnfold's own API: the list of its operations.
 
-Lives here: which operations there are, and the parts that they share. Does not belong here: any of them.
+Lives here: which operations there are, and the parts that they share. Does not belong here: any operation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from turnfold.proxy.store import OpenStore
 
 
 def api_routes(store: OpenStore, settings: Settings, gate: Gatekeeper, workshop: Workshop) -> list[Route]:
-    """Every route of the API and its document.
+    """All routes of the API, and its document.
 
     What cannot be answered without the store gets the patient one; compression passes its cache by when that is slow.
     """

@@ -1,6 +1,6 @@
-"""``/v1/cache``: figures of the compression cache, and emptying it; the caller's own tenant only.
+"""``/v1/cache``: figures of the compression cache, and emptying it, for the caller's own tenant.
 
-Lives here: counts to an answer. Does not belong here: the cache.
+Lives here: from counts to an answer. Does not belong here: the cache.
 """
 
 from __future__ import annotations

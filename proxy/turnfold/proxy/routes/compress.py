@@ -20,7 +20,7 @@ from turnfold.proxy.routes.operations import Operation, OperationCall
 
 
 def require_text(field: str, text: str) -> None:
-    """Refuse a blank text.
+    """Reject a blank text.
 
     Raises:
         InvalidInput: it is blank; names the field.
@@ -38,7 +38,7 @@ def section_summaries(result: CompressedResult) -> list[SectionSummary]:
 
 
 def compress_answer(made: CompressionOutcome, layer: int) -> CompressAnswer:
-    """The body that is answered."""
+    """The answer's body."""
     result = made.result
     figures = result.metadata
     raw, facts, summary = (LayerText(text=one.text, tokens=one.tokens) for one in result.layers)

@@ -1,6 +1,7 @@
-"""``/v1/conversation``: a conversation that is kept here and stays within its token budget.
+"""``/v1/conversation``: a stored conversation that stays within its token budget.
 
-Lives here: bodies to messages, histories to answers. Does not belong here: concurrency (``conversations``), what a history does.
+Lives here: bodies to messages, histories to answers. Does not belong here: concurrency (``conversations``), the operations of a
+history.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``POST /v1/drill-down``: a layer of a section, whether the proxy folded it or the API cut it.
+"""``POST /v1/drill-down``: a layer of a section, folded by the proxy or cut by the API.
 
 Lives here: id in, text out. Does not belong here: how originals are kept (``section_records``), how layers are made
 (``section_layers``).
@@ -15,9 +15,9 @@ from turnfold.proxy.store import Store
 
 
 def drilldown_operations(store: Store, workshop: Workshop) -> list[Operation[DrillDownBody]]:
-    """The operation, reading the caller's own sections only.
+    """The operation; it reads the caller's own sections only.
 
-    An unknown id, another tenant's too, is 404; one whose original is no longer kept is 410.
+    An unknown id, or another tenant's, gives 404; an id whose original is no longer stored gives 410.
     """
 
     async def drill_down(call: OperationCall, body: DrillDownBody) -> DrillDownAnswer:

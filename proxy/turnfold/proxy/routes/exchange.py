@@ -1,4 +1,4 @@
-"""``POST /v1/exchange``: what one agent hands another, in the form that the other asks for (row C13).
+"""``POST /v1/exchange``: a text for another agent, in the form that it asks for (row C13).
 
 Lives here: headers to a demand, the result to an answer. Does not belong here: the choice (``turnfold.compression.negotiate``).
 """
@@ -59,7 +59,7 @@ def _names_in(call: OperationCall, header: str) -> list[str]:
 
 
 def _demand(call: OperationCall) -> Demand:
-    """What the headers ask for.
+    """The demand in the headers.
 
     Raises:
         InvalidInput: names the header.

@@ -1,4 +1,4 @@
-"""``POST /v1/messages/compress`` and ``/v1/messages/uncompress``: messages made shorter, and had back byte for byte.
+"""``POST /v1/messages/compress`` and ``/v1/messages/uncompress``: shorten messages, and restore them byte for byte.
 
 Lives here: body to request, result to answer. Does not belong here: compression, storage (``roundtrips``).
 """
@@ -25,7 +25,7 @@ _CONVERSATION: Final = Parameter(
 
 
 def message_operations(roundtrips: Roundtrips) -> list[Operation[Any]]:
-    """The operations, on the caller's own data only."""
+    """The operations; they use the caller's own data only."""
 
     async def compress_messages(call: OperationCall, body: CompressMessagesBody) -> CompressMessagesAnswer:
         options = options_of({name: getattr(body, name) for name in type(body).model_fields if name != "messages"})

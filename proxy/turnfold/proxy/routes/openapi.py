@@ -1,6 +1,6 @@
-"""``GET /openapi.json``: our own API, as the table of operations says it (OpenAPI 3.1).
+"""``GET /openapi.json``: Turnfold's own API, generated from the table of operations (OpenAPI 3.1).
 
-Lives here: operations to a document. Does not belong here: a schema written by hand; the models that validate make them.
+Lives here: from operations to a document. Does not belong here: hand-written schemas; the models that validate generate them.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
 
 
 def openapi_route(operations: Sequence[Operation[Any]]) -> Route:
-    """The document, made once; anybody may read it."""
+    """The document, built once; it needs no credential."""
     body = orjson.dumps(document(operations))
 
     async def get_document(_: Request) -> Response:

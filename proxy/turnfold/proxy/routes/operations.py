@@ -1,9 +1,9 @@
-"""Our own API as a table of operations: each is validated, served and documented from the same entry.
+"""Turnfold's own API as a table of operations: each is validated, served and documented from the same entry.
 
 Lives here: what an operation is, reading its body, dispatch by method. Does not belong here: what any operation does, the
 document (``openapi``).
 
-A path of ours is ours with every method: one that we don't serve is 405 and never goes upstream.
+A path of the API belongs to Turnfold with every method: a method that is not served gives 405 and never goes upstream.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _JSON: Final = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class OperationCall:
-    """One call of an operation: whose it is, and what stands around its body. Headers have lower-case names."""
+    """One call of an operation: its tenant, and everything but its body. Header names are in lower case."""
 
     tenant: str
     path: Mapping[str, str]
@@ -46,7 +46,7 @@ class OperationCall:
 
 @dataclass(frozen=True, slots=True)
 class OperationReply:
-    """An answer with headers of its own."""
+    """An answer with its own headers."""
 
     answer: BaseModel
     headers: Mapping[str, str]
@@ -54,7 +54,7 @@ class OperationReply:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter outside of the body, for the document.
+    """A parameter outside the body, for the document.
 
     Attributes:
         place: "path", "query" or "header".
@@ -74,8 +74,8 @@ class Operation(Generic[B]):
     Attributes:
         path: OpenAPI's template; a ``{parameter}`` at the end may hold slashes.
         answer: model of a 200.
-        body: model of the request's body; `Nothing` where there is none.
-        errors: statuses of its own, beside those that every operation can give.
+        body: model of the request's body; `Nothing` if there is none.
+        errors: error statuses, besides those of every operation.
         most_bytes: of the body; None: the settings' limit.
         reply_headers: of a 200, name -> description.
     """
@@ -93,7 +93,7 @@ class Operation(Generic[B]):
 
 
 def mount(operations: Iterable[Operation[Any]], gate: Gatekeeper, limits: LimitSettings) -> list[Route]:
-    """A route for each path, in the order of the table."""
+    """One route per path, in the order of the table."""
     by_path: dict[str, list[Operation[Any]]] = {}
     for operation in operations:
         by_path.setdefault(operation.path, []).append(operation)

@@ -1,4 +1,4 @@
-"""Whether the process is alive and ready. Never a call to the upstream: it might be billed.
+"""Whether the process is alive and ready. The upstream is never called, because a call might be billed.
 
 Lives here: ``/healthz`` and ``/readyz``. Does not belong here: anything that needs a credential.
 """
@@ -19,11 +19,11 @@ _PATIENCE: Final = 0.5  # seconds that a probe may take
 
 @dataclass(frozen=True, slots=True)
 class ReadinessCheck:
-    """One part that readiness looks at.
+    """A part that readiness probes.
 
     Attributes:
-        probe: answers whether the part works.
-        required: whether requests can be served at all without it (a store that is down costs drill-down, no request).
+        probe: tells whether the part works.
+        required: whether requests cannot be served without it (without the store they can; only drill-down is lost).
     """
 
     name: str
@@ -32,13 +32,13 @@ class ReadinessCheck:
 
 
 async def healthz(scope: Scope, receive: Receive, send: Send) -> None:
-    """The process runs."""
+    """The process is alive."""
     del scope, receive
     await send_json(send, 200, {"status": "alive"})
 
 
 class Readiness:
-    """The ASGI endpoint ``/readyz``: 200, or 503 while a required part does not work."""
+    """The ASGI endpoint ``/readyz``: 200, or 503 while a required part fails."""
 
     def __init__(self, checks: Sequence[ReadinessCheck]) -> None:
         self._checks = tuple(checks)
@@ -60,6 +60,6 @@ async def _probe(check: ReadinessCheck) -> bool:
 
 
 async def not_here(scope: Scope, receive: Receive, send: Send) -> None:
-    """A path of ours that does not exist; it must not reach the upstream, which would see an admin's call."""
+    """An unknown path of Turnfold's own; it must not reach the upstream, which would see an admin's call."""
     del scope, receive, send
     raise Refused(404, "not_found", "Turnfold has no such route.")

@@ -1,7 +1,7 @@
-"""``/v1/state``: read, set, forget a conversation's state, and rehearse a message.
+"""``/v1/state``: read, set and delete a conversation's state, and preview a message.
 
-Lives here: parsing and rendering of these four calls. Does not belong here: who may call (the caller hands in `authorise`), where
-records lie (a store of three methods), rules of the state.
+Lives here: parsing and rendering of these four calls. Does not belong here: who may call (the caller passes `authorise`), where
+records are stored (a store of three methods), rules of the state.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ Authorise = Callable[[Request], str]
 
 
 class RecordStore(Protocol):
-    """Where records lie, by tenant and conversation."""
+    """The store of records, by tenant and conversation."""
 
     async def get(self, tenant: str, conversation: str) -> bytes | None:
-        """The record, None where there is none."""
+        """The record; None if there is none."""
         ...
 
     async def update(self, tenant: str, conversation: str, change: Callable[[Record], Record]) -> Record:
-        """Change a record (an empty one where there is none), losing no other change; what came of it."""
+        """Change a record (an empty one if there is none) without losing another change. Returns the new record."""
         ...
 
     async def delete(self, tenant: str, conversation: str) -> bool:
-        """Forget a record; says whether there was one."""
+        """Delete a record. Returns whether there was one."""
         ...
 
 
@@ -70,7 +70,7 @@ class _Refusal(Exception):
 
 
 def state_routes(store: RecordStore, authorise: Authorise) -> list[Route]:
-    """The routes, to be mounted where the app likes.
+    """The routes.
 
     GET, PUT (body: a state or a checkpoint), DELETE ``/v1/state/{conversation}``; POST ``/v1/state/preview``.
     """
@@ -142,7 +142,7 @@ class _Calls:
             return None
 
     async def _machine_for(self, body: dict[str, Any], tenant: str) -> Machine:
-        """Where the rehearsal begins: at most one of the four fields."""
+        """Where the preview begins: at most one of the four fields."""
         given = [field for field in ("conversation", "state", "checkpoint", "messages") if body.get(field) is not None]
         if len(given) > 1:
             raise InvalidInput(given[1], f"cannot stand beside {given[0]}")

@@ -106,7 +106,7 @@ class GuardedStore(TimedStore):
 
     @property
     def problem(self) -> str:
-        """Why the store is set aside; "" while it is in use."""
+        """Why the circuit is open; "" while the store is in use."""
         return self._problem
 
     async def _call(self, work: Callable[[], Awaitable[T]], seconds: float) -> T:

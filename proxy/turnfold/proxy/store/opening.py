@@ -46,7 +46,7 @@ _BACKENDS: Final[Mapping[str, Callable[[str, StoreSettings], Store]]] = MappingP
 
 
 class OpenStore(CachedStore):
-    """A back-end with its layers; also says how it does.
+    """A back-end with its layers; also reports its health.
 
     Attributes:
         patient: the same store for calls that have no fall-back: they wait for seconds, and no breaker refuses them.

@@ -1,7 +1,7 @@
 """Records of conversations' states in the store.
 
-Lives here: their keys, their time to live, and changing one without losing another's change. Must not: what a record says
-(``compression.state.record``), who may read it.
+Lives here: their keys, their time to live, and changing one without losing another's change. Does not belong here: what a record
+says (``compression.state.record``), who may read it.
 """
 
 from __future__ import annotations
