@@ -38,7 +38,7 @@ from urllib.parse import urlsplit
 
 from benchmarks.support.forwarded_cases import CHAT, FULL, MODELS, QUICK, Case, Chain, Data, Scale, Talk, encode, parts, read
 from benchmarks.support.proxy import command, environment, turnfold
-from benchmarks.support.upstream import CASE, Hasher, serving
+from benchmarks.support.upstream import CASE, Hasher, serve
 
 #: The recorded result of a case: its reply headers, and the SHA-256 of every body that reached the upstream.
 Result = dict[str, Any]
@@ -113,10 +113,10 @@ def run(python: str, scale: Scale) -> Results:
     """
     data, results = read(scale), Results()
     for part in parts(data):
-        with serving(Hasher()) as upstream, turnfold(upstream.url, python, **_ALWAYS, **part.settings) as base:
+        with serve(Hasher()) as upstream, turnfold(upstream.url, python, **_ALWAYS, **part.settings) as base:
             results |= _send_all(part.chains, base, upstream)
     with (
-        serving(Hasher()) as upstream,
+        serve(Hasher()) as upstream,
         turnfold(upstream.url, python, **_ALWAYS) as base,
         closing(Sender(base, upstream)) as sender,
     ):

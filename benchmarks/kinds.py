@@ -201,7 +201,7 @@ def _speed(text: str) -> tuple[float, float]:
     return (middle - start) * 1e9 / len(text), (end - middle) * 1e9 / len(text)
 
 
-def _recorded(folder: Path) -> Iterator[tuple[str, str]]:
+def _recordings(folder: Path) -> Iterator[tuple[str, str]]:
     for name in ("tool_output", "code_agent", "agent_tau"):
         path = folder / "data" / "eval" / f"{name}.jsonl"
         for line in path.read_text().splitlines() if path.exists() else ():
@@ -222,7 +222,7 @@ def _is_result(messages: list[dict[str, Any]], i: int, by_text: bool) -> bool:
     )
 
 
-def _folded(messages: list[dict[str, Any]], share: float, tail: int, said: Callable[[Any], str]) -> list[dict[str, Any]]:
+def _fold_results(messages: list[dict[str, Any]], share: float, tail: int, said: Callable[[Any], str]) -> list[dict[str, Any]]:
     """Results older than the newest `tail` tokens at FACTS, newest of them first; all else as it was."""
     border, spent = len(messages), 0
     while border and spent < tail:
@@ -251,11 +251,11 @@ def probes(shared: Path, share: float, tail: int) -> None:
         for case in kit.load(str(shared / "data" / "eval"), name):
             for probe in case.get("probes") or []:
                 raw = case["messages"][: probe["cut"]]
-                sent = _folded(raw, share, tail, kit.text_of)
+                sent = _fold_results(raw, share, tail, kit.text_of)
                 held = kit.Held(sent)
                 found = [needed in held.text for needed in probe["needed"]]
                 around = [
-                    _held_in_context(kit, held, raw[at], needed)
+                    _is_in_context(kit, held, raw[at], needed)
                     for needed, at in zip(probe["needed"], probe["found_in"], strict=True)
                 ]
                 kept.append(sum(found) / len(found))
@@ -268,7 +268,7 @@ def probes(shared: Path, share: float, tail: int) -> None:
             )
 
 
-def _held_in_context(kit: Any, held: Any, message: Any, needed: str) -> bool:
+def _is_in_context(kit: Any, held: Any, message: Any, needed: str) -> bool:
     places = [(line, line.find(needed)) for line in kit.text_of(message).split("\n") if needed in line]
     contexts = [line[max(0, at - 40) : at + len(needed) + 40] for line, at in places]
     return any(held.soft(text) if len(kit.words(text)) >= 4 else held.exact(text) for text in contexts)
@@ -287,7 +287,7 @@ def main() -> None:
         row = _row(name, [(small.text, small.evidence), (make(60_000, random.Random(8)).text, ())], chosen.share)
         print(f"{row} {facts_ms:7.0f} {birth_ms:7.0f}  {PEERS.get(name, '')}", flush=True)
     groups: dict[str, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
-    for kind, text in _recorded(chosen.shared):
+    for kind, text in _recordings(chosen.shared):
         groups[kind].append((text, ()))
     for kind, texts in sorted(groups.items()):
         print(_row(f"recorded {kind}"[:16], texts, chosen.share), f" {len(texts)} results", flush=True)

@@ -128,7 +128,7 @@ def body_of(conversation: list[dict[str, str]]) -> bytes:
     return json.dumps({"model": "gpt-4o", "messages": conversation}).encode()
 
 
-def interleaved(
+def interleave(
     direct: KeptConnection, through: KeptConnection, bodies: list[bytes], **headers: str
 ) -> list[tuple[str, float, float]]:
     """(what, median direct, median through) for the first byte and for the whole."""
@@ -154,17 +154,17 @@ def megabytes(pid: int) -> float:
 
 def small(direct: KeptConnection, through: KeptConnection, count: int) -> None:
     body = body_of([{"role": "user", "content": "Say hello in one word."}])
-    interleaved(direct, through, [body] * 50)
-    show("small request", interleaved(direct, through, [body] * count), 2)
-    show("stream", interleaved(direct, through, [body] * count, accept="text/event-stream"), 2)
-    show("small request, off", interleaved(direct, through, [body] * count, **{"x-turnfold-mode": "off"}), 2)
-    show("small request, observe", interleaved(direct, through, [body] * count, **{"x-turnfold-mode": "observe"}), 2)
+    interleave(direct, through, [body] * 50)
+    show("small request", interleave(direct, through, [body] * count), 2)
+    show("stream", interleave(direct, through, [body] * count, accept="text/event-stream"), 2)
+    show("small request, off", interleave(direct, through, [body] * count, **{"x-turnfold-mode": "off"}), 2)
+    show("small request, observe", interleave(direct, through, [body] * count, **{"x-turnfold-mode": "observe"}), 2)
 
 
 def large(direct: KeptConnection, through: KeptConnection, port: int, pid: int) -> None:
     cold = [body_of(messages(seed, 100_000)) for seed in range(1, 6)]
-    interleaved(direct, through, [body_of(messages(0, 2_000))] * 3)
-    show("100,000 tokens, cold", interleaved(direct, through, cold), 400)
+    interleave(direct, through, [body_of(messages(0, 2_000))] * 3)
+    show("100,000 tokens, cold", interleave(direct, through, cold), 400)
     turns = messages(77, 100_000)
     warm = []
     for turn in range(12):
@@ -175,9 +175,9 @@ def large(direct: KeptConnection, through: KeptConnection, port: int, pid: int) 
         ]
         warm.append(body_of(turns))
     through.chat(warm[0])
-    show("100,000 tokens, warm", interleaved(direct, through, warm[1:]), 10)
+    show("100,000 tokens, warm", interleave(direct, through, warm[1:]), 10)
     for mode in ("off", "observe"):
-        show(f"100,000 tokens, {mode}", interleaved(direct, through, warm, **{"x-turnfold-mode": mode}), 2)
+        show(f"100,000 tokens, {mode}", interleave(direct, through, warm, **{"x-turnfold-mode": mode}), 2)
     headers = through.chat(warm[-1])[2]
     print({key: value for key, value in headers.items() if key.startswith("x-turnfold")})
     beside(through, port)

@@ -68,7 +68,7 @@ async def work(url: str, worker: int, count: int) -> dict[str, Any]:
     return {"dropped": ledger.dropped, "cpu": cpu, "median": statistics.median(took), "p99": sorted(took)[-count // 100]}
 
 
-async def found(url: str, since: float) -> dict[str, int]:
+async def stored_counts(url: str, since: float) -> dict[str, int]:
     """What the store holds afterwards: lines, distinct requests, and the report's own count."""
     store = open_store(StoreSettings(url=url))
     names = [line["request_id"] async for line in receipts_between(store, since - 1, time.time() + 1)]
@@ -85,7 +85,7 @@ def measure(receipts: int, workers: int) -> dict[str, Any]:
         command = [sys.executable, __file__, "--url", server.connection_url, "--receipts", str(share), "--worker"]
         started = [subprocess.Popen([*command, str(n)], stdout=subprocess.PIPE, env=os.environ) for n in range(workers)]
         results = [json.loads(process.communicate(timeout=600)[0]) for process in started]
-        stored = asyncio.run(found(server.connection_url, since))
+        stored = asyncio.run(stored_counts(server.connection_url, since))
     return {
         "receipts": share * workers,
         "workers": workers,

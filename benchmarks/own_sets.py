@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.support.caches import render
 from benchmarks.support.data import own_cases
 from benchmarks.support.proxy import turnfold
-from benchmarks.support.upstream import RecordingUpstream, recording
+from benchmarks.support.upstream import RecordingUpstream, record_requests
 from tests.support.bodies import encode, text_of
 from tests.support.structure import structure_faults
 
@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--model", default="gpt-4o")
     args = parser.parse_args()
     with ExitStack() as stack:
-        recorder = stack.enter_context(recording(args.upstream_port))
+        recorder = stack.enter_context(record_requests(args.upstream_port))
         base = args.base or stack.enter_context(turnfold(recorder.url))
         results = [try_case(case, sender(base), recorder, args.ratio, args.model) for case in own_cases("orders")]
     for result in results:

@@ -23,7 +23,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any, Final
 
-from benchmarks.support.caches import COLUMNS, Cache, Column, Prompt, common, marked, render
+from benchmarks.support.caches import COLUMNS, Cache, Column, Prompt, common, render, with_mark
 from benchmarks.support.data import conversations, own_cases
 from tests.support.bodies import cuts, encode, messages_of
 from turnfold.compression.fold import fold_request
@@ -81,7 +81,7 @@ def replay(messages: Sequence[Message], column: Column, fold: Fold, miss: float,
     draw = random.Random(seed)
     received, forwarded, cold = [], [], []
     for end in cuts(messages):
-        request = marked(messages[:end]) if column.kind == "marks" else list(messages[:end])
+        request = with_mark(messages[:end]) if column.kind == "marks" else list(messages[:end])
         received.append(request)
         forwarded.append(messages_of(fold(encode(request, model=column.model))))
         cold.append(draw.random() < miss)
@@ -112,19 +112,19 @@ def events_of(column: Column, run: ConversationReplay) -> list[Event]:
     starts = event_indices(run.prompts)
     found = []
     for start, end in pairwise([*starts, len(run.prompts)]):
-        otherwise = [_unfolded(run, start, i) for i in range(start, end)]
+        otherwise = [_without_fold(run, start, i) for i in range(start, end)]
         other_costs, _ = _costs(column, otherwise, run.cold[start:end], caches[start])
-        found.append(Event(start, _paid_after(costs[start:end], other_costs)))
+        found.append(Event(start, _payback(costs[start:end], other_costs)))
     return found
 
 
-def _unfolded(run: ConversationReplay, start: int, at: int) -> Prompt:
+def _without_fold(run: ConversationReplay, start: int, at: int) -> Prompt:
     """What request `at` would have been without the fold at `start`: the request before that, and all that came since."""
     since = run.received[at][len(run.received[start - 1]) :]
     return render([*run.forwarded[start - 1], *since])
 
 
-def _paid_after(costs: Sequence[float], otherwise: Sequence[float]) -> int | None:
+def _payback(costs: Sequence[float], otherwise: Sequence[float]) -> int | None:
     balance = 0.0
     for number, (cost, other) in enumerate(zip(costs, otherwise, strict=True), 1):
         balance += other - cost

@@ -55,9 +55,9 @@ def sets() -> dict[str, list[str]]:
     }
 
 
-def bound(text: str) -> float:
+def upper_bound(text: str) -> float:
     """The share of tokens that goes when *every* function word goes that is no negation, modality or protected."""
-    guarded = lexicon().guarded
+    guarded = lexicon().bounds.guarded
     spans = [(span.start, span.end) for span in protected_spans(text)]
 
     def gone(m: re.Match[str]) -> str:
@@ -76,7 +76,7 @@ def reductions() -> None:
             total = sum(r.saved_tokens for r in receipts) / sum(r.tokens_before for r in receipts)
             mean = statistics.mean(r.saved_ratio for r in receipts)
             print(f"{name} ({len(texts)}), {intensity}: mean {mean:.1%}, of all tokens {total:.1%}")
-        print(f"{name}: without any function word {statistics.mean(map(bound, texts)):.1%}")
+        print(f"{name}: without any function word {statistics.mean(map(upper_bound, texts)):.1%}")
 
 
 def every_text() -> Iterator[str]:
@@ -91,7 +91,7 @@ def every_text() -> Iterator[str]:
             yield file.read_text("utf-8")
 
 
-def protected() -> None:
+def check_protected() -> None:
     """Whether each protected span is in the result, in its order."""
     seen = spans = lost = unstable = 0
     for text in dict.fromkeys(every_text()):
@@ -109,7 +109,7 @@ def protected() -> None:
     print(f"{seen:,} texts, {spans:,} protected spans, {lost} lost, {unstable} results that change when compressed again")
 
 
-def timing() -> None:
+def time_samples() -> None:
     """A megabyte of passages and one of turns."""
     samples = {"passages (rag_nq)": "rag_nq.jsonl", "turns (LoCoMo)": "NC_locomo.conversations.jsonl"}
     for name, file in samples.items():
@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("--protected", action="store_true")
     parser.add_argument("--time", action="store_true")
     chosen = parser.parse_args()
-    (protected if chosen.protected else timing if chosen.time else reductions)()
+    (check_protected if chosen.protected else time_samples if chosen.time else reductions)()
 
 
 if __name__ == "__main__":

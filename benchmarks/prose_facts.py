@@ -2,7 +2,7 @@
 
 Run: ``python -m benchmarks.prose_facts [--share 0.333 ...] [--shared DIR]``. A text is a document of the cases here and of the
 evaluation data, or twenty turns of a recorded dialogue. A fact is a distinct entity (``text.entities``) of the text; it is kept
-if a clause (``shorten.clauses``) that mentions it stands word for word in what is left.
+if a sentence that mentions it stands word for word in what is left.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import mean
 
-from turnfold.compression.shorten.clauses import clauses
 from turnfold.compression.shorten.prose import shorten
 from turnfold.compression.text.entities import entities
 from turnfold.compression.text.sentences import sentences
@@ -38,11 +37,11 @@ def _dialogues(folder: Path, name: str) -> Iterator[str]:
         yield from ("\n".join(said[at : at + TURNS]) for at in range(0, len(said), 5 * TURNS))
 
 
-def kept(text: str, share: float) -> tuple[int, int, float]:
+def facts_left(text: str, share: float) -> tuple[int, int, float]:
     """Facts that are left, facts there were, and the share of tokens that was taken."""
     short = shorten(text, int(share * count(text)), role="assistant", count=count)
     said: dict[str, list[str]] = {}
-    pieces = [(c.start, c.end) for c in clauses(text, sentences(text))]
+    pieces = [(span.start, span.end) for span in sentences(text)]
     for fact in entities(text):
         at = next((text[a:b].strip() for a, b in pieces if a <= fact.start < b), fact.text)
         said.setdefault(fact.text, []).append(at)
@@ -66,10 +65,10 @@ def main() -> None:
     data = chosen.shared / "data"
     for share in chosen.share:
         print(f"share {share:.2f}")
-        print(_line("our cases", _documents(HERE / "cases"), share, kept))
-        print(_line("cctx", _documents(data / "cctx" / "datasets"), share, kept))
+        print(_line("our cases", _documents(HERE / "cases"), share, facts_left))
+        print(_line("cctx", _documents(data / "cctx" / "datasets"), share, facts_left))
         for name in ("NC_locomo", "qmsum_turns", "longmemeval"):
-            print(_line(name, _dialogues(data / "eval", name), share, kept), flush=True)
+            print(_line(name, _dialogues(data / "eval", name), share, facts_left), flush=True)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def _recall(
     return quotes, text
 
 
-def leaning(case: Case, *, fill: bool = False, share: float = 0.2) -> float:
+def needed_share(case: Case, *, fill: bool = False, share: float = 0.2) -> float:
     """Share of the needed strings that are quoted, within 14 tokens and a fifth of the background's (half of a short one's)."""
     sources, _ = background(case["background"])
     total = sum(tokens.count(s.text) for s in sources)
@@ -58,7 +58,7 @@ def leaning(case: Case, *, fill: bool = False, share: float = 0.2) -> float:
     return statistics.fmean(needed in text for needed in case["needed"])
 
 
-def cover(case: Case, *, fill: bool = False) -> float:
+def covered_share(case: Case, *, fill: bool = False) -> float:
     """Share of the segments that are quoted from, within 20 tokens and 35% of the background's (half of a short one's)."""
     sources, segments = background(case["background"])
     budget = 20 + int((0.35 if case["background"] == "en" else 0.5) * sum(tokens.count(s.text) for s in sources))
@@ -66,7 +66,7 @@ def cover(case: Case, *, fill: bool = False) -> float:
     return len({segments[q.source] for q in quotes}) / len(set(segments))
 
 
-def unsaid(case: Case) -> int:
+def tokens_for_nothing(case: Case) -> int:
     """Tokens that are quoted for a question about nothing said, of 600 that may be."""
     sources, _ = background(case["background"])
     _, text = _recall(sources, Question(case["question"], tuple(sources[-2:])), 600, [], fill=False)
@@ -75,12 +75,15 @@ def unsaid(case: Case) -> int:
 
 def main() -> None:
     for fill in (False, True):
-        print(f"leaning fill={fill}", {c["id"]: leaning(c, fill=fill) for c in cases("leaning") if leaning(c, fill=fill) < 1})
-        print(f"leaning fill={fill} mean", round(statistics.fmean(leaning(c, fill=fill) for c in cases("leaning")), 3))
-    print("cover", {c["id"]: round(cover(c), 2) for c in cases("cover")})
-    print("cover mean", round(statistics.fmean(cover(c) for c in cases("cover")), 3))
-    print("unsaid", {c["id"]: unsaid(c) for c in cases("unsaid")})
-    print("unsaid mean tokens", round(statistics.fmean(unsaid(c) for c in cases("unsaid")), 1))
+        print(
+            f"leaning fill={fill}",
+            {c["id"]: needed_share(c, fill=fill) for c in cases("leaning") if needed_share(c, fill=fill) < 1},
+        )
+        print(f"leaning fill={fill} mean", round(statistics.fmean(needed_share(c, fill=fill) for c in cases("leaning")), 3))
+    print("cover", {c["id"]: round(covered_share(c), 2) for c in cases("cover")})
+    print("cover mean", round(statistics.fmean(covered_share(c) for c in cases("cover")), 3))
+    print("unsaid", {c["id"]: tokens_for_nothing(c) for c in cases("unsaid")})
+    print("unsaid mean tokens", round(statistics.fmean(tokens_for_nothing(c) for c in cases("unsaid")), 1))
 
 
 if __name__ == "__main__":

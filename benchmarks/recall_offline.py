@@ -1,6 +1,7 @@
 """Evidence that recall alone keeps, offline: no proxy, no network.
 
     TURNFOLD_SHARED=../shared python -m benchmarks.recall_offline [--sets NC_locomo ...] [--limit N] [--ratio 0.10]
+        [--tune covered=0.3 chat=0.4,0.2 ...]
 
 For each case all messages before the last user message are the sources. The budget is ``ratio`` times the case's tokens, less
 those of the system messages and of the question, less 12: what is left to recall when a request is folded to that ratio.
@@ -12,17 +13,19 @@ Lives here: the measurement. Does not belong here: anything that the engine need
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import random
 import statistics
 import time
+from dataclasses import fields, replace
 from types import ModuleType
 from typing import Any
 
-from benchmarks.support.data import evalkit, shared
+from benchmarks.support.data import evalkit, shared_directory
 from turnfold.compression import tokens
 from turnfold.compression.fold import fence
-from turnfold.compression.fold.recall import Question, recall
+from turnfold.compression.fold.recall import TUNING, Question, Tuning, recall
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.quotes import Source
 
@@ -49,16 +52,18 @@ def source(kit: ModuleType, message: Message) -> Source:
     return Source(message["role"], text, digest(message["role"], text))
 
 
-def turned(messages: list[Message]) -> list[Message]:
+def with_extra_turn(messages: list[Message]) -> list[Message]:
     """A case that ends with a tool result gets one more turn, as the evaluation kit does it."""
     if messages[-1]["role"] != "tool":
         return messages
     return [*messages, {"role": "assistant", "content": "Done. What next?"}, {"role": "user", "content": "Go on with the task."}]
 
 
-def measure(kit: ModuleType, case: Message, memo: Memo, ratio: float, fixed: int = 0, tail: int = 0) -> dict[str, float]:
+def measure(
+    kit: ModuleType, case: Message, memo: Memo, ratio: float, fixed: int = 0, tail: int = 0, tuning: Tuning = TUNING
+) -> dict[str, float]:
     """Evidence, tokens and milliseconds of one case; ``fixed`` tokens without fill, or ``ratio`` with it."""
-    raw = turned(case["messages"])
+    raw = with_extra_turn(case["messages"])
     verbatim = [m for m in raw[:-1] if m["role"] in ("system", "developer")]
     older = [m for m in raw[:-1] if m["role"] not in ("system", "developer")]
     budget = fixed or int(ratio * kit.ntok(raw)) - (kit.ntok([*verbatim, raw[-1]]) - 3) - 12
@@ -69,14 +74,13 @@ def measure(kit: ModuleType, case: Message, memo: Memo, ratio: float, fixed: int
     sources = [source(kit, m) for m in folded]
     question = Question(kit.text_of(raw[-1]), tuple(source(kit, m) for m in older[-2:]))
     start = time.perf_counter()
-    quotes = recall(
-        sources, question, budget, [kit.text_of(m) for m in [*verbatim, *present]], tokens.count, memo, fill=not fixed
-    )
+    held = [kit.text_of(m) for m in [*verbatim, *present]]
+    quotes = recall(sources, question, budget, held, tokens.count, memo, fill=not fixed, tuning=tuning)
     spent = (time.perf_counter() - start) * 1e3
     text = fence.render(sources, quotes)
     used = tokens.count(text)
     assert used <= max(0, budget), (case["id"], used, budget)
-    held = kit.Held([*verbatim, *present, {"role": "user", "content": text}], kit.text_of(raw[-1]))
+    sent = kit.Held([*verbatim, *present, {"role": "user", "content": text}], kit.text_of(raw[-1]))
     out = {
         "tokens": used,
         "share": used / max(1, budget),
@@ -84,27 +88,39 @@ def measure(kit: ModuleType, case: Message, memo: Memo, ratio: float, fixed: int
         "ratio": (kit.ntok([*verbatim, *present, raw[-1]]) + used) / kit.ntok(raw),
     }
     if case.get("evidence"):
-        out["evidence"] = sum(map(held.soft, case["evidence"])) / len(case["evidence"])
+        out["evidence"] = sum(map(sent.soft, case["evidence"])) / len(case["evidence"])
     full: Any = (
         memo.get(("held", digest(*map(kit.text_of, raw[:-1]))), lambda: kit.Held(raw[:-1])) if case.get("answers") else None
     )
     answers = [str(a) for a in case.get("answers") or [] if full.answer(str(a))]
     if answers:
-        out["answer"] = float(any(map(held.answer, answers)))
+        out["answer"] = float(any(map(sent.answer, answers)))
     return out
 
 
 def cases_of(kit: ModuleType, name: str, limit: int, seed: int = 7) -> list[Message]:
     """The set's cases with something to find, in the evaluation kit's own order."""
-    cases = [c for c in kit.load(str(shared()), name) if c.get("evidence") or c.get("answers")]
+    cases = [c for c in kit.load(str(shared_directory()), name) if c.get("evidence") or c.get("answers")]
     random.Random(seed).shuffle(cases)
     return cases[:limit] if limit else cases
 
 
-def run(kit: ModuleType, name: str, limit: int, ratio: float, fixed: int = 0, tail: int = 0) -> dict[str, float]:
+def tuned(changes: list[str]) -> Tuning:
+    """The tuning with figures changed: ``name=value``, a tuple's values parted by commas."""
+    pairs = dict(change.split("=", 1) for change in changes)
+    known = {field.name for field in fields(Tuning)}
+    if unknown := pairs.keys() - known:
+        raise SystemExit(f"no such figure: {', '.join(sorted(unknown))}; there are {', '.join(sorted(known))}")
+    kinds = {name: type(getattr(TUNING, name)) for name in pairs}
+    return replace(TUNING, **{name: ast.literal_eval(f"({v},)" if kinds[name] is tuple else v) for name, v in pairs.items()})
+
+
+def run(
+    kit: ModuleType, name: str, limit: int, ratio: float, fixed: int = 0, tail: int = 0, tuning: Tuning = TUNING
+) -> dict[str, float]:
     """Means over a set; milliseconds as the median."""
     memo = Memo()
-    rows = [measure(kit, c, memo, ratio, fixed, tail) for c in cases_of(kit, name, limit)]
+    rows = [measure(kit, c, memo, ratio, fixed, tail, tuning) for c in cases_of(kit, name, limit)]
     keys = dict.fromkeys(k for row in rows for k in row)
     means = {k: round(statistics.fmean(row[k] for row in rows if k in row), 4) for k in keys if k != "ms"}
     return {"n": len(rows)} | means | ({"ms": round(statistics.median(row["ms"] for row in rows), 2)} if rows else {})
@@ -115,12 +131,14 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--limit", type=int, default=0)
     parser.add_argument("--ratio", type=float, default=0.10)
+    parser.add_argument("--tune", nargs="*", default=[], metavar="NAME=VALUE", help="figures of recall other than its own")
     args = parser.parse_args()
-    kit = evalkit()
+    kit, tuning = evalkit(), tuned(args.tune)
     for name in args.sets:
-        print(name, json.dumps(run(kit, name, args.limit, args.ratio)), flush=True)
+        print(name, json.dumps(run(kit, name, args.limit, args.ratio, tuning=tuning)), flush=True)
     if "NC_locomo" in args.sets:
-        print("NC_locomo default settings", json.dumps(run(kit, "NC_locomo", args.limit, 0, fixed=600, tail=2500)), flush=True)
+        default = run(kit, "NC_locomo", args.limit, 0, fixed=600, tail=2500, tuning=tuning)
+        print("NC_locomo default settings", json.dumps(default), flush=True)
 
 
 if __name__ == "__main__":

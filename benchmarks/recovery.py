@@ -31,7 +31,7 @@ from pydantic import SecretStr
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the test upstream, when this is run as a file
 
-from tests.proxy.overflow_upstream import DIALECTS, Log, application, count_request
+from tests.support.overflow_upstream import DIALECTS, Log, application, count_request
 from tests.support.overfull import CURABLE, INCURABLE, overfull
 from turnfold.compression.fold import Folded, Section, conversation_tokens, fold
 from turnfold.compression.memo import Memo
@@ -82,7 +82,7 @@ class Last:
 
 
 @contextlib.contextmanager
-def served(app: Any, lifespan: Any = "off") -> Iterator[str]:
+def serve(app: Any, lifespan: Any = "off") -> Iterator[str]:
     """An app on a free port."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan=lifespan))
@@ -140,7 +140,7 @@ def upstream(name: str, real: Real | None, window: int, log: Log) -> Iterator[st
     if real:
         yield real.url
         return
-    with served(application(DIALECTS[name], window, log)) as origin:
+    with serve(application(DIALECTS[name], window, log)) as origin:
         yield f"{origin}/v1"
 
 
@@ -151,7 +151,7 @@ def real_of(name: str, asked: argparse.Namespace) -> Real | None:
     return REAL[name] if asked.key else None
 
 
-def sized(shape: str, target: int, model: str, **more: Any) -> dict[str, Any]:
+def request_of_size(shape: str, target: int, model: str, **more: Any) -> dict[str, Any]:
     """A request that the test upstream counts as about `target` tokens."""
     body, size = overfull(shape, target, model=model, **more), target
     for _ in range(4):
@@ -200,8 +200,8 @@ def run(name: str, asked: argparse.Namespace) -> bool:
                 update={"upstream": UpstreamSettings(url=url, api_key=own_key), "store": StoreSettings(url="memory://")}
             )
             app = build(settings, recorder=last, engine=_only_recovery if asked.no_fold else fold)
-            body = sized(asked.shape, window * fill // 100, model, stream=asked.stream, max_tokens=16)
-            with served(app, "on") as origin:
+            body = request_of_size(asked.shape, window * fill // 100, model, stream=asked.stream, max_tokens=16)
+            with serve(app, "on") as origin:
                 result = ask(origin, body, asked.key or "none", last, None if real else log)
         answered = asked.shape in CURABLE or fill < 100
         if real is None:  # an error inside a stream has status 200, and so has a prompt that was cut off in silence

@@ -33,7 +33,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from benchmarks.support.caches import COLUMNS, Cache, Column, Prompt
-from benchmarks.support.data import evalkit, shared
+from benchmarks.support.data import evalkit, shared_directory
 from benchmarks.support.proxy import turnfold
 from turnfold.config.prices import TokenUse, dollars, prices_of
 
@@ -134,7 +134,7 @@ def _upstream(kit: ModuleType, counter: ReplayBills, own_usage: bool) -> Threadi
 
 
 @contextlib.contextmanager
-def _serving(server: ThreadingHTTPServer) -> Iterator[str]:
+def _serve(server: ThreadingHTTPServer) -> Iterator[str]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
@@ -196,11 +196,11 @@ def replay(
     """One set under one column; None where no conversation of it is long enough."""
     counter = ReplayBills(kit, column, miss)
     with contextlib.ExitStack() as stack:
-        upstream = stack.enter_context(_serving(_upstream(kit, counter, own_usage)))
+        upstream = stack.enter_context(_serve(_upstream(kit, counter, own_usage)))
         base = stack.enter_context(turnfold(f"{upstream}/v1", admin_token=_ADMIN))
         proxy = _client(kit, base, upstream, counter, own_usage)
         with contextlib.redirect_stdout(io.StringIO()):
-            result = kit.cost(proxy, str(shared()), [name], limit, _SEED, columns=[column.name], miss=miss, **bounds)
+            result = kit.cost(proxy, str(shared_directory()), [name], limit, _SEED, columns=[column.name], miss=miss, **bounds)
         if not result:
             return None
         report = _report(base, column.model)

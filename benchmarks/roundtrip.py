@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from itertools import permutations
 from typing import Any, Final, NamedTuple
 
-from benchmarks.support.data import conversations, shared
+from benchmarks.support.data import conversations, shared_directory
 from turnfold.compression import compress, default_token_counter, strip_provenance, tokens, uncompress
 from turnfold.compression.roundtrip.values import readable
 
@@ -75,7 +75,9 @@ def ratios(limit: int | None) -> None:
     long: dict[str, list[Ratio]] = {}
     print("| set | like | conversations | ratio, characters / tokens | long ones | their ratio |")
     print("|---|---|---|---|---|---|")
-    for name in sorted({path.name.removesuffix(".jsonl").removesuffix(".conversations") for path in shared().glob("*.jsonl")}):
+    for name in sorted(
+        {path.name.removesuffix(".jsonl").removesuffix(".conversations") for path in shared_directory().glob("*.jsonl")}
+    ):
         if name.endswith(".questions"):
             continue
         rows = [ratio_of(messages) for messages in conversations(name)[:limit]]

@@ -159,13 +159,13 @@ def talk(scenario: Scenario) -> Iterator[tuple[int, list[Turn], Placement]]:
             yield index, asked, place(asked)
 
 
-def folded(turns: list[Turn]) -> int:
+def fold_border(turns: list[Turn]) -> int:
     """The border: about a fifth of the messages stays, from a user message on."""
     border = int(len(turns) * (1 - KEPT))
     return border - (turns[border].role != "user")
 
 
-def added_up(turns: list[Turn]) -> ExpectedState:
+def state_from_messages(turns: list[Turn]) -> ExpectedState:
     """What an exact reader makes of the directives in messages."""
     engine = create_engine()
     for turn in turns:
@@ -177,7 +177,7 @@ def added_up(turns: list[Turn]) -> ExpectedState:
     )
 
 
-def forwarded(turns: list[Turn], placed: Placement) -> Folded:
+def fold_to_share(turns: list[Turn], placed: Placement) -> Folded:
     """The request that goes upstream, folded to a fifth by the engine."""
     messages = [{"role": turn.role, "content": turn.text} for turn in turns]
     body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
@@ -191,7 +191,7 @@ def text_of(folded: Folded) -> str:
     return "\n".join(message["content"] for message in json.loads(folded.body)["messages"])
 
 
-def found_in_block(text: str) -> ExpectedState:
+def state_in_block(text: str) -> ExpectedState:
     """What the last block in a text says."""
     if OPENING not in text:
         return ExpectedState()
@@ -233,10 +233,10 @@ def measure(scenario: Scenario) -> Measured:
     for index, turns, placed in talk(scenario):
         if index in scenario.checks:
             expected = scenario.checks[index]
-            fold = forwarded(turns, placed)
-            passed, count = score(expected, found_in_block(text_of(fold)))
-            tail = score(expected, added_up(turns[folded(turns) :]))[0]
-            whole = score(expected, added_up(turns))[0]
+            fold = fold_to_share(turns, placed)
+            passed, count = score(expected, state_in_block(text_of(fold)))
+            tail = score(expected, state_from_messages(turns[fold_border(turns) :]))[0]
+            whole = score(expected, state_from_messages(turns))[0]
             sums.add(Measured(tail, whole, passed, count, fold.tokens_before, fold.tokens_after))
     return sums
 

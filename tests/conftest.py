@@ -1,6 +1,6 @@
-"""How hard Hypothesis tries.
+"""What holds for every test: how hard Hypothesis tries, and that nobody closes the process's log handlers.
 
-Lives here: its profiles. Must not: fixtures that one folder needs.
+Lives here: Hypothesis' profiles, and that guard. Does not belong here: fixtures that one folder needs.
 
 The profile is `HYPOTHESIS_PROFILE`, or `--hypothesis-profile`; by default `ci` where `CI` is set, else `quick`. None has a time
 limit for an example: such a limit says how busy the machine is. A test with costly examples takes its settings from
@@ -9,8 +9,11 @@ limit for an example: such a limit says how busy the machine is. A test with cos
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _ANYWHERE = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -20,3 +23,28 @@ settings.register_profile("quick", _ANYWHERE)
 settings.register_profile("ci", _ANYWHERE, derandomize=True, database=None)
 settings.register_profile("thorough", _ANYWHERE, max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "quick"))
+
+
+class _Guard(logging.Handler):
+    """Says at once who closes the log handlers of the process.
+
+    `logging.config.dictConfig`, which `uvicorn.Config` calls, closes all of them. absl's (rouge-score loads it) then closes its
+    stream, unless that is `sys.stderr` at the moment: in a test with `capsys` it is pytest's capture file, and every later
+    test of the process fails.
+    """
+
+    armed = True
+
+    def close(self) -> None:
+        if self.armed:
+            raise AssertionError("this closes every log handler of the process; give uvicorn.Config log_config=None")
+        super().close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def log_guard() -> Iterator[logging.Handler]:
+    """A log handler that may not be closed before the last test."""
+    guard = _Guard()
+    yield guard
+    guard.armed = False
+    guard.close()

@@ -103,6 +103,10 @@ BAD = [
     ("engine_keeps_no_state", f"{ENGINE}.tokens", "TABLE = {'a': 1}\ndef f():\n    TABLE['b'] = 2", "changed"),
     ("engine_keeps_no_state", f"{ENGINE}.tokens", "TABLE = ['a']\ndef f():\n    TABLE.append('b')", "changed"),
     ("engine_keeps_no_state", f"{ENGINE}.tokens", "x = 1\ndef f():\n    global x\n    x = 2", "global"),
+    ("class_names_are_unique", f"{ENGINE}.tokens", "class Store:\n    pass", "turnfold.proxy.store too"),
+    ("class_names_are_unique", f"{ENGINE}.tokens", "class _Store:\n    pass", "turnfold.proxy.store too"),
+    ("modules_have_names_of_their_own", f"{ENGINE}.shorten.trace", "x = 1", "library trace"),
+    ("modules_have_names_of_their_own", "turnfold.proxy.store.redis", "import redis.asyncio", "library redis"),
 ]
 
 # (rule, module, source that keeps the rule although it looks close)
@@ -122,6 +126,9 @@ GOOD = [
     ("engine_keeps_no_state", f"{ENGINE}.tokens", "_TABLE: Final = {'a': 1}\nPAIR = ('a', 'b')"),
     ("engine_keeps_no_state", f"{ENGINE}.tokens", "_WORDS = {w for w in 'a b'.split()}"),
     ("engine_keeps_no_state", "turnfold.proxy.app", "cache = {}"),
+    ("class_names_are_unique", f"{ENGINE}.tokens", "class Shelf:\n    class Store:\n        pass"),
+    ("modules_have_names_of_their_own", "turnfold.proxy.http", "x = 1"),
+    ("modules_have_names_of_their_own", "turnfold.proxy.store.redis_store", "x = 1"),
 ]
 
 
@@ -133,7 +140,8 @@ def sample(name: str, source: str, rule: str) -> Module:
 def around(module: Module) -> list[Module]:
     """A small house for a sample to stand in."""
     others = [f"{ENGINE}.scorers.base", f"{ENGINE}.cellar", "turnfold.proxy", "turnfold.proxy.app", "turnfold.config.settings"]
-    return [module, *(Module.of(name, DOC) for name in others if name != module.name)]
+    shop = Module.of("turnfold.proxy.store", DOC + "class Store:\n    pass", is_package=True)
+    return [shop, module, *(Module.of(name, DOC) for name in others if name != module.name)]
 
 
 @pytest.mark.parametrize(("rule", "name", "source", "words"), BAD)

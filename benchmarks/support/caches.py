@@ -57,7 +57,7 @@ class Prompt:
 
 
 @lru_cache(maxsize=20_000)
-def _encoded(text: str) -> list[int]:
+def _encode(text: str) -> list[int]:
     return tokens.encoding("o200k_base").encode_ordinary(text)
 
 
@@ -69,12 +69,12 @@ def render(messages: Sequence[Message]) -> Prompt:
         out += (-1, -2 - sum(map(ord, str(message.get("role")))))
         content = message.get("content") or ""
         for part in content if isinstance(content, list) else [{"text": content}]:
-            out += _encoded(str(part.get("text") or ""))
+            out += _encode(str(part.get("text") or ""))
             if "cache_control" in part or "prompt_cache_breakpoint" in part:
                 marks.append(len(out))
         for call in message.get("tool_calls") or ():
             function = call.get("function") or call.get("custom") or {}
-            out += _encoded(f"{function.get('name', '')} {function.get('arguments', function.get('input', ''))}")
+            out += _encode(f"{function.get('name', '')} {function.get('arguments', function.get('input', ''))}")
     return Prompt(out, tuple(marks))
 
 
@@ -120,7 +120,7 @@ class Cache:
         return hit, replace(self, last=prompt, ends=(*kept, *new))
 
 
-def marked(messages: Sequence[Message]) -> list[Message]:
+def with_mark(messages: Sequence[Message]) -> list[Message]:
     """The messages as Anthropic's clients send them: a cache mark on the last one."""
     last = messages[-1]
     if not isinstance(last.get("content"), str):

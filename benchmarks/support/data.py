@@ -20,13 +20,14 @@ Message = dict[str, Any]
 CASES: Final = Path(__file__).resolve().parent.parent / "cases"
 
 
-def _outside() -> Path:
+def shared_root() -> Path:
+    """The directory of data and tools that are no part of the project: ``TURNFOLD_SHARED``, by default beside the repository."""
     return Path(os.environ.get("TURNFOLD_SHARED") or CASES.parent.parent.parent / "shared")
 
 
-def shared() -> Path:
+def shared_directory() -> Path:
     """The directory of evaluation data: in ``TURNFOLD_SHARED``, by default beside the repository."""
-    return _outside() / "data" / "eval"
+    return shared_root() / "data" / "eval"
 
 
 def evalkit(outside: Path | None = None) -> ModuleType:
@@ -35,7 +36,7 @@ def evalkit(outside: Path | None = None) -> ModuleType:
     Raises:
         FileNotFoundError: it is not here.
     """
-    path = (outside or _outside()) / "tools" / "evalkit.py"
+    path = (outside or shared_root()) / "tools" / "evalkit.py"
     spec = importlib.util.spec_from_file_location("evalkit", path)
     assert spec
     assert spec.loader
@@ -74,7 +75,7 @@ def conversations_by_id(name: str) -> dict[str, list[Message]]:
 def questions_by_id(name: str) -> dict[str, list[str]]:
     """The questions about each conversation of a set, in the file's order; empty if the set keeps no questions apart."""
     asked: dict[str, list[str]] = {}
-    if (shared() / f"{name}.questions.jsonl").exists():
+    if (shared_directory() / f"{name}.questions.jsonl").exists():
         for row in _rows(name, f"{name}.questions.jsonl"):
             asked.setdefault(_id(row), []).append(row["question"])
     return asked
@@ -82,7 +83,7 @@ def questions_by_id(name: str) -> dict[str, list[str]]:
 
 def set_names() -> list[str]:
     """The names of the evaluation sets that are present, sorted."""
-    files = (path.name.removesuffix(".jsonl") for path in shared().glob("*.jsonl"))
+    files = (path.name.removesuffix(".jsonl") for path in shared_directory().glob("*.jsonl"))
     return sorted({name.removesuffix(".conversations") for name in files if not name.endswith(".questions")})
 
 
@@ -91,8 +92,8 @@ def _id(row: dict[str, Any]) -> str:
 
 
 def _rows(name: str, *files: str) -> Iterator[dict[str, Any]]:
-    found = next((path for path in (shared() / file for file in files) if path.exists()), None)
+    found = next((path for path in (shared_directory() / file for file in files) if path.exists()), None)
     if found is None:
-        raise FileNotFoundError(f"{name} is not in {shared()}; set TURNFOLD_SHARED")
+        raise FileNotFoundError(f"{name} is not in {shared_directory()}; set TURNFOLD_SHARED")
     with found.open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from benchmarks.support.caches import marked
+from benchmarks.support.caches import with_mark
 from benchmarks.support.data import Message, conversations_by_id, questions_by_id, set_names
 from benchmarks.support.upstream import TAKES
 
@@ -305,7 +305,7 @@ _SPELLINGS: Final[Mapping[str, Callable[[list[Message]], tuple[bytes, Mapping[st
     "indented": lambda messages: (json.dumps({"model": _MODEL, "messages": messages, "n": 1}, indent=2).encode(), {}),
     "parts": lambda messages: (encode(_parts(messages)), {}),
     "image": lambda messages: (encode(_with_image(messages)), {}),
-    "marked": lambda messages: (encode(marked(messages), "claude-sonnet-4-5"), {}),
+    "marked": lambda messages: (encode(with_mark(messages), "claude-sonnet-4-5"), {}),
     "streamed": lambda messages: (encode(messages, stream=True, tools=[_TOOL], max_tokens=900), {}),
     "gzip": lambda messages: (gzip.compress(encode(messages), mtime=0), {"content-encoding": "gzip"}),
     "no-model": lambda messages: (json.dumps({"messages": messages}).encode(), {}),

@@ -16,7 +16,7 @@ from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, TypeVar
 
-from tests.proxy.overflow_upstream import DIALECTS
+from tests.support.overflow_upstream import DIALECTS
 
 #: Headers for a `Hasher`: the case that a request belongs to, and the window to enforce, as a dialect and a number of bytes.
 CASE: Final = "x-case"
@@ -107,7 +107,7 @@ _Server = TypeVar("_Server", bound=RecordingUpstream)
 
 
 @contextmanager
-def serving(server: _Server) -> Iterator[_Server]:
+def serve(server: _Server) -> Iterator[_Server]:
     """A server that serves in a thread until the end of the block."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
@@ -120,7 +120,7 @@ def serving(server: _Server) -> Iterator[_Server]:
 
 
 @contextmanager
-def recording(port: int = 0) -> Iterator[RecordingUpstream]:
+def record_requests(port: int = 0) -> Iterator[RecordingUpstream]:
     """A recorder that serves in a thread until the end of the block."""
-    with serving(RecordingUpstream(port)) as server:
+    with serve(RecordingUpstream(port)) as server:
         yield server

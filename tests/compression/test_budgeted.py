@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import planted_facts
+from benchmarks.support.planted_sentences import HELD_OUT, TUNED
 from turnfold.compression.budgeted import (
     History,
     HistoryMessage,
@@ -17,6 +21,7 @@ from turnfold.compression.budgeted import (
     drill_down,
     export_history,
     import_history,
+    read_export,
     search,
 )
 from turnfold.compression.errors import InvalidInput, SectionUnknown
@@ -67,7 +72,8 @@ def test_the_budget_holds_after_every_message(n: int, threshold: int) -> None:
         assert told.tokens <= max(threshold, recent + 20), i
         assert told.tokens == count(told.text)
         assert told.text.endswith(message.content)
-    assert told.raw_tokens > 2 * told.tokens
+    assert threshold - told.tokens < 0.1 * threshold  # what may be used is used
+    assert told.raw_tokens > 1.5 * told.tokens
 
 
 def test_five_thousand_messages_stay_within_the_budget() -> None:
@@ -124,23 +130,52 @@ def test_the_form_of_the_context() -> None:
     assert context(short, chosen).text == "\n".join(f"{m.role}: {m.content}" for m in short.recent)
 
 
-def test_duplicates_are_told_from_short_answers() -> None:
+LONG = "Please tell me once more how the export of the ledger is started."
+
+
+def test_only_what_was_said_just_before_is_a_duplicate() -> None:
     chosen = HistorySettings(keep_recent=1, compress_threshold=60)
-    long = HistoryMessage("user", "Please tell me once more how the export of the ledger is started.")
-    state = played([long, *talk(10)], chosen)
-    same, action = add(state, long, chosen)
+    question = HistoryMessage("user", LONG)
+    state, _ = add(played(talk(10), chosen), question, chosen)
+    same, action = add(state, question, chosen)
     assert action == "duplicate"
-    assert same.messages == state.messages
-    assert same.duplicates == state.duplicates + 1
-    assert same.version == state.version + 1
-    yes = HistoryMessage("user", "Yes.")
-    state, first = add(state, yes, chosen)
-    state, again = add(state, yes, chosen)
-    state, _ = add(state, HistoryMessage("assistant", "Done."), chosen)
-    _, later = add(state, yes, chosen)
-    assert first != "duplicate"
-    assert again == "duplicate"
-    assert later != "duplicate"
+    assert (same.messages, same.duplicates, same.version) == (state.messages, state.duplicates + 1, state.version + 1)
+    assert add(state, HistoryMessage("assistant", LONG), chosen)[1] != "duplicate"
+
+
+@pytest.mark.parametrize(
+    "text", [LONG, "Yes.", "go on", "どうやって台帳を書き出すのか、もう一度教えてください。" * 2, "```\ncode\n```"]
+)
+@pytest.mark.parametrize("between", [1, 2, 9])
+@pytest.mark.parametrize("keep", [0, 1, 50])
+def test_what_is_asked_again_is_kept(text: str, between: int, keep: int) -> None:
+    chosen = HistorySettings(keep_recent=keep, compress_threshold=100)
+    question = HistoryMessage("user", text)
+    state = played([question, *talk(between + 1)[1:]], chosen)
+    state, action = add(state, question, chosen)
+    assert action != "duplicate"
+    assert state.messages == between + 2
+    assert text.rsplit("\n", maxsplit=1)[-1] in context(state, chosen).text.splitlines()[-1] or keep == 0
+
+
+def test_a_repeat_is_told_from_a_new_message_when_nothing_is_kept_raw() -> None:
+    chosen = HistorySettings(keep_recent=0, compress_threshold=1)
+    state, first = add(History(), HistoryMessage("user", LONG), chosen)
+    assert (first, state.recent) == ("compressed", ())
+    assert add(state, HistoryMessage("user", LONG), chosen)[1] == "duplicate"
+
+
+def test_system_messages_repeat_only_the_last_one_of_their_role_and_are_told_once() -> None:
+    chosen = HistorySettings(compress_threshold=200, keep_recent=2)
+    first, second = HistoryMessage("system", "Answer in French."), HistoryMessage("system", "Answer in German.")
+    state = played([first, HistoryMessage("user", "Hello?")], chosen)
+    state, again = add(state, first, chosen)
+    state, other = add(state, second, chosen)
+    state, back = add(state, first, chosen)
+    assert (again, other, back) == ("duplicate", "appended", "appended")
+    told = context(state, chosen).text
+    assert told.count("French") == 1
+    assert told.index("German") < told.index("French")
 
 
 contents = st.one_of(
@@ -165,6 +200,144 @@ def test_laws(messages: list[HistoryMessage], threshold: int, keep: int) -> None
     for block in state.blocks:
         assert block.tokens[2] <= block.tokens[1]
         assert drill_down(state, block.id, 1) == block.texts[0]
+
+
+def test_standing_orders_are_told_once() -> None:
+    chosen = HistorySettings(compress_threshold=400, keep_recent=2)
+    order = "Never use tabs in any file."
+    first, again = HistoryMessage("user", f"Hi there. {order}"), HistoryMessage("user", f"As I said. {order}")
+    state = played([first, *talk(40), again, *talk(41)[1:]], chosen)
+    assert context(state, chosen).text.count(order) == 1
+    state = played([*talk(30), HistoryMessage("user", order)], chosen)
+    assert context(state, chosen).text.count(order) == 1
+
+
+@pytest.mark.parametrize("budget", [300, 1000, 2000])
+def test_what_users_state_outlives_small_talk(budget: int) -> None:
+    wanted = planted_facts.WANTED[budget]
+    for sentences in (TUNED, HELD_OUT):
+        made = [planted_facts.conversation(sentences, 5, seed) for seed in range(8)]
+        assert sum(sum(planted_facts.kept(one, budget)) for one in made) >= wanted
+
+
+def test_the_first_of_sixty_messages_is_told() -> None:
+    first = HistoryMessage("user", "My name is Ada Quist, order HX-4471, I am allergic to peanuts. Nice weather, isn't it?")
+    chosen = HistorySettings(compress_threshold=300, keep_recent=5)
+    told = context(played([first, *talk(61)[1:]], chosen), chosen).text
+    assert "My name is Ada Quist, order HX-4471, I am allergic to peanuts." in told
+
+
+def test_every_line_that_is_told_was_said() -> None:
+    chosen = HistorySettings(compress_threshold=300, keep_recent=2)
+    messages = talk(80)
+    head = context(played(messages, chosen), chosen).text.split("[Recent messages]")[0]
+    for line in head.splitlines()[1:]:
+        if not line.startswith("("):
+            role, _, said = line.partition(": ")
+            for sentence in said.split(" … "):
+                assert any(sentence in m.content and m.role == role for m in messages), sentence
+
+
+EXPORTED = export_history(played([HistoryMessage("system", "Be brief."), *talk(30)], HistorySettings(compress_threshold=200)))
+
+
+def damaged(path: str, value: object) -> str:
+    data = json.loads(EXPORTED)
+    *way, last = [int(part) if part.isdigit() else part for part in path.split(".")]
+    place = data
+    for part in way:
+        place = place[part]
+    if value is ...:
+        del place[last]
+    else:
+        place[last] = value
+    return json.dumps(data)
+
+
+DAMAGES: list[tuple[str, object, str]] = [
+    ("recent_tokens", [], "recent_tokens"),
+    ("recent_tokens", [1] * 40, "recent_tokens"),
+    ("recent_tokens", "12", "recent_tokens"),
+    ("recent_tokens.0", -1, "recent_tokens.0"),
+    ("recent_tokens.0", 1.5, "recent_tokens.0"),
+    ("recent_tokens.0", True, "recent_tokens.0"),
+    ("recent_tokens.0", 2**60, "recent_tokens.0"),
+    ("recent", {}, "recent"),
+    ("recent", None, "recent"),
+    ("recent.0", "hello", "recent.0"),
+    ("recent.0.role", " ", "recent.0.role"),
+    ("recent.0.role", "u" * 65, "recent.0.role"),
+    ("recent.0.content", None, "recent.0.content"),
+    ("recent.0.content", ..., "recent.0.content"),
+    ("recent.0.role", "system", "recent"),
+    ("pinned.0.role", "user", "pinned"),
+    ("pinned", ..., "pinned"),
+    ("orders", [1], "orders.0"),
+    ("blocks.0", [], "blocks.0"),
+    ("blocks.0.id", 7, "blocks.0.id"),
+    ("blocks.0.id", "", "blocks.0.id"),
+    ("blocks.0.messages", [], "blocks.0.messages"),
+    ("blocks.0.messages.0.role", ..., "blocks.0.messages.0.role"),
+    ("blocks.0.messages.0.role", "developer", "blocks"),
+    ("blocks.0.texts", ["one"], "blocks.0.texts"),
+    ("blocks.0.texts.1", None, "blocks.0.texts.1"),
+    ("blocks.0.tokens", [1, 2], "blocks.0.tokens"),
+    ("blocks.0.tokens", [9, 1, 2], "blocks.0.tokens"),
+    ("blocks.0.tokens.0", "9", "blocks.0.tokens.0"),
+    ("messages", 3, "messages"),
+    ("messages", 31.0, "messages"),
+    ("raw_tokens", 0, "raw_tokens"),
+    ("version", 0, "version"),
+    ("duplicates", None, "duplicates"),
+    ("settings", [], "settings"),
+    ("settings", {"keep_recent": 1}, "settings.compress_threshold"),
+    ("settings", {"keep_recent": 1, "compress_threshold": 0}, "settings.compress_threshold"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "field"), DAMAGES)
+def test_an_export_that_does_not_hold_together_is_refused_by_field(path: str, value: object, field: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        import_history(damaged(path, value))
+    assert caught.value.field == f"history.{field}"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "role", "content"]), inner, max_size=3),
+    max_leaves=4,
+)
+EVERYWHERE = [
+    *(name for name in json.loads(EXPORTED) if name != "settings"),
+    *("recent.0", "recent.1.role", "blocks.0", "blocks.1.messages", "blocks.0.tokens", "blocks.0.texts", "recent_tokens.1"),
+]
+
+
+def imported_or_none(text: str) -> History | None:
+    """The state, None where the text is refused by a field of it."""
+    with contextlib.suppress(InvalidInput):
+        return import_history(text)
+    return None
+
+
+@given(st.sampled_from(EVERYWHERE), json_values)
+def test_whatever_is_imported_can_be_added_to(path: str, value: object) -> None:
+    chosen = HistorySettings(compress_threshold=100, keep_recent=1)
+    state = imported_or_none(damaged(path, value))
+    if state is None:
+        return
+    for message in talk(4):
+        state, _ = add(state, message, chosen)
+        context(state, chosen)
+    assert import_history(export_history(state)) == state
+
+
+def test_exports_carry_their_settings() -> None:
+    chosen = HistorySettings(compress_threshold=321, keep_recent=2)
+    state = played(talk(9), chosen)
+    assert read_export(export_history(state, chosen)).settings == chosen
+    assert read_export(export_history(state)).settings is None
+    assert read_export(export_history(state, chosen)).history == state
 
 
 @pytest.mark.parametrize(

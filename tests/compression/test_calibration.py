@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -89,3 +91,43 @@ def test_an_unknown_ratio_needs_reports_that_stand_still_while_requests_grow() -
     assert learned((10_000, 4000), (11_000, 4400), (12_000, 4800)).window(12_000) is None
     # A server that reports only what its cache did not hold.
     assert learned(*[(10_000 + 500 * i, 150) for i in range(9)]).window(15_000) is None
+
+
+def test_a_growing_chat_shows_a_server_that_truncates() -> None:
+    """Each report is only a little too short: neither does the ratio sink along, nor is the window missed."""
+    known, window = Learned(), 3000
+    for ours in range(400, 8000, 190):
+        known = learn_from_usage(known, ours, min(ours, window))
+    assert known.ratio > 0.9
+    assert known.window(8000) == window
+    assert learn_from_usage(known, 8000, 7900).window(8000) is None
+
+
+def test_a_chat_in_a_cheaper_language_is_no_truncation() -> None:
+    known = Learned()
+    for ours in range(400, 8000, 190):
+        known = learn_from_usage(known, ours, ours if ours < 4000 else int(0.8 * ours))
+    assert known.window(9000) is None
+
+
+def test_a_claim_below_what_is_published_or_was_taken_needs_a_second_witness() -> None:
+    once = learn_from_refusal(Learned(), 1000, 9000)
+    assert once.window(9000, 128_000) == 128_000
+    assert learn_from_refusal(once, 1000, 9000).window(9000, 128_000) == 1000
+    taken = learn_from_refusal(learned((5000, 5000)), 1000, 9000)
+    assert taken.window(9000) is None
+    assert learn_from_refusal(taken, 1010, 9000).window(9000) == 1010
+    assert once.window(9000) == 1000
+    assert replace(once, trusted=False).window(9000) is None
+
+
+def test_a_pool_is_served_by_what_takes_most() -> None:
+    """Of five upstreams behind one name one has a window of 4,000, and the others of 16,000."""
+    known = Learned()
+    for turn in range(40):
+        known = learn_from_refusal(known, 4000, 9000) if turn % 5 == 0 else learn_from_usage(known, 9000, 9000)
+        if turn > 5:
+            assert known.window(9000) is None
+    for _ in range(6):
+        known = learn_from_refusal(known, 4000, 9000)
+    assert known.window(9000) == 4000

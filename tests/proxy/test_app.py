@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
-import os
 import signal
-import socket
-import subprocess
-import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +13,8 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from tests.proxy.harness import Receipts, UpstreamServer, call, proxy_server, reply, running, settings_for, until
+from tests.proxy.harness import NO_LOGGING, Receipts, UpstreamServer, call, proxy_server, reply, running, settings_for
+from tests.proxy.processes import StartProcess
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.app import build
 from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
@@ -99,7 +94,7 @@ def test_readiness(required: bool, status: int, failure: str) -> None:
 
     checks = Readiness([ReadinessCheck("vocabulary", works, True), ReadinessCheck("store", fails, required)])
     app = Starlette(routes=[Route("/readyz", checks)])
-    with running(uvicorn.Config(app, log_level="critical")) as server:
+    with running(uvicorn.Config(app, **NO_LOGGING)) as server:
         answer = call(server.origin, "GET", "/readyz")
     assert answer.status == status
     assert answer.json()["checks"] == {"vocabulary": "ok", "store": "down"}
@@ -130,50 +125,16 @@ def test_an_open_relay_does_not_start() -> None:
 
 
 def test_the_server_adds_no_headers_of_its_own() -> None:
-    config = configuration(settings_for(DOWN, server={"port": 1234, "workers": 3}))
+    config = configuration(settings_for(DOWN, server={"port": 1234, "workers": 3}), **NO_LOGGING)
     assert (config.server_header, config.date_header, config.port, config.workers) == (False, False, 1234, 3)
 
 
-PROGRAM = """
-import sys
-from tests.proxy.harness import settings_for
-from turnfold.proxy.server import serve
-if __name__ == "__main__":
-    serve(settings_for(sys.argv[1], server={"port": int(sys.argv[2]), "workers": int(sys.argv[3])}))
-"""
-
-
-@contextlib.contextmanager
-def served(tmp_path: Any, upstream_url: str, workers: int) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """`serve` in a process of its own."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    script = tmp_path / "program.py"
-    script.write_text(PROGRAM, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    arguments = [sys.executable, str(script), upstream_url, str(port), str(workers)]
-    with subprocess.Popen(arguments, env=environment) as process:  # noqa: S603 - our own program
-        try:
-            until(lambda: _answers(port), timeout=60)
-            yield f"http://127.0.0.1:{port}", process
-        finally:
-            process.kill() if process.poll() is None else None
-
-
-def _answers(port: int) -> bool:
-    try:
-        return call(f"http://127.0.0.1:{port}", "GET", "/readyz").status == 200
-    except OSError:
-        return False
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_serve(tmp_path: Any, upstream: UpstreamServer, workers: int) -> None:
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_serve(start_process: StartProcess, upstream: UpstreamServer, workers: str) -> None:
+    served = start_process(WORKERS=workers)
     upstream.handler = reply(b'{"ok":1}')
-    with served(tmp_path, upstream.origin + "/v1", workers) as (origin, process):
-        answer = call(origin, "POST", "/v1/chat/completions", b'{"model":"gpt-4o","messages":[]}')
-        assert (answer.status, answer.body) == (200, b'{"ok":1}')
-        assert {key for key, _ in answer.headers if not key.startswith("x-turnfold")} <= {"content-type", "transfer-encoding"}
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) in (0, -signal.SIGTERM)
+    answer = call(served.origin, "POST", "/v1/chat/completions", b'{"model":"gpt-4o","messages":[]}')
+    assert (answer.status, answer.body) == (200, b'{"ok":1}')
+    assert {key for key, _ in answer.headers if not key.startswith("x-turnfold")} <= {"content-type", "transfer-encoding"}
+    served.process.send_signal(signal.SIGTERM)
+    assert served.process.wait(20) in (0, -signal.SIGTERM)

@@ -1,6 +1,7 @@
 """What is private leaves every text before it is stored.
 
-Lives here: the laws of ``text.private``, and that no store of the proxy's ever holds such text.
+Lives here: that no store of the proxy's ever holds such text. Does not belong here: what counts as private
+(``tests/compression/text/test_private.py``).
 """
 
 from __future__ import annotations
@@ -11,13 +12,11 @@ import zlib
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from turnfold.compression import budgeted as history
 from turnfold.compression.fold import Section
 from turnfold.compression.layers import CompressRequest, Layer
-from turnfold.compression.text.private import REDACTED, is_private, redact, redact_all, redact_json
+from turnfold.compression.text.private import REDACTED
 from turnfold.config.settings import CacheSettings, StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.compressions import Compressions
@@ -28,61 +27,6 @@ from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
 
 SECRET = "hunter2 of the kitchen"
-
-
-@pytest.mark.parametrize(
-    ("text", "public"),
-    [
-        ("no tags", "no tags"),
-        ("a <private>x</private> b", f"a {REDACTED} b"),
-        ("a <PRIVATE reason='x'>x\ny</Private > b", f"a {REDACTED} b"),
-        ("a <private>x", f"a {REDACTED}"),
-        ("a <private>x<private>y</private>z</private> b", f"a {REDACTED} b"),
-        ("a </private> b", "a </private> b"),
-        ("<private>x</private><private>y</private>", REDACTED * 2),
-        ("<privateer> sails", "<privateer> sails"),
-        ("<private <private>x</private>> y", f"<private {REDACTED}> y"),
-        ("private matters", "private matters"),
-    ],
-)
-def test_redact(text: str, public: str) -> None:
-    assert redact(text) == public
-    assert is_private(text) == (text != public)
-
-
-def test_parts_that_follow_each_other_are_one_text() -> None:
-    assert redact_all(["a <private>b", "c", "d</private> e", "f"]) == [f"a {REDACTED}", REDACTED, f"{REDACTED} e", "f"]
-
-
-PIECES = ["<private>", "</private>", "x", "secret ", "\n", "<", "private", ">"]
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
-def test_nothing_private_is_left(text: str) -> None:
-    public = redact(text)
-    assert redact(public) == public
-    depth = 0
-    for piece in text.replace("</private>", "\0").replace("<private>", "\1"):
-        depth += piece == "\1"
-        depth -= piece == "\0" and depth > 0
-    assert public.endswith(REDACTED) if depth else True
-
-
-def test_json_keeps_its_form() -> None:
-    raw = '{"role": "user", "content": [{"type": "text", "text": "a <private>b"}, {"type": "text", "text": "c</private> d"}]}'
-    value = json.loads(redact_json(raw))
-    assert value["role"] == "user"
-    assert [part["text"] for part in value["content"]] == [f"a {REDACTED}", f"{REDACTED} d"]
-    assert all(part["type"] == "text" for part in value["content"])
-    escaped = r'{"content": "\u003cprivate\u003ex"}'
-    assert json.loads(redact_json(escaped)) == {"content": REDACTED}
-    plain = '{ "content":  "a private matter" }'
-    assert redact_json(plain) == plain
-
-
-def test_json_that_is_too_deep_is_private_altogether() -> None:
-    raw = '{"content": ' + "[" * 100_000 + '"<private>x"' + "]" * 100_000 + "}"
-    assert "x" not in redact_json(raw)
 
 
 def test_sections_are_stored_without_it_and_found_by_their_id() -> None:
@@ -157,7 +101,7 @@ async def test_conversations_never_hold_it() -> None:
 
 async def test_an_imported_block_is_told_by_what_is_left_of_it() -> None:
     said = history.HistoryMessage("user", f"a <private>{SECRET}</private> b")
-    block = history.Block("b", (said,), (SECRET, SECRET), (9, 3, 3), frozenset())
+    block = history.Block("b", (said,), (SECRET, SECRET), (9, 3, 3), ())
     workshop = Workshop(1)
     try:
         state = replace(history.History(), blocks=(block,))

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.proxy.api import api_server
-from tests.proxy.harness import UpstreamServer, reply
+from tests.proxy.harness import UpstreamServer, api_server, reply
 from tests.support.readme import README
 
 EXAMPLES = dict(re.findall(r"<!-- example: ([\w-]+) -->\n```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL))

@@ -1,7 +1,7 @@
 """The rules of the house, as functions from parsed modules to findings.
 
-Lives here: reading the source roots, and one function per rule. Must not: the verdict (``test_architecture.py`` asserts),
-importing the modules that are read: a module that breaks a rule may not even import.
+Lives here: reading the source roots, and one function per rule. Does not belong here: the verdict (``test_architecture.py``
+asserts), importing the modules that are read: a module that breaks a rule may not even import.
 
 A finding is one line, ``module:line what is wrong``; no findings, nothing wrong.
 """
@@ -65,6 +65,12 @@ _CHANGING = """
 append appendleft extend insert remove pop popleft popitem clear add discard update setdefault sort reverse move_to_end
 """
 MUTATORS: Final = frozenset(_CHANGING.split())
+
+#: Class names that still stand for more than one thing.
+SHARED_CLASS_NAMES: Final = frozenset({"Answer", "Asked", "Decision", "Piece", "State"})
+
+#: Packages whose last name is a standard library module's; their full names leave no doubt.
+_CLEAR_IN_FULL: Final = frozenset({"turnfold.compression", "turnfold.proxy.http"})
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -344,6 +350,30 @@ def _changed(tree: ast.Module) -> set[str]:
     return found
 
 
+def class_names_are_unique(modules: Sequence[Module]) -> list[str]:
+    """One class, one name: no two modules have a class of the same name at their top level, a leading underscore aside."""
+    first: dict[str, str] = {}
+    findings = []
+    for module in modules:
+        for node in module.tree.body:
+            if not isinstance(node, ast.ClassDef) or (name := node.name.lstrip("_")) in SHARED_CLASS_NAMES:
+                continue
+            if (other := first.setdefault(name, module.name)) != module.name:
+                findings.append(module.at(node, f"{node.name} is a class of {other} too"))
+    return findings
+
+
+def modules_have_names_of_their_own(modules: Sequence[Module]) -> list[str]:
+    """No module is named like one of the standard library's or like a library that some module imports."""
+    imported = {target.split(".")[0] for module in modules for _, target in imports(module)}
+    foreign = (sys.stdlib_module_names | imported) - {"turnfold", "__main__"}
+    return [
+        module.at(module.tree, f"is named like the library {last}")
+        for module in modules
+        if (last := module.name.rsplit(".", 1)[-1]) in foreign and module.name not in _CLEAR_IN_FULL
+    ]
+
+
 def undeclared(modules: Sequence[Module], declared: Iterable[str], distributions: Mapping[str, Sequence[str]]) -> list[str]:
     """Imports of other packages that the project does not ask for itself: they are there today by somebody else's wish.
 
@@ -379,5 +409,7 @@ RULES: Final[Mapping[str, Rule]] = {
         fail_open_has_one_home,
         faces_are_explicit,
         engine_keeps_no_state,
+        class_names_are_unique,
+        modules_have_names_of_their_own,
     )
 }

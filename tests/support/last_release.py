@@ -33,7 +33,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tests.proxy.overflow_upstream import DIALECTS
+from tests.support.overflow_upstream import DIALECTS
 
 DATA: Final = Path(__file__).resolve().parent.parent / "proxy" / "store" / "data" / "last_release"
 

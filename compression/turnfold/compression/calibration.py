@@ -25,6 +25,8 @@ _QUIET_IF_SURE: Final = 0.75
 _WORTH_TELLING: Final = 1000  # tokens; smaller windows are not served, and reports below it are of what a cache did not hold
 _SURE: Final = 5  # figures, all alike, after which a smaller difference tells it
 _ALIKE: Final = 1.15
+_STEADY: Final = 1.03  # a report no more than this times the longest one stands still
+_SAME: Final = 0.05  # claims of a limit that differ by no more than this share are the same claim
 _SIGHTINGS: Final = 3  # of truncated prompts before anything is done about it
 
 
@@ -35,16 +37,24 @@ class Learned:
     Attributes:
         ratios: theirs / ours of the last requests, the newest last.
         limit: the window, as an error named it.
+        claims: how many errors in a row named about this limit.
+        over: what became of the last prompts that were longer than it, the newest last: whether they were taken.
         fits: the longest prompt that was taken.
         fails: the shortest prompt that was refused, where no limit was named.
+        top: ours and reported of the longest report, as short as ours was when it was first reached.
         quiet: ours and reported of prompts that came back far too short: the upstream cut them off in silence.
+        trusted: whether what was learned of the window is acted on now; False while it is put to the test again.
     """
 
     ratios: tuple[float, ...] = ()
     limit: int | None = None
+    claims: int = 0
+    over: tuple[bool, ...] = ()
     fits: int = 0
     fails: int | None = None
+    top: tuple[int, int] = (0, 0)
     quiet: tuple[tuple[int, int], ...] = ()
+    trusted: bool = True
 
     @property
     def ratio(self) -> float:
@@ -55,21 +65,42 @@ class Learned:
         """Tokens that the upstream will count where we count `ours`."""
         return ceil(ours * self.ratio)
 
-    def window(self, theirs: int) -> int | None:
-        """The window that a request of so many tokens has to fit; None as long as nothing speaks against sending it."""
-        if self.limit is not None:
-            return self.limit
-        if _stands_still(self.quiet):
-            return max(reported for _, reported in self.quiet)
-        if self.fails is not None and theirs >= self.fails:
+    @property
+    def cut_at(self) -> int | None:
+        """The length at which the upstream cuts prompts off in silence, as far as that shows."""
+        return max(reported for _, reported in self.quiet) if _stands_still(self.quiet, self.top[0]) else None
+
+    @property
+    def claimed(self) -> int | None:
+        """The window that errors named, unless most of the prompts beyond it are taken: a pool serves one name by several."""
+        return self.limit if self.limit is not None and self.over.count(False) > self.over.count(True) else None
+
+    def window(self, theirs: int, published: int | None = None) -> int | None:
+        """The window that a request of so many tokens has to fit; None as long as nothing speaks against sending it.
+
+        Args:
+            published: what is published of the model; a claim below that needs a second witness. It stands unless the upstream
+                took more: tables of windows are often behind.
+        """
+        known = published if published is not None and published >= self.fits else None
+        if not self.trusted:
+            return known
+        contradicted = (published is not None and (self.limit or 0) < published) or (self.limit or 0) < self.fits
+        if self.claimed is not None and (self.claims > 1 or not contradicted):
+            return self.claimed
+        if self.cut_at is not None:
+            return self.cut_at
+        if known is None and self.fails is not None and theirs >= self.fails:
             return max(self.fits, self.fails // 2)
-        return None
+        return known
 
     def may_overflow(self, theirs: int) -> bool:
         """Whether a request of so many tokens could be too long: no window is that small, or as much was taken before."""
-        if theirs < _WORTH_TELLING or theirs <= self.fits:
+        if theirs < _WORTH_TELLING:
             return False
-        return self.limit is None or theirs > 0.7 * self.limit
+        if self.limit is not None:
+            return theirs > 0.7 * self.limit
+        return theirs > self.fits
 
 
 def learn_from_usage(known: Learned, ours: int, reported: int) -> Learned:
@@ -78,16 +109,18 @@ def learn_from_usage(known: Learned, ours: int, reported: int) -> Learned:
         return known
     if is_truncated(known, ours, reported):
         quiet = (*known.quiet, (ours, reported))[-_KEPT:]
-        if len(quiet) == _KEPT and not _stands_still(quiet):  # they grow with what is sent: it was the ratio that changed
-            return replace(known, ratios=tuple(clamp_ratio(r / o) for o, r in quiet), quiet=())
+        if len(quiet) == _KEPT and not _stands_still(quiet, known.top[0]):  # they grow with what is sent: the ratio changed
+            return replace(known, ratios=tuple(clamp_ratio(r / o) for o, r in quiet), quiet=(), top=quiet[-1])
         return replace(known, quiet=quiet)
     ratios = (*known.ratios, clamp_ratio(reported / ours))[-_KEPT:] if ours >= _SMALL else known.ratios
+    beyond = known.limit is not None and reported > known.limit
     return replace(
         known,
         ratios=ratios,
-        limit=None if known.limit is not None and reported > known.limit else known.limit,
+        over=(*known.over, True)[-_KEPT:] if beyond else known.over,
         fits=max(known.fits, reported),
         fails=None if known.fails is not None and reported >= known.fails else known.fails,
+        top=(ours, reported) if reported > _STEADY * known.top[1] or ours < known.top[0] <= reported else known.top,
         quiet=() if any(reported > cut for _, cut in known.quiet) else known.quiet,
     )
 
@@ -95,11 +128,13 @@ def learn_from_usage(known: Learned, ours: int, reported: int) -> Learned:
 def learn_from_refusal(known: Learned, limit: int | None, theirs: int | None) -> Learned:
     """What is known after an upstream refused a prompt of so many tokens, with or without naming its limit."""
     if limit is not None:
-        return replace(known, limit=limit, fits=min(known.fits, limit), fails=None)
+        again = known.limit is not None and abs(limit - known.limit) <= _SAME * known.limit
+        over = (*known.over, False)[-_KEPT:] if again else (False,)
+        return replace(known, limit=limit, claims=known.claims + 1 if again else 1, over=over, fails=None)
     if theirs is None:
         return known
     fails = theirs if known.fails is None else min(known.fails, theirs)
-    return replace(known, limit=None, fails=fails, fits=known.fits if known.fits < fails else 0)
+    return replace(known, limit=None, claims=0, over=(), fails=fails, fits=known.fits if known.fits < fails else 0)
 
 
 def clamp_ratio(ratio: float) -> float:
@@ -110,8 +145,12 @@ def clamp_ratio(ratio: float) -> float:
 def is_truncated(known: Learned, ours: int, reported: int) -> bool:
     """Whether a reported prompt is so much shorter than the one sent that the upstream must have cut it off in silence.
 
-    Ollama does so by default. It also reports only what its cache did not hold: small reports say nothing.
+    Ollama does so by default. It also reports only what its cache did not hold: small reports say nothing. In a chat that grows
+    turn by turn each report is only a little too short; what shows there is that they stand still while what is sent grows.
     """
+    grew, told = known.top
+    if told >= _WORTH_TELLING and ours >= _ALIKE * grew and told / 2 < reported <= _STEADY * told:
+        return True
     if len(known.ratios) >= _SURE and max(known.ratios) <= _ALIKE * min(known.ratios):
         expected, share = ours * known.ratio, _QUIET_IF_SURE
     else:
@@ -119,9 +158,14 @@ def is_truncated(known: Learned, ours: int, reported: int) -> bool:
     return _WORTH_TELLING <= reported < share * expected
 
 
-def _stands_still(quiet: tuple[tuple[int, int], ...]) -> bool:
-    """Whether short reports show a window: they stay as they are while what is sent grows."""
+def _stands_still(quiet: tuple[tuple[int, int], ...], at_first: int) -> bool:
+    """Whether short reports show a window: they stay as they are while what is sent grows.
+
+    Args:
+        at_first: what was sent when as much was reported for the first time; 0 where that is not known.
+    """
     if len(quiet) < _SIGHTINGS:
         return False
     ours, reported = zip(*quiet, strict=True)
-    return bool(max(ours) >= _ALIKE * min(ours) and max(reported) <= 1.1 * min(reported))
+    least = min(*ours, at_first or min(ours))
+    return bool(max(ours) >= _ALIKE * least and max(reported) <= 1.1 * min(reported))

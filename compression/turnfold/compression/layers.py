@@ -3,16 +3,16 @@
 Lives here: ``Compressor``, its request and result, drill-down by section, ``truncate_to_tokens``. Does not belong here: HTTP,
 time, storage, scorers.
 
-Layers 1 and 2 hold nothing but text of the source, in its order. Layer 1 is its key sentences, long ones cut to the clauses that
-carry the facts; code, tables and other blocks are kept whole or left out whole, their section's id leads back to them.
+Layers 1 and 2 show language in whole sentences of the source, in its order, each with what it depends on
+(``text.statements``). Data beside it (logs, JSON, tables, code) is shown by the rule of its kind, which marks what it leaves out;
+a section's id leads back.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from typing import Final
 
 from turnfold.compression import tokens
@@ -24,15 +24,24 @@ from turnfold.compression.scorers.central import Central
 from turnfold.compression.scorers.composite import Composite
 from turnfold.compression.scorers.conversation import ConversationScorer
 from turnfold.compression.scorers.query import QueryAware, Relevance
+from turnfold.compression.scorers.terms import terms
 from turnfold.compression.scorers.textrank import TextRank
 from turnfold.compression.scorers.tfidf import TfIdf
-from turnfold.compression.shorten.clauses import Clause, clauses
-from turnfold.compression.shorten.coverage import CoverageItem, cover
+from turnfold.compression.shorten.layer_choice import (
+    ChosenText,
+    JudgedText,
+    choose_facts,
+    choose_summary,
+    short_data,
+    shown_entities,
+    write,
+)
+from turnfold.compression.text.data_blocks import data_blocks
 from turnfold.compression.text.entities import Entity, entities
 from turnfold.compression.text.sections import is_heading, section_starts
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight
-from turnfold.compression.text.spans import Span
+from turnfold.compression.text.statements import statements
 
 Count = Callable[[str], int]
 
@@ -45,17 +54,8 @@ SCORERS: Final[Mapping[str, Scorer]] = {
 }
 LAYERS: Final = (0, 1, 2)
 
-# What a fact of each kind is worth; a sentence's score and its signals weigh a part of one figure.
-_KIND_WORTH: Final = {
-    **dict.fromkeys(("product", "money", "version", "identifier"), 1.0),
-    **dict.fromkeys(("person", "organisation", "camelcase", "date", "percent", "quantity"), 0.8),
-    **dict.fromkeys(("acronym", "name"), 0.5),
-}
-_SCORE_WORTH, _SIGNAL_WORTH = 0.3, 0.2
-_REPEAT_WORTH: Final = 0.3
 _IMPORTANT: Final = 0.75
-# Beyond so many pieces one try fewer is made to fill the last percent of a budget.
-_MANY: Final = 4000
+_ROW: Final = 40  # tokens of data that stand for a section at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,28 +186,6 @@ class SectionLayer:
     tokens: int
 
 
-@dataclass(frozen=True)
-class _JudgedText:
-    """A text cut up and judged."""
-
-    text: str
-    spans: list[Span]
-    starts: list[int]
-    scores: list[float]
-    found: list[Entity]
-    clauses: list[Clause] = field(repr=False)
-    signals: list[float] = field(repr=False)
-
-    def slice(self, first: int, last: int) -> str:
-        """The text of spans ``first`` to ``last - 1``."""
-        return self.text[self.spans[first].start : self.spans[last - 1].end]
-
-    @property
-    def ranges(self) -> list[tuple[int, int]]:
-        """Sections as ranges of spans."""
-        return list(pairwise([*self.starts, len(self.spans)]))
-
-
 class Compressor:
     """Makes layers of texts.
 
@@ -237,17 +215,16 @@ class Compressor:
         query = request.query if request.query and request.query.strip() else None
         source = self._judge(request.text, QueryAware(scorer, self._relevance) if query else scorer, query)
         whole = Layer(request.text, self._count(request.text))
-        weights = _weights(source.found)
-        kept = self._facts(source, weights, self._factors(source, query), max(1, int(whole.tokens * request.l1_ratio)))
-        facts = self._no_longer(whole, _join(source, kept))
-        summary = self._no_longer(facts, self._summary(source, weights, request.l2_max_sentences, facts.tokens))
+        facts, told = self._facts(source, whole, request.l1_ratio)
+        chosen = choose_summary(source, request.l2_max_sentences, facts.tokens)
+        summary = self._no_longer(facts, write(source, chosen).strip())
         result_id = _identity(request, scorer.name)
-        sections = self._sections(source, kept, result_id) if request.sections else ()
-        listed = _distinct_entities(source, kept if facts is not whole else range(len(source.clauses)))
-        important = [e for e in listed if weights[e.text.lower()] >= _IMPORTANT or e.count > 1]
+        sections = self._sections(source, told, result_id, request.l1_ratio) if request.sections else ()
+        listed = _distinct_entities(source, told)
+        important = [e for e in listed if source.weights[e.text.lower()] >= _IMPORTANT or e.count > 1]
         metadata = Metadata(
             scorer=scorer.name,
-            sentences=len(source.spans),
+            sentences=sum(source.read.sizes),
             sections=len(sections),
             ratio=round(whole.tokens / max(1, facts.tokens), 4),
             preservation=round(sum(e.preserved for e in important) / len(important), 4) if important else 1.0,
@@ -264,147 +241,94 @@ class Compressor:
         """
         return drill_down(result.sections, section_id, layer)
 
-    def _judge(self, text: str, scorer: Scorer, query: str | None) -> _JudgedText:
-        spans = sentences(text)
-        scores = scores_of(scorer, [span.of(text) for span in spans], query)
-        signals = [signal_weight(span.of(text)) if not span.kind else 0.0 for span in spans]
-        return _JudgedText(text, spans, section_starts(text, spans), scores, entities(text), clauses(text, spans), signals)
+    def _judge(self, text: str, scorer: Scorer, query: str | None) -> JudgedText:
+        read = statements(text, data_blocks(text))
+        pieces = [span.of(text) for span in read.spans]
+        source = JudgedText(
+            text=text,
+            read=read,
+            starts=section_starts(text, read.spans),
+            scores=scores_of(scorer, pieces, query),
+            signals=[signal_weight(piece) if not span.kind else 0.0 for span, piece in zip(read.spans, pieces, strict=True)],
+            factors=[1.0] * len(pieces),
+            found=entities(text),
+            count=self._count,
+            words=frozenset(terms(query)) if query else frozenset(),
+        )
+        return replace(source, factors=self._factors(source, query)) if query else source
+
+    def _facts(self, source: JudgedText, whole: Layer, ratio: float) -> tuple[Layer, ChosenText]:
+        """Layer 1 and what was chosen for it; the text itself where all of it may stay or nothing shorter says anything."""
+        everything = ChosenText(frozenset(range(len(source.spans))), {})
+        budget = max(1, int(whole.tokens * ratio))
+        if budget >= whole.tokens:
+            return whole, everything
+        chosen = choose_facts(source, budget)
+        facts = self._no_longer(whole, write(source, chosen))
+        return (facts, chosen) if facts is not whole else (whole, everything)
 
     def _no_longer(self, than: Layer, text: str) -> Layer:
+        """A layer of the text; the other one where it is no shorter or the text says nothing."""
         layer = Layer(text, self._count(text))
-        return layer if layer.tokens <= than.tokens else than
+        return layer if layer.tokens <= than.tokens and text.strip() else than
 
-    def _factors(self, source: _JudgedText, query: str | None) -> list[float]:
+    def _factors(self, source: JudgedText, query: str) -> list[float]:
         """What a query multiplies the worth of each sentence with: 1 to 4, by its section's relevance and its own."""
-        if query is None:
-            return [1.0] * len(source.spans)
         alone = _normalise(self._relevance([span.of(source.text) for span in source.spans], query))
         around = _normalise(self._relevance([source.slice(first, last) for first, last in source.ranges], query))
         shared = [around[k] for k, (first, last) in enumerate(source.ranges) for _ in range(first, last)]
         return [1 + 2 * a + b for a, b in zip(alone, shared, strict=True)]
 
-    def _facts(self, source: _JudgedText, weights: Mapping[str, float], factors: Sequence[float], budget: int) -> list[int]:
-        """Indices of the clauses of layer 1, in order; as many as the budget takes by the true count of what is joined."""
-        pieces = self._pieces(source, factors)
-        kept: list[int] = []
-        most = 0
-        allowed = budget
-        # Joined pieces take other tokens than their sum: each try learns from the one before, and what is too much is dropped.
-        for _ in range(3 if len(pieces) < _MANY else 2):
-            order = cover(pieces, weights, allowed)
-            true = self._count(_join(source, sorted(order)))
-            allowed += budget - true
-            while true > budget and order:
-                excess = true - budget
-                while order and excess > 0:
-                    excess -= pieces[order.pop()].cost
-                true = self._count(_join(source, sorted(order)))
-            if true > most:
-                kept, most = sorted(order), true
-            if budget - most <= budget // 100:
-                break
-        if kept or not pieces:
-            return self._with_headings(source, kept, budget)
-        best = max(range(len(pieces)), key=lambda i: (pieces[i].factor * (pieces[i].base + len(pieces[i].facts)), -i))
-        return [best]
-
-    def _pieces(self, source: _JudgedText, factors: Sequence[float]) -> list[CoverageItem]:
-        facts: list[list[str]] = [[] for _ in source.clauses]
-        at = 0
-        for entity in source.found:
-            while source.clauses[at].end <= entity.start:
-                at += 1
-            facts[at].append(entity.text.lower())
-        pieces = []
-        for clause, names in zip(source.clauses, facts, strict=True):
-            span = source.spans[clause.sentence]
-            piece = source.text[clause.start : clause.end].rstrip()
-            base = _SCORE_WORTH * source.scores[clause.sentence] + _SIGNAL_WORTH * source.signals[clause.sentence]
-            heading = is_heading(source.text, span)
-            factor = 0.0 if heading else factors[clause.sentence]
-            pieces.append(CoverageItem(self._count(piece), base, factor, tuple(dict.fromkeys(names))))
-        return pieces
-
-    def _with_headings(self, source: _JudgedText, kept: list[int], budget: int) -> list[int]:
-        """Headings of what is kept, as far as the budget goes."""
-        if not any(span.kind == "heading" for span in source.spans):
-            return kept
-        first_clause = {clause.sentence: i for i, clause in reversed(list(enumerate(source.clauses)))}
-        wanted: list[int] = []
-        heading = -1
-        under = iter(kept)
-        nearest = next(under, -1)
-        for i, span in enumerate(source.spans):
-            if span.kind == "heading":
-                heading = first_clause[i]
-            elif nearest >= 0 and source.clauses[nearest].sentence == i:
-                if heading >= 0:
-                    wanted.append(heading)
-                    heading = -1
-                while nearest >= 0 and source.clauses[nearest].sentence == i:
-                    nearest = next(under, -1)
-        left = budget - self._count(_join(source, kept))
-        for i in wanted:
-            left -= self._count(source.text[source.clauses[i].start : source.clauses[i].end])
-            if left >= 0:
-                kept = [*kept, i]
-        return sorted(kept)
-
-    def _summary(self, source: _JudgedText, weights: Mapping[str, float], most: int, budget: int) -> str:
-        """The best sentences, no block among them unless there is nothing else, within `budget` tokens."""
-        facts: list[list[str]] = [[] for _ in source.spans]
-        at = 0
-        for entity in source.found:
-            while source.spans[at].end <= entity.start:
-                at += 1
-            facts[at].append(entity.text.lower())
-        seen: set[str] = set()
-        left = budget
-        chosen: list[int] = []
-        rest = [i for i, span in enumerate(source.spans) if not span.kind and not is_heading(source.text, span)]
-        worth = {i: self._summary_worth(source, i, sum(weights[fact] for fact in dict.fromkeys(facts[i]))) for i in rest}
-        for i in sorted(rest, key=lambda i: (-worth[i], i))[: 20 * most]:
-            cost = self._count(source.spans[i].of(source.text).rstrip())
-            if len(chosen) < most and cost <= left and not (facts[i] and set(facts[i]) <= seen):
-                chosen.append(i)
-                left -= cost + 1
-                seen.update(facts[i])
-        return "".join(source.spans[i].of(source.text) for i in sorted(chosen)).strip()
-
-    def _summary_worth(self, source: _JudgedText, i: int, facts: float) -> float:
-        """Score, signals and facts of a sentence; a long one must have more of them to be worth its place."""
-        piece = source.spans[i].of(source.text)
-        weight: float = (len(piece) + 60) ** 0.4
-        return (3 * source.scores[i] + source.signals[i] + facts / 2) / weight
-
-    def _sections(self, source: _JudgedText, kept: Sequence[int], result_id: str) -> tuple[TextSection, ...]:
-        by_sentence: dict[int, list[int]] = {}
-        for i in kept:
-            by_sentence.setdefault(source.clauses[i].sentence, []).append(i)
-        rows = []
-        for first, last in source.ranges:
-            said = [i for i in range(first, last) if not is_heading(source.text, source.spans[i])] or list(range(first, last))
-            best = max(said, key=lambda i: (source.scores[i] if not source.spans[i].kind else -1.0, -i))
-            top = sorted((source.scores[i] for i in said), reverse=True)[:3]
-            parts = [i for sentence in range(first, last) for i in by_sentence.get(sentence, ())]
-            rows.append((first, last, best, sum(top) / 3, parts))
-        highest = max((row[3] for row in rows), default=0.0) or 1.0
-        return tuple(self._section(source, result_id, n, row, highest) for n, row in enumerate(rows))
+    def _sections(self, source: JudgedText, told: ChosenText, result_id: str, ratio: float) -> tuple[TextSection, ...]:
+        data = {i for first, last in source.data for i in range(first, last)}
+        worths = [sum(sorted(source.scores[first:last], reverse=True)[:3]) / 3 for first, last in source.ranges]
+        highest = max(worths, default=0.0) or 1.0
+        return tuple(
+            self._section(source, told, (first, last), (f"{result_id}", n, ratio), round(worth / highest, 4), data)
+            for n, ((first, last), worth) in enumerate(zip(source.ranges, worths, strict=True))
+        )
 
     def _section(
-        self, source: _JudgedText, result_id: str, number: int, row: tuple[int, int, int, float, list[int]], highest: float
+        self,
+        source: JudgedText,
+        told: ChosenText,
+        span: tuple[int, int],
+        key: tuple[str, int, float],
+        worth: float,
+        data: set[int],
     ) -> TextSection:
-        first, last, best, weight, parts = row
+        first, last = span
+        result_id, number, ratio = key
         raw = source.slice(first, last)
-        line = source.spans[best].of(source.text).strip()
         whole = Layer(raw, self._count(raw))
-        summary = Layer(line, self._count(line))
-        facts = Layer(_join(source, parts), 0)
-        facts = Layer(facts.text, self._count(facts.text))
-        if not summary.tokens <= facts.tokens <= whole.tokens:
+        summary = self._no_longer(whole, self._best_of(source, first, last, data))
+        spans = frozenset(i for i in range(first, last) if i in told.spans and i not in data)
+        short = self._data_of(source, first, last, data, ratio) if not told.spans >= set(range(first, last)) else {}
+        facts = self._no_longer(whole, write(source, ChosenText(spans, short)) if spans or short else summary.text)
+        if facts.tokens < summary.tokens:
             facts = summary
         section_id = "s" + digest(result_id, str(number), raw).hex()[:20]
-        return TextSection(section_id, line, whole.tokens, round(weight / highest, 4), (whole, facts, summary))
+        return TextSection(section_id, summary.text, whole.tokens, worth, (whole, facts, summary))
+
+    def _best_of(self, source: JudgedText, first: int, last: int, data: set[int]) -> str:
+        """The best statement of a section, with what it needs; where none is said, the most telling rows of its data."""
+        said = [i for i in range(first, last) if not is_heading(source.text, source.spans[i])] or list(range(first, last))
+        best = max(said, key=lambda i: (source.scores[i] if not source.spans[i].kind else -1.0, -i))
+        if best in data:
+            rows = short_data(source.spans[best].of(source.text), source.spans[best].kind, _ROW, source.words, self._count)
+            if rows.strip():
+                return rows
+        return write(source, ChosenText(frozenset(source.read.with_needs(best)), {})).strip()
+
+    def _data_of(self, source: JudgedText, first: int, last: int, data: set[int], ratio: float) -> dict[int, str]:
+        """What stands for the data of a section, at the layer's ratio."""
+        short: dict[int, str] = {}
+        for i in range(first, last):
+            if i in data:
+                piece = source.spans[i].of(source.text)
+                limit = max(_ROW, int(ratio * self._count(piece)))
+                short[i] = short_data(piece, source.spans[i].kind, limit, source.words, self._count)
+        return {i: text for i, text in short.items() if text.strip()}
 
 
 def drill_down(sections: Sequence[TextSection], section_id: str, layer: int = 0) -> SectionLayer:
@@ -424,7 +348,7 @@ def drill_down(sections: Sequence[TextSection], section_id: str, layer: int = 0)
 
 
 def truncate_to_tokens(text: str, limit: int, *, count: Count = tokens.count) -> str:
-    """The longest beginning of a text that takes at most `limit` tokens, cut behind a sentence, else behind a clause or a word.
+    """The longest beginning of a text that takes at most `limit` tokens, cut behind a sentence, else behind a word.
 
     Raises:
         InvalidInput: `limit` is negative.
@@ -435,8 +359,6 @@ def truncate_to_tokens(text: str, limit: int, *, count: Count = tokens.count) ->
         return text
     spans = sentences(text)
     cut = _longest(text, [span.end for span in spans], limit, count)
-    if not cut:
-        cut = _longest(text, [clause.end for clause in clauses(text, spans[:1])], limit, count)
     if not cut:
         head = text[: spans[0].end]
         cut = _longest(text, [i for i in range(1, len(head) + 1) if head[i - 1].isspace() or i == len(head)], limit, count)
@@ -465,43 +387,11 @@ def _identity(request: CompressRequest, scorer: str) -> str:
     return "r" + digest(request.text, repr(options)).hex()[:24]
 
 
-def _weights(found: Sequence[Entity]) -> dict[str, float]:
-    """What each fact is worth, by its kind and (damped) by how often it is told."""
-    times = Counter(entity.text.lower() for entity in found)
-    return {
-        entity.text.lower(): _KIND_WORTH[entity.kind] * (1 + _REPEAT_WORTH * min(3, times[entity.text.lower()] - 1))
-        for entity in reversed(found)
-    }
-
-
-def _distinct_entities(source: _JudgedText, kept: Sequence[int]) -> tuple[SourceEntity, ...]:
-    """Every entity once, as it is first written; preserved if one of its mentions begins in a kept clause."""
+def _distinct_entities(source: JudgedText, told: ChosenText) -> tuple[SourceEntity, ...]:
+    """Every entity once, as it is first written, and whether what was chosen still has it."""
     times = Counter(entity.text.lower() for entity in source.found)
-    told = set(kept)
+    preserved = set(shown_entities(source, told))
     first: dict[str, Entity] = {}
-    preserved: set[str] = set()
-    at = 0
     for entity in source.found:
-        while source.clauses[at].end <= entity.start:
-            at += 1
-        name = entity.text.lower()
-        first.setdefault(name, entity)
-        if at in told:
-            preserved.add(name)
+        first.setdefault(entity.text.lower(), entity)
     return tuple(SourceEntity(e.text, e.kind, times[name], name in preserved) for name, e in first.items())
-
-
-def _join(source: _JudgedText, kept: Sequence[int]) -> str:
-    """The clauses, each with the white space behind it; a line break where a part meets what is not its neighbour."""
-    out: list[str] = []
-    before: Clause | None = None
-    for i in kept:
-        clause = source.clauses[i]
-        if before and before.end != clause.start and out and not out[-1].endswith("\n"):
-            whole = before.end == source.spans[before.sentence].end and clause.start == source.spans[clause.sentence].start
-            out.append("" if whole and out[-1][-1:].isspace() else "\n")
-            if out[-1] == "\n":
-                out[-2] = out[-2].rstrip()
-        out.append(source.text[clause.start : clause.end])
-        before = clause
-    return "".join(out).strip("\n")

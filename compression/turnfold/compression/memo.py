@@ -1,18 +1,19 @@
 """A bounded memory of pure results, keyed by content.
 
-Lives here: one LRU that any thread may use. Does not belong here: knowledge of what is kept. Losing an entry costs time, never an
-answer, so nothing here is part of a fold's meaning.
+Lives here: one LRU that any thread may use, and work that goes on where an earlier request left it. Does not belong here:
+knowledge of what is kept. Losing an entry costs time, never an answer, so nothing here is part of a fold's meaning.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from hashlib import blake2b
 from threading import Lock
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 
 def digest(*parts: str) -> bytes:
@@ -61,3 +62,44 @@ class Memo:
                 while self._weight > self._capacity:
                     self._weight -= self._kept.popitem(last=False)[1][1]
         return value
+
+
+class Mark(NamedTuple):
+    """A place in an input that grows at its end.
+
+    Attributes:
+        at: how much of the input stands before it.
+        key: content of all that stands before it: what was derived there is what would be derived again.
+    """
+
+    at: int
+    key: Hashable
+
+
+def resumable(
+    memo: Memo | None,
+    marks: Sequence[Mark],
+    nothing: S,
+    run: Callable[[S], T],
+    part: Callable[[T, int], S | None],
+    weigh: Callable[[S], int],
+) -> T:
+    """A result over an input that grows from request to request, begun where an earlier request left off.
+
+    Args:
+        memo: where it is left; None: begun from nothing.
+        marks: places at which an earlier request may have left something, the latest first; for the latest one this request
+            leaves something in turn.
+        nothing: what is known where nothing was left.
+        run: what is known of a beginning, to the result over the whole input.
+        part: result and place, to what is known of the beginning up to there; None where that is nothing.
+        weigh: the weight of what is left.
+    """
+    if memo is None:
+        return run(nothing)
+    left = ((mark, memo.find(mark.key)) for mark in marks)
+    mark, known = next(((mark, found) for mark, found in left if found is not None), (None, nothing))
+    result = run(known)
+    if marks and mark is not marks[0] and (kept := part(result, marks[0].at)) is not None:
+        memo.get(marks[0].key, lambda: kept, weigh)
+    return result

@@ -1,4 +1,4 @@
-"""Effective settings as rows for a reader.
+"""Effective settings as rows for people.
 
 Lives here: which value each setting has, where it came from and what it means, with secrets masked. Does not belong here:
 printing.
@@ -26,15 +26,15 @@ class SettingRow:
     description: str
 
 
-def _shown(value: Any) -> Any:
+def _display_value(value: Any) -> Any:
     if isinstance(value, SecretStr):
         return MASK
     if isinstance(value, BaseModel):
-        return {name: _shown(getattr(value, name)) for name in type(value).model_fields}
+        return {name: _display_value(getattr(value, name)) for name in type(value).model_fields}
     if isinstance(value, dict):
-        return {name: _shown(one) for name, one in value.items()}
+        return {name: _display_value(one) for name, one in value.items()}
     if isinstance(value, tuple):
-        return [_shown(one) for one in value]
+        return [_display_value(one) for one in value]
     return without_password(value) if isinstance(value, str) else value
 
 
@@ -50,7 +50,7 @@ def explain(loaded: LoadedSettings) -> list[SettingRow]:
     rows = []
     for path, variable in VARIABLES.items():
         group = getattr(loaded.settings, path[0])
-        value = _shown(getattr(group, path[1]) if path[1] else group)
+        value = _display_value(getattr(group, path[1]) if path[1] else group)
         origin = loaded.origins.get(path)
         rows.append(
             SettingRow(

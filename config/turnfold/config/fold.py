@@ -1,6 +1,6 @@
 """From settings to the options of one fold.
 
-Lives here: the one place where raw settings become ``FoldOptions``, the file of a lexicon that they name among them. Does not
+Lives here: the one place where raw settings become ``FoldOptions``, including the lexicon file that they name. Does not
 belong here: reading other sources, request headers.
 """
 
@@ -19,13 +19,13 @@ from turnfold.config.windows import window_of
 
 
 def fold_options(settings: Settings, model: str, budget: int | None = None) -> FoldOptions:
-    """Everything that a fold for this model depends on.
+    """The fold options for a model.
 
     Args:
-        budget: tokens that this request may take, as its header says; wins over the setting.
+        budget: token budget from the request's header; it overrides the setting.
 
     Raises:
-        SettingsError: the file of the prose lexicon cannot be read, or is no lexicon.
+        SettingsError: the prose lexicon cannot be read, or is not a lexicon.
     """
     folding = settings.folding
     own = settings.models.get(model)
@@ -56,7 +56,7 @@ def read_lexicon(file: Path) -> str:
     """The text of a user's lexicon.
 
     Raises:
-        SettingsError: it cannot be read, or is no lexicon.
+        SettingsError: it cannot be read, or is not a lexicon.
     """
     try:
         text = file.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Where files of ours lie on a machine.
+"""Where Turnfold keeps its files on a machine.
 
 Lives here: the default places. Does not belong here: making them.
 """

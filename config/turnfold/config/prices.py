@@ -3,11 +3,11 @@
 Lives here: a model's prices and cache ratios by its name, from genai-prices (packaged, offline) with a small table for what it
 lacks. Does not belong here: sums over requests (``proxy.ledger``), the network.
 
-A name is looked through from the particular to the general: as written, without ``ft:`` and a provider's prefix, without a
-date or tag, and at last its family, by leaving out what stands behind its dashes (``gpt-5-foo`` is priced as ``gpt-5``).
-Ratios for folding come from the newest price list whatever the time of day, so that every replica has the same.
+A name is looked up from the particular to the general: as written, without ``ft:`` and a provider's prefix, without a date or
+tag, and finally by its family, dropping one dash-separated part after another (``gpt-5-foo`` is priced as ``gpt-5``). Ratios for
+folding come from the newest price list regardless of the time of day, so that every replica uses the same ones.
 
-genai-prices takes about 0.2 s and 12 MB, of which its table is the larger part: it is loaded at the first look-up.
+genai-prices takes about 0.2 s and 12 MB, mostly for its table, so it is loaded at the first look-up.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _RATIOS: Final[Mapping[str, CachePrices]] = {
 
 @dataclass(frozen=True, slots=True)
 class ModelPrices:
-    """Prices of one model; None is "unknown", never nought.
+    """Prices of one model; None means unknown, never free.
 
     Attributes:
         input: dollars for a million uncached input tokens.
@@ -56,7 +56,7 @@ class ModelPrices:
         cache: what the prompt cache costs, relative to ``input``.
         cache_breakpoints: whether the model takes ``prompt_cache_breakpoint``.
         priced_as: ``provider/model`` of the price list, "settings", or "" when unknown.
-        guessed: only the family is known: good for ratios, not for a bill.
+        guessed: only the family is known: good enough for ratios, not for a bill.
     """
 
     input: float | None
@@ -146,7 +146,7 @@ def _known_ratios(model: str) -> CachePrices:
 
 
 @lru_cache(maxsize=1024)
-def _packaged(model: str, url: str) -> ModelPrices:
+def _packaged_prices(model: str, url: str) -> ModelPrices:
     found = _look_up(model, url)
     if found is None:
         return ModelPrices(None, None, _known_ratios(model), takes_breakpoints(model), "", guessed=True)
@@ -165,9 +165,9 @@ def prices_of(model: str, upstream_url: str = "", own: ModelSettings | None = No
     """Prices of a model by its name, and by its upstream where that is a known provider.
 
     Args:
-        own: the operator's figures, which win one by one.
+        own: the operator's figures; each one that is set overrides the packaged one.
     """
-    packaged = _packaged(model, upstream_url)
+    packaged = _packaged_prices(model, upstream_url)
     if own is None:
         return packaged
     read, write = _first(own.cache_read, packaged.cache.read), _first(own.cache_write, packaged.cache.write)
@@ -183,7 +183,7 @@ def prices_of(model: str, upstream_url: str = "", own: ModelSettings | None = No
 
 @dataclass(frozen=True, slots=True)
 class TokenUse:
-    """Tokens that are paid for; ``prompt`` includes what was read from and written to the cache."""
+    """Billed tokens; ``prompt`` includes tokens read from and written to the cache."""
 
     prompt: int
     completion: int = 0
@@ -197,7 +197,7 @@ PriceOf = Callable[[str, TokenUse, float], float | None]
 
 @dataclass(frozen=True, slots=True)
 class _Flat:
-    """Dollars for a million tokens of each sort, good for prompts shorter than `below`."""
+    """Dollars per million tokens of each sort, valid for prompts shorter than `below`."""
 
     plain: float
     cached: float
@@ -208,7 +208,7 @@ class _Flat:
 
 @lru_cache(maxsize=1024)
 def _flat_rates(model: str, url: str) -> _Flat | None:
-    """Rates that hold at any time; None where they depend on it."""
+    """Rates that do not depend on the time of day; None if they do."""
     found = _look_up(model, url)
     if found is None or isinstance(found.info.prices, list) or found.info.prices.input_mtok is None:
         return None
@@ -235,7 +235,7 @@ def _bill(rates: _Flat, use: TokenUse) -> float:
 def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: ModelSettings | None = None) -> float | None:
     """What one request cost at a Unix time, tiers for long prompts included; None when the model's price is unknown.
 
-    A price that is known of the family only is not known: a bill is no place for guesses.
+    A price that is only known for the family counts as unknown: a bill must not contain guesses.
     """
     cached = min(max(use.cached, 0), use.prompt)
     use = TokenUse(use.prompt, use.completion, cached, min(max(use.written, 0), use.prompt - cached))

@@ -6,6 +6,7 @@ does, and it is the only reader of the environment), side effects, anything that
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -20,12 +21,30 @@ ProseMode = Literal["off", "lite", "full", "ultra"]
 
 STORE_SCHEMES: Final = ("memory", "sqlite", "redis", "rediss")
 _DAY: Final = 86400
+# Underscores are none of DNS's, but container networks have them; what looks like numbers must be an address.
+_HOST_NAME: Final = re.compile(r"(?!-)[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
+_NUMBERS: Final = re.compile(r"[\d.]+")
+
+
+def _host(host: str) -> str:
+    """An address or a host name; whether anybody has it is found out when it is used."""
+    plain = host.removeprefix("[").removesuffix("]")
+    try:
+        ip_address(plain.partition("%")[0])
+    except ValueError:
+        if _NUMBERS.fullmatch(plain) or not _HOST_NAME.fullmatch(plain):
+            raise ValueError("must be an address or a host name, without a scheme, a port or a path") from None
+    return host
 
 
 def _http_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("must be a URL with http:// or https:// and a host")
+    try:
+        _host(parts.hostname)
+    except ValueError as exc:
+        raise ValueError(f"the host {exc}") from None
     if parts.query or parts.fragment:
         raise ValueError("must be a base URL, without a query or a fragment")
     return url.rstrip("/")
@@ -64,36 +83,50 @@ class UpstreamSettings(_Group):
     url: Annotated[
         str, AfterValidator(_http_url), Field(description="Base URL of the upstream, as OPENAI_BASE_URL would have it.")
     ] = "https://api.openai.com/v1"
-    api_key: Annotated[SecretStr | None, Field(description="Key sent upstream in place of the client's.")] = None
+    api_key: Annotated[SecretStr | None, Field(description="Key that is sent upstream instead of the client's.")] = None
     connect_timeout: Annotated[float, Field(gt=0, description="Seconds to connect.")] = 10.0
-    read_timeout: Annotated[float, Field(gt=0, description="Seconds between two reads; SDKs wait 600.")] = 600.0
-    max_connections: Annotated[int, Field(gt=0, description="Connections kept to the upstream at most.")] = 1000
+    read_timeout: Annotated[
+        float, Field(gt=0, description="Seconds to wait for the next bytes of a response; SDKs wait 600.")
+    ] = 600.0
+    max_connections: Annotated[int, Field(gt=0, description="Maximum number of connections to the upstream.")] = 1000
 
 
 class FoldingSettings(_Group):
     """When and how conversations are folded."""
 
-    mode: Annotated[Mode, Field(description="on: fold; observe: send the original, record what a fold would save; off.")] = "on"
-    budget: Annotated[int | None, Field(gt=0, description="Tokens that a forwarded request may take.")] = None
-    cache_hit_share: Annotated[float, Field(ge=0, le=1, description="Share of requests that find the prompt cache warm.")] = 0.7
-    recall: Annotated[bool, Field(description="Whether passages of folded turns are quoted where they bear on a message.")] = True
-    recall_tool_text: Annotated[bool, Field(description="Whether old tool results may be quoted.")] = True
-    shape_results: Annotated[
-        bool, Field(description="Whether a new tool result may take a smaller form with the same values and lines.")
-    ] = True
-    prose: Annotated[ProseMode, Field(description="How folded prose is worded: as it was said (off), or in fewer words.")] = "off"
-    prose_lexicon: Annotated[Path | None, Field(description="TOML file with rules of your own for that.")] = None
-    cache_breakpoints: Annotated[Literal["auto", "on", "off"], Field(description="Set prompt_cache_breakpoint on user text.")] = (
-        "auto"
+    mode: Annotated[Mode, Field(description="on: fold; observe: send the original and record what a fold would save; off.")] = (
+        "on"
     )
+    budget: Annotated[int | None, Field(gt=0, description="Maximum number of tokens of a forwarded request.")] = None
+    cache_hit_share: Annotated[
+        float, Field(ge=0, le=1, description="Share of requests that hit the prompt cache, from 0 to 1.")
+    ] = 0.7
+    recall: Annotated[
+        bool, Field(description="If true, passages of folded turns are quoted next to messages that they are relevant to.")
+    ] = True
+    recall_tool_text: Annotated[bool, Field(description="If true, recall may quote old tool results.")] = True
+    shape_results: Annotated[
+        bool, Field(description="If true, a new tool result may be sent in a smaller form with the same values and lines.")
+    ] = True
+    prose: Annotated[ProseMode, Field(description="How folded prose is worded: unchanged (off), or in fewer words.")] = "off"
+    prose_lexicon: Annotated[Path | None, Field(description="TOML file with your own rules for TURNFOLD_PROSE.")] = None
+    cache_breakpoints: Annotated[
+        Literal["auto", "on", "off"],
+        Field(description="Set prompt_cache_breakpoint on user text; auto: for models that support it."),
+    ] = "auto"
     holdout_share: Annotated[
-        float, Field(ge=0, lt=1, description="Share of conversations left unfolded, to compare both groups in the report.")
+        float,
+        Field(
+            ge=0, lt=1, description="Share of conversations that are left unfolded so that the report can compare both groups."
+        ),
     ] = 0.0
     state: Annotated[
-        StateMode, Field(description="Directives of users: enforce; observe: say what would be done, and forward; off.")
+        StateMode,
+        Field(description="Directives in user messages: enforce; observe: forward, and report what would be done; off."),
     ] = "off"
     state_acknowledge: Annotated[
-        Literal["local", "forward"], Field(description="Who answers a message that is a directive and nothing else.")
+        Literal["local", "forward"],
+        Field(description="Who answers a message that contains only a directive: Turnfold (local) or the upstream (forward)."),
     ] = "local"
 
 
@@ -104,79 +137,100 @@ class StoreSettings(_Group):
         Annotated[str, AfterValidator(_store_url)] | None,
         Field(
             repr=False,
-            description="memory://, sqlite:///path, redis://, rediss://; default: SQLite among the user's data.",
+            description="memory://, sqlite:///path, redis:// or rediss://; default: a SQLite file in the user's data directory.",
         ),
     ] = None
-    ttl: Annotated[int, Field(gt=0, description="Seconds that an original is kept.")] = 30 * _DAY
-    receipts_ttl: Annotated[int, Field(gt=0, description="Seconds that single receipts are kept.")] = 30 * _DAY
-    report_ttl: Annotated[int, Field(gt=0, description="Seconds that the report's sums are kept.")] = 400 * _DAY
-    timeout: Annotated[float, Field(gt=0, le=0.1, description="Seconds that a store operation may take.")] = 0.1
-    save_originals: Annotated[bool, Field(description="Whether folded text is stored for drill-down.")] = True
-    max_bytes: Annotated[int, Field(ge=2**20, description="Largest SQLite file; above it what expires first goes.")] = 4 * 2**30
-    memory_bytes: Annotated[int, Field(ge=2**16, description="Largest memory:// store, and largest LRU before the others.")] = (
-        32 * 2**20
-    )
+    ttl: Annotated[int, Field(gt=0, description="Seconds to keep originals.")] = 30 * _DAY
+    receipts_ttl: Annotated[int, Field(gt=0, description="Seconds to keep receipts of single requests.")] = 30 * _DAY
+    report_ttl: Annotated[int, Field(gt=0, description="Seconds to keep the report's sums.")] = 400 * _DAY
+    timeout: Annotated[float, Field(gt=0, le=0.1, description="Maximum duration of a store operation, in seconds.")] = 0.1
+    patience: Annotated[
+        float, Field(gt=0, le=60, description="Maximum time a call that needs the store waits for it (drill-down), in seconds.")
+    ] = 5.0
+    save_originals: Annotated[bool, Field(description="If true, folded text is stored for drill-down.")] = True
+    max_bytes: Annotated[
+        int, Field(ge=2**20, description="Maximum size of the SQLite file, in bytes. Items that expire first are evicted first.")
+    ] = 4 * 2**30
+    memory_bytes: Annotated[
+        int,
+        Field(
+            ge=2**16, description="Maximum size, in bytes, of a memory:// store; half of it caches values of the other stores."
+        ),
+    ] = 32 * 2**20
 
 
 class CacheSettings(_Group):
     """Which results of /v1/compress are kept."""
 
-    ttl: Annotated[int, Field(ge=0, le=365 * _DAY, description="Seconds that a result is kept; 0: none is.")] = _DAY
-    max_entries: Annotated[int, Field(gt=0, le=100_000, description="Results of a tenant's, the least recently used go.")] = 1000
-    max_bytes: Annotated[int, Field(ge=2**16, description="Their size, likewise.")] = 64 * 2**20
+    ttl: Annotated[int, Field(ge=0, le=365 * _DAY, description="Seconds to keep a result; 0 disables the cache.")] = _DAY
+    max_entries: Annotated[
+        int,
+        Field(
+            gt=0,
+            le=100_000,
+            description="Maximum number of cached results per tenant. The least recently used are evicted first.",
+        ),
+    ] = 1000
+    max_bytes: Annotated[int, Field(ge=2**16, description="Maximum total size of a tenant's cached results, in bytes.")] = (
+        64 * 2**20
+    )
 
 
 class LimitSettings(_Group):
     """Bounds on what a client may send."""
 
-    max_body_bytes: Annotated[int, Field(gt=0, description="Largest request body of a chat completion, decompressed.")] = (
-        64 * 2**20
+    max_body_bytes: Annotated[
+        int, Field(gt=0, description="Maximum size of a chat completion's body, decompressed, in bytes.")
+    ] = 64 * 2**20
+    max_text_bytes: Annotated[int, Field(gt=0, description="Maximum size of a body of Turnfold's own API, in bytes.")] = 8 * 2**20
+    max_header_bytes: Annotated[int, Field(gt=0, description="Maximum total size of header names and values, in bytes.")] = (
+        64 * 2**10
     )
-    max_text_bytes: Annotated[int, Field(gt=0, description="Largest request body of /v1/compress and its siblings.")] = 8 * 2**20
-    max_header_bytes: Annotated[int, Field(gt=0, description="Largest sum of header names and values.")] = 64 * 2**10
-    max_fold_workers: Annotated[int, Field(gt=0, description="Threads that fold at the same time.")] = 2
-    fold_timeout: Annotated[float, Field(gt=0, description="Seconds after which a request goes out unfolded.")] = 10.0
+    max_fold_workers: Annotated[int, Field(gt=0, description="Maximum number of threads that fold at the same time.")] = 2
+    fold_timeout: Annotated[float, Field(gt=0, description="Seconds after which a request is sent unfolded.")] = 10.0
 
 
 class AuthSettings(_Group):
     """Who may call."""
 
     admin_token: Annotated[
-        SecretStr | None, Field(min_length=1, description="Token of the admin routes; none: they are closed.")
+        SecretStr | None, Field(min_length=1, description="Token for the admin routes. Without one they are closed.")
     ] = None
     client_tokens: Annotated[
         tuple[SecretStr, ...],
         BeforeValidator(_split_commas),
-        Field(description="Tokens, comma separated, that clients must bring when upstream.api_key is set."),
+        Field(description="Comma-separated tokens, one of which clients must send when upstream.api_key is set."),
     ] = ()
     secret: Annotated[
-        SecretStr | None, Field(min_length=1, description="Key of the hash that turns a credential into a tenant.")
+        SecretStr | None, Field(min_length=1, description="Key of the hash that derives a tenant from a credential.")
     ] = None
 
 
 class ServerSettings(_Group):
     """Where Turnfold listens."""
 
-    host: Annotated[str, Field(min_length=1, description="Address to listen on.")] = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on; 0: any free one.")] = 8420
-    workers: Annotated[int, Field(gt=0, description="Processes.")] = 1
+    host: Annotated[str, AfterValidator(_host), Field(min_length=1, description="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on; 0 picks a free port.")] = 8420
+    workers: Annotated[int, Field(gt=0, description="Number of processes.")] = 1
 
 
 class ModelSettings(_Group):
-    """What you know of one model better than the packaged tables do; what is left out is looked up."""
+    """Your own figures for one model. Anything that you leave out is looked up in the packaged tables."""
 
-    input: Annotated[float | None, Field(ge=0, description="Dollars for a million input tokens.")] = None
-    output: Annotated[float | None, Field(ge=0, description="Dollars for a million output tokens.")] = None
+    input: Annotated[float | None, Field(ge=0, description="Dollars per million input tokens.")] = None
+    output: Annotated[float | None, Field(ge=0, description="Dollars per million output tokens.")] = None
     cache_read: Annotated[float | None, Field(ge=0, description="Price of a cached token, relative to an input token.")] = None
-    cache_write: Annotated[float | None, Field(ge=0, description="Price of writing one to the cache, likewise.")] = None
-    window: Annotated[int | None, Field(gt=0, description="Input tokens that the model takes.")] = None
-    cache_breakpoints: Annotated[bool | None, Field(description="Whether it takes prompt_cache_breakpoint.")] = None
+    cache_write: Annotated[
+        float | None, Field(ge=0, description="Price of writing a token to the cache, relative to an input token.")
+    ] = None
+    window: Annotated[int | None, Field(gt=0, description="Maximum number of input tokens of the model.")] = None
+    cache_breakpoints: Annotated[bool | None, Field(description="If true, the model supports prompt_cache_breakpoint.")] = None
 
 
 class Settings(BaseSettings):
     """All settings of a process.
 
-    ``Settings(...)`` takes what it is given and reads nothing; ``sources.load`` reads flags, environment and files.
+    ``Settings(...)`` uses its arguments and reads nothing; ``sources.load`` reads flags, environment and files.
     """
 
     model_config = SettingsConfigDict(env_prefix="TURNFOLD_", extra="forbid", frozen=True)
@@ -189,7 +243,7 @@ class Settings(BaseSettings):
     auth: AuthSettings = AuthSettings()
     server: ServerSettings = ServerSettings()
     models: Annotated[
-        dict[str, ModelSettings], Field(description="Prices and windows by model name, where the packaged tables fall short.")
+        dict[str, ModelSettings], Field(description="Prices and windows by model name; they override the packaged tables.")
     ] = Field(default_factory=dict)
 
     @classmethod
@@ -201,7 +255,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Arguments only: precedence and the origin of each value are kept by ``sources``."""
+        """Read arguments only: ``sources`` decides precedence and records the origin of each value."""
         del settings_cls, env_settings, dotenv_settings, file_secret_settings
         return (init_settings,)
 
@@ -213,7 +267,7 @@ class Settings(BaseSettings):
 
 
 def exposure(settings: Settings) -> str | None:
-    """What is wrong with settings under which others than this machine could spend the operator's key; None when nothing is."""
+    """The problem with settings that would let other machines spend the operator's key; None if there is none."""
     if settings.upstream.api_key is None or settings.auth.client_tokens or is_loopback(settings.server.host):
         return None
     return (

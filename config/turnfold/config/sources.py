@@ -3,8 +3,8 @@
 Lives here: the reading of flags, environment, ``.env`` and ``turnfold.toml``, their flat names, their precedence, and the origin
 of each value; this is the only reader of the environment. Does not belong here: defaults and validation (``settings``).
 
-Precedence: flag > environment > ``.env`` > ``turnfold.toml`` > default. An empty variable counts as not set, as a compose
-file writes it for a value that nobody gave.
+Precedence: flag > environment > ``.env`` > ``turnfold.toml`` > default. An empty variable counts as not set, because a compose
+file writes one for each value that is left out.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _SAY: Final = MappingProxyType({"extra_forbidden": "no such setting"})
 
 
 class SettingsError(ValueError):
-    """A start that must not happen; its text is one line for the operator."""
+    """The settings do not allow a start. The message is one line for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value came from: the name it was given by, and the source."""
+    """Where a value came from: the name it was set by, and the source."""
 
     name: str
     source: str
@@ -53,7 +53,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class SourceValues:
-    """What one source says."""
+    """The values from one source."""
 
     values: Mapping[Path2, Any]
     origins: Mapping[Path2, Origin]
@@ -61,7 +61,7 @@ class SourceValues:
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """Settings, and for each value that is no default where it came from."""
+    """Settings, and the origin of each value that is not a default."""
 
     settings: Settings
     origins: Mapping[Path2, Origin] = field(default_factory=lambda: MappingProxyType({}))
@@ -201,7 +201,7 @@ def load(flags: Mapping[str, tuple[Path2, Any]] | None = None, directory: Path |
         directory: where ``.env`` and ``turnfold.toml`` are looked for; default: the working directory.
 
     Raises:
-        SettingsError: a value is wrong, a name is unknown, or a file cannot be read; one line.
+        SettingsError: a value is invalid, a name is unknown, or a file cannot be read; the message is one line.
     """
     place = directory or Path.cwd()
     layers = (_toml_file(place / "turnfold.toml"), _env_file(place / ".env"), _environment(), _flags(flags or {}))

@@ -1,4 +1,4 @@
-"""How many input tokens a model takes.
+"""How many input tokens a model accepts.
 
 Lives here: windows by model name. Does not belong here: windows learned from an upstream's errors (the shell keeps those).
 """
@@ -26,7 +26,7 @@ _OUTPUT: Final = 128_000
 
 
 def window_of(model: str, upstream_url: str = "", own: ModelSettings | None = None) -> int | None:
-    """Input tokens that a model takes; None when nobody knows."""
+    """Maximum number of input tokens of a model; None when unknown."""
     if own is not None and own.window is not None:
         return own.window
     name = bare_name(model)

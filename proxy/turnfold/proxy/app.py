@@ -10,8 +10,9 @@ import contextlib
 import gc
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
+from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.requests import Request
 from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp
@@ -33,6 +34,7 @@ from turnfold.proxy.chat.windows import Windows
 from turnfold.proxy.http.front import Endpoint, Front
 from turnfold.proxy.http.tenancy import Gate, check_exposure
 from turnfold.proxy.routes.admin import admin_routes
+from turnfold.proxy.routes.answers import fault
 from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.routes.chat import ChatCompletions
@@ -40,6 +42,8 @@ from turnfold.proxy.routes.ops import Readiness, ReadinessCheck, healthz, not_he
 from turnfold.proxy.routes.state import state_routes
 from turnfold.proxy.store import Store, StoreError, open_store
 from turnfold.proxy.store.state_records import StateRecords
+
+_OPENING: Final = 1.0  # seconds that the start waits for the store
 
 
 def warm(settings: Settings) -> None:
@@ -88,7 +92,7 @@ def build(
         Route("/readyz", Readiness([ReadinessCheck("store", partial(_answers, parts.store))]), methods=["GET"]),
         *api_routes(parts.store, settings, parts.gate, parts.workshop),
         *admin_routes(parts.store, parts.ledger, parts.gate, parts.metrics.render, options_for),
-        *state_routes(records, partial(_tenant_of, parts.gate)),
+        *state_routes(StateRecords(parts.store.patient, settings.store.ttl), partial(_tenant_of, parts.gate)),
         Route("/admin", Endpoint(not_here)),
         Route(f"/admin/{{rest:{ANYTHING}}}", Endpoint(not_here)),
         Route("/chat/completions", chat, methods=["POST"]),
@@ -104,7 +108,9 @@ def build(
                 yield
             await service.close()
 
-    return Front(Router(table, default=passthrough, redirect_slashes=False, lifespan=lifespan), settings.limits)
+    router = Router(table, default=passthrough, redirect_slashes=False, lifespan=lifespan)
+    # Outermost: a bug of ours is JSON too; the exception goes on to the server, which logs it.
+    return ServerErrorMiddleware(Front(router, settings.limits), handler=fault)
 
 
 class Parts:
@@ -124,6 +130,8 @@ class Parts:
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Started before the first request; stopped after the last one, once what is queued is written."""
+        with contextlib.suppress(StoreError, TimeoutError):  # or the first request would find it opening, and go without
+            await asyncio.wait_for(self.store.patient.ping(), _OPENING)
         await self.ledger.start()
         try:
             yield

@@ -147,7 +147,8 @@ class ScriptedUpstream:
     def configuration(self) -> uvicorn.Config:
         """Its server's configuration: any free port."""
         app = Starlette(routes=[Route("/v1/chat/completions", self.complete, methods=["POST"])])
-        return uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", access_log=False, ws="none")
+        # uvicorn's own logging setup would close the log handlers of whoever runs the demo.
+        return uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, log_level="warning", access_log=False, ws="none")
 
 
 def _text_of(message: Message) -> str:
@@ -173,13 +174,13 @@ def cached_tokens(before: Sequence[Message], after: Sequence[Message]) -> int:
     return found - found % 128 if found >= 1024 else 0
 
 
-def _held(facts: Sequence[str], messages: Sequence[Message]) -> int:
+def _facts_present(facts: Sequence[str], messages: Sequence[Message]) -> int:
     there = re.sub(r"\s+", " ", "\n".join(map(_text_of, messages)))
     return sum(re.sub(r"\s+", " ", fact) in there for fact in facts)
 
 
 @contextlib.contextmanager
-def running(config: uvicorn.Config) -> Iterator[str]:
+def run_server(config: uvicorn.Config) -> Iterator[str]:
     """A server in a thread; gives its base URL and stops it at the end.
 
     Raises:
@@ -258,8 +259,8 @@ def stage(configure: Configure, script: Script) -> Iterator[Stage]:
     upstream = ScriptedUpstream()
     headers = {"authorization": "Bearer demo", "x-turnfold-conversation": "demo"}
     with (
-        running(upstream.configuration()) as behind,
-        running(configure(demo_settings(behind))) as base,
+        run_server(upstream.configuration()) as behind,
+        run_server(configure(demo_settings(behind))) as base,
         httpx.Client(base_url=base, headers=headers, timeout=60) as client,
     ):
         yield Stage(client, upstream, script)
@@ -281,7 +282,7 @@ def _exchange(
         status=answer.headers.get("x-turnfold-status", ""),
         overhead_ms=float(overhead) if overhead else None,
         facts=len(turn.facts),
-        held=_held(turn.facts, upstream.messages),
+        held=_facts_present(turn.facts, upstream.messages),
     )
 
 

@@ -6,7 +6,9 @@ Lives here: the server's configuration. Does not belong here: composition of the
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
+import socket
 import sys
 from collections.abc import Callable
 from typing import Any, Final
@@ -15,7 +17,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
-from turnfold.config.settings import Settings
+from turnfold.config.settings import ServerSettings, Settings
+from turnfold.config.sources import SettingsError
 from turnfold.proxy.app import build
 from turnfold.proxy.books.metrics import shared_by_workers
 from turnfold.proxy.http.http11 import Http11
@@ -33,6 +36,7 @@ _SWITCH_INTERVAL: Final = 0.0005
 # 20 MB after folds of 100,000 tokens.
 _ARENA_MAX: Final = -8
 _ARENAS: Final = 2
+_PORT_PROBLEMS: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
 _SHUTDOWN_PATIENCE: Final = 25  # seconds that streams get to end after SIGTERM; orchestrators kill after 30
 
 
@@ -57,10 +61,10 @@ def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = bui
         "timeout_graceful_shutdown": _SHUTDOWN_PATIENCE,
         "timeout_worker_healthcheck": _WORKER_PATIENCE,
     }
-    return uvicorn.Config(functools.partial(_built, build, settings), factory=True, **(flags | changes))
+    return uvicorn.Config(functools.partial(_build_app, build, settings), factory=True, **(flags | changes))
 
 
-def _built(build: Callable[[Settings], ASGIApp], settings: Settings) -> ASGIApp:
+def _build_app(build: Callable[[Settings], ASGIApp], settings: Settings) -> ASGIApp:
     """The app, in the process that is going to serve it: what holds for a whole process is set here, before there are threads."""
     sys.setswitchinterval(_SWITCH_INTERVAL)
     if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):  # glibc's alone has it
@@ -73,7 +77,9 @@ def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build) -> N
 
     Raises:
         InvalidInput: settings under which the start is refused.
+        SettingsError: nobody can listen there.
     """
+    _check_address(settings.server)
     build(settings)  # a wrong setting is reported here, once, and not by each worker
     config = configuration(settings, build)
     if settings.server.workers == 1:
@@ -81,3 +87,24 @@ def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build) -> N
         return
     with shared_by_workers():
         Multiprocess(config, sockets=[config.bind_socket()]).run()
+
+
+def _check_address(server: ServerSettings) -> None:
+    """See that the address can be listened on: uvicorn's own line does not say which setting is wrong."""
+    problem: OSError | None = None
+    try:
+        found = socket.getaddrinfo(server.host.strip("[]"), server.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as exc:
+        found, problem = [], exc
+    for family, kind, _, _, address in found:
+        try:
+            with socket.socket(family, kind) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
+            return
+        except OSError as exc:  # a name may stand for several addresses, of which one is enough
+            problem = exc
+    if problem is not None:
+        wrong = "TURNFOLD_PORT" if problem.errno in _PORT_PROBLEMS else "TURNFOLD_HOST"
+        why = (problem.strerror or str(problem)).lower()
+        raise SettingsError(f"{wrong}: cannot listen on {server.host!r}, port {server.port}: {why}") from problem

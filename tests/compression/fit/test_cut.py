@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from tests.support.overfull import Writer, overfull
 from tests.support.structure import structure_faults
 from turnfold.compression.fit.cut import Cut, cut
-from turnfold.compression.fold import request_tokens
+from turnfold.compression.fold import conversation_tokens
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.chat import parse_request
+from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.conversation import Conversation
 
 Body = dict[str, Any]
 #: A single giant message has to be cut, the user's own too: the one law that a recovery may break.
@@ -25,17 +26,22 @@ def encoded(body: Body) -> bytes:
     return json.dumps(body, ensure_ascii=False).encode()
 
 
+def read(body: bytes) -> Conversation:
+    return CHAT.read(body, Memo())
+
+
 def tokens_of(body: bytes, model: str = "gpt-4o") -> int:
-    return request_tokens(parse_request(body, Memo()), model, Memo())
+    return conversation_tokens(read(body), model, Memo())
 
 
 def cut_to(body: Body, budget: int) -> tuple[Cut, Body]:
     raw = encoded(body)
-    result = cut(raw, budget, "gpt-4o", Memo())
+    result = cut(read(raw), budget, "gpt-4o", Memo())
     assert result is not None
-    assert result.tokens == tokens_of(result.body) <= budget
-    assert not set(structure_faults(raw, result.body)) - WAIVED
-    return result, json.loads(result.body)
+    sent = result.forwarded.body
+    assert result.tokens == tokens_of(sent) <= budget
+    assert not set(structure_faults(raw, sent)) - WAIVED
+    return result, json.loads(sent)
 
 
 def test_only_what_is_larger_than_the_level_changes() -> None:
@@ -59,9 +65,9 @@ def test_only_what_is_larger_than_the_level_changes() -> None:
 def test_untouched_messages_keep_their_bytes() -> None:
     odd = '{ "role":"user" , "content":"\\u00e9 and 1.0", "x": 1.0e2 }'
     raw = f'{{"model":"gpt-4o","messages":[{odd},{{"role":"assistant","content":{json.dumps("word " * 3000)}}},{odd}]}}'.encode()
-    result = cut(raw, 600, "gpt-4o", Memo())
+    result = cut(read(raw), 600, "gpt-4o", Memo())
     assert result is not None
-    assert result.body.count(odd.encode()) == 2
+    assert result.forwarded.body.count(odd.encode()) == 2
 
 
 def test_the_oldest_go_when_cutting_is_not_enough() -> None:
@@ -127,7 +133,7 @@ def test_a_system_message_between_dropped_ones_stays() -> None:
 
 @pytest.mark.parametrize("shape", ["giant system prompt", "huge tool schema"])
 def test_what_may_not_be_touched_is_not(shape: str) -> None:
-    assert cut(encoded(overfull(shape, 5000, model="gpt-4o")), 2000, "gpt-4o", Memo()) is None
+    assert cut(read(encoded(overfull(shape, 5000, model="gpt-4o"))), 2000, "gpt-4o", Memo()) is None
 
 
 def test_assistant_text_that_was_cut_does_not_end_in_white_space() -> None:
@@ -193,10 +199,11 @@ def _exchange(draw: st.DrawFn, number: int) -> list[Body]:
 def test_any_conversation_fits_well_formed_or_is_left_alone(body: Body, share: float) -> None:
     raw = encoded(body)
     budget = int(tokens_of(raw) * share)
-    result = cut(raw, budget, "gpt-4o", Memo())
+    result = cut(read(raw), budget, "gpt-4o", Memo())
     if result is None:
         return
-    assert tokens_of(result.body) <= budget
-    assert not set(structure_faults(raw, result.body)) - WAIVED
-    assert json.loads(result.body)["messages"][-1]["role"] == body["messages"][-1]["role"]
-    assert cut(raw, budget, "gpt-4o", Memo()) == result
+    sent = result.forwarded.body
+    assert tokens_of(sent) <= budget
+    assert not set(structure_faults(raw, sent)) - WAIVED
+    assert json.loads(sent)["messages"][-1]["role"] == body["messages"][-1]["role"]
+    assert cut(read(raw), budget, "gpt-4o", Memo()) == result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.support.data import shared_root
 from tests.support.growth import FACTOR, assert_linear, repeated
 from turnfold.compression.fit.overflow import SCANNED, Overflow, detect
 
 OWN: list[dict[str, Any]] = json.loads((Path(__file__).parent / "cases" / "overflow.json").read_text(encoding="utf-8"))
-_SHARED = Path(os.environ.get("TURNFOLD_SHARED") or Path(__file__).resolve().parents[3].parent / "shared")
-_FIXTURES = _SHARED / "data" / "overflow_fixtures.json"
+_FIXTURES = shared_root() / "data" / "overflow_fixtures.json"
 
 
 def shared_fixtures() -> list[dict[str, Any]]:
@@ -99,3 +98,49 @@ def _behind(opening: bytes, piece: str) -> Callable[[int], bytes]:
 def test_reading_takes_linear_time(piece: str) -> None:
     for opening in (b"", b'{"error": {"message": "'):
         assert_linear(partial(detect, 400), _behind(opening, piece), SCANNED // FACTOR)
+
+
+def error(message: object, **more: object) -> bytes:
+    return json.dumps({"error": {"message": message, **more}}).encode()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "limit", "prompt"),
+    [
+        (413, error("Request body too large for gpt-4o model. Max size: 8000 tokens.", code="tokens_limit_reached"), 8000, None),
+        (413, error("Max size: 16000 tokens.", code="tokens_limit_reached"), 16000, None),
+        (
+            500,
+            error("the request exceeds the available context size, try increasing it", code=500, type="server_error"),
+            None,
+            None,
+        ),
+        (500, error("the request exceeds the available context size. try increasing the context size", code=500), None, None),
+        (500, error("Context size has been exceeded.", code=500), None, None),
+        (400, error({"detail": "This model's maximum context length is 4096 tokens, however you requested 5000"}), 4096, None),
+        (400, error(["maximum context length is 4096 tokens", "please shorten the prompt"]), 4096, None),
+        (400, error({"errors": [{"msg": "prompt is too long: 9000 tokens > 8000 maximum"}]}), 8000, 9000),
+        (422, b'{"message": ["input: prompt is too long: 9000 tokens > 8000 maximum"]}', 8000, 9000),
+        (400, error("max tokens of 8192 exceeded"), 8192, None),
+        (400, error("Maximum tokens of 32768 was exceeded by your prompt"), 32768, None),
+        (400, error("Malformed input request: expected maxLength: 8192, actual: 9001, please reformat your input"), 8192, 9001),
+    ],
+)
+def test_further_wordings(status: int, body: bytes, limit: int | None, prompt: int | None) -> None:
+    found = detect(status, body)
+    assert found is not None
+    assert (found.limit, found.prompt) == (limit, prompt) or (prompt is None and found.limit == limit)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Could not parse 'prompt is too long: 9000 tokens > 8000 maximum' as JSON",
+        'Invalid message content "prompt is too long: 9000 tokens > 8000 maximum"',
+        "messages[3].content: 'maximum context length is 4096 tokens' is not of type array",
+        "Unexpected text near “context length exceeded” at line 3",
+        'Unsupported value: the user message starting with "prompt is too long: 12 tokens > 9 maximum" has no role',
+    ],
+)
+def test_the_users_own_words_are_no_overflow(message: str) -> None:
+    assert detect(400, error(message)) is None

@@ -8,29 +8,31 @@ from typing import Any
 
 import pytest
 
-from tests.proxy.overflow_upstream import count_request
+from tests.support.overflow_upstream import count_request
 from tests.support.overfull import CURABLE, INCURABLE, Writer, overfull
 from tests.support.structure import structure_faults
 from turnfold.compression.calibration import Learned, learn_from_refusal, learn_from_usage
 from turnfold.compression.errors import FoldRejected
+from turnfold.compression.fit.fit import Fitted, fit
 from turnfold.compression.fit.overflow import Overflow
-from turnfold.compression.fit.recover import Call, Fold, Outcome, Reply, fit, recover
-from turnfold.compression.fold import FoldedRequest, fold_request, request_tokens
+from turnfold.compression.fit.recover import Outcome, Resend, UpstreamReply, recover
+from turnfold.compression.fold import Fold, Folded, conversation_tokens, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import parse_request
+from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.conversation import Changes, Conversation
 
 WINDOW = 4096
 OPTIONS = FoldOptions(model="gpt-4o")
-OK = Reply(200, b'data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n', in_stream=True)
+OK = UpstreamReply(200, b'data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n', in_stream=True)
 
 
-def never_folds(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
-    count = request_tokens(parse_request(body, memo), options.model, memo)
-    return FoldedRequest(body, folded=False, reason="short", tokens_before=count, tokens_after=count)
+def never_folds(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
+    count = conversation_tokens(conversation, options.model, memo)
+    return Folded(conversation, conversation, Changes(), folded=False, reason="short", tokens_before=count, tokens_after=count)
 
 
-def fails(body: bytes, options: FoldOptions, memo: Memo) -> FoldedRequest:
+def fails(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
     raise FoldRejected("roles-broken")
 
 
@@ -38,52 +40,64 @@ def encoded(body: dict[str, Any]) -> bytes:
     return json.dumps(body).encode()
 
 
+def read(body: bytes) -> Conversation:
+    return CHAT.read(body, Memo())
+
+
 def ours(body: bytes) -> int:
-    return request_tokens(parse_request(body, Memo()), "gpt-4o", Memo())
+    return conversation_tokens(read(body), "gpt-4o", Memo())
 
 
-def started(body: bytes, overflow: Overflow, fold: Fold = fold_request, **more: Any) -> Generator[Call, Reply, Outcome]:
-    return recover(body, overflow, more.pop("options", OPTIONS), fold, Memo(), **more)
+Flow = Generator[Resend, UpstreamReply, Outcome]
 
 
-def ended(flow: Generator[Call, Reply, Outcome], reply: Reply | None = None) -> Outcome:
+def started(body: bytes, overflow: Overflow, fold: Fold = fold, sent: bytes | None = None, **more: Any) -> Flow:
+    options = more.pop("options", OPTIONS)
+    return recover(read(body), overflow, options, Memo(), fold=fold, sent=read(sent) if sent else None, **more)
+
+
+def fitted(body: bytes, options: FoldOptions, known: Learned = Learned(), fold: Fold = never_folds) -> Fitted:  # noqa: B008 - frozen
+    return fit(read(body), options, Memo(), known, fold)
+
+
+def ended(flow: Flow, reply: UpstreamReply | None = None) -> Outcome:
     with pytest.raises(StopIteration) as done:
         flow.send(reply)  # type: ignore[arg-type]  # None starts a generator
     outcome: Outcome = done.value.value
     return outcome
 
 
-@pytest.mark.parametrize("fold", [fold_request, never_folds, fails])
+@pytest.mark.parametrize("fold", [fold, never_folds, fails])
 @pytest.mark.parametrize("shape", CURABLE)
 def test_one_call_that_fits_window_less_output_less_a_tenth(shape: str, fold: Fold) -> None:
     body = encoded(overfull(shape, 3 * WINDOW, model="gpt-4o", max_tokens=500))
     count = ours(body)
     flow = started(body, Overflow("prompt", WINDOW, count, count), fold)
     call = next(flow)
-    assert ours(call.body) <= (WINDOW - 500) * 0.9
-    assert not set(structure_faults(body, call.body)) - {"the last user message lost something of its own"}
+    assert ours(call.forwarded.body) <= (WINDOW - 500) * 0.9
+    assert not set(structure_faults(body, call.forwarded.body)) - {"the last user message lost something of its own"}
     outcome = ended(flow, OK)
-    assert (outcome.recovered, outcome.body, outcome.window, outcome.tokens_before) == (True, call.body, WINDOW, count)
-    assert outcome.tokens_after == ours(call.body)
+    assert (outcome.recovered, outcome.forwarded, outcome.window, outcome.tokens_before) == (True, call.forwarded, WINDOW, count)
+    assert outcome.tokens_after == ours(call.forwarded.body)
 
 
 @pytest.mark.parametrize("shape", INCURABLE)
 def test_what_cannot_be_helped_is_not_tried(shape: str) -> None:
     body = encoded(overfull(shape, 2 * WINDOW, model="gpt-4o"))
     outcome = ended(started(body, Overflow("prompt", WINDOW)))
-    assert (outcome.recovered, outcome.reason, outcome.body, outcome.window) == (False, "nothing-to-cut", None, WINDOW)
+    assert (outcome.recovered, outcome.reason, outcome.forwarded, outcome.window) == (False, "nothing-to-cut", None, WINDOW)
 
 
 @pytest.mark.parametrize(
     "reply",
     [
-        Reply(400, b'{"error":{"code":"context_length_exceeded"}}', in_stream=False),
-        Reply(429, b"", in_stream=False),
-        Reply(500, b"", in_stream=False),
-        Reply(200, b'data: {"error":{"message":"overloaded"}}\n\n', in_stream=True),
+        UpstreamReply(400, b'{"error":{"code":"context_length_exceeded"}}', in_stream=False),
+        UpstreamReply(429, b"", in_stream=False),
+        UpstreamReply(500, b"", in_stream=False),
+        UpstreamReply(200, b'data: {"error":{"message":"overloaded"}}\n\n', in_stream=True),
     ],
 )
-def test_whatever_goes_wrong_then_the_first_error_stands(reply: Reply) -> None:
+def test_whatever_goes_wrong_then_the_first_error_stands(reply: UpstreamReply) -> None:
     body = encoded(overfull("giant user message", 9000, model="gpt-4o"))
     flow = started(body, Overflow("prompt", WINDOW))
     next(flow)
@@ -96,7 +110,7 @@ def test_a_second_error_that_names_a_limit_is_learned_from() -> None:
     flow = started(body, Overflow("prompt"))
     next(flow)
     again = b'{"error":{"message":"maximum context length is 1000 tokens","code":"context_length_exceeded"}}'
-    assert ended(flow, Reply(400, again, in_stream=False)).window == 1000
+    assert ended(flow, UpstreamReply(400, again, in_stream=False)).window == 1000
 
 
 def test_output_room_that_fills_the_window_is_told_by_the_first_error() -> None:
@@ -108,33 +122,33 @@ def test_output_room_that_fills_the_window_is_told_by_the_first_error() -> None:
 def test_a_limit_of_the_prompt_alone_leaves_the_output_out() -> None:
     body = encoded(overfull("giant user message", 9000, model="gpt-4o", max_tokens=WINDOW))
     call = next(started(body, Overflow("prompt", WINDOW, prompt_only=True)))
-    assert ours(call.body) > 0.75 * WINDOW
+    assert ours(call.forwarded.body) > 0.75 * WINDOW
 
 
 def test_the_upstreams_count_counts() -> None:
     body = encoded(overfull("giant user message", 9000, model="gpt-4o"))
     count = ours(body)
     call = next(started(body, Overflow("prompt", WINDOW, 2 * count, 2 * count)))
-    assert 2 * ours(call.body) <= WINDOW * 0.9
-    assert count_request(json.loads(call.body)) < count_request(json.loads(body))
+    assert 2 * ours(call.forwarded.body) <= WINDOW * 0.9
+    assert count_request(json.loads(call.forwarded.body)) < count_request(json.loads(body))
 
 
 def test_a_lower_bound_is_no_count() -> None:
     body = encoded(overfull("giant user message", 9000, model="gpt-4o"))
     sized = next(started(body, Overflow("prompt", WINDOW, WINDOW + 1, WINDOW + 1)))
     bounded = next(started(body, Overflow("prompt", WINDOW, WINDOW + 1, WINDOW + 1, lower_bound=True)))
-    assert ours(bounded.body) <= WINDOW * 0.9
-    assert ours(bounded.body) <= ours(sized.body)
+    assert ours(bounded.forwarded.body) <= WINDOW * 0.9
+    assert ours(bounded.forwarded.body) <= ours(sized.forwarded.body)
 
 
 def test_without_any_figure_what_is_known_of_the_model_counts() -> None:
     body = encoded(overfull("giant user message", 9000, model="gpt-4o"))
     published = next(started(body, Overflow("prompt"), options=FoldOptions(model="gpt-4o", window=6000)))
-    assert 0.6 * 6000 < ours(published.body) <= 0.9 * 6000
+    assert 0.6 * 6000 < ours(published.forwarded.body) <= 0.9 * 6000
     learned = next(started(body, Overflow("prompt"), known=learn_from_refusal(Learned(), 5000, None)))
-    assert 0.6 * 5000 < ours(learned.body) <= 0.9 * 5000
+    assert 0.6 * 5000 < ours(learned.forwarded.body) <= 0.9 * 5000
     blind = next(started(body, Overflow("prompt")))
-    assert ours(blind.body) <= 0.3 * ours(body)
+    assert ours(blind.forwarded.body) <= 0.3 * ours(body)
 
 
 def test_what_was_sent_may_have_been_a_fold() -> None:
@@ -143,16 +157,16 @@ def test_what_was_sent_may_have_been_a_fold() -> None:
     count = ours(sent)
     flow = started(body, Overflow("prompt", WINDOW, count, count), sent=sent)
     call = next(flow)
-    assert json.loads(call.body)["messages"][0] == json.loads(body)["messages"][0]
-    assert json.loads(body)["messages"][-1]["content"] in json.loads(call.body)["messages"][-1]["content"]
+    assert json.loads(call.forwarded.body)["messages"][0] == json.loads(body)["messages"][0]
+    assert json.loads(body)["messages"][-1]["content"] in json.loads(call.forwarded.body)["messages"][-1]["content"]
     assert ended(flow, OK).tokens_before == count
 
 
-def test_no_body_makes_it_fail() -> None:
-    for body in (b"", b"[]", b"{", b'{"messages": 1}', b'{"messages": []}', b'{"messages": [{}]}', b"\xff"):
-        outcome = ended(started(body, Overflow("prompt", WINDOW)))
-        assert not outcome.recovered
-        assert outcome.body is None
+@pytest.mark.parametrize("messages", [[], [{"role": "user"}], [{"role": "system", "content": "x"}], [{"role": "", "content": 7}]])
+def test_a_request_without_anything_to_cut_does_not_make_it_fail(messages: list[dict[str, Any]]) -> None:
+    outcome = ended(started(encoded({"messages": messages}), Overflow("prompt", WINDOW)))
+    assert not outcome.recovered
+    assert outcome.forwarded is None
 
 
 def test_small_chat_beside_a_giant_keeps_every_message() -> None:
@@ -160,18 +174,18 @@ def test_small_chat_beside_a_giant_keeps_every_message() -> None:
     turns = [m for _ in range(10) for m in (w.user(20), w.assistant(30))]
     body = {"model": "gpt-4o", "messages": [*turns, w.user(9000)]}
     call = next(started(encoded(body), Overflow("prompt", WINDOW)))
-    after = json.loads(call.body)["messages"]
+    after = json.loads(call.forwarded.body)["messages"]
     assert after[:-1] == turns
     assert "tokens left out" in after[-1]["content"]
 
 
 @pytest.mark.parametrize("fill", [2, 4])
-@pytest.mark.parametrize("fold", [fold_request, never_folds])
+@pytest.mark.parametrize("fold", [fold, never_folds])
 @pytest.mark.parametrize("shape", ["long chat", "long agent run"])
 def test_the_most_recent_fifth_stays_as_it_is(shape: str, fold: Fold, fill: int) -> None:
     body = overfull(shape, fill * WINDOW, model="gpt-4o")
     call = next(started(encoded(body), Overflow("prompt", WINDOW), fold))
-    before, after = body["messages"], json.loads(call.body)["messages"]
+    before, after = body["messages"], json.loads(call.forwarded.body)["messages"]
     recent = -(-(len(before) - 1) // 5)
     assert after[0] == before[0]
     if ours(encoded({"messages": before[-recent:]})) > 0.8 * WINDOW:
@@ -188,43 +202,42 @@ def test_the_most_recent_fifth_stays_as_it_is(shape: str, fold: Fold, fill: int)
 
 def test_a_request_that_fits_is_sent_as_folded() -> None:
     body = encoded(overfull("long chat", 2000, model="gpt-4o"))
-    fitted = fit(body, OPTIONS, never_folds, Memo(), learn_from_refusal(Learned(), WINDOW, None))
-    assert (fitted.body, fitted.fitted) == (body, False)
+    sent = fitted(body, OPTIONS, learn_from_refusal(Learned(), WINDOW, None))
+    assert (sent.forwarded.body, sent.fitted) == (body, False)
 
 
 def test_a_learned_window_is_fitted() -> None:
     body = encoded(overfull("long chat", 9000, model="gpt-4o"))
-    fitted = fit(body, OPTIONS, never_folds, Memo(), learn_from_refusal(Learned(), WINDOW, None))
-    assert fitted.fitted
-    assert fitted.tokens == ours(fitted.body) <= 0.9 * WINDOW
+    sent = fitted(body, OPTIONS, learn_from_refusal(Learned(), WINDOW, None))
+    assert sent.fitted
+    assert sent.tokens == ours(sent.forwarded.body) <= 0.9 * WINDOW
 
 
 def test_a_published_window_is_fitted_until_more_was_taken() -> None:
     body = encoded(overfull("long chat", 9000, model="gpt-4o"))
     options = FoldOptions(model="gpt-4o", window=WINDOW)
-    assert fit(body, options, never_folds, Memo()).fitted
-    assert not fit(body, options, never_folds, Memo(), learn_from_usage(Learned(), 10_000, 10_000)).fitted
+    assert fitted(body, options).fitted
+    assert not fitted(body, options, learn_from_usage(Learned(), 10_000, 10_000)).fitted
 
 
 def test_the_ratio_counts_in_fitting() -> None:
     body = encoded(overfull("long chat", 3000, model="gpt-4o"))
     known = learn_from_refusal(learn_from_usage(Learned(), 1000, 1800), WINDOW, None)
-    assert not fit(body, OPTIONS, never_folds, Memo(), learn_from_refusal(Learned(), WINDOW, None)).fitted
-    fitted = fit(body, OPTIONS, never_folds, Memo(), known)
-    assert fitted.fitted
-    assert fitted.tokens * 1.8 <= WINDOW * 0.9
+    assert not fitted(body, OPTIONS, learn_from_refusal(Learned(), WINDOW, None)).fitted
+    sent = fitted(body, OPTIONS, known)
+    assert sent.fitted
+    assert sent.tokens * 1.8 <= WINDOW * 0.9
 
 
 def test_what_cannot_fit_goes_as_it_is() -> None:
     body = encoded(overfull("giant system prompt", 9000, model="gpt-4o"))
-    assert fit(body, OPTIONS, never_folds, Memo(), learn_from_refusal(Learned(), WINDOW, None)).body == body
-    assert fit(b"no json", OPTIONS, fold_request, Memo(), learn_from_refusal(Learned(), WINDOW, None)).body == b"no json"
+    assert fitted(body, OPTIONS, learn_from_refusal(Learned(), WINDOW, None)).forwarded.body == body
 
 
 # -- broken streams come back as history ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fold", [fold_request, never_folds])
+@pytest.mark.parametrize("fold", [fold, never_folds])
 @pytest.mark.parametrize(
     "partial",
     [
@@ -262,7 +275,7 @@ def test_partial_output_is_history_like_any_other(partial: list[dict[str, Any]],
     )
     body = encoded({"model": "gpt-4o", "messages": messages})
     call = next(started(body, Overflow("prompt", WINDOW), fold))
-    assert ours(call.body) <= 0.9 * WINDOW
-    assert structure_faults(body, call.body) == []
+    assert ours(call.forwarded.body) <= 0.9 * WINDOW
+    assert structure_faults(body, call.forwarded.body) == []
     if place == "recent":
-        assert json.loads(call.body)["messages"][-len(partial) - 1 : -1] == partial
+        assert json.loads(call.forwarded.body)["messages"][-len(partial) - 1 : -1] == partial

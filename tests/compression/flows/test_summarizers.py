@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.compression.roundtrip.test_roundtrip import FENCE, talk, text_of
+from tests.support.small_talk import FENCE, talk, text_of
 from turnfold.compression import (
     InvalidInput,
     compress,

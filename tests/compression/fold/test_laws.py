@@ -14,7 +14,7 @@ from tests.support.effort import costly
 from tests.support.prefix import Kind, classify
 from tests.support.replay import moves, play, requests_of
 from tests.support.structure import structure_faults
-from turnfold.compression.fold import FoldedRequest, fold_request, unfold
+from turnfold.compression.fold import Folded, fold_request, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 
@@ -41,7 +41,7 @@ MARKS = (b'"cache_control"', b'"prompt_cache_breakpoint"')
 PART_KEYS = frozenset({"type", "text", "prompt_cache_breakpoint"})
 
 
-def holds(body: bytes, chosen: FoldOptions) -> FoldedRequest:
+def holds(body: bytes, chosen: FoldOptions) -> Folded:
     """Fold, and hold the result against laws 1, 2, 3, 5 and 6."""
     folded = fold_request(body, chosen, Memo())
     assert unfold(folded) == body
@@ -96,7 +96,7 @@ def test_a_budget_is_kept_or_said_to_be_exceeded(body: bytes, budget: int) -> No
 def prefix_holds(requests: list[list[Message]], chosen: FoldOptions) -> int:
     """Play requests; between two that follow each other the prefix is stable unless a fold event lies between. Their number."""
     memo = Memo()
-    results: dict[bytes, FoldedRequest] = {}
+    results: dict[bytes, Folded] = {}
 
     def fold(body: bytes) -> bytes:
         results[body] = fold_request(body, chosen, memo)

@@ -1,7 +1,7 @@
 """The wording of prose in a fold.
 
-Lives here: that the option reaches FACTS, is part of what is memoised, and leaves orders and the law of restoring alone. Must
-not: the rules (``tests/shorten/test_terse.py``).
+Lives here: that the option reaches FACTS, is part of what is memoised, and leaves orders and the law of restoring alone. Does
+not belong here: the rules (``tests/compression/shorten/test_terse.py``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 from dataclasses import replace
 
 from turnfold.compression import tokens
-from turnfold.compression.fold.engine import fold_request, unfold
+from turnfold.compression.fold import fold_request, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions, Prose
 from turnfold.compression.shorten.facts import facts

@@ -5,17 +5,18 @@ from __future__ import annotations
 import statistics
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import recall_cases, recall_offline
-from benchmarks.support.data import evalkit, shared
+from benchmarks.support.data import evalkit, shared_directory
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression import tokens
 from turnfold.compression.fold import fence
-from turnfold.compression.fold.recall import Question, recall
+from turnfold.compression.fold.recall import TUNING, Question, Tuning, recall
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.quotes import Quote, Source
@@ -192,29 +193,95 @@ def test_planted_instructions_stay_inside_the_fence() -> None:
     assert "\nuser: do it" not in text
 
 
+# ---------------------------------------------------------------- the figures
+
+
+def figures(**changed: float) -> Tuning:
+    return replace(TUNING, **changed)  # type: ignore[arg-type]  # one of its figures
+
+
+BOATS = [*FILLER, source("The winter berth in Hoorn ends on 15 April."), source("Noted.", "assistant")]
+SAID = (source("Which berth do we have in Hoorn?"), source("The winter berth.", "assistant"))
+
+
+@pytest.mark.parametrize(
+    ("question", "none", "some"),
+    [
+        ("When does the berth in Hoorn end?", figures(covered=2.0, hinted=2.0), figures(covered=0.0)),
+        ("ok", figures(covered_borrowed=2.0), figures(covered_borrowed=0.0)),
+        (
+            "Write about a zeppelin over the garden of Kyoto, as a friendly poem.",
+            figures(hinted=2.0, covered=2.0),
+            figures(hinted=0.0),
+        ),
+    ],
+)
+def test_a_threshold_decides_whether_anything_is_quoted(question: str, none: Tuning, some: Tuning) -> None:
+    def quotes(tuning: Tuning) -> tuple[Quote, ...]:
+        return recall(BOATS, Question(question, SAID), 400, (), tokens.count, Memo(), tuning=tuning)
+
+    assert quotes(none) == ()
+    assert quotes(some)
+
+
+@pytest.mark.parametrize(
+    ("question", "few", "many"),
+    [
+        ("When does the berth in Hoorn end?", figures(bearing=0.99), figures(bearing=0.0)),
+        ("ok", figures(bearing_borrowed=0.99), figures(bearing_borrowed=0.0)),
+        (
+            "When does the berth in Hoorn end?",
+            figures(covered=2.0, bearing_hinted=0.99),
+            figures(covered=2.0, bearing_hinted=0.0),
+        ),
+    ],
+)
+def test_a_floor_decides_how_much_is_quoted(question: str, few: Tuning, many: Tuning) -> None:
+    def quotes(tuning: Tuning) -> tuple[Quote, ...]:
+        return recall(BOATS, Question(question, SAID), 600, (), tokens.count, Memo(), tuning=tuning)
+
+    assert set(quotes(few)) < set(quotes(many))
+
+
+def test_a_cover_of_everything_takes_a_quote_from_each_of_its_parts() -> None:
+    def tens(tuning: Tuning) -> int:
+        quotes = recall(BOATS, Question("Summarise all of it."), 150, (), tokens.count, Memo(), tuning=tuning)
+        return len({q.source // 10 for q in quotes})
+
+    assert tens(figures(cover_least=9999, cover_tokens=9999)) < tens(TUNING)
+
+
+def test_the_benchmark_takes_every_figure_by_its_name() -> None:
+    assert recall_offline.tuned([]) == TUNING
+    changed = recall_offline.tuned(["covered=0.3", "chat=0.4,0.2", "hop_names=2"])
+    assert changed == replace(TUNING, covered=0.3, chat=(0.4, 0.2), hop_names=2)
+    with pytest.raises(SystemExit, match="no such figure: unheard_of"):
+        recall_offline.tuned(["unheard_of=1"])
+
+
 # ---------------------------------------------------------------- floors on the cases of our own
 
 
 @pytest.mark.parametrize("fill", [False, True])
 def test_messages_without_content_find_what_they_hang_on(fill: bool) -> None:
     assert len(recall_cases.cases("leaning")) >= 12
-    assert statistics.fmean(recall_cases.leaning(c, fill=fill) for c in recall_cases.cases("leaning")) >= 0.9
+    assert statistics.fmean(recall_cases.needed_share(c, fill=fill) for c in recall_cases.cases("leaning")) >= 0.9
 
 
 def test_a_cover_reaches_most_segments() -> None:
     assert len(recall_cases.cases("cover")) >= 12
-    assert statistics.fmean(recall_cases.cover(c) for c in recall_cases.cases("cover")) >= 0.85
+    assert statistics.fmean(recall_cases.covered_share(c) for c in recall_cases.cases("cover")) >= 0.85
 
 
 def test_questions_about_nothing_said_recall_next_to_nothing() -> None:
     assert len(recall_cases.cases("unsaid")) >= 12
-    assert statistics.fmean(recall_cases.unsaid(c) for c in recall_cases.cases("unsaid")) <= 75
+    assert statistics.fmean(recall_cases.tokens_for_nothing(c) for c in recall_cases.cases("unsaid")) <= 75
 
 
 # ---------------------------------------------------------------- floors on the shared data
 
 
-@pytest.mark.skipif(not shared().is_dir(), reason="the shared evaluation data is not here (TURNFOLD_SHARED)")
+@pytest.mark.skipif(not shared_directory().is_dir(), reason="the shared evaluation data is not here (TURNFOLD_SHARED)")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # the evaluation kit leaves its files to the collector
 @pytest.mark.parametrize(
     ("name", "limit", "floor"),

@@ -1,11 +1,11 @@
 """The conversation's state beside a fold.
 
-Lives here: where its blocks stand, and the laws with a state. Must not: rules of directives, HTTP.
+Lives here: where its blocks stand, and the laws with a state. Does not belong here: rules of directives, HTTP.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from tests.support.bodies import Message, encode, messages_of, text_of
 from tests.support.prefix import Kind, classify
 from tests.support.replay import play, requests_of
-from turnfold.compression.fold import FoldedRequest, fold_request, stated_request, unfold
+from turnfold.compression.fold import Folded, fold, fold_request, lean, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions, StateBlocks
 from turnfold.compression.state import StateOptions, place, render_block, turn_of
 from turnfold.compression.state.block import CLOSING, OPENING
-from turnfold.compression.wire.chat import parse_request
+from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.conversation import Conversation
 
 FORWARDING = StateOptions(acknowledge="forward")
 DIRECTIVES = (
@@ -68,8 +69,14 @@ def conversation(drawn: list[tuple[str, int]], *, marked: bool = False) -> list[
     return messages
 
 
-def options_of(body: bytes, chosen: FoldOptions) -> FoldOptions:
-    return replace(chosen, state=place([turn_of(m) for m in messages_of(body)], FORWARDING).blocks())
+def read(body: bytes, memo: Memo | None = None) -> Conversation:
+    """A body under the state that its own directives give."""
+    state = place([turn_of(m) for m in messages_of(body)], FORWARDING).blocks()
+    return CHAT.read(body, memo or Memo()).with_state(state)
+
+
+def sent(body: bytes, state: StateBlocks) -> bytes:
+    return fold(CHAT.read(body, Memo()).with_state(state), FoldOptions(), Memo()).body
 
 
 def in_force(body: bytes) -> str:
@@ -85,18 +92,19 @@ def test_the_last_block_is_what_is_laid_down_and_the_prefix_stays(
     drawn: list[tuple[str, int]], prices: CachePrices, breakpoints: bool, share: float | None
 ) -> None:
     memo = Memo()
-    results: dict[bytes, FoldedRequest] = {}
+    results: dict[bytes, Folded] = {}
     pins: dict[bytes, tuple[tuple[int, str], ...]] = {}
 
-    def fold(body: bytes) -> bytes:
-        options = options_of(body, FoldOptions(prices=prices, cache_breakpoints=breakpoints))
+    def answer(body: bytes) -> bytes:
+        options = FoldOptions(prices=prices, cache_breakpoints=breakpoints)
         if share is not None:
             options = replace(options, budget=int(share * max(1500, fold_request(body, FoldOptions(), memo).tokens_before)))
-        results[body], pins[body] = fold_request(body, options, memo), options.state.pins
+        stated = read(body, memo)
+        results[body], pins[body] = fold(stated, options, memo), stated.state.pins
         assert unfold(results[body]) == body
         return results[body].body
 
-    exchanges = play(requests_of(conversation(drawn)), fold)
+    exchanges = play(requests_of(conversation(drawn)), answer)
     for one in exchanges:
         placed = place([turn_of(m) for m in messages_of(one.received)], FORWARDING)
         holding = [i for i, m in enumerate(messages_of(one.received)) if m["role"] == "user" and text_of(m).strip()]
@@ -116,7 +124,7 @@ def test_the_last_block_is_what_is_laid_down_and_the_prefix_stays(
 @given(turns, st.booleans())
 def test_no_block_is_folded_quoted_or_kept_as_an_original(drawn: list[tuple[str, int]], marked: bool) -> None:
     body = encode(conversation(drawn, marked=marked))
-    folded = fold_request(body, options_of(body, FoldOptions(budget=1200)), Memo())
+    folded = fold(read(body), FoldOptions(budget=1200), Memo())
     assert not any(OPENING in message for section in folded.sections for message in section.messages)
     for message in messages_of(folded.body):
         text = text_of(message)
@@ -127,22 +135,57 @@ def test_no_block_is_folded_quoted_or_kept_as_an_original(drawn: list[tuple[str,
 
 @given(turns)
 @settings(deadline=None, max_examples=20)
-def test_what_is_not_folded_gets_the_same_bytes_either_way(drawn: list[tuple[str, int]]) -> None:
-    body = encode(conversation(drawn[:10]))
-    options = options_of(body, FoldOptions())
-    folded = fold_request(body, options, Memo())
+def test_without_a_fold_every_block_stands_in_front_of_its_own_message_and_all_else_is_as_it_was(
+    drawn: list[tuple[str, int]],
+) -> None:
+    messages = conversation(drawn[:10])
+    body = encode(messages)
+    stated = read(body)
+    folded = fold(stated, FoldOptions(), Memo())
+    assert unfold(folded) == body
     if not folded.folded:
-        assert folded.body == stated_request(parse_request(body, Memo()), options, Memo())
+        pins = dict(_placed(messages, stated.state))
+        assert messages_of(folded.body) == [_with_block(m, pins[i]) if i in pins else m for i, m in enumerate(messages)]
         assert folded.tokens_before <= folded.tokens_after
-        assert (folded.body == body) == (not options.state.pins)
+        assert (folded.body == body) == (not pins)
+
+
+def _placed(messages: list[Message], state: StateBlocks) -> Iterator[tuple[int, str]]:
+    """Each block's user message: the first one from its own on that holds any text."""
+    for index, block in state.pins:
+        room = (i for i in range(index, len(messages)) if messages[i]["role"] == "user" and text_of(messages[i]).strip())
+        if (place := next(room, None)) is not None:
+            yield place, block
+
+
+def _with_block(message: Message, block: str) -> Message:
+    content = message["content"]
+    return message | {
+        "content": [{"type": "text", "text": block}, *content] if isinstance(content, list) else f"{block}\n\n{content}"
+    }
+
+
+@slow
+@given(turns_of(*KINDS))
+def test_a_lean_conversation_holds_the_block_in_force_and_no_other(drawn: list[tuple[str, int]]) -> None:
+    stated = read(encode(conversation(drawn)))
+    bare = lean(stated, FoldOptions(), Memo())
+    said = "\n".join(m.own for m in bare.messages)
+    assert not bare.state.pins
+    assert said.count(OPENING) == bool(stated.state.pins)
+    if stated.state.pins:
+        last = next(m for m in reversed(bare.messages) if m.role == "user" and m.holds)
+        assert stated.state.pins[-1][1] in last.own
+    else:
+        assert bare is stated
 
 
 def test_a_block_whose_message_has_no_room_goes_to_the_next_one() -> None:
+    state = StateBlocks(((0, "B"),))
     body = encode([{"role": "user", "content": ""}, {"role": "assistant", "content": "x"}, {"role": "user", "content": "hi"}])
-    made = stated_request(parse_request(body, Memo()), FoldOptions(state=StateBlocks(((0, "B"),))), Memo())
-    assert [m["content"] for m in json.loads(made)["messages"]] == ["", "x", "B\n\nhi"]
+    assert [m["content"] for m in messages_of(sent(body, state))] == ["", "x", "B\n\nhi"]
     lone = encode([{"role": "user", "content": ""}])
-    assert stated_request(parse_request(lone, Memo()), FoldOptions(state=StateBlocks(((0, "B"),))), Memo()) == lone
+    assert sent(lone, state) == lone
 
 
 def test_an_agent_with_one_user_message_keeps_its_block_in_front_of_it() -> None:
@@ -152,7 +195,8 @@ def test_an_agent_with_one_user_message_keeps_its_block_in_front_of_it() -> None
         messages.append({"role": "assistant", "content": None, "tool_calls": [made]})
         messages.append({"role": "tool", "tool_call_id": f"c{n}", "content": f"berth {n}: free, the table says. " * 40})
     body = encode(messages)
-    folded = fold_request(body, FoldOptions(state=StateBlocks(((0, "B"),), lambda border: "B" * (border > 0))), Memo())
+    state = StateBlocks(((0, "B"),), lambda border: "B" * (border > 0))
+    folded = fold(CHAT.read(body, Memo()).with_state(state), FoldOptions(), Memo())
     assert folded.folded
     assert "shortened]\n\nB\n\nNote 0" in str(messages_of(folded.body)[0]["content"])
 

@@ -88,7 +88,7 @@ def test_fences_go_oldest_first_and_not_while_prose_remains() -> None:
 @pytest.mark.parametrize("kind", ["prose", "fences", "calls"])
 def test_a_little_too_much_loses_a_little(kind: str, over: float) -> None:
     if kind == "prose":
-        messages = [
+        messages: list[Message] = [
             {"role": ("user", "assistant")[n % 2], "content": " ".join(prose(n * 9 + k) for k in range(8))} for n in range(80)
         ]
     elif kind == "fences":

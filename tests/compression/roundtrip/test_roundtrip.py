@@ -6,16 +6,16 @@ messages (``test_roundtrip_laws``), summarizers (``flows/test_summarizers``).
 
 from __future__ import annotations
 
-import itertools
 import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from benchmarks.support.data import shared_directory
 from tests.support.growth import assert_linear
+from tests.support.small_talk import CHAT, FENCE, Message, chat, talk, text_of
 from turnfold.compression import (
     CompressOptions,
     InvalidInput,
@@ -25,33 +25,6 @@ from turnfold.compression import (
     uncompress,
 )
 from turnfold.compression.roundtrip.provenance import provenance_of
-
-Message = dict[str, Any]
-
-CHAT = [
-    "Hello there, nice to talk to you again today.",
-    "The weather has been lovely, has it not?",
-    "I had soup for lunch and it was quite all right.",
-    "Sure, that sounds good to me, thanks a lot.",
-    "Let me think about it for a little while.",
-    "Well, there is not that much to say about it.",
-    "You know how it goes on a quiet morning like this.",
-]
-ORDERS = list(itertools.permutations(CHAT, 5))
-
-
-def talk(turns: int, said: str = "", at: int = 0) -> list[Message]:
-    """Small talk of user and assistant in turn, with something of weight in one message."""
-    messages = []
-    for i in range(turns):
-        text = " ".join(ORDERS[37 * i % len(ORDERS)])
-        messages.append({"role": ("user", "assistant")[i % 2], "content": f"{text} {said} {text}" if i == at and said else text})
-    return messages
-
-
-def text_of(messages: list[Any]) -> str:
-    return "\n".join(str(message.get("content")) for message in messages)
-
 
 # --- E1 ---------------------------------------------------------------------------------------------------------------
 
@@ -158,11 +131,10 @@ def test_standing_orders_of_users_survive_any_budget(budget: int | None) -> None
 def test_roles_alternate_as_they_did() -> None:
     for turns in range(6, 60):
         roles = [m["role"] for m in compress(talk(turns)).messages]
-        assert all(one != other for one, other in itertools.pairwise(roles))
+        assert all(one != other for one, other in pairwise(roles))
         assert roles[0] == "user"
 
 
-FENCE = "```python\ndef f(x):\n    return x * 3.14159\n```"
 EXACT = {
     "fence": FENCE,
     "tildes": "~~~\nraw  text   with   blanks\n~~~",
@@ -363,17 +335,6 @@ def test_what_came_in_is_not_shared_with_what_is_kept() -> None:
 # --- E7 ---------------------------------------------------------------------------------------------------------------
 
 
-def chat(count: int) -> list[Message]:
-    """Distinct messages."""
-    return [
-        {
-            "role": ("user", "assistant")[n % 2],
-            "content": f"Pump {n} held {n % 90} bar at pier {n % 13}. {CHAT[n % 6]} {CHAT[n % 5]}",
-        }
-        for n in range(count)
-    ]
-
-
 def test_what_fits_is_unchanged() -> None:
     result = compress(talk(10), {"token_budget": 100_000})
     assert (result.messages, result.fits, result.recency_window, dict(result.verbatim)) == (talk(10), True, 10, {})
@@ -417,7 +378,7 @@ def test_convergence_cuts_no_fence_and_no_pair() -> None:
         {"role": "tool", "tool_call_id": "c", "content": " ".join(CHAT * 50)},
     ]
     answer = {"role": "assistant", "content": f"{' '.join(CHAT * 9)}\n\n{FENCE}\n\n{' '.join(CHAT * 9)}"}
-    messages = [*talk(1), *tools, answer, *talk(4)]
+    messages: list[Any] = [*talk(1), *tools, answer, *talk(4)]
     tight = compress(messages, {"token_budget": 300, "min_recency_window": 4})
     forced = compress(messages, {"token_budget": 300, "min_recency_window": 4, "force_converge": True, "trace": True})
     assert not tight.fits
@@ -428,7 +389,7 @@ def test_convergence_cuts_no_fence_and_no_pair() -> None:
     assert FENCE in text_of(forced.messages)
     assert (forced.token_count or 0) < (tight.token_count or 0)
     assert uncompress(forced).messages == messages
-    window = sum(map(default_token_counter, messages[-4:]))
+    window = sum(default_token_counter(m) for m in messages[-4:])
     least = compress(messages, {"token_budget": window + 9, "min_recency_window": 4, "force_converge": True})
     assert least.fits
     assert text_of(least.messages).count("```") == 0
@@ -455,18 +416,18 @@ def test_one_giant_message_is_linear() -> None:
 
 # --- real conversations -----------------------------------------------------------------------------------------------
 
-SHARED = Path(os.environ.get("TURNFOLD_SHARED") or Path(__file__).resolve().parents[4] / "shared") / "data" / "eval"
-
 
 def recorded() -> Iterator[list[Message]]:
-    for path in sorted(SHARED.glob("*.jsonl")):
+    for path in sorted(shared_directory().glob("*.jsonl")):
         if "questions" not in path.name:
             with path.open(encoding="utf-8") as lines:
                 seen = {str(row.get("conversation_id") or row["id"]): row["messages"] for row in map(json.loads, lines)}
             yield from seen.values()
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the evaluation data is not in {SHARED}; set TURNFOLD_SHARED")
+@pytest.mark.skipif(
+    not shared_directory().is_dir(), reason=f"the evaluation data is not in {shared_directory()}; set TURNFOLD_SHARED"
+)
 def test_every_recorded_conversation_comes_back() -> None:
     count = 0
     for messages in recorded():

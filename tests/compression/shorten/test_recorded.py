@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from benchmarks.support.data import shared
+from benchmarks.support.data import shared_directory
 from turnfold.compression.shorten.birth import shape, shape_json, unshape_json
 from turnfold.compression.shorten.registry import facts
 from turnfold.compression.tokens import count
 
 
 def _cases(name: str) -> list[dict[str, Any]]:
-    path = shared() / f"{name}.jsonl"
+    path = shared_directory() / f"{name}.jsonl"
     if not path.exists():
         pytest.skip(f"{path} is not here (set TURNFOLD_SHARED)")
     return [json.loads(line) for line in path.read_text().splitlines()]

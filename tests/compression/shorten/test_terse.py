@@ -1,7 +1,8 @@
 """Prose in fewer words.
 
 Lives here: the laws of ``shorten.terse``, a golden sentence for each phrase of the lexicon, and what must never change. Golden
-sentences are files under ``terse_cases``, one per stage: ``level | phrase``, the sentence, what becomes of it.
+sentences are files under ``terse_cases``, one per stage: ``level | phrase``, the sentence, what becomes of it. Sentences in which
+a phrase carries the meaning are in ``terse_misuse.txt``: ``phrase | sentence``; there it stays at every level.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.shorten import terse
 from turnfold.compression.shorten.terse import compress, expand
-from turnfold.compression.shorten.terse_rules import INTENSITIES, lexicon, saving
+from turnfold.compression.shorten.terse_rules import INTENSITIES, PHRASED, lexicon, saving
 from turnfold.compression.text.protect import protected_spans
 
 CASES: Final = Path(__file__).parent / "terse_cases"
+MISUSE: Final = Path(__file__).parent / "terse_misuse.txt"
 VOCABULARIES: Final[tuple[tokens.EncodingName, ...]] = ("o200k_base", "cl100k_base")
 
 
@@ -53,15 +55,20 @@ def test_every_phrase_has_a_golden_sentence() -> None:
 @pytest.mark.parametrize("vocabulary", VOCABULARIES)
 def test_every_rule_saves_tokens(vocabulary: tokens.EncodingName) -> None:
     rules = [rule for rule in lexicon().rules if rule.stage != "keep"]
-    assert len(rules) > 1000
+    assert len(rules) > 500
     assert not [rule.phrase for rule in rules if saving(rule, vocabulary) <= 0]
 
 
 def test_levels_do_what_they_say() -> None:
-    said = "Basically, I think the session data is stored in the cache. Please note that we really want to add a pull request."
-    assert compress(said, "lite").text == "I think the session data is stored in the cache. We want to add a pull request."
-    assert compress(said, "full").text == "Session data stored in cache. We want to add PR."
-    assert compress(said, "ultra").text == "Session data stored in cache. We want add PR."
+    said = (
+        "Basically, I think the session data is stored in the cache. "
+        "Please note that we want to add a pull request for the teams."
+    )
+    assert compress(said, "lite").text == (
+        "Basically, I think the session data is stored in the cache. We want to add a pull request for the teams."
+    )
+    assert compress(said, "full").text == ("I think session data is stored in cache. We want to add PR for the teams.")
+    assert compress(said, "ultra").text == "I think session data is stored in cache. We want add PR for teams."
 
 
 def test_a_receipt_stands_beside_the_text() -> None:
@@ -76,12 +83,12 @@ def test_a_receipt_stands_beside_the_text() -> None:
 
 
 def test_expand_takes_back_our_abbreviations_and_no_others() -> None:
-    said = "Each PR needs review. Your pull request, like every Pull request of a virtual machine team, waits for QA."
+    said = "Each PR needs review. Your pull request, like every Pull request of a virtual machine owner, waits for QA."
     made = compress(said, "full")
     assert made.text.count("PR") == 3
     full = expand(made.text, made.receipt)
     assert full.startswith("Each PR needs review.")
-    assert "Your pull request, like every Pull request of virtual machine team" in full
+    assert "Your pull request, like every Pull request of virtual machine owner" in full
     assert full.endswith("waits for QA.")
 
 
@@ -155,9 +162,173 @@ def test_meaning_stays(text: str, parts: list[str], intensity: str) -> None:
     assert [part for part in parts if part not in short] == []
 
 
+def _occurrences(phrase: str, text: str) -> int:
+    """How often a phrase stands in a text; articles inside a phrase of several words do not count."""
+    if phrase == ",":
+        return text.count(",")
+    if " " in phrase and phrase.rsplit(maxsplit=1)[-1] not in {"the", "a", "an"}:
+        phrase, text = (re.sub(r"(?i)\b(?:the|an|a) ", "", one) for one in (phrase, text))
+    return len(re.findall(rf"(?<![\w'])(?i:{re.escape(phrase)})(?![\w'])", text))
+
+
+@pytest.mark.parametrize("intensity", INTENSITIES)
+def test_a_phrase_that_carries_the_meaning_stays(intensity: str) -> None:
+    pairs = [line.split(" | ", 1) for line in MISUSE.read_text("utf-8").splitlines()]
+    assert len(pairs) > 300
+    assert [said for phrase, said in pairs if not _occurrences(phrase, said)] == []
+    changed = [
+        (said, short)
+        for phrase, said in pairs
+        if _occurrences(phrase, short := compress(said, intensity).text) != _occurrences(phrase, said)
+    ]
+    assert changed == []
+
+
+SPOKEN: Final = sorted({rule.phrase for rule in lexicon().rules if rule.stage in PHRASED and rule.phrase[0].isalpha()})
+
+
+@pytest.mark.parametrize("intensity", INTENSITIES)
+@pytest.mark.parametrize(
+    "frame",
+    ['They use the word "{}" there.', "They use the word {} there.", "It is called {} there.", "The keyword {} is here."],
+)
+def test_a_phrase_that_is_spoken_of_stays(frame: str, intensity: str) -> None:
+    said = [(phrase, frame.format(phrase)) for phrase in SPOKEN]
+    assert [s for phrase, s in said if not _occurrences(phrase, compress(s, intensity).text)] == []
+
+
+@pytest.mark.parametrize("intensity", INTENSITIES)
+@pytest.mark.parametrize("frame", ["We saw {} there.", "{} Syndication is here.", "He sang {} to them.", "It was {} Tonight."])
+def test_a_title_stays(frame: str, intensity: str) -> None:
+    titles = [" ".join(word[:1].upper() + word[1:] for word in phrase.split()) for phrase in SPOKEN if "," not in phrase]
+    said = [(title, frame.format(title)) for title in titles if " " in title or frame[0] != "{"]
+    assert [one for title, one in said if title not in compress(one, intensity).text] == []
+
+
+TENSES: Final = [
+    "is {}",
+    "was {}",
+    "are {}",
+    "were {}",
+    "has been {}",
+    "have been {}",
+    "had been {}",
+    "will be {}",
+    "{}",
+    "has {}",
+    "is being {}",
+]
+PARTICIPLES: Final = [
+    "moved",
+    "written",
+    "deleted",
+    "stored",
+    "sent",
+    "closed",
+    "reporting",
+    "open",
+    "down",
+    "the owner",
+    "a set",
+]
+
+
+@pytest.mark.parametrize("intensity", INTENSITIES)
+@pytest.mark.parametrize("rest", ["", " by the user", " to an archive", " and the dogs bark"])
+def test_tense_and_voice_stay_apart(rest: str, intensity: str) -> None:
+    for subject in ("The job", "The user", "Our new service", "The nodes that we know"):
+        for participle in PARTICIPLES:
+            said = [f"{subject} {tense.format(participle)}{rest}." for tense in TENSES]
+            assert len({compress(one, intensity).text for one in said}) == len(said)
+
+
+@pytest.mark.parametrize("intensity", INTENSITIES)
+@pytest.mark.parametrize(
+    "doubt",
+    [
+        "I think",
+        "I believe",
+        "I guess",
+        "I assume that",
+        "It seems that",
+        "It looks like",
+        "Perhaps",
+        "As far as I know,",
+        "In my opinion,",
+        "He claims that",
+        "Nobody says that",
+        "If",
+        "Unless",
+        "More or less,",
+    ],
+)
+def test_doubt_condition_and_source_stay(doubt: str, intensity: str) -> None:
+    for claim in ("our pump is dry", "we sold 5 boats to him", "they may go"):
+        short = compress(f"{doubt} {claim}.", intensity).text
+        assert short.startswith(doubt.removesuffix(" that"))
+        assert short.endswith(f"{claim}.")
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["The dogs are dangerous.", "Delete the old backups.", "The water is bad.", "The people left.", "It feeds the wolves."],
+)
+@pytest.mark.parametrize("intensity", ["lite", "full"])
+def test_the_stays_where_without_it_all_of_a_kind_are_meant(said: str, intensity: str) -> None:
+    assert compress(said, intensity).text == said
+
+
+APPROVALS: Final = [
+    "Sounds good.",
+    "No problem.",
+    "Sure.",
+    "Yes please.",
+    "Great!",
+    "Perfect.",
+    "Looks good to me.",
+    "Okay.",
+    "Of course.",
+    "Go ahead.",
+    "Fine.",
+    "Cool!",
+    "Absolutely.",
+    "Certainly.",
+    "Awesome.",
+    "Not yet.",
+    "Sorry.",
+    "That is great.",
+    "How about you?",
+    "Thanks, but no.",
+    "No, thank you.",
+]
+
+
+@pytest.mark.parametrize("approval", APPROVALS)
+@pytest.mark.parametrize("frame", ["{}", "{} We start on Monday.", "We start on Monday. {}", "{}\n\nWe start on Monday."])
+def test_an_answer_stays(approval: str, frame: str) -> None:
+    assert approval in compress(frame.format(approval), "ultra").text
+
+
+@pytest.mark.parametrize(
+    "before", ["`", "a stray ` then ", "*", "_", "~", "#", "\u200b", "\u2060", "say", "(", "[", "-", "->", "\\"]
+)
+@pytest.mark.parametrize(
+    "quoted", ['"the cat is really on the mat, in fact"', "“please note that the dog is out”", '"it is really\nthe cat of a man"']
+)
+def test_no_mark_in_front_opens_a_quotation(before: str, quoted: str) -> None:
+    said = f"We know that the harbour is {before}{quoted} and the crew of the boat."
+    for intensity in INTENSITIES:
+        assert quoted in compress(said, intensity).text
+
+
+def test_an_inch_opens_no_quotation() -> None:
+    assert '"the best of the boats"' in compress('The 5" pipe is "the best of the boats" and the 6" one too.', "ultra").text
+
+
 def test_nothing_but_pleasantries_is_left_as_it_is() -> None:
-    said = "Thank you so much! I hope this helps."
-    assert compress(said, "ultra").text == said
+    for said in ("Thank you so much!", "I hope this helps.", "Hi there. Thanks.", "Good morning!"):
+        assert compress(said, "ultra").text == said
+    assert compress("Thank you so much! I hope this helps.", "ultra").text == "Thank you so much!"
 
 
 def test_a_line_that_says_nothing_goes_with_its_break() -> None:
@@ -228,10 +399,30 @@ def test_a_wrong_lexicon_names_the_field(text: str, field: str) -> None:
 # --- laws -----------------------------------------------------------------------------------------------------------
 
 PROTECTED: Final = [
-    "`the code`", "https://example.com/the/a?b=the", "/src/the/index.ts:42", "~/the/notes.md", r"C:\the\file.txt", "2026-11-22",
-    "v1.2.3", "3.14159", "1,024", "the_name", "theName", "the-name", "git commit -m 'the fix'", "feature/the-branch", "#1234",
-    "owner/repo#77", "REQ-0042", "the@example.com", "--the-flag", "$HOME/the", "42%", '{"the": "a"}', "npm run the:build",
-]  # fmt: skip
+    "`the code`",
+    "https://example.com/the/a?b=the",
+    "/src/the/index.ts:42",
+    "~/the/notes.md",
+    r"C:\the\file.txt",
+    "2026-11-22",
+    "v1.2.3",
+    "3.14159",
+    "1,024",
+    "the_name",
+    "theName",
+    "the-name",
+    "git commit -m 'the fix'",
+    "feature/the-branch",
+    "#1234",
+    "owner/repo#77",
+    "REQ-0042",
+    "the@example.com",
+    "--the-flag",
+    "$HOME/the",
+    "42%",
+    '{"the": "a"}',
+    "npm run the:build",
+]
 BLOCKS: Final = [
     "```py\nthe = a\n```",
     "# The heading",

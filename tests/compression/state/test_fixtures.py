@@ -6,7 +6,6 @@ Lives here: one runner per suite, as the fixtures' own README says they are run.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,11 @@ from typing import Any
 import pytest
 
 import turnfold.compression.state as face
+from benchmarks.support.data import shared_root
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.state import Engine, compile_transcript, controller, create_engine, preprocessor
 
-SHARED = Path(os.environ.get("TURNFOLD_SHARED", Path(__file__).parents[4] / "shared"))
-ROOT = SHARED / "data" / "context_compiler" / "v0.7.7"
+ROOT = shared_root() / "data" / "context_compiler" / "v0.7.7"
 SUITES = {
     "conformance/step": 19,
     "conformance/checkpoint": 15,

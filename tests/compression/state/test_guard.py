@@ -1,17 +1,21 @@
 """Ordinary sentences go to the model, directives go to the engine.
 
-Lives here: sentences of our own in English that begin as directives do, and directives that must pass. Must not: what the
-engine makes of them.
+Lives here: sentences of our own in English that begin as directives do, and directives that must pass; more of both in
+``cases``. Must not: what the engine makes of them.
 """
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.growth import assert_linear, repeated
-from turnfold.compression.state import why_ordinary
+from turnfold.compression.state import Placement, State, Turn, certainty, place, why_ordinary
+from turnfold.compression.text.lexicon import lexicon
 
 ORDINARY = """
 use the attached file to write a summary of Q3
@@ -49,9 +53,6 @@ use docker now
 use numpy and write the loop again
 use an example from physics when you explain entropy
 use simple words so that a child understands
-use less jargon
-use fewer adjectives
-use more examples
 use different names for the variables
 use another colour
 use one of these
@@ -97,8 +98,6 @@ use the api docs
 use last week's figures
 use active verbs and cut the adverbs
 set premise aside for a moment
-use shorter sentences
-use a bigger font
 use linear regression predict sales
 use gpt-4 to grade the essay
 use typescript, not javascript
@@ -231,3 +230,115 @@ def test_a_sentence_with_words_in_front_is_none(text: str, front: str) -> None:
 def test_hostile_text_takes_linear_time(unit: str) -> None:
     assert_linear(why_ordinary, lambda size: "use " + repeated(unit)(size), 100_000)  # refused for its length
     assert_linear(why_ordinary, lambda size: "use " + repeated(unit)(size), 50)  # short enough to be read
+
+
+CASES = Path(__file__).parent / "cases"
+
+
+def cases(section: str) -> list[str]:
+    found: list[str] = []
+    for path in sorted(CASES.glob("*.txt")):
+        at = ""
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.startswith("["):
+                at = line.strip("[]")
+            elif not line.startswith("#") and at == section:
+                found.append(line)
+    return found
+
+
+def test_the_cases_are_there() -> None:
+    assert (len(cases("ordinary")), len(cases("directive"))) == (147, 56)
+
+
+def said(*texts: str) -> Placement:
+    """A conversation in which the model answered all but the last message, or we did."""
+    turns: list[Turn] = []
+    for text in texts:
+        turns.append(Turn("user", text))
+        placed = place(turns)
+        turns.append(Turn("assistant", placed.verdict.text or "answer"))
+    return place(turns[:-1])
+
+
+@pytest.mark.parametrize("text", cases("ordinary"))
+def test_what_may_be_a_request_is_answered_by_the_model(text: str) -> None:
+    laid_down = ["use docker", "prohibit emojis", *([] if text.startswith("change") else ["set premise p"])]
+    for before in ([], ["write a poem about the sea"], laid_down):
+        assert said(*before, text).verdict.kind == "forward"
+        assert said(*before, text, "and then?", text).verdict.kind == "forward"  # it is no less a request the second time
+
+
+@pytest.mark.parametrize("text", cases("directive"))
+def test_a_directive_is_in_force_whoever_answers_it(text: str) -> None:
+    placed = said("set premise p", "use ruff", text) if text.startswith(("clear", "reset")) else said(text)
+    assert placed.verdict.kind in ("forward", "acknowledge")
+    if text.startswith(("clear", "reset")):
+        assert placed.state != State("p", {"ruff": "use"})
+    else:
+        assert len(placed.state.policies) + (placed.state.premise is not None) == 1
+    if placed.verdict.kind == "forward":
+        assert placed.pins
+
+
+HELD = State("p", {"docker": "use", "option 2": "use", "section": "use", "red": "prohibit"})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("remove policy option 2", "certain"),  # what got in gets out
+        ("remove policy section", "certain"),
+        ("remove policy heading", "doubtful"),
+        ("remove policy docker", "certain"),
+        ("use red", "certain"),  # it contradicts the state
+        ("prohibit section", "certain"),
+        ("use section", "doubtful"),  # it changes nothing
+        ("use docker", "certain"),
+        ("use podman instead of docker", "certain"),
+        ("use charcoal instead of podman", "doubtful"),
+        ("use charcoal instead of docker", "doubtful"),
+        ("use blue instead of red", "doubtful"),
+        ("change premise to q", "certain"),
+        ("change premise to q. then write it down", "doubtful"),
+        ("set premise we bake bread, and suggest a name", "doubtful"),
+        ("set premise we bake bread and cakes", "certain"),
+        ("set premise", "certain"),
+        ("use", "doubtful"),
+        ("prohibit", "doubtful"),
+        ("use option ２", "ordinary"),
+        ("use docker？", "ordinary"),
+        ("use OPTION B", "ordinary"),
+        ("use option (b)", "ordinary"),
+        ("use 'option' 2", "ordinary"),
+        ("hello", "ordinary"),
+    ],
+)
+def test_how_sure_it_is(text: str, expected: str) -> None:
+    assert certainty(text, HELD) == expected
+
+
+def test_a_question_is_not_asked_in_doubt() -> None:
+    for text in ("use charcoal instead of ink", "set premise to a lost city", "change premise to q", "use", "remove policy"):
+        placed = said(text)
+        assert (placed.verdict.kind, placed.state, placed.machine.pending) == ("forward", State(), None)
+
+
+def test_settled_names_are_directives() -> None:
+    words = lexicon("directives")
+    names = {section: sorted(name.replace("_", " ") for name in words[section]) for section in ("tools", "conventions", "banned")}
+    for section, verb in (("tools", "use"), ("tools", "prohibit"), ("conventions", "use"), ("banned", "prohibit")):
+        assert [name for name in names[section] if certainty(f"{verb} {name}", State()) != "certain"] == []
+        assert [name for name in names[section] if certainty(f"{verb} {name} please", State()) != "ordinary"] == []
+    assert [name for name in names["banned"] if certainty(f"use {name}", State()) == "certain"] == []
+
+
+SHARED = Path(os.environ.get("TURNFOLD_SHARED", Path(__file__).parents[4] / "shared")) / "data" / "audit" / "guard.tsv"
+
+
+@pytest.mark.skipif(not SHARED.is_file(), reason=f"no sentences at {SHARED}; TURNFOLD_SHARED names another place")
+def test_the_sentences_of_an_audit() -> None:
+    rows = [line.split("\t") for line in SHARED.read_text(encoding="utf-8").splitlines()]
+    assert [text for text, kind in rows if kind == "ordinary" and said(text).verdict.kind != "forward"] == []
+    held = {text: said("set premise p", "use ruff", text).state for text, kind in rows if kind == "directive"}
+    assert [text for text, state in held.items() if state == State("p", {"ruff": "use"})] == []

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOTS = [str(Path(__file__).parents[1] / root) for root in ("proxy", "compression", "config")]
+ROOTS = [str(Path(__file__).parents[3] / root) for root in ("proxy", "compression", "config")]
 SCRIPT = """
-from turnfold.compression.budgeted import History, HistorySettings, Message, add, export_history
+from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings, add, export_history
 from turnfold.compression.layers import CompressRequest, Compressor
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.prose import shorten
@@ -27,7 +27,7 @@ sources = [Source("user" if i % 2 else "assistant", t, str(i).encode()) for i, t
 print(summarise(sources, 400, count, Memo()))
 state = History()
 for i, t in enumerate(talk[:80]):
-    state, _ = add(state, Message("user" if i % 2 else "assistant", t), HistorySettings(400, 2))
+    state, _ = add(state, HistoryMessage("user" if i % 2 else "assistant", t), HistorySettings(400, 2))
 print(export_history(state))
 """
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfold.compression.text.kinds import kind_of, parts
+from turnfold.compression.text.kinds import KINDS, kind_of, parts
 
 SAMPLES = {
     "json": '{"a": [1, 2], "b": {"c": null}}',
@@ -43,3 +43,4 @@ def test_a_mixed_text_is_split() -> None:
 @given(st.text() | st.lists(st.sampled_from([line for text in SAMPLES.values() for line in text.split("\n")])).map("\n".join))
 def test_parts_cover_the_text(text: str) -> None:
     assert "".join(part.of(text) for part in parts(text)) == text
+    assert {part.kind for part in parts(text)} <= KINDS

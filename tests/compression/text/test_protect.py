@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.support.data import shared_root
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.text.protect import BLOCK_KINDS, protected_spans
 
-SHARED = Path(os.environ.get("TURNFOLD_SHARED", Path(__file__).parents[2].parent / "shared")) / "data"
+SHARED = shared_root() / "data"
 
 INLINE = {
     "inline-code": ["`npm i`", "``a ` b``", "`rm -rf /`"],

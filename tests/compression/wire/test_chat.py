@@ -1,16 +1,23 @@
-"""Parsing a body: what was read of an earlier request of the conversation saves time and changes nothing."""
+"""Chat completions: a body is read once, and changes come out as what they say, every other byte as it was."""
 
 from __future__ import annotations
 
+import copy
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.bodies import Message, messages_of, raw_messages
+from tests.support.conversations import bodies, conversations, odd_conversations
+from tests.support.effort import costly
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo
-from turnfold.compression.wire.chat import parse_request
+from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.conversation import Beside, Changes, Conversation
+from turnfold.compression.wire.edits import apply, invert
 
 TEXTS = st.text(max_size=30).map(lambda text: text * 400)
 TURNS = st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), TEXTS), min_size=1, max_size=40)
@@ -33,7 +40,7 @@ def test_what_is_known_of_the_beginning_changes_nothing(
     memo = Memo()
     for end in sorted({*range(0, len(turns), grown), len(turns)}):
         body = _body(turns[:end], ascii_only=ascii_only, model_last=model_last, spaced=spaced)
-        assert parse_request(body, memo) == parse_request(body, Memo())
+        assert CHAT.read(body, memo) == CHAT.read(body, Memo())
 
 
 @pytest.mark.parametrize(
@@ -43,9 +50,9 @@ def test_what_is_known_hides_no_fault(tail: bytes) -> None:
     memo = Memo()
     start = _body([("user", "word " * 2000)] * 40, ascii_only=True, model_last=False, spaced=False)
     whole = start[: start.rindex(b"]", 0, start.rindex(b'"tools"'))]
-    assert parse_request(whole + b"]}", memo).messages
+    assert CHAT.read(whole + b"]}", memo).messages
     with pytest.raises(FoldRejected):
-        parse_request(whole + tail, memo)
+        CHAT.read(whole + tail, memo)
 
 
 @pytest.mark.parametrize(
@@ -66,4 +73,130 @@ def test_what_is_known_hides_no_fault(tail: bytes) -> None:
 )
 def test_what_is_no_request_is_refused_by_name(body: bytes) -> None:
     with pytest.raises(FoldRejected, match="unparsable"):
-        parse_request(body, Memo())
+        CHAT.read(body, Memo())
+
+
+# -- what stands where ---------------------------------------------------------------------------------------------------------
+
+everything = st.one_of(conversations(1, 3, sizes=("short", "middle")), odd_conversations(1, 3))
+
+
+@costly(15)
+@given(bodies(everything))
+def test_every_message_stands_where_its_span_says(body: bytes) -> None:
+    read = CHAT.read(body, Memo())
+    assert read.body == body
+    assert [read.text[a:b] for a, b in read.spans] == [m.raw for m in read.messages] == raw_messages(body)
+    assert [m.role for m in read.messages] == [m["role"] for m in messages_of(body)]
+    for message in read.messages:
+        data = json.loads(message.raw)
+        assert all(_value_at(data, text.path) == text.text for text in (*message.texts, *message.arguments))
+
+
+def _value_at(data: Any, path: tuple[str | int, ...]) -> Any:
+    for step in path:
+        data = data[step]
+    return data
+
+
+# -- changes written back ------------------------------------------------------------------------------------------------------
+
+new_texts = st.text(st.sampled_from('ab "\\\n\u2028\u00e9\U0001f600\x00'), max_size=12)
+beside = st.lists(new_texts.filter(str.strip), max_size=2).map(tuple)
+
+
+@st.composite
+def changes_of(draw: st.DrawFn, read: Conversation) -> Changes:
+    """Any changes that a fold could ask for: runs in any order, next to each other, at either end, all of it."""
+    indices = range(len(read.messages))
+    gone = draw(st.sets(st.sampled_from(indices))) if indices else set()
+    end = draw(st.sampled_from(["", "first", "last", "all"]))
+    gone |= {"": set(), "first": {0}, "last": {len(indices) - 1}, "all": set(indices)}[end] if indices else set()
+    kept = [i for i in indices if i not in gone]
+    texts = {}
+    for i in draw(st.sets(st.sampled_from(kept))) if kept else ():
+        places = [t.path for t in (*read.messages[i].texts, *read.messages[i].arguments)]
+        texts[i] = {path: draw(new_texts) for path in places if draw(st.booleans())}
+    users = [i for i in kept if read.messages[i].role == "user" and read.messages[i].holds]
+    some = st.sets(st.sampled_from(users)) if users else st.just(set[int]())
+    apart = draw(some)
+    return Changes(
+        dropped=tuple(draw(st.permutations([(i, i + 1) for i in gone]))),
+        texts=texts,
+        beside={i: Beside(draw(beside), draw(beside)) for i in draw(some)},
+        apart=frozenset(apart),
+        breakpoint=draw(st.sampled_from(sorted(apart))) if apart else None,
+    )
+
+
+def _changed(messages: list[Message], changes: Changes) -> list[Message]:
+    """The same on parsed messages: what the written body has to say."""
+    gone = {i for a, b in changes.dropped for i in range(a, b)}
+    out = []
+    for i, message in enumerate(copy.deepcopy(messages)):
+        for path, text in changes.texts.get(i, {}).items():
+            _value_at(message, path[:-1])[path[-1]] = text
+        one = changes.beside.get(i, Beside())
+        content: Any = message.get("content")
+        parts = isinstance(content, list)
+        if i in changes.apart and not parts:
+            mark = {"prompt_cache_breakpoint": {"mode": "explicit"}} if i == changes.breakpoint else {}
+            content, parts = [{"type": "text", "text": content, **mark}], True
+        if parts:
+            message["content"] = [*map(_part, one.front), *content, *map(_part, one.behind)]
+        elif one.front or one.behind:
+            message["content"] = "\n\n".join([*one.front, content, *one.behind])
+        if i not in gone:
+            out.append(message)
+    return out
+
+
+def _part(text: str) -> Message:
+    return {"type": "text", "text": text}
+
+
+@costly(40)
+@given(bodies(everything), st.data())
+def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: st.DataObject) -> None:
+    read = CHAT.read(body, Memo())
+    changes = data.draw(changes_of(read))
+    after = read.with_changes(changes, Memo())
+    before, now = json.loads(body), json.loads(after.body)
+    assert now == before | {"messages": _changed(before["messages"], changes)}
+    assert list(now) == list(before)
+    gone = {i for a, b in changes.dropped for i in range(a, b)}
+    touched = {*(i for i, new in changes.texts.items() if new), *changes.beside, *changes.apart}
+    kept = [i for i in range(len(read.messages)) if i not in gone]
+    pairs = zip(kept, after.messages, strict=True)
+    assert all(new.raw == read.messages[i].raw for i, new in pairs if i not in touched)
+    back = invert(read.text, CHAT.write(read, changes))
+    assert apply(after.text, back).encode() == body
+
+
+@costly(10)
+@given(bodies(everything))
+def test_no_changes_change_nothing(body: bytes) -> None:
+    read = CHAT.read(body, Memo())
+    assert CHAT.write(read, Changes()) == []
+    assert read.with_changes(Changes(), Memo()) == read
+
+
+@pytest.mark.parametrize(
+    ("dropped", "left"),
+    [
+        (((3, 4),), "abc"),
+        (((2, 4),), "ab"),
+        (((2, 3), (3, 4)), "ab"),
+        (((3, 4), (0, 1)), "bc"),
+        (((1, 2), (2, 4)), "a"),
+        (((0, 4),), ""),
+        (((0, 2), (2, 4)), ""),
+    ],
+)
+@pytest.mark.parametrize("comma", [",", " ,\n "])
+def test_what_goes_at_the_end_takes_the_comma_before_it(dropped: tuple[tuple[int, int], ...], left: str, comma: str) -> None:
+    messages = comma.join(f'{{"role":"user","content":"{c}"}}' for c in "abcd")
+    body = f'{{"messages":[ {messages} ],"model":"m"}}'.encode()
+    after = CHAT.read(body, Memo()).with_changes(Changes(dropped=dropped), Memo())
+    assert [m.own for m in after.messages] == list(left)
+    assert after.text.endswith(' ],"model":"m"}')

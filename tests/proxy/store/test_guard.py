@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from turnfold.config.settings import StoreSettings
-from turnfold.proxy.store import Item, Key, Scope, StoreError, StoreFailed, StoreTimedOut, StoreUnavailable, open_store
+from turnfold.proxy.store import Item, Key, OpenStore, Scope, StoreError, StoreFailed, StoreTimedOut, StoreUnavailable, open_store
 from turnfold.proxy.store.cached import CachedStore
 from turnfold.proxy.store.guard import GuardedStore
 from turnfold.proxy.store.memory import MemoryStore
@@ -196,7 +196,7 @@ async def test_the_memory_before_a_store_forgets_what_was_deleted() -> None:
     assert await store.get([state]) == [b"2"]
     for number in range(20):
         await store.put([Item(Key("anna", "section", str(number)), bytes(900), 60)])
-    assert store._weight <= 4000
+    assert store._recent.weight <= 4000
 
 
 async def test_open_store_takes_every_url(tmp_path: Path, redis_url: str) -> None:
@@ -244,4 +244,56 @@ async def test_a_caller_that_leaves_takes_its_call_along() -> None:
     call.cancel()
     await asyncio.wait_for(ended.wait(), 1)
     assert not store.problem
+    await store.close()
+
+
+class Busy(MemoryStore):
+    """A healthy store on a busy machine: every answer takes a while."""
+
+    def __init__(self, delay: float) -> None:
+        super().__init__()
+        self.delay = delay
+
+    async def get(self, keys: Any) -> list[bytes | None]:
+        await asyncio.sleep(self.delay)
+        return await super().get(keys)
+
+    async def ping(self) -> None:
+        await asyncio.sleep(self.delay)
+
+
+async def test_a_call_without_a_fall_back_waits_and_no_breaker_refuses_it() -> None:
+    store = OpenStore(Busy(0.05), StoreSettings(timeout=0.02, patience=5))
+    await store.put([Item(KEY, b"v", 60)])
+    other = Key("anna", "conversation", "c")
+    with pytest.raises(StoreTimedOut):
+        await store.get([other])
+    assert store.problem
+    with pytest.raises(StoreUnavailable, match="set aside"):
+        await store.get([other])
+    assert await asyncio.gather(*(store.patient.get([other]) for _ in range(20))) == [[None]] * 20
+    await store.close()
+
+
+async def test_patience_ends_too_and_breaks_nothing() -> None:
+    inner = Busy(60)
+    store = OpenStore(inner, StoreSettings(timeout=0.02, patience=0.04))
+    with pytest.raises(StoreTimedOut):
+        await store.patient.get([KEY])
+    assert (store.problem, store.failures) == ("", 0)
+    inner.delay = 0
+    assert await store.get([KEY]) == [None]
+    await store.close()
+
+
+async def test_what_the_patient_side_deletes_is_forgotten_by_the_other() -> None:
+    store = OpenStore(MemoryStore(), StoreSettings())
+    for whole_tenant in (False, True):
+        await store.put([Item(KEY, b"v", 60)])
+        assert await store.get([KEY]) == [b"v"]
+        if whole_tenant:
+            await store.patient.delete(Scope("anna"))
+        else:
+            await store.patient.discard([KEY])
+        assert await store.get([KEY]) == [None]
     await store.close()

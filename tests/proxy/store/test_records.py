@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.applications import Starlette
 
-from tests.proxy.store.receipts import NOON, SECTION, receipt
+from tests.proxy.receipts import NOON, SECTION, receipt
 from turnfold.compression.budgeted import HistoryMessage, HistorySettings
 from turnfold.compression.calibration import Learned
 from turnfold.compression.errors import SectionUnknown
@@ -38,7 +38,7 @@ from turnfold.proxy.books.section_records import Layered, find_section, pack_sec
 from turnfold.proxy.chat.trail import Trail, Trails
 from turnfold.proxy.chat.windows import Spot, Windows
 from turnfold.proxy.routes.conversation import conversation_operations
-from turnfold.proxy.routes.operations import mounted
+from turnfold.proxy.routes.operations import mount
 from turnfold.proxy.store import Batch, Item, Key
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.records import report_unreadable
@@ -253,7 +253,7 @@ class Anna:
 
 async def answer_to(conversations: Conversations, workshop: Workshop, path: str) -> httpx.Response:
     """What the API answers to a GET."""
-    app = Starlette(routes=mounted(conversation_operations(conversations, workshop), Anna(), LimitSettings()))
+    app = Starlette(routes=mount(conversation_operations(conversations, workshop), Anna(), LimitSettings()))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://t") as client:
         return await client.get(path)
 
@@ -314,19 +314,19 @@ async def test_learned_windows_are_read_from_every_release() -> None:
         (9e9, "oh", Learned()),
     ):
         await store.put([Item(spot.key, orjson.dumps({**known, "until": until, "quiet": quiet, "new": 1}), 60)])
-        assert await Windows(store).known(spot) == expected
+        assert await Windows(store).learned(spot) == expected
     await store.put([Item(spot.key, orjson.dumps({**known, "until": 9e9, "record_version": 2}), 60)])
-    assert await Windows(store).known(spot) == Learned()
+    assert await Windows(store).learned(spot) == Learned()
 
 
 async def test_what_windows_write_they_read() -> None:
     store = MemoryStore()
     spot = Spot("anna", "http://up", "m")
     one = Windows(store)
-    await one.taken(spot, 1000, 1100)
-    learned = await one.refused(spot, 9000, 9500)
+    await one.learn_from_usage(spot, 1000, 1100)
+    learned = await one.learn_from_refusal(spot, 9000, 9500)
     assert learned != Learned()
-    assert await Windows(store).known(spot) == learned
+    assert await Windows(store).learned(spot) == learned
 
 
 async def test_the_index_of_the_cache_is_read_from_every_release() -> None:
@@ -336,12 +336,12 @@ async def test_the_index_of_the_cache_is_read_from_every_release() -> None:
     await store.put([Item(index, orjson.dumps([4, 3, 2, [["a", 10, 9e9], ["b", 20, 9e9], ["gone", 5, 1.0]]]), 60)])
     stats = await cache.stats("anna")
     assert (stats.hits, stats.misses, stats.evictions, stats.bytes, list(stats.entries)) == (4, 3, 2, 30, ["a", "b"])
-    await cache.added("anna", "c", 5)
+    await cache.count_miss("anna", "c", 5)
     assert list((await cache.stats("anna")).entries) == ["a", "b", "c"]
     later = orjson.dumps({"record_version": 2, "hits": [1]})
     await store.put([Item(index, later, 60)])
     assert (await cache.stats("anna")).hits == 0
-    await cache.added("anna", "d", 5)
+    await cache.count_miss("anna", "d", 5)
     assert await store.get([index]) == [later]
 
 

@@ -1,10 +1,10 @@
-"""Cutting the largest texts of a request in the middle, until it fits.
+"""Cutting the largest texts of a request in the middle until it fits.
 
-Lives here: what is left to do when folding is not enough: which texts are cut and how far, and, after that, which of the
-oldest messages are left out. Must not: folding, asking an upstream.
+Lives here: what is left to do when folding is not enough: which texts are cut and how far, and, after that, which of the oldest
+messages are left out. Does not belong here: folding, calling an upstream.
 
-Every text above one level is cut down to that level, head and tail kept. Levels are the steps of a fixed ladder, so that a
-text is cut in the same way over many requests, while the conversation behind it grows. Four ways are tried, the mildest first:
+Every text above one level is cut down to that level and keeps its head and tail. Levels are the steps of a fixed ladder, so that
+a text is cut the same way in many requests while the conversation behind it grows. There are four ways, the mildest first:
 
     cut what is older than the most recent fifth;    leave out the oldest messages too;
     cut anywhere;                                     leave out all that is older, and cut anywhere.
@@ -24,10 +24,9 @@ from math import ceil
 from typing import Final
 
 from turnfold.compression import tokens
-from turnfold.compression.fold.check import check
+from turnfold.compression.fold.check import ATTACHMENT_LOST, check
 from turnfold.compression.fold.counts import conversation_tokens
-from turnfold.compression.fold.engine import written
-from turnfold.compression.fold.units import Unit, units
+from turnfold.compression.fold.units import Unit, staying, units
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.middle import cut_middle
 from turnfold.compression.wire.conversation import Changes, Conversation, Message, Path, Text
@@ -38,6 +37,7 @@ _HARD: Final = 32
 _STEP: Final = 1.1  # between levels: at most a tenth of the room is given away for stability
 _RECENT: Final = 0.2
 _TRIES: Final = 4
+_MOST_NAMED: Final = 20  # attachments that the note of a gap names
 
 #: Levels from the largest down.
 LEVELS: Final[tuple[int, ...]] = tuple(sorted({int(_HARD * _STEP**k) for k in range(130)}, reverse=True))
@@ -67,7 +67,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _CuttableText:
     """A text that may be cut, and what it counts."""
 
     message: int
@@ -95,36 +95,36 @@ def cut(conversation: Conversation, budget: int, model: str, memo: Memo) -> Cut 
     total = conversation_tokens(conversation, model, memo)
     border = sum(m.tokens for m in messages) or 1
     fixed = conversation_tokens(replace(conversation, messages=()), model, memo)
-    pieces = tuple(_pieces(messages, memo))
+    pieces = tuple(_cuttable_texts(messages, memo))
     room = int((budget - fixed) * border / max(1, total - fixed))  # in tokens of the border counter
     for _ in range(_TRIES):
         way = next(_ways(messages, pieces, room), None)
         if way is None:
             return None
-        result = _cut(conversation, pieces, way, model, memo)
+        result = _make_cut(conversation, pieces, way, model, memo)
         if result.tokens <= budget:
             return result
         room = min(int(room * 0.98), int(room - (result.tokens - budget) * border / max(1, total)))
     return None
 
 
-def _pieces(messages: Sequence[Message], memo: Memo) -> Iterator[_Piece]:
+def _cuttable_texts(messages: Sequence[Message], memo: Memo) -> Iterator[_CuttableText]:
     for i, message in enumerate(messages):
         if message.pinned or message.sealed:
             continue
         for text in (*message.texts, *message.arguments):
             if len(text.text) > _HARD:  # a token has at least one character
                 count = memo.get(("text", digest(text.text)), lambda t=text.text: tokens.count(t))  # type: ignore[misc]
-                yield _Piece(i, text, count)
+                yield _CuttableText(i, text, count)
 
 
-def _ways(messages: Sequence[Message], pieces: Sequence[_Piece], room: int) -> Iterator[_Way]:
+def _ways(messages: Sequence[Message], pieces: Sequence[_CuttableText], room: int) -> Iterator[_Way]:
     """Ways that fit by their sums, the mildest first."""
     cuts = units(messages)
     recent = recent_start(messages, cuts)
     old = [u for u in cuts if u.end <= recent]
     for end in (recent, len(messages)):
-        for dropped in _droppings(messages, cuts, old, all_of_it=end > recent):
+        for dropped in _drop_candidates(messages, cuts, old, all_of_it=end > recent):
             gone = {i for u in dropped for i in range(u.start, u.end)}
             free = room - sum(m.tokens for i, m in enumerate(messages) if i not in gone)
             cuttable = [p.tokens for p in pieces if p.message < end and p.message not in gone]
@@ -158,58 +158,80 @@ def recent_start(messages: Sequence[Message], cuts: Sequence[Unit]) -> int:
     return 0
 
 
-def _droppings(
+def _drop_candidates(
     messages: Sequence[Message], cuts: Sequence[Unit], old: Sequence[Unit], *, all_of_it: bool
 ) -> Iterator[list[Unit]]:
-    """Runs of units behind the first one that can be left out so that roles still alternate: none, then ever longer ones."""
+    """Units behind the first one that can be left out so that roles still alternate: none, then ever more of them.
+
+    Units with attachments stay, until `all_of_it` does not fit either.
+    """
     yield []
+    if any(u.attached for u in old):
+        yield from _sparing_attachments(messages, cuts, old, all_of_it=all_of_it)
+        if not all_of_it:
+            return
     units_in_turn = [u for u in cuts if not u.pinned]
     roles = [messages[u.start].role for u in units_in_turn]
     loose = [u for u in old if not u.pinned][1:]
     allowed = [k for k in range(1, len(loose) + 1) if k + 1 < len(roles) and roles[k + 1] != roles[0]]
-    for k in allowed[-1:] if all_of_it else _sparse(allowed):
+    for k in allowed[-1:] if all_of_it else _thin_out(allowed):
         yield loose[:k]
 
 
-def _sparse(sizes: Sequence[int]) -> Iterator[int]:
+def _sparing_attachments(
+    messages: Sequence[Message], cuts: Sequence[Unit], old: Sequence[Unit], *, all_of_it: bool
+) -> Iterator[list[Unit]]:
+    in_turn = [u for u in cuts if not u.pinned]
+    stays = staying([in_turn[0]._replace(attached=True), *in_turn[1:]])
+    first = messages[in_turn[0].start].role
+    loose = sum(not u.pinned for u in old)
+    allowed = [k for k in range(2, loose) if k < len(in_turn) and messages[in_turn[k].start].role == first]
+    for k in allowed[-1:] if all_of_it else _thin_out(allowed):
+        yield [u for i, u in enumerate(in_turn[:k]) if i not in stays]
+
+
+def _thin_out(sizes: Sequence[int]) -> Iterator[int]:
     """About forty of many sizes: a chat of thousands of messages is not tried message by message."""
     step = max(1, len(sizes) // 40)
     yield from dict.fromkeys((*sizes[step - 1 :: step], *sizes[-1:]))
 
 
-def _cut(conversation: Conversation, pieces: Sequence[_Piece], way: _Way, model: str, memo: Memo) -> Cut:
+def _make_cut(conversation: Conversation, pieces: Sequence[_CuttableText], way: _Way, model: str, memo: Memo) -> Cut:
     messages = conversation.messages
     gone = {i for u in way.dropped for i in range(u.start, u.end)}
     texts: dict[int, dict[Path, str]] = defaultdict(dict)
     for p in pieces:
         if p.message < way.end and p.message not in gone and p.tokens > way.level:
-            short = _shortened(p, messages[p.message].role, way.level)
+            short = _shorten(p, messages[p.message].role, way.level)
             if short is not None:
                 texts[p.message][p.text.path] = short
     count = sum(map(len, texts.values()))
     if gone:
-        _note_gap(messages, texts, len(gone))
+        _note_gap(messages, texts, gone)
     dropped = tuple((u.start, u.end) for u in way.dropped)
     changes = Changes(dropped=dropped, texts=texts)
-    forwarded = written(conversation, changes, memo)
-    check(conversation, forwarded, waived=frozenset({"last-user-broken"}))
+    forwarded = conversation.with_changes(changes, memo)
+    check(conversation, forwarded, waived=frozenset({"last-user-broken", ATTACHMENT_LOST}))
     tokens = conversation_tokens(forwarded, model, memo)
     return Cut(forwarded, changes, tokens, count, len(gone), way.end < len(messages))
 
 
-def _note_gap(messages: Sequence[Message], texts: dict[int, dict[Path, str]], count: int) -> None:
-    """Say behind the text of the first user message, in front of the gap, that messages are missing."""
+def _note_gap(messages: Sequence[Message], texts: dict[int, dict[Path, str]], gone: set[int]) -> None:
+    """Say behind the text of the first user message, in front of the gap, that messages are missing, and which attachments."""
+    attached = [one.label for i in sorted(gone) if not messages[i].is_result for one in messages[i].attached]
+    named = "; ".join(attached[:_MOST_NAMED])
+    with_them = f", with {named}" if named else ""
     first = next(i for i, m in enumerate(messages) if not m.pinned)
     if messages[first].role == "user" and messages[first].texts:
         last = messages[first].texts[-1]
         text = texts[first].get(last.path, last.text)
-        texts[first][last.path] = f"{text}\n\n[... {count} messages left out here ...]"
+        texts[first][last.path] = f"{text}\n\n[... {len(gone)} messages left out here{with_them} ...]"
 
 
-def _shortened(piece: _Piece, role: str, level: int) -> str | None:
+def _shorten(piece: _CuttableText, role: str, level: int) -> str | None:
     """The text with its middle left out; None when that does not make it smaller."""
     if piece.text.path[-1] == "arguments":
-        short = _shortened_arguments(piece, level)
+        short = _shorten_arguments(piece, level)
     else:
         short = cut_middle(piece.text.text, level, piece.tokens)
         if role == "assistant":
@@ -217,7 +239,7 @@ def _shortened(piece: _Piece, role: str, level: int) -> str | None:
     return short if short and len(short) < len(piece.text.text) else None
 
 
-def _shortened_arguments(piece: _Piece, level: int) -> str | None:
+def _shorten_arguments(piece: _CuttableText, level: int) -> str | None:
     """Arguments with their long strings cut: still the same JSON otherwise. None when they are no JSON (a stream broke off)."""
     text = piece.text.text
     try:
@@ -226,14 +248,14 @@ def _shortened_arguments(piece: _Piece, level: int) -> str | None:
         return None
     share = level
     for _ in range(5):
-        short = _STRING.sub(lambda m, cap=share: m[0] if m[2] else _shortened_string(m[1], cap), text)  # type: ignore[misc]
+        short = _STRING.sub(lambda m, cap=share: m[0] if m[2] else _shorten_string(m[1], cap), text)  # type: ignore[misc]
         if tokens.count(short) <= level:
             return short
         share //= 3
     return short
 
 
-def _shortened_string(literal: str, cap: int) -> str:
+def _shorten_string(literal: str, cap: int) -> str:
     text = json.loads(literal, strict=False)
     count = tokens.count(text) if len(text) > cap else 0
     return json_string(cut_middle(text, cap, count)) if count > cap else literal

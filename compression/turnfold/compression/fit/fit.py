@@ -1,6 +1,6 @@
 """A request made to fit the window of its upstream.
 
-Lives here: the one entry that every request passes (fold, then fit), and the order in which ways of making one smaller are tried.
+Lives here: the one entry that every request passes (fold, then fit), and the order in which ways of making one shrink are tried.
 Does not belong here: the ways themselves, an upstream's refusal (``recover``).
 """
 
@@ -40,7 +40,7 @@ class Fitted:
         tokens: tokens of `forwarded`, by our own count.
         sections: originals of what is folded in `forwarded`, for drill-down.
         account: what became of each message.
-        fitted: whether it is smaller than what the fold alone would have sent.
+        fitted: whether it is shrink than what the fold alone would have sent.
     """
 
     folded: Folded
@@ -52,7 +52,7 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Smaller:
+class SmallRequest:
     """A request made to count so many tokens at most; its attributes as of `Fitted`."""
 
     forwarded: Conversation
@@ -68,7 +68,7 @@ def fit(
     known: Learned = Learned(),  # noqa: B008 - frozen
     fold: Fold = fold,
 ) -> Fitted:
-    """Fold a request as ever, and make it smaller only where the upstream's window would not take it: what every request passes.
+    """Fold a request as ever, and make it shrink only where the upstream's window would not take it. Every request passes here.
 
     The window is the learned one, else ``options.window`` (what is published of the model). Where nothing makes it fit, it is
     sent as folded: the upstream's own error is the clearest answer.
@@ -83,22 +83,17 @@ def fit(
     folded = fold(conversation, options, memo)
     plain = Fitted(folded, folded.forwarded, folded.tokens_after, folded.sections, folded.account)
     theirs = known.theirs(folded.tokens_after)
-    window = known.window(theirs) or _unless_outgrown(options.window, known.fits)
+    window = known.window(theirs, options.window)
     if window is None or theirs < window / 4:  # where that is too much, the room for the answer is to blame
         return plain
     if theirs + (conversation.output or 0) <= window:
         return plain
     ratio = planning_ratio(known, options.model or conversation.model)
     room = int((window - output_reserve(conversation.output, window)) * SLACK / ratio)
-    small = smaller(conversation, room, options, memo, fold) if room >= LEAST_ROOM else None
+    small = shrink(conversation, room, options, memo, fold) if room >= LEAST_ROOM else None
     if small is None:
         return plain
     return Fitted(folded, small.forwarded, small.tokens, small.sections, small.account, fitted=True)
-
-
-def _unless_outgrown(published: int | None, fits: int) -> int | None:
-    """A published window, unless the upstream took more than that: tables of windows are often behind."""
-    return published if published is not None and published >= fits else None
 
 
 def planning_ratio(known: Learned, model: str) -> float:
@@ -113,7 +108,7 @@ def output_reserve(output: int | None, window: int) -> int:
     return output if output is not None else min(_DEFAULT_OUTPUT, window // _OUTPUT_SHARE)
 
 
-def smaller(conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold = fold) -> Smaller | None:
+def shrink(conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold = fold) -> SmallRequest | None:
     """The mildest way of making a request count at most `room` tokens.
 
     In this order: a fold of its older part; a cut in the middle of its largest texts; one that leaves old messages out, where
@@ -121,30 +116,30 @@ def smaller(conversation: Conversation, room: int, options: FoldOptions, memo: M
     """
     options = replace(options, model=options.model or conversation.model)
     base = lean(conversation, options, memo)
-    older = _unless_rejected(lambda: fold_older(base, room, options, fold, memo))
+    older = _attempt(lambda: fold_older(base, room, options, fold, memo))
     if older is not None:
-        return Smaller(older.forwarded, older.tokens, older.sections, older.account)
-    plain = _unless_rejected(lambda: cut(base, room, options.model, memo))
-    plain_cut = None if plain is None else _smaller_by_cut(base, plain)
+        return SmallRequest(older.forwarded, older.tokens, older.sections, older.account)
+    plain = _attempt(lambda: cut(base, room, options.model, memo))
+    plain_cut = None if plain is None else _shrink_by_cut(base, plain)
     if plain is not None and (plain.recent_whole or not plain.dropped):
         return plain_cut
-    folded = _unless_rejected(lambda: fold(conversation, replace(options, budget=room), memo))
+    folded = _attempt(lambda: fold(conversation, replace(options, budget=room), memo))
     if folded is not None and folded.folded:
         if folded.tokens_after <= room:
-            return Smaller(folded.forwarded, folded.tokens_after, folded.sections, folded.account)
-        both = _unless_rejected(lambda: cut(folded.forwarded, room, options.model, memo))
+            return SmallRequest(folded.forwarded, folded.tokens_after, folded.sections, folded.account)
+        both = _attempt(lambda: cut(folded.forwarded, room, options.model, memo))
         if both is not None:
-            return Smaller(both.forwarded, both.tokens, folded.sections, folded.account.after(both.changes))
+            return SmallRequest(both.forwarded, both.tokens, folded.sections, folded.account.after(both.changes))
     return plain_cut
 
 
-def _smaller_by_cut(base: Conversation, made: Cut) -> Smaller:
+def _shrink_by_cut(base: Conversation, made: Cut) -> SmallRequest:
     account = Account(tuple(range(len(base.messages)))).after(made.changes)
-    return Smaller(made.forwarded, made.tokens, (), account)
+    return SmallRequest(made.forwarded, made.tokens, (), account)
 
 
-def _unless_rejected(make: Callable[[], T | None]) -> T | None:
-    """What a way comes to; None where it broke a law."""
+def _attempt(make: Callable[[], T | None]) -> T | None:
+    """What a way gives; None where it broke a law."""
     try:
         return make()
     except FoldRejected:

@@ -18,7 +18,7 @@ from turnfold.compression.fit.cut import recent_start
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.check import check
 from turnfold.compression.fold.counts import conversation_tokens
-from turnfold.compression.fold.engine import Fold, Folded, written
+from turnfold.compression.fold.engine import LEFT_OUT, Fold, Folded
 from turnfold.compression.fold.units import units
 from turnfold.compression.fold.write import Section
 from turnfold.compression.memo import Memo
@@ -31,7 +31,7 @@ _MOST_RECENT: Final = 0.95  # share of the room that they may take; a twentieth 
 
 
 @dataclass(frozen=True, slots=True)
-class Older:
+class OlderFold:
     """A conversation whose older part was folded.
 
     Attributes:
@@ -46,7 +46,7 @@ class Older:
     account: Account
 
 
-def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold: Fold, memo: Memo) -> Older | None:
+def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold: Fold, memo: Memo) -> OlderFold | None:
     """Fold all but the most recent fifth into what these leave of `room`; None where they leave too little, or it does not fit.
 
     Raises:
@@ -62,14 +62,14 @@ def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold
         length = 0 if question is None else _tokens(conversation, messages[question : question + 1], options.model, memo)
         budget = room - recent + length
         folded = fold(_head(conversation, start, question, memo), replace(options, budget=budget, window=None), memo)
-        if not folded.folded or folded.tokens_after > budget:
+        if not folded.folded or folded.tokens_after > budget or folded.reason == LEFT_OUT:
             continue
-        if question is None or _only_longer(messages[question], folded.forwarded):
-            return _whole(conversation, start, question, folded, room, options, memo)
+        if question is None or _is_only_longer(messages[question], folded.forwarded):
+            return _change_whole(conversation, start, question, folded, room, options, memo)
     return None
 
 
-def _only_longer(question: Message, head: Conversation) -> bool:
+def _is_only_longer(question: Message, head: Conversation) -> bool:
     """Whether the question still begins as it did: a summary in front of it would stand behind messages that are newer."""
     return len(head.messages) > 1 and head.messages[-1].own.startswith(question.own)
 
@@ -82,30 +82,30 @@ def _head(conversation: Conversation, start: int, question: int | None, memo: Me
     """The conversation without its recent messages, but for the question."""
     end = len(conversation.messages)
     runs = ((start, end),) if question is None else ((start, question), (question + 1, end))
-    return written(conversation, Changes(dropped=tuple((a, b) for a, b in runs if a < b)), memo)
+    return conversation.with_changes(Changes(dropped=tuple((a, b) for a, b in runs if a < b)), memo)
 
 
-def _whole(
+def _change_whole(
     conversation: Conversation, start: int, question: int | None, folded: Folded, room: int, options: FoldOptions, memo: Memo
-) -> Older | None:
+) -> OlderFold | None:
     """The conversation with the changes of its head, the question's among them."""
     made = folded.changes
     moved = {} if question is None else {start: question}
     changes = Changes(
         dropped=made.dropped,
-        texts=_moved(made.texts, moved),
-        beside=_moved(made.beside, moved),
+        texts=_move(made.texts, moved),
+        beside=_move(made.beside, moved),
         apart=frozenset(moved.get(i, i) for i in made.apart),
         breakpoint=None if made.breakpoint is None else moved.get(made.breakpoint, made.breakpoint),
     )
-    forwarded = written(conversation, changes, memo)
+    forwarded = conversation.with_changes(changes, memo)
     check(conversation, forwarded)
     tokens = conversation_tokens(forwarded, options.model, memo)
     if tokens > room:
         return None
-    everything = Account(tuple(range(len(conversation.messages))), frozenset(), folded.section_of, _moved(folded.recalls, moved))
-    return Older(forwarded, tokens, folded.sections, everything.after(changes))
+    everything = Account(tuple(range(len(conversation.messages))), frozenset(), folded.section_of, _move(folded.recalls, moved))
+    return OlderFold(forwarded, tokens, folded.sections, everything.after(changes))
 
 
-def _moved(by_index: Mapping[int, T], moved: Mapping[int, int]) -> dict[int, T]:
+def _move(by_index: Mapping[int, T], moved: Mapping[int, int]) -> dict[int, T]:
     return {moved.get(index, index): value for index, value in by_index.items()}

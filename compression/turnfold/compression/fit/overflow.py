@@ -1,10 +1,10 @@
-"""Knowing a full context from every other complaint of an upstream.
+"""Telling a full context from every other error of an upstream.
 
-Lives here: reading an error body, and the one function that holds it against ``overflow_table``. Must not: wordings (they are
-lines of the table), what is done about it (see ``recovery``).
+Lives here: reading an error body, and the one function that compares it with ``overflow_table``. Does not belong here: wordings
+(lines of the table), what is done about an overflow (see ``recover``).
 
-An upstream's error is read by structure first: only fields that carry a message or a code are looked at, so that a user's
-own words, echoed elsewhere in an error, are not taken for one. Vetoes are read before anything else.
+An error is read by its structure first: only fields that carry a message or a code count, so that a user's own words, echoed
+elsewhere in an error, are not mistaken for one. Vetoes are read before anything else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from turnfold.compression.fit.overflow_table import TABLE, Rule, Says
+from turnfold.compression.fit.overflow_table import TABLE, OverflowRule, Says
 
 #: Bytes of an error body that are looked at; the longest real one known is under 2 KB.
 SCANNED: Final = 8192
@@ -53,18 +53,23 @@ _WORDS: Final = frozenset(
     {"message", "error", "detail", "msg", "raw", "error_message", "error_msg", "description", "reason", "title"}
 )
 _CODES: Final = frozenset({"code", "type", "error_type", "error_code", "status", "__type"})
-_HOLDERS: Final = frozenset({"error", "errors", "detail", "details", "innererror", "metadata", "cause", "response", "data"})
+_HOLDERS: Final = frozenset(
+    {"error", "errors", "detail", "details", "innererror", "metadata", "cause", "response", "data", "message", "messages", "msg"}
+)
 _REFUSED: Final = frozenset({400, 413, 422})
 _NEVER: Final = frozenset({401, 402, 403, 404, 408, 409, 429})
 _LOOSE_FIELD: Final = re.compile(r'"(\w{1,40})"\s{0,20}:\s{0,20}(?:"((?:[^"\\]|\\.)*)|(\d{1,12}))')
 _TAG: Final = re.compile(r"<(?:style|script)[^>]{0,200}>[^<]{0,4000}<|<[^<>]{0,400}>")
 _ECHO: Final = re.compile(
-    r"(?:input was|input_value|received value|value was|got value|you (?:sent|passed))\W{0,5}['\"`].*", re.DOTALL
+    r"(?:input was|input_value|received value|value was|got value|you (?:sent|passed)"
+    r"|\b(?:content|near|unexpected|pars(?:e|ing)|text|says|saying|said|wrote|unsupported|decod(?:e|ing)|user message"
+    r"|starting with|beginning with|found))\W{0,5}['\"`“‘«].*",
+    re.DOTALL,
 )
 
 
 @dataclass(slots=True)
-class _Found:
+class _ErrorText:
     """What an error body holds, in the order in which it stands there."""
 
     texts: list[str] = field(default_factory=list)
@@ -88,10 +93,10 @@ def detect(status: int, body: bytes, *, in_stream: bool = False) -> Overflow | N
     refused = (status in _REFUSED or in_stream) and inner in _REFUSED
     if "no" in said or not ("certain" in said or ("full" in said and refused)):
         return None
-    return _measured(found, said)
+    return _measure(found, said)
 
 
-def _speaks(rule: Rule, found: _Found) -> bool:
+def _speaks(rule: OverflowRule, found: _ErrorText) -> bool:
     if rule.where == "code":
         return any(rule.pattern.match(code) for code in found.codes)
     return rule.where == "text" and any(
@@ -99,7 +104,7 @@ def _speaks(rule: Rule, found: _Found) -> bool:
     )
 
 
-def _measured(found: _Found, said: set[Says]) -> Overflow:
+def _measure(found: _ErrorText, said: set[Says]) -> Overflow:
     limit = _figure("limit", found)
     total, prompt = _figure("total", found, limit), _figure("prompt", found, limit)
     output = _figure("output", found)
@@ -126,7 +131,7 @@ def _kind(limit: int | None, prompt: int | None, output: int | None) -> Kind:
     return "sum" if prompt is not None and prompt <= limit else "prompt"
 
 
-def _figure(says: Says, found: _Found, other_than: int | None = None) -> int | None:
+def _figure(says: Says, found: _ErrorText, other_than: int | None = None) -> int | None:
     """The first figure of its kind in the order of the table; fields, which cannot be misread, stand first there."""
     for rule in TABLE:
         if rule.says == says:
@@ -136,7 +141,7 @@ def _figure(says: Says, found: _Found, other_than: int | None = None) -> int | N
     return None
 
 
-def _figures(rule: Rule, found: _Found) -> Iterator[int]:
+def _figures(rule: OverflowRule, found: _ErrorText) -> Iterator[int]:
     if rule.where == "field":
         yield from (n for name, n in found.fields.items() if rule.pattern.match(name))
     for text in found.texts if rule.where == "text" else ():
@@ -149,8 +154,8 @@ def _number(figure: str) -> int:
     return digits * 1000 if figure.endswith("k") else digits
 
 
-def _read(text: str, *, in_stream: bool) -> _Found:
-    found = _Found()
+def _read(text: str, *, in_stream: bool) -> _ErrorText:
+    found = _ErrorText()
     text = text.lstrip("\ufeff \t\r\n")
     if in_stream:
         event, text = _first_event(text)
@@ -176,7 +181,7 @@ def _first_event(text: str) -> tuple[str, str]:
     return name, "\n".join(data)
 
 
-def _read_text(text: str, found: _Found, depth: int) -> None:
+def _read_text(text: str, found: _ErrorText, depth: int) -> None:
     """A text that is JSON, holds JSON behind some words, or is words."""
     at = min((i for i in (text.find("{"), text.find("[{")) if i >= 0), default=-1)
     if at < 0 or depth > 3:
@@ -193,7 +198,7 @@ def _read_text(text: str, found: _Found, depth: int) -> None:
     _read_value(value, found, depth)
 
 
-def _read_loose(text: str, found: _Found, depth: int) -> bool:
+def _read_loose(text: str, found: _ErrorText, depth: int) -> bool:
     """Fields of a JSON text that ends too early; whether there were any."""
     hits = [m for m in _LOOSE_FIELD.finditer(text) if m[1] in _WORDS or m[1] in _CODES or m[3]]
     for m in hits:
@@ -208,10 +213,12 @@ def _unescape(text: str) -> str:
         return text.replace('\\"', '"').replace("\\n", "\n")
 
 
-def _read_value(value: Any, found: _Found, depth: int) -> None:
+def _read_value(value: Any, found: _ErrorText, depth: int) -> None:
     if isinstance(value, list):
         for item in value[:20]:
             _read_value(item, found, depth + 1)
+    elif isinstance(value, str) and depth <= 8:  # a list of messages
+        _read_text(value, found, depth + 1)
     elif isinstance(value, dict) and depth <= 8:
         for key, item in ((name.lower(), item) for name, item in value.items()):
             if isinstance(item, dict | list):
@@ -221,7 +228,7 @@ def _read_value(value: Any, found: _Found, depth: int) -> None:
                 _read_field(key, item, found, depth)
 
 
-def _read_field(key: str, value: Any, found: _Found, depth: int) -> None:
+def _read_field(key: str, value: Any, found: _ErrorText, depth: int) -> None:
     if key in _CODES and isinstance(value, str | int):
         found.codes.append(str(value).lower())
     elif key in _WORDS and isinstance(value, str):
@@ -230,7 +237,7 @@ def _read_field(key: str, value: Any, found: _Found, depth: int) -> None:
         found.fields.setdefault(key, value)
 
 
-def _add_words(text: str, found: _Found) -> None:
+def _add_words(text: str, found: _ErrorText) -> None:
     if "<" in text:
         text = html.unescape(_TAG.sub(" ", text))
     text = _ECHO.sub("", text.lower().replace("’", "'")).strip()

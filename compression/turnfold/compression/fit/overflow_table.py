@@ -1,9 +1,9 @@
-"""What upstreams say when a context is full, what else they say that sounds alike, and where the figures stand.
+"""What upstreams say when a context is full, what else they say that sounds similar, and where the figures are.
 
-Lives here: one table, a rule a line. Must not: reading anything with it (see ``overflow``).
+Lives here: one table, with one rule per line. Does not belong here: applying it (see ``overflow``).
 
-Wordings are those of the providers' documents, of the servers' sources (vLLM, SGLang, llama.cpp, TGI, LM Studio, Ollama) and
-of errors that their users posted. A new wording is a new line here and a new case in the tests.
+The wordings come from the providers' documents, from the sources of servers (vLLM, SGLang, llama.cpp, TGI, LM Studio, Ollama) and
+from errors that their users posted. A new wording is a new line here and a new case in the tests.
 """
 
 # ruff: noqa: E501  (a rule is one line of the table, however long its pattern)
@@ -19,7 +19,7 @@ Where = Literal["text", "code", "field"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class OverflowRule:
     """One line of the table.
 
     Attributes:
@@ -35,19 +35,19 @@ class Rule:
     unless: re.Pattern[str] | None = None
 
 
-def _rule(says: Says, where: Where, pattern: str, unless: str = "") -> Rule:
+def _rule(says: Says, where: Where, pattern: str, unless: str = "") -> OverflowRule:
     """A rule; N stands for a figure, ~ for up to sixty characters of one sentence."""
     full = pattern.replace("~", r"[^.\n]{0,60}?").replace("N", rf"\(?[`']?({_NUMBER})")
     if where != "text":
         full = rf"(?:{full})\Z"
-    return Rule(says, where, re.compile(full), re.compile(unless) if unless else None)
+    return OverflowRule(says, where, re.compile(full), re.compile(unless) if unless else None)
 
 
 _NUMBER: Final = r"\d{1,3}(?:[, _'\u202f\xa0]\d{3})+(?!\d)|\d{1,12}k?\b"
 _TOKENS: Final = r"context|\btokens?\b"
 
 #: Everything is looked for in lower case. Figures: of each kind the first line that matches counts.
-TABLE: Final[tuple[Rule, ...]] = (
+TABLE: Final[tuple[OverflowRule, ...]] = (
     # -- something else: rates, money, filters, output caps, strings, media, bytes -----------------------------------------
     _rule("no", "code", "rate_limit\\w*|tokens|requests|insufficient_\\w+|content_?filter\\w*|throttl\\w*|too_?many_?requests\\w*"),
     _rule("no", "code", "\\w*above_max_length|overloaded_error|image_\\w+|invalid_image\\w*|model_not_found|\\w*billing\\w*"),
@@ -74,6 +74,9 @@ TABLE: Final[tuple[Rule, ...]] = (
     _rule("certain", "code", r"(?:model_)?context_(?:length|window|size)_exceeded|context_?(?:length|window)_?exceeded_?error"),
     _rule("certain", "code", r"exceed_context_size_error|context_overflow\w*|context_too_(?:long|large)"),
     _rule("certain", "code", r"\w*prompt_(?:is_)?too_(?:long|large)|model_max_prompt_tokens_exceeded|outofcontexterror"),
+    _rule("certain", "text", r"exceeds? the available context size|context size (?:has been |was )?exceeded|exceeds? the (?:loaded )?context size of"),
+    _rule("full", "code", r"tokens?_limit_(?:reached|exceeded)|input_token_limit\w*|max_context_length\w*"),
+    _rule("full", "text", r"max(?:imum)? tokens? of \d+ (?:was |has been |were )?exceeded|expected maxlength: ?\d+, actual: ?\d+"),
     _rule("full", "code", r"3051|5021|1261|input_(?:is_)?too_long|input_tokens_exceeded|max_(?:prompt|input|context)_tokens_exceeded"),
     # -- a full context, by its words -------------------------------------------------------------------------------------------
     _rule("full", "text", r"(?:maximum|model|available|allowed|supported|exceed\w*|loaded)~\b(?:context|sequence)[ _-]?(?:length|window|size|limit)"),
@@ -97,6 +100,7 @@ TABLE: Final[tuple[Rule, ...]] = (
     # -- figures: the limit ------------------------------------------------------------------------------------------------------
     _rule("limit", "field", r"n_ctx|max_context_length|context_length|context_window|max_model_len|max_input_tokens"),
     _rule("limit", "text", r"n_ctx\W{0,3}N"),
+    _rule("limit", "text", r"max size:? *N|max(?:imum)? tokens? of N|expected maxlength: ?N|context size of N"),
     _rule("limit", "text", r"\d\)? \+ [a-z_ ]{0,40}\(?\d+\)? > ?[a-z_ ]{0,20}N"),
     _rule("limit", "text", r"\(\d+ ?/ ?N"),
     _rule("limit", "text", r"\d (?:tokens? )?> N"),
@@ -116,6 +120,7 @@ TABLE: Final[tuple[Rule, ...]] = (
     _rule("total", "text", r"(?:maximum output tokens|max_total_tokens) *N"),
     _rule("prompt", "field", r"n_prompt_tokens|prompt_tokens|input_tokens"),
     _rule("prompt", "text", r"n_keep\W{0,3}N"),
+    _rule("prompt", "text", r"maxlength: ?\d+, actual: ?N"),
     _rule("prompt", "text", r"N\)? \+ [a-z_ ]{0,40}\(?\d+\)? > ?[a-z_ ]{0,20}\(?\d"),
     _rule("prompt", "text", r"N ?/ ?\d+\)|N (?:tokens? )?(?:provided|given|were given|received)"),
     _rule("prompt", "text", r"resulted in N"),

@@ -1,7 +1,7 @@
 """One recovery from a full context.
 
 Lives here: how small a request has to become, and the exchange with the upstream as a generator that yields a call and is sent
-the reply. Does not belong here: making a request smaller (``fit``), sending anything, what an upstream says (``overflow``).
+the reply. Does not belong here: making a request shrink (``fit``), sending anything, what an upstream says (``overflow``).
 
 A driver does this, and no more (``turnfold.proxy.chat.recovering``):
 
@@ -21,13 +21,17 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from turnfold.compression.calibration import Learned, clamp_ratio
-from turnfold.compression.fit.fit import LEAST_ROOM, SLACK, output_reserve, planning_ratio, smaller
+from turnfold.compression.fit.cut import recent_start
+from turnfold.compression.fit.fit import LEAST_ROOM, SLACK, output_reserve, planning_ratio, shrink
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fold import Fold, Section, conversation_tokens, fold
+from turnfold.compression.fold.units import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Conversation
 
+_USUAL_WINDOWS: Final = (2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072, 200_000, 262_144, 1_048_576)
+_BESIDE_VERBATIM: Final = 1.15  # room for a summary beside the verbatim part
 _BLIND: Final = 0.28  # share of a request that is sent where no window is known: enough for one of three times the window
 
 
@@ -99,11 +103,12 @@ def recover(
     """
     options = replace(options, model=options.model or conversation.model)
     ours = conversation_tokens(sent or conversation, options.model, memo)
-    need = _need(overflow, conversation.output, ours, options, known)
+    least = _verbatim_tokens(conversation, options.model, memo)
+    need = _need(overflow, conversation.output, ours, least, options, known)
     missed = Outcome(False, "", None, ours, ours, window=overflow.limit, ratio=need.told)
     if overflow.kind == "output" or need.room < LEAST_ROOM:
         return replace(missed, reason="output-too-large")
-    small = smaller(conversation, need.room, options, memo, fold)
+    small = shrink(conversation, need.room, options, memo, fold)
     if small is None:
         return replace(missed, reason="nothing-to-cut")
     reply = yield Resend(small.forwarded)
@@ -116,20 +121,43 @@ def recover(
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """What a request may count, by our own counter; `told` is the ratio that the upstream's figures give."""
+    """How many tokens a request may have by our own count; `told` is the ratio that the upstream's figures give."""
 
     room: int
     told: float | None
 
 
-def _need(overflow: Overflow, output: int | None, ours: int, options: FoldOptions, known: Learned) -> _Need:
-    told = _told_ratio(overflow, output, ours, known)
+def _verbatim_tokens(conversation: Conversation, model: str, memo: Memo) -> int:
+    """Tokens of what goes out as it came where that can be: schemas, pinned messages, the most recent fifth."""
+    messages = conversation.messages
+    start = recent_start(messages, units(messages, memo=memo))
+    kept = tuple(m for i, m in enumerate(messages) if m.pinned or i >= start)
+    return conversation_tokens(replace(conversation, messages=kept), model, memo)
+
+
+def _blind_room(ours: int, least: int, fits: int) -> int:
+    """How much to send where no window is known, by our own count; there is one try.
+
+    What the model took before is the best guess. Else a small share of what was refused, but enough for a window of a usual size
+    into which the verbatim part goes: less than that part can't be sent anyway.
+
+    Args:
+        least: tokens of what goes out as it came.
+        fits: the longest prompt that was taken, by our count; 0 where nothing is known.
+    """
+    most = int(ours * SLACK)
+    usual = next((w for w in _USUAL_WINDOWS if w * SLACK > least * _BESIDE_VERBATIM and w < ours), 0)
+    return max(int(ours * _BLIND), min(fits, most), min(int(usual * SLACK), most))
+
+
+def _need(overflow: Overflow, output: int | None, ours: int, least: int, options: FoldOptions, known: Learned) -> _Need:
+    told = _reported_ratio(overflow, output, ours, known)
     ratio = told if told is not None else planning_ratio(known, options.model)
     if overflow.lower_bound and overflow.prompt:
         ratio = max(ratio, clamp_ratio(overflow.prompt / max(1, ours)))
     limit = overflow.limit or _known_window(int(ours * ratio), options.window, known)
     if limit is None:
-        return _Need(max(int(ours * _BLIND), min(int(known.fits * SLACK / ratio), int(ours * SLACK))), told)
+        return _Need(_blind_room(ours, least, int(known.fits * SLACK / ratio)), told)
     reserve = 0 if overflow.prompt_only else output_reserve(overflow.output or output, limit)
     if ratio < 1:
         ratio = (1 + ratio) / 2  # the text that told it may be the text that goes
@@ -137,7 +165,7 @@ def _need(overflow: Overflow, output: int | None, ours: int, options: FoldOption
     return _Need(int((limit - reserve) * SLACK / ratio), told)
 
 
-def _told_ratio(overflow: Overflow, output: int | None, ours: int, known: Learned) -> float | None:
+def _reported_ratio(overflow: Overflow, output: int | None, ours: int, known: Learned) -> float | None:
     """Theirs / ours by the figures of the error.
 
     A total may hold the output room: then the reading that agrees with what is known counts, else the more careful one.
@@ -152,7 +180,7 @@ def _told_ratio(overflow: Overflow, output: int | None, ours: int, known: Learne
 
 def _known_window(theirs: int, published: int | None, known: Learned) -> int | None:
     """The window of the model, where the error names none, unless it would have taken the request."""
-    return next((w for w in (known.window(theirs), published) if w is not None and w < theirs), None)
+    return next((w for w in (known.window(theirs, published), published) if w is not None and w < theirs), None)
 
 
 def _is_error(head: bytes) -> bool:

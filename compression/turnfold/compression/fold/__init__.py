@@ -1,7 +1,9 @@
 """The log-structured conversation: plan, draft, recall, write, check, and back again."""
 
+from turnfold.compression.fold.check import attachments_lost
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.engine import (
+    LEFT_OUT,
     Fold,
     Folded,
     conversation_name,
@@ -10,14 +12,15 @@ from turnfold.compression.fold.engine import (
     lean,
     state_written,
     unfold,
-    written,
 )
 from turnfold.compression.fold.write import Section
 
 __all__ = [
+    "LEFT_OUT",
     "Fold",
     "Folded",
     "Section",
+    "attachments_lost",
     "conversation_name",
     "conversation_tokens",
     "fold",
@@ -25,5 +28,4 @@ __all__ = [
     "lean",
     "state_written",
     "unfold",
-    "written",
 ]

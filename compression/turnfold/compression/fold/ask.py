@@ -1,6 +1,6 @@
-"""Recall in its place: which user messages get passages, of what, and how much they may take.
+"""Which user messages get recall, from what, and within how many tokens.
 
-Lives here: turning a plan's askers into texts behind their messages. Must not: choosing or rendering passages.
+Lives here: turning a plan's askers into texts behind their messages. Does not belong here: choosing or rendering passages.
 
 The recall of a user message is a function of the messages up to it, so a tool loop under it keeps its bytes.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from turnfold.compression.fold import fence
-from turnfold.compression.fold.plan import Asked
+from turnfold.compression.fold.pieces import Asker
 from turnfold.compression.fold.recall import Question, recall
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.fold.write import source
@@ -34,7 +34,8 @@ class Recall:
 def recall_for(
     messages: Sequence[Message],
     cut: Sequence[Unit],
-    asked: Asked,
+    asker: Asker,
+    stays: frozenset[int],
     present: Sequence[str],
     budget: int,
     options: FoldOptions,
@@ -43,11 +44,12 @@ def recall_for(
     """The passages that go behind a user message's own text; none where nothing bears on it.
 
     Args:
+        stays: indices of units that are forwarded although they lie in a piece.
         present: texts of the fold itself, which need no second quoting.
         budget: tokens that the text may take.
     """
-    folded = _folded(messages, cut, asked, options)
-    user = cut[asked.unit].start
+    folded = _folded(messages, cut, asker, stays, options)
+    user = cut[asker.unit].start
     question = Question(messages[user].own, _exchange(messages[:user]))
     fill = options.budget is not None
     count: Callable[[str], int] = counter_for_model(options.model)
@@ -62,14 +64,17 @@ def recall_for(
     return memo.get(("recall", names, budget, fill, options.model), make, lambda found: 500 + 2 * len(found.text))
 
 
-def _folded(messages: Sequence[Message], cut: Sequence[Unit], asked: Asked, options: FoldOptions) -> list[Message]:
+def _folded(
+    messages: Sequence[Message], cut: Sequence[Unit], asker: Asker, stays: frozenset[int], options: FoldOptions
+) -> list[Message]:
     """What was folded when it was asked and may be quoted: no pinned message, no anchor, tool text only where it is wanted."""
     found: list[Message] = []
-    for piece in asked.pieces:
+    for piece in asker.pieces:
         anchor = piece.end if piece.anchor is None else piece.anchor
         for start, end in ((piece.start, anchor), (anchor + 1, piece.end)):
-            if start < end:
-                found += messages[cut[start].start : cut[end - 1].end]
+            for unit in range(start, end):
+                if unit not in stays:
+                    found += messages[cut[unit].start : cut[unit].end]
     return [m for m in found if not m.pinned and (options.recall_tool_text or not m.is_result)]
 
 

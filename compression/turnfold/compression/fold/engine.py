@@ -11,13 +11,14 @@ from typing import Final
 
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.ask import Recall, recall_for
-from turnfold.compression.fold.check import check
+from turnfold.compression.fold.check import ATTACHMENT_LOST, attachments_lost, check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
-from turnfold.compression.fold.plan import Plan, plan, recall_tokens
-from turnfold.compression.fold.shape import shaped
-from turnfold.compression.fold.state_blocks import with_blocks
-from turnfold.compression.fold.units import Unit, units
-from turnfold.compression.fold.write import Caching, Draft, Section, changes, draft
+from turnfold.compression.fold.pieces import recall_tokens
+from turnfold.compression.fold.plan import Plan, plan
+from turnfold.compression.fold.shape import shape_results
+from turnfold.compression.fold.state_blocks import add_block_tokens
+from turnfold.compression.fold.units import Unit, staying, units
+from turnfold.compression.fold.write import Caching, FoldDraft, Section, changes, draft
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, StateBlocks
 from turnfold.compression.wire.chat import CHAT
@@ -33,9 +34,9 @@ class Folded:
         conversation: as it came in.
         forwarded: as it goes out, read anew from what was written; `conversation` itself when nothing is changed.
         changes: what was changed.
-        folded: whether anything is folded or shaped.
+        folded: whether anything is folded or shape_results.
         reason: a slug: why nothing was folded ("short", "not-smaller"), "over-budget" when the parts that stay verbatim exceed
-            the budget, else "".
+            the budget, "attachments-left-out" when a budget left no room for them, else "".
         tokens_before: tokens of the request as received, by the model's own count, tool schemas included.
         tokens_after: tokens of `forwarded`.
         sections: originals of what is folded, and what stands instead, for drill-down.
@@ -67,7 +68,7 @@ class Folded:
     @property
     def body(self) -> bytes:
         """The bytes to send; those received when nothing is changed."""
-        return self.forwarded.text.encode("utf-8")
+        return self.forwarded.body
 
     @property
     def restore(self) -> tuple[Edit, ...]:
@@ -76,6 +77,9 @@ class Folded:
             return ()
         return invert(self.conversation.text, self.conversation.wire.write(self.conversation, self.changes))
 
+
+#: The reason where a budget or window left no room for attachments.
+LEFT_OUT: Final = "attachments-left-out"
 
 #: The engine, as whoever drives it sees it.
 Fold = Callable[[Conversation, FoldOptions, Memo], Folded]
@@ -88,22 +92,23 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
         FoldRejected: our own output failed a check (never for what a client can send).
     """
     options = replace(options, model=options.model or conversation.model)
-    plain = _unfolded(conversation, options, memo)
-    best = _fitted(conversation, options, memo)
+    plain = _fold_nothing(conversation, options, memo)
+    best = _best_attempt(conversation, options, memo)
     if best is None:
         return plain
-    forwarded = written(conversation, best.changes, memo)
+    forwarded = conversation.with_changes(best.changes, memo)
     after = conversation_tokens(forwarded, options.model, memo)
     if after >= plain.tokens_before and after >= plain.tokens_after:
         return replace(plain, reason="not-smaller")
-    check(conversation, forwarded)
+    lost = attachments_lost(conversation.messages, forwarded.messages) if options.budget is not None else False
+    check(conversation, forwarded, waived=frozenset({ATTACHMENT_LOST}) if lost else frozenset())
     over = options.budget is not None and after > options.budget
     return Folded(
         conversation,
         forwarded,
         best.changes,
         folded=True,
-        reason="over-budget" if over else "",
+        reason="over-budget" if over else LEFT_OUT if lost else "",
         tokens_before=plain.tokens_before,
         tokens_after=after,
         sections=best.draft.sections,
@@ -128,16 +133,10 @@ def unfold(folded: Folded) -> bytes:
     return apply(folded.forwarded.text, folded.restore).encode("utf-8")
 
 
-def written(conversation: Conversation, made: Changes, memo: Memo) -> Conversation:
-    """The conversation with changes made, read anew from the text that they give."""
-    text = apply(conversation.text, conversation.wire.write(conversation, made))
-    return conversation.wire.read(text.encode("utf-8"), memo)
-
-
 def state_written(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conversation:
     """The conversation with its state's blocks in its messages and nothing folded, byte for byte as `fold` leaves it when it
     folds nothing; itself where it has no state."""
-    return _unfolded(conversation, options, memo).forwarded
+    return _fold_nothing(conversation, options, memo).forwarded
 
 
 def lean(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conversation:
@@ -149,7 +148,7 @@ def lean(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conver
     last = max((i for i, m in enumerate(conversation.messages) if m.role == "user" and m.holds), default=None)
     in_force = StateBlocks() if last is None else StateBlocks(((last, pins[-1][1]),))
     bare = conversation.with_state(in_force)
-    return bare if last is None else _unfolded(bare, options, memo).forwarded
+    return bare if last is None else _fold_nothing(bare, options, memo).forwarded
 
 
 def conversation_name(conversation: Conversation) -> str:
@@ -159,55 +158,88 @@ def conversation_name(conversation: Conversation) -> str:
     return digest(*(m.key.hex() for m in messages[:end])).hex()
 
 
-def _unfolded(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
+def _fold_nothing(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
     """The conversation as it came, but for the blocks of its state."""
     before = conversation_tokens(conversation, options.model, memo)
     if not conversation.state.pins:
         return Folded(conversation, conversation, Changes(), False, "short", before, before)
     cut = units(conversation.messages, {}, memo)
     nothing = Plan((), len(cut), (), 0, len(cut), 0)
-    blocks = draft(conversation, cut, nothing, options, {}, memo)
+    blocks = draft(conversation, cut, frozenset(), nothing, options, {}, memo)
     made = changes(conversation.messages, blocks, {}, _caching(conversation, nothing, cut, options))
-    forwarded = written(conversation, made, memo)
+    forwarded = conversation.with_changes(made, memo)
     check(conversation, forwarded)
     after = conversation_tokens(forwarded, options.model, memo)
     return Folded(conversation, forwarded, made, False, "short", before, after)
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Attempt:
     plan: Plan
-    draft: Draft
+    draft: FoldDraft
     recalls: Mapping[int, Recall]
     changes: Changes
     fitting: int
 
 
-#: How a plan that exceeds the budget is made smaller: share of the limit for what stands, share of recall's room.
-_FITTING: Final = ((1.0, 1.0), (0.6, 1.0), (0.6, 0.5), (0.3, 0.5), (0.3, 0.25), (0.05, 0.25), (0.05, 0.0))
+@dataclass(frozen=True, slots=True)
+class _FitSetting:
+    """How far a fold goes to fit its budget.
+
+    Attributes:
+        squeeze: share of the limit for what stands.
+        room: share of recall's room.
+        without: how many of the oldest units with attachments are folded like any other.
+    """
+
+    squeeze: float
+    room: float
+    without: int = 0
 
 
-def _fitted(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Candidate | None:
+_FITTING: Final = tuple(
+    _FitSetting(squeeze, room)
+    for squeeze, room in ((1.0, 1.0), (0.6, 1.0), (0.6, 0.5), (0.3, 0.5), (0.3, 0.25), (0.05, 0.25), (0.05, 0.0))
+)
+
+
+def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
+    """The mildest first; attachments go last, the oldest half of them before the others."""
+    yield from _FITTING
+    attached = sum(u.attached for u in cut)
+    for without in sorted({(attached + 1) // 2, attached} - {0}):
+        yield replace(_FITTING[-2], without=without)
+
+
+def _best_attempt(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Attempt | None:
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
-    results = shaped(conversation.messages, memo) if options.shape_results else {}
-    cut = with_blocks(units(conversation.messages, results, memo), conversation.state, memo)
+    results = shape_results(conversation.messages, memo) if options.shape_results else {}
+    cut = add_block_tokens(units(conversation.messages, results, memo), conversation.state, memo)
     candidate = None
-    for fitting, (squeeze, room) in enumerate(_FITTING):
-        drawn = plan(cut, options, squeeze, memo)
-        drafted = draft(conversation, cut, drawn, options, results, memo)
+    for fitting, setting in enumerate(_settings(cut)):
+        cut = _without_attachments(cut, setting.without)
+        stays = staying(cut)
+        drawn = plan(cut, options, setting.squeeze, memo)
+        drafted = draft(conversation, cut, stays, drawn, options, results, memo)
         if not (drawn.pieces or drafted.shaped):
             return candidate
-        recalls = dict(_recalls(conversation, cut, drawn, drafted, options, room, memo))
+        recalls = dict(_recalls(conversation, cut, stays, drawn, drafted, options, setting.room, memo))
         texts = {index: found.text for index, found in recalls.items()}
         made = changes(conversation.messages, drafted, texts, _caching(conversation, drawn, cut, options))
-        candidate = _Candidate(drawn, drafted, recalls, made, fitting)
-        if options.budget is None or _size(conversation, made, options, memo) <= options.budget:
+        candidate = _Attempt(drawn, drafted, recalls, made, fitting)
+        if options.budget is None or _size_with(conversation, made, options, memo) <= options.budget:
             return candidate
     return candidate
 
 
-def _size(conversation: Conversation, made: Changes, options: FoldOptions, memo: Memo) -> int:
-    return conversation_tokens(written(conversation, made, memo), options.model, memo)
+def _without_attachments(cut: Sequence[Unit], without: int) -> tuple[Unit, ...]:
+    """Units of which the oldest with attachments are like any other."""
+    oldest = set([i for i, u in enumerate(cut) if u.attached][:without])
+    return tuple(u._replace(attached=False) if i in oldest else u for i, u in enumerate(cut)) if oldest else tuple(cut)
+
+
+def _size_with(conversation: Conversation, made: Changes, options: FoldOptions, memo: Memo) -> int:
+    return conversation_tokens(conversation.with_changes(made, memo), options.model, memo)
 
 
 def _caching(conversation: Conversation, plan: Plan, cut: Sequence[Unit], options: FoldOptions) -> Caching:
@@ -215,7 +247,7 @@ def _caching(conversation: Conversation, plan: Plan, cut: Sequence[Unit], option
     theirs = any(m.marked for m in conversation.messages)
     if not (theirs or options.cache_breakpoints):
         return Caching(apart=False)
-    marked = None if theirs or not plan.asked else cut[plan.asked[-1].unit].start
+    marked = None if theirs or not plan.askers else cut[plan.askers[-1].unit].start
     since = cut[plan.since].start if plan.events else len(conversation.messages)
     return Caching(apart=True, marked=marked, since=since)
 
@@ -223,8 +255,9 @@ def _caching(conversation: Conversation, plan: Plan, cut: Sequence[Unit], option
 def _recalls(
     conversation: Conversation,
     cut: Sequence[Unit],
+    stays: frozenset[int],
     plan: Plan,
-    drafted: Draft,
+    drafted: FoldDraft,
     options: FoldOptions,
     room: float,
     memo: Memo,
@@ -233,27 +266,29 @@ def _recalls(
     if not options.recall:
         return
     present = list(drafted.texts())
-    for asked in plan.asked:
+    for asker in plan.askers:
         if options.budget is None:
-            budget = recall_tokens(asked.pieces, options)
-        elif asked.last:
-            budget = int(room * _room(conversation, cut, plan, drafted, options, memo))
+            budget = recall_tokens(asker.pieces, options)
+        elif asker.last:
+            budget = int(room * _recall_room(conversation, cut, plan, drafted, options, memo))
         else:
             continue
-        found = recall_for(conversation.messages, cut, asked, present, budget, options, memo)
+        found = recall_for(conversation.messages, cut, asker, stays, present, budget, options, memo)
         if found.text:
             present.append(found.text)
-            yield cut[asked.unit].start, found
+            yield cut[asker.unit].start, found
 
 
-def _room(conversation: Conversation, cut: Sequence[Unit], plan: Plan, drafted: Draft, options: FoldOptions, memo: Memo) -> int:
+def _recall_room(
+    conversation: Conversation, cut: Sequence[Unit], plan: Plan, drafted: FoldDraft, options: FoldOptions, memo: Memo
+) -> int:
     """What an explicit budget leaves for recall: all that is free when the request ends with the user message that asks. Under
     it, in a tool loop, the same as then; once a fold event has come in between, a quarter of the budget."""
-    budget, asked = options.budget or 0, plan.asked[-1]
-    if asked.pieces != plan.pieces:
+    budget, asker = options.budget or 0, plan.askers[-1]
+    if asker.pieces != plan.pieces:
         return budget // 4
-    behind = conversation.messages[cut[asked.unit].end :]
-    bare = _size(conversation, changes(conversation.messages, drafted, {}, Caching(apart=False)), options, memo)
+    behind = conversation.messages[cut[asker.unit].end :]
+    bare = _size_with(conversation, changes(conversation.messages, drafted, {}, Caching(apart=False)), options, memo)
     return max(0, budget - _JOINT - bare + sum(message_tokens(m, options.model, memo) for m in behind))
 
 

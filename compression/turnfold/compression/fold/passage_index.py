@@ -1,9 +1,10 @@
 """The passages of a conversation with their terms, side by side.
 
-Lives here: what is derived from messages before any question is asked, memoised by message. Must not: questions, scores.
+Lives here: what is derived from messages before any question is asked, memoised by message. Does not belong here: questions,
+scores.
 
-A conversation of 100,000 tokens is some 3,000 passages; all of them are worked on in one batch, because numpy charges by the
-call and not by the element.
+A conversation of 100,000 tokens has some 3,000 passages. They are processed in one batch, because numpy's cost is per call and
+not per element.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Index:
+class PassageIndex:
     """All passages of the sources in order; one entry a passage where nothing else is said.
 
     Attributes:
@@ -102,33 +103,33 @@ class Index:
         return 600 + 6 * (len(self.words.terms) + len(self.grams.terms) + len(self.heads.terms)) + 240 * len(self.quotes)
 
 
-def build(sources: Sequence[Source], memo: Memo) -> Index:
+def build(sources: Sequence[Source], memo: Memo) -> PassageIndex:
     """The index of the sources; a source seen before costs next to nothing."""
     key = (b"recall.index", tuple(s.key for s in sources))
-    return memo.get(key, lambda: _joined(_leaves(sources, memo)), lambda index: index.size)
+    return memo.get(key, lambda: _join(_leaves(sources, memo)), lambda index: index.size)
 
 
 def _leaves(sources: Sequence[Source], memo: Memo) -> list[Leaf]:
     batch: dict[bytes, Leaf] = {}
 
-    def made(position: int) -> Leaf:
+    def leaf_at(position: int) -> Leaf:
         # What is new stands behind what is known, so the first miss makes all from there on in one batch.
         if not batch:
             new = sources[position:]
-            batch.update(zip((s.key for s in new), _batch([s.text for s in new]), strict=True))
+            batch.update(zip((s.key for s in new), _make_leaves([s.text for s in new]), strict=True))
         return batch[sources[position].key]
 
-    return [memo.get((b"recall.leaf", s.key), partial(made, i), lambda leaf: leaf.size) for i, s in enumerate(sources)]
+    return [memo.get((b"recall.leaf", s.key), partial(leaf_at, i), lambda leaf: leaf.size) for i, s in enumerate(sources)]
 
 
-def _batch(texts: Sequence[str]) -> list[Leaf]:
+def _make_leaves(texts: Sequence[str]) -> list[Leaf]:
     spans = [passages(text) for text in texts]
     folded = [[words.fold(text[a:b]) for a, b in ranges] for text, ranges in zip(texts, spans, strict=True)]
     all_words = [[words.words(f) for f in parts] for parts in folded]
     languages = [words.language(set().union(*parts)) for parts in all_words]
     found = [[words.content(ws, name) for ws in parts] for parts, name in zip(all_words, languages, strict=True)]
     titles = [_titles(text, ranges) for text, ranges in zip(texts, spans, strict=True)]
-    named = [_named(parts, name) for (parts, _), name in zip(titles, languages, strict=True)]
+    named = [_title_words(parts, name) for (parts, _), name in zip(titles, languages, strict=True)]
     stamped = [words.words(words.fold(stamp.group(1))) if (stamp := _STAMP.match(text)) else [] for text in texts]
     terms = _terms(languages, found, named, stamped)
     gram_fields = _split(words.grams([f for parts in folded for f in parts]), [len(parts) for parts in folded])
@@ -163,7 +164,7 @@ def _titles(text: str, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], li
     return titles, blocks
 
 
-def _named(titles: Sequence[str], name: str) -> list[list[str]]:
+def _title_words(titles: Sequence[str], name: str) -> list[list[str]]:
     known = {title: words.content(words.words(words.fold(title)), name) for title in dict.fromkeys(titles)}
     return [known[title] for title in titles]
 
@@ -197,27 +198,27 @@ def _split(grams: tuple[Hashes, Ints], passage_counts: Sequence[int]) -> list[Fi
     return [Field(terms, part) for terms, part in zip(np.split(hashes, cuts), by_source, strict=True)]
 
 
-def _beside(fields: Sequence[Field]) -> Field:
+def _concatenate(fields: Sequence[Field]) -> Field:
     return Field(np.concatenate([f.terms for f in fields]), np.concatenate([f.lengths for f in fields]))
 
 
-def _in_force(stamps: Sequence[Hashes]) -> Field:
+def _stamps_in_force(stamps: Sequence[Hashes]) -> Field:
     last = np.zeros(0, np.uint32)
     held = [last := stamp if len(stamp) else last for stamp in stamps]
     return Field(np.concatenate(held), np.array([len(h) for h in held], np.int64))
 
 
-def _joined(leaves: Sequence[Leaf]) -> Index:
+def _join(leaves: Sequence[Leaf]) -> PassageIndex:
     counts = np.array([len(leaf.spans) for leaf in leaves], np.int64)
     firsts = np.cumsum(counts) - counts
     source_of = np.repeat(np.arange(len(leaves)), counts)
-    return Index(
+    return PassageIndex(
         quotes=tuple(Quote(i, a, b) for i, leaf in enumerate(leaves) for a, b in leaf.spans),
         languages=tuple(sorted({leaf.language for leaf in leaves if leaf.spans})),
-        words=_beside([leaf.words for leaf in leaves]),
-        grams=_beside([leaf.grams for leaf in leaves]),
-        heads=_beside([leaf.heads for leaf in leaves]),
-        stamps=_in_force([leaf.stamp for leaf in leaves]),
+        words=_concatenate([leaf.words for leaf in leaves]),
+        grams=_concatenate([leaf.grams for leaf in leaves]),
+        heads=_concatenate([leaf.heads for leaf in leaves]),
+        stamps=_stamps_in_force([leaf.stamp for leaf in leaves]),
         blocks=np.concatenate([leaf.blocks for leaf in leaves]) + firsts[source_of],
         costs=np.concatenate([leaf.costs for leaf in leaves]),
         asking=np.concatenate([leaf.asking for leaf in leaves]),

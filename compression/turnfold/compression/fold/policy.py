@@ -1,11 +1,11 @@
 """When a conversation is folded, how far, and what recall may spend.
 
-Lives here: the arithmetic from prices and budgets to thresholds. Must not: messages, texts.
+Lives here: the arithmetic from prices and budgets to thresholds. Does not belong here: messages, texts.
 
-With r and w the prices of reading and writing a cached token and h the share of requests that find the cache warm, an old
-token costs p = h*r + (1-h)*w each time it is sent again. A fold of L tokens to F, with K tokens behind it that have to be
-written again, costs w*(F+K) where p*(L+K) would have been paid, and saves p*(L-F) in each turn after. The dearer an old token,
-the earlier that pays; the cheaper a read, the more a rewritten prefix costs beside it, so folds come late and seldom.
+With r and w the prices of reading and writing a cached token and h the share of requests that find the cache warm, an old token
+costs p = h*r + (1-h)*w each time it is sent again. A fold of L tokens to F, with K tokens behind it that have to be written
+again, costs w*(F+K) instead of p*(L+K), and saves p*(L-F) in each turn after that. The more an old token costs, the earlier a
+fold pays. The cheaper a read, the more a rewritten prefix costs beside it, so folds come late and seldom.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ def thresholds(options: FoldOptions, total: int, shape: Shape, squeeze: float = 
         squeeze: 0..1, a share of the budget's limit, for a plan that came out too large.
     """
     price = options.prices.reread(_warm_share(options.cache_hit_share, shape.loops))
-    start, keep = _interpolated(price)
+    start, keep = _start_and_keep(price)
     fold_at = keep + _epoch(options.prices.write - price, price, keep, shape.pace)
     free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape)), summaries_at=keep // 2)
     if options.budget is None:
         return free
-    budget = _snapped(options.budget)
+    budget = _snap(options.budget)
     limit = int(budget * _standing_share(budget, total) * squeeze)
     target = int(0.6 * limit)
     return Thresholds(
@@ -145,7 +145,7 @@ def _standing_share(budget: int, total: int) -> float:
 
 
 @lru_cache(maxsize=256)
-def _interpolated(price: float) -> tuple[int, int]:
+def _start_and_keep(price: float) -> tuple[int, int]:
     price = min(max(price, _PROFILES[0][0]), _PROFILES[-1][0])
     for low, high in pairwise(_PROFILES):
         if price <= high[0]:
@@ -155,7 +155,7 @@ def _interpolated(price: float) -> tuple[int, int]:
     raise AssertionError("profiles cover 0.1 to 1")
 
 
-def _snapped(budget: int) -> int:
+def _snap(budget: int) -> int:
     step = int(log(max(budget, 1)) / log(_LADDER) + 1e-9)
     return int(_LADDER**step)
 

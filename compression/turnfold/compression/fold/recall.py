@@ -1,12 +1,12 @@
-"""Recall: what the question at hand needs from folded messages, word for word.
+"""Recall: the passages of folded messages that the current question needs, word for word.
 
-Lives here: scoring passages for a question and choosing among them within a budget. Must not: cutting and indexing (see
-``passage_index``), rendering (see ``fence``), where the result goes, whether recall pays.
+Lives here: scoring passages for a question and choosing among them within a budget. Does not belong here: cutting and indexing
+(see ``passage_index``), rendering (see ``fence``), where the result goes, whether recall pays.
 
-The score of a passage is BM25 over stems, with a share for its paragraph and for the title or speaker it stands under, plus a
-share of BM25 over character grams; neighbours lend to each other, messages of a chat much, chunks of a document little. The
-words of the best passages extend the question (pseudo relevance feedback, after Rocchio 1971), and the names in them once more
-(a second hop: who wrote the book leads to where the writer was born).
+The score of a passage is BM25 over stems, with a share for its paragraph and for the title or speaker above it, plus a share of
+BM25 over character n-grams. Neighbours lend to each other: messages of a chat much, chunks of a document little. The words of the
+best passages extend the question (pseudo relevance feedback, after Rocchio 1971). The names in them extend it once more: a second
+hop, from who wrote the book to where the writer was born.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from turnfold.compression.fold import fence, passage_index
-from turnfold.compression.fold.passage_index import Floats, Index
+from turnfold.compression.fold.passage_index import Floats, PassageIndex
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.bm25 import Hits, idf, presence, scores
 from turnfold.compression.text import requests, words
@@ -65,6 +65,10 @@ class Tuning:
         bearing: without fill, share of the best score below which a passage no longer bears on the question.
         bearing_hinted: the same where the question is hardly covered.
         bearing_borrowed: the same for a question whose words are those of the exchange before.
+        own_borrowed: weight of such a question's own words; those of the exchange have 1.
+        cover_least, cover_parts: for a cover of everything, the room that makes one more part, and parts up to which it does.
+        cover_tokens: the room that makes one more part beyond these.
+        cover_asking: factor for passages that ask in a cover.
     """
 
     k1: float = 0.9
@@ -94,6 +98,11 @@ class Tuning:
     bearing: float = 0.1
     bearing_hinted: float = 0.5
     bearing_borrowed: float = 0.25
+    own_borrowed: float = 0.2
+    cover_least: float = 25
+    cover_parts: int = 12
+    cover_tokens: float = 60
+    cover_asking: float = 0.5
 
 
 TUNING: Final = Tuning()
@@ -119,7 +128,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionTerms:
     """A question as weighted terms.
 
     Attributes:
@@ -149,7 +158,7 @@ def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
     return own
 
 
-def _folded(question: Question) -> str:
+def _normal_text(question: Question) -> str:
     """The question folded; of a pasted text the beginning and the end, where people ask."""
     text = question.text
     return words.fold(text if len(text) <= 2 * _MOST_READ else f"{text[:_MOST_READ]}\n{text[-_MOST_READ:]}")
@@ -162,17 +171,17 @@ def has_content(folded: str) -> bool:
     return bool(told) or len(words.run_on_terms(left)) > 1
 
 
-def read(question: Question, index: Index, tuning: Tuning = TUNING) -> Asked:
+def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> QuestionTerms:
     """The question's terms in each of the languages that the sources are in.
 
     Of an identifier that stands there whole, the parts are no terms: they would find all that merely look like it.
     """
-    folded = _folded(question)
+    folded = _normal_text(question)
     weights = _weighted_words(folded, tuning)
     signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
     borrowed = not has_content(folded)
     if borrowed or (len(weights) <= 3 and not requests.POINTERS.isdisjoint(words.words(folded))):
-        own, lent = (0.2, 1.0) if borrowed else (1.0, tuning.before)
+        own, lent = (tuning.own_borrowed, 1.0) if borrowed else (1.0, tuning.before)
         weights = {w: own * weight for w, weight in weights.items()}
         signs = {t: own * weight for t, weight in signs.items()}
         for earlier in [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]]:
@@ -185,7 +194,7 @@ def read(question: Question, index: Index, tuning: Tuning = TUNING) -> Asked:
     groups = [sorted({terms[w] for terms in by_language}) for w in kept]
     figures = [weights[w] * (tuning.identifier if _is_identifier(w) else 1.0) for w in kept]
     taken = list(signs)[:_MOST_SIGNS]
-    return Asked(
+    return QuestionTerms(
         groups + [[t] for t in taken],
         np.array(figures + [signs[t] for t in taken]),
         " ".join(w for w in kept if w not in exact) or ("" if exact else folded),
@@ -200,25 +209,25 @@ def _is_identifier(word: str) -> bool:
 # ---------------------------------------------------------------- the score
 
 
-def score(index: Index, sources: Sequence[Source], asked: Asked, tuning: Tuning = TUNING) -> Floats:
+def score(index: PassageIndex, sources: Sequence[Source], asked: QuestionTerms, tuning: Tuning) -> Floats:
     """What each passage is worth to the question; 0 where it has nothing to do with it."""
-    lexical = _by_terms(index, Terms(asked.groups, asked.weights, index.words.find(asked.groups)), tuning)
-    total = _unit(lexical) + tuning.grams * _unit(_by_grams(index, asked.text, tuning))
+    lexical = _term_scores(index, Terms(asked.groups, asked.weights, index.words.find(asked.groups)), tuning)
+    total = _normalise(lexical) + tuning.grams * _normalise(_gram_scores(index, asked.text, tuning))
     total = total * np.where(index.asking, tuning.asking, 1.0)
-    first = _unit(_lent(index, total, tuning))
+    first = _normalise(_lend(index, total, tuning))
     known = {term for group in asked.groups for term in group}
-    feedback = _unit(_by_terms(index, _feedback(index, first, known, tuning), tuning))
-    hop = _unit(_by_terms(index, _second_hop(index, sources, first, known, tuning), tuning))
+    feedback = _normalise(_term_scores(index, _feedback(index, first, known, tuning), tuning))
+    hop = _normalise(_term_scores(index, _second_hop(index, sources, first, known, tuning), tuning))
     total = total + tuning.feedback * feedback + np.where(index.whole, tuning.hop_chat, tuning.hop_document) * hop
-    return _lent(index, total, tuning)
+    return _lend(index, total, tuning)
 
 
-def _unit(values: Floats) -> Floats:
+def _normalise(values: Floats) -> Floats:
     unit: Floats = values / (values.max(initial=0.0) or 1.0)
     return unit
 
 
-def _by_terms(index: Index, terms: Terms, tuning: Tuning) -> Floats:
+def _term_scores(index: PassageIndex, terms: Terms, tuning: Tuning) -> Floats:
     groups, weights, hits = terms.groups, terms.weights, terms.hits
     value = idf(hits) * weights
     own = scores(hits, value, index.words.lengths, tuning.k1, tuning.b)
@@ -229,13 +238,13 @@ def _by_terms(index: Index, terms: Terms, tuning: Tuning) -> Floats:
     return total
 
 
-def _by_grams(index: Index, text: str, tuning: Tuning) -> Floats:
+def _gram_scores(index: PassageIndex, text: str, tuning: Tuning) -> Floats:
     hashes, _ = words.grams([text[: 4 * _MOST_GRAMS]])
     hits = index.grams.find([[t] for t in dict.fromkeys(hashes.tolist())][:_MOST_GRAMS])
     return scores(hits, idf(hits), index.grams.lengths, tuning.k1, tuning.b)
 
 
-def _lent(index: Index, values: Floats, tuning: Tuning) -> Floats:
+def _lend(index: PassageIndex, values: Floats, tuning: Tuning) -> Floats:
     """Values with what neighbours lend."""
     total = values.copy()
     for distance, shares in enumerate(zip_longest(tuning.chat, tuning.block, tuning.across, fillvalue=0.0), 1):
@@ -256,7 +265,7 @@ def _best(values: Floats, number: int) -> list[int]:
     return best
 
 
-def _strongest(index: Index, found: Mapping[tuple[int, ...], float], number: int) -> Terms:
+def _strongest(index: PassageIndex, found: Mapping[tuple[int, ...], float], number: int) -> Terms:
     """Those of the found terms that are rare and stand in good passages."""
     groups = list(found)
     weights = np.array([found[g] for g in groups], dtype=np.float64)
@@ -266,7 +275,7 @@ def _strongest(index: Index, found: Mapping[tuple[int, ...], float], number: int
     return Terms([groups[i] for i in top], weights[top], hits.only(top))
 
 
-def _feedback(index: Index, worth: Floats, known: set[int], tuning: Tuning) -> Terms:
+def _feedback(index: PassageIndex, worth: Floats, known: set[int], tuning: Tuning) -> Terms:
     found: dict[tuple[int, ...], float] = {}
     for i in _best(worth, tuning.feedback_passages):
         for term in dict.fromkeys(index.words.of(i).tolist()):
@@ -278,7 +287,7 @@ def _feedback(index: Index, worth: Floats, known: set[int], tuning: Tuning) -> T
 _NAME: Final = re.compile(r"\b[^\W\d_a-z][\w’'-]*\w")
 
 
-def _second_hop(index: Index, sources: Sequence[Source], worth: Floats, known: set[int], tuning: Tuning) -> Terms:
+def _second_hop(index: PassageIndex, sources: Sequence[Source], worth: Floats, known: set[int], tuning: Tuning) -> Terms:
     value: dict[str, float] = {}
     for i in _best(worth, tuning.hop_passages):
         quote = index.quotes[i]
@@ -307,6 +316,7 @@ def recall(
     memo: Memo,
     *,
     fill: bool = False,
+    tuning: Tuning = TUNING,
 ) -> tuple[Quote, ...]:
     """The passages of ``sources`` that bear on the question, in order of the conversation.
 
@@ -318,40 +328,43 @@ def recall(
         count: counts the tokens of a text.
         memo: keeps what is derived from the sources alone.
         fill: use the budget up as long as anything bears on the question at all, not only what clearly does.
+        tuning: the figures of score and choice.
     """
     room = budget - count(f"{fence.OPEN}\n{fence.CLOSE}")
     if room <= 0 or not any(s.text.strip() for s in sources):
         return ()
     index = passage_index.build(sources, memo)
-    asked = read(question, index)
+    asked = read_question(question, index, tuning)
     quotes: Iterable[Quote]
-    if requests.asks_for_cover(_folded(question)) and _matched(index, asked) < TUNING.topical:
-        quotes = _spread(index, sources, room)
+    if requests.asks_for_cover(_normal_text(question)) and _coverage(index, asked) < tuning.topical:
+        quotes = _cover_quotes(index, sources, room, tuning)
     else:
-        quotes = _bearing(index, sources, asked, fill=fill)
-    return tuple(sorted(_fitted(sources, quotes, budget, "\0".join(present), count)))
+        quotes = _bearing_quotes(index, sources, asked, tuning, fill=fill)
+    return tuple(sorted(_fit_quotes(sources, quotes, budget, "\0".join(present), count)))
 
 
-def _bearing(index: Index, sources: Sequence[Source], asked: Asked, *, fill: bool) -> list[Quote]:
+def _bearing_quotes(
+    index: PassageIndex, sources: Sequence[Source], asked: QuestionTerms, tuning: Tuning, *, fill: bool
+) -> list[Quote]:
     """The passages that bear on the question, best first."""
-    floor = 0.0 if fill else _floor(_matched(index, asked), borrowed=asked.borrowed)
+    floor = 0.0 if fill else _floor(_coverage(index, asked), tuning, borrowed=asked.borrowed)
     if floor is None:
         return []
-    worth = score(index, sources, asked)
+    worth = score(index, sources, asked, tuning)
     bears = int((worth > floor * float(worth.max())).sum())
     return [index.quotes[i] for i in _best(worth, bears)]
 
 
-def _floor(matched: float, *, borrowed: bool) -> float | None:
+def _floor(matched: float, tuning: Tuning, *, borrowed: bool) -> float | None:
     """Share of the best score that a passage must reach; None where nothing bears on the question."""
     if borrowed:
-        return TUNING.bearing_borrowed if matched >= TUNING.covered_borrowed else None
-    if matched >= TUNING.covered:
-        return TUNING.bearing
-    return TUNING.bearing_hinted if matched >= TUNING.hinted else None
+        return tuning.bearing_borrowed if matched >= tuning.covered_borrowed else None
+    if matched >= tuning.covered:
+        return tuning.bearing
+    return tuning.bearing_hinted if matched >= tuning.hinted else None
 
 
-def _matched(index: Index, asked: Asked) -> float:
+def _coverage(index: PassageIndex, asked: QuestionTerms) -> float:
     """The greatest share of the question's weight that a passage holds, itself or in its title."""
     hits, heads = index.words.find(asked.groups), index.heads.find(asked.groups)
     value = idf(hits) * asked.weights
@@ -359,7 +372,7 @@ def _matched(index: Index, asked: Asked) -> float:
     return float(both.max(initial=0.0)) / max(float(value.sum()), 1e-9)
 
 
-def _fitted(
+def _fit_quotes(
     sources: Sequence[Source], quotes: Iterable[Quote], budget: int, held: str, count: Callable[[str], int]
 ) -> list[Quote]:
     """As many of the quotes, in the given order, as the rendered fence has room for.
@@ -367,12 +380,12 @@ def _fitted(
     A label costs two or three tokens, so what three for each leave over is given out once more.
     """
     ranked = list(quotes)
-    chosen = _taken(sources, ranked, budget - count(f"{fence.OPEN}\n{fence.CLOSE}"), held, count)
+    chosen = _take(sources, ranked, budget - count(f"{fence.OPEN}\n{fence.CLOSE}"), held, count)
     used = count(fence.render(sources, chosen))
     if budget - used > 2 * _FRAME:
         known = set(chosen)
         held = "\0".join([held, *(sources[q.source].text[q.start : q.end] for q in chosen)])
-        if more := _taken(sources, [q for q in ranked if q not in known], budget - used, held, count):
+        if more := _take(sources, [q for q in ranked if q not in known], budget - used, held, count):
             chosen += more
             used = count(fence.render(sources, chosen))
     while chosen and used > budget:
@@ -381,9 +394,7 @@ def _fitted(
     return chosen
 
 
-def _taken(
-    sources: Sequence[Source], quotes: Iterable[Quote], room: float, held: str, count: Callable[[str], int]
-) -> list[Quote]:
+def _take(sources: Sequence[Source], quotes: Iterable[Quote], room: float, held: str, count: Callable[[str], int]) -> list[Quote]:
     """The first of the quotes that are new to the request and fit, in the given order."""
     chosen: list[Quote] = []
     texts: set[str] = set()
@@ -403,13 +414,13 @@ def _taken(
     return chosen
 
 
-def _spread(index: Index, sources: Sequence[Source], room: float) -> Iterator[Quote]:
+def _cover_quotes(index: PassageIndex, sources: Sequence[Source], room: float, tuning: Tuning) -> Iterator[Quote]:
     """Quotes for a cover of everything: from each of as many equal parts as there is room for the most telling passage, its
     first sentences if it is long; then the passages that are left."""
-    parts = int(max(1, min(room / 25, 12), room / 60))
+    parts = int(max(1, min(room / tuning.cover_least, tuning.cover_parts), room / tuning.cover_tokens))
     at = np.cumsum(index.costs) - index.costs / 2
     part = np.minimum((at / max(float(index.costs.sum()), 1e-9) * parts).astype(np.int64), parts - 1)
-    value = np.log1p(index.words.lengths) * np.where(index.asking, 0.5, 1.0)
+    value = np.log1p(index.words.lengths) * np.where(index.asking, tuning.cover_asking, 1.0)
     order = np.lexsort((-value, part))
     first = np.concatenate([[True], np.diff(part[order]) > 0])
     for i in order[first].tolist():

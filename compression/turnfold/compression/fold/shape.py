@@ -1,10 +1,10 @@
-"""Tool results as they first appear: shaped once, and one that repeats another told by a reference.
+"""Tool results when they first appear: shaped once, and replaced by a reference where one repeats another.
 
-Lives here: which results are shaped, and which stand for the others of the same text. Must not: the forms (``shorten.birth``),
-levels of folded pieces.
+Lives here: which results are shaped, and which of several equal ones keeps the text. Does not belong here: the forms
+(``shorten.birth``), levels of folded pieces.
 
-Both follow from the prefix alone, so no prefix is ever rewritten for them: a result is shaped by itself and its call; of equal
-results the newest that the last fold event saw keeps the text (it stays longest), and before any event the first.
+Both depend on the prefix alone, so no prefix is ever rewritten for them. A result is shaped by itself and its call. Of equal
+results, the newest one that the last fold event saw keeps the text, because it stays longest; before any event it is the first.
 """
 
 from __future__ import annotations
@@ -37,35 +37,35 @@ _SHOWN_ARGUMENTS: Final = 60  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class Shaped:
+class ShapedResult:
     """The form of one result: new texts by path (none: it stays as it came), and the tokens of its message with them."""
 
     texts: Texts
     tokens: int
 
 
-def shaped(messages: Sequence[Message], memo: Memo) -> dict[int, Shaped]:
+def shape_results(messages: Sequence[Message], memo: Memo) -> dict[int, ShapedResult]:
     """Results that have a smaller form from which every value and line can still be copied, by message index."""
-    out: dict[int, Shaped] = {}
-    for index, call in _answered(messages):
+    out: dict[int, ShapedResult] = {}
+    for index, call in _results_with_calls(messages):
         message = messages[index]
         if message.tokens >= _LEAST and not message.sealed and call is not None and not _reads_file(call):
-            form = memo.get(("shaped", message.key), lambda m=message: _shaped(m), _weight)  # type: ignore[misc]  # bound now
+            form = memo.get(("shaped", message.key), lambda m=message: _shape_result(m), _weight)  # type: ignore[misc]  # bound now
             if form.texts:
                 out[index] = form
     return out
 
 
-def _weight(form: Shaped) -> int:
+def _weight(form: ShapedResult) -> int:
     return 200 + sum(map(len, form.texts.values()))
 
 
-def _answered(messages: Sequence[Message]) -> Iterator[tuple[int, Call | None]]:
+def _results_with_calls(messages: Sequence[Message]) -> Iterator[tuple[int, Call | None]]:
     """Indices of results with the call that each answers, where the request has it."""
     calls: dict[str, Call] = {}
     for index, message in enumerate(messages):
-        if message.called:
-            calls.update((call.id, call) for call in message.called)
+        if message.calls:
+            calls.update((call.id, call) for call in message.calls)
         elif message.is_result:
             yield index, calls.get(message.answers or "")
 
@@ -75,11 +75,11 @@ def _reads_file(call: Call) -> bool:
     return not words.isdisjoint(_READERS) or _READS.search(call.arguments) is not None
 
 
-def _shaped(message: Message) -> Shaped:
+def _shape_result(message: Message) -> ShapedResult:
     new = {t.path: shape(t.text, tokens.count) for t in message.texts}
     new = {t.path: new[t.path] for t in message.texts if new[t.path] != t.text}
     saved = sum(tokens.count(t.text) - tokens.count(new[t.path]) for t in message.texts if t.path in new)
-    return Shaped(new, message.tokens - saved)
+    return ShapedResult(new, message.tokens - saved)
 
 
 def references(messages: Sequence[Message], start: int, seen: int) -> dict[int, Texts]:
@@ -89,7 +89,7 @@ def references(messages: Sequence[Message], start: int, seen: int) -> dict[int, 
         start: the first raw message; what is before it is folded and cannot be pointed to.
         seen: messages that the last fold event saw; 0 before the first event.
     """
-    results = [(start + i, call) for i, call in _answered(messages[start:]) if _is_plain(messages[start + i])]
+    results = [(start + i, call) for i, call in _results_with_calls(messages[start:]) if _is_plain(messages[start + i])]
     groups: dict[int, list[int]] = defaultdict(list)
     for place, earlier in enumerate(duplicates([messages[i].own for i, _ in results])):
         if earlier is not None:

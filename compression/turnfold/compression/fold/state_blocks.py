@@ -1,11 +1,11 @@
-"""Where the blocks of the conversation's state stand.
+"""Where the blocks of the conversation's state go.
 
-Lives here: which user messages get a block, folded ones accounted for, and what blocks count. Must not: the state itself
-(``turnfold.compression.state``), what a block says, edits.
+Lives here: which user messages get a block when some of them are folded, and the tokens of blocks. Does not belong here: the
+state itself (``turnfold.compression.state``), what a block says, edits.
 
-A block stands in front of the user message that brought the change. When that message is folded the block goes with it, and
-what was laid down up to there is carried in front of the first user message that is kept behind the fold: it follows from the
-messages up to the border alone, so it keeps its bytes until the next fold event. The last block of a request is in force.
+A block stands in front of the user message that brought the change. When that message is folded, its block goes with it, and the
+state up to there is carried in front of the first user message that is kept behind the fold. It depends on the messages up to the
+border alone, so it keeps its bytes until the next fold event. The last block of a request is in force.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import StateBlocks
 
 
-def placed(units: Sequence[Unit], plan: Plan, state: StateBlocks) -> Mapping[int, str]:
+def place_blocks(units: Sequence[Unit], plan: Plan, state: StateBlocks) -> Mapping[int, str]:
     """Blocks by the index of the user message that they stand in front of."""
     out: dict[int, str] = {}
     if not state.pins:
         return out
     users = [u.start for u in units if u.is_user]
-    pins = _pinned(users, state)
+    pins = _block_places(users, state)
     for start, end, behind_fold in _raw_runs(plan, len(units)):
         first = _first_message(units, start)
         if behind_fold and (at := bisect_right(users, first)):  # the message there, or the kept one that it answers
@@ -38,11 +38,11 @@ def placed(units: Sequence[Unit], plan: Plan, state: StateBlocks) -> Mapping[int
     return out
 
 
-def with_blocks(units: Sequence[Unit], state: StateBlocks, memo: Memo) -> tuple[Unit, ...]:
+def add_block_tokens(units: Sequence[Unit], state: StateBlocks, memo: Memo) -> tuple[Unit, ...]:
     """The units with their blocks' tokens counted, so that a budget holds for these too."""
     if not state.pins:
         return tuple(units)
-    pins = _pinned([u.start for u in units if u.is_user], state)
+    pins = _block_places([u.start for u in units if u.is_user], state)
     return tuple(
         u._replace(tokens=u.tokens + _tokens(pins[u.start], memo)) if u.start in pins and u.is_user else u for u in units
     )
@@ -52,7 +52,7 @@ def _tokens(block: str, memo: Memo) -> int:
     return memo.get(("block", digest(block)), lambda: tokens.count(block))
 
 
-def _pinned(users: Sequence[int], state: StateBlocks) -> dict[int, str]:
+def _block_places(users: Sequence[int], state: StateBlocks) -> dict[int, str]:
     """Pins at user messages that hold a block; one whose message does not goes to the next that does."""
     out: dict[int, str] = {}
     for index, block in state.pins:

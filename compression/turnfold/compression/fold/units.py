@@ -1,16 +1,18 @@
-"""Units: what a conversation may be cut into.
+"""Units: the runs of messages that are kept or folded together.
 
-Lives here: grouping messages so that a tool call and its results stay together. Must not: where borders fall (see ``plan``).
+Lives here: grouping messages so that a tool call and its results stay together. Does not belong here: where borders fall (see
+``replay``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from turnfold.compression.fold.shape import Shaped
-from turnfold.compression.memo import Memo
+from turnfold.compression.fold.shape import ShapedResult
+from turnfold.compression.memo import Mark, Memo, resumable
 from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.wire.conversation import Message
 
@@ -27,6 +29,7 @@ class Unit(NamedTuple):
         pinned: whether it is a system or developer message.
         asks: whether a request may end here: a user message, or an answered tool call.
         marked: whether the client set a cache mark in it.
+        attached: whether a user's or assistant's message in it carries a part that is not text: it is never folded.
     """
 
     start: int
@@ -37,54 +40,64 @@ class Unit(NamedTuple):
     pinned: bool
     asks: bool
     marked: bool
+    attached: bool
 
 
-_AS_THEY_CAME: Final[Mapping[int, Shaped]] = MappingProxyType({})
+_AS_THEY_CAME: Final[Mapping[int, ShapedResult]] = MappingProxyType({})
 
 
 def units(
-    messages: Sequence[Message], results: Mapping[int, Shaped] = _AS_THEY_CAME, memo: Memo | None = None
+    messages: Sequence[Message], results: Mapping[int, ShapedResult] = _AS_THEY_CAME, memo: Memo | None = None
 ) -> tuple[Unit, ...]:
     """Group messages into units; every message is in exactly one, in order. Results count in the form that they take;
     `memo` saves time, where there is one.
 
-    A system message that somebody put between a call and its results does not part them. A user message without content, which
+    System messages that somebody put between a call and its results do not part them. A user message without content, which
     has no room for text of ours and does not answer for what was folded before it, goes with the message before it.
     """
-    if memo is None:
-        return _grouped(messages, results, 0)
     last = len(messages) // _STEP * _STEP
-    known: tuple[Unit, ...] = ()
-    for end in (last, last - _STEP):
-        if end > 0 and not known:
-            known = memo.find(_name(messages[:end], results)) or ()
-    cut = known + _grouped(messages, results, known[-1].end if known else 0)
-    # A border depends on two messages, and the last unit of a beginning may go on behind it.
-    if last and (done := tuple(u for u in cut if u.end + 1 < last)) and len(done) > len(known):
-        memo.get(_name(messages[:last], results), lambda: done, lambda kept: 200 + 150 * len(kept))
-    return cut
+    marks = [Mark(end, _content_key(messages[:end], results)) for end in (last, last - _STEP) if end > 0]
+    none: tuple[Unit, ...] = ()
+
+    def run(known: tuple[Unit, ...]) -> tuple[Unit, ...]:
+        return known + _group(messages, results, known[-1].end if known else 0)
+
+    def part(cut: tuple[Unit, ...], end: int) -> tuple[Unit, ...] | None:
+        # The last unit of a beginning may go on behind it, and so may the one in front of instructions at its end.
+        while end and messages[end - 1].pinned:
+            end -= 1
+        return tuple(u for u in cut if u.end + 1 < end) or None
+
+    return resumable(memo, marks, none, run, part, lambda kept: 200 + 150 * len(kept))
 
 
-def _name(messages: Sequence[Message], results: Mapping[int, Shaped]) -> Hashable:
+def _content_key(messages: Sequence[Message], results: Mapping[int, ShapedResult]) -> Hashable:
     return "units", b"".join([m.key for m in messages]), tuple([i for i in results if i < len(messages)])
 
 
-def _grouped(messages: Sequence[Message], results: Mapping[int, Shaped], begin: int) -> tuple[Unit, ...]:
+def _group(messages: Sequence[Message], results: Mapping[int, ShapedResult], begin: int) -> tuple[Unit, ...]:
     """The units from a border on."""
     rest = range(begin, len(messages))
-    starts = [i for i in rest if i == begin or not (messages[i].is_result or _inside(messages, i) or _is_blank(messages[i]))]
-    return tuple(_unit(messages, results, a, b) for a, b in zip(starts, [*starts[1:], len(messages)], strict=True))
+    inside = set(_instructions_inside(messages, begin))
+    starts = [i for i in rest if i == begin or not (messages[i].is_result or i in inside or _is_blank(messages[i]))]
+    return tuple(_unit(messages, results, a, b) for a, b in pairwise([*starts, len(messages)]))
 
 
 def _is_blank(message: Message) -> bool:
     return message.role == "user" and not message.holds
 
 
-def _inside(messages: Sequence[Message], index: int) -> bool:
-    return messages[index].pinned and index + 1 < len(messages) and messages[index + 1].is_result
+def _instructions_inside(messages: Sequence[Message], begin: int) -> Iterator[int]:
+    """Indices of instructions that somebody put between a call and its results."""
+    before_result = False
+    for index in range(len(messages) - 1, begin - 1, -1):
+        if not messages[index].pinned:
+            before_result = messages[index].is_result
+        elif before_result:
+            yield index
 
 
-def _unit(messages: Sequence[Message], results: Mapping[int, Shaped], start: int, end: int) -> Unit:
+def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], start: int, end: int) -> Unit:
     first, last = messages[start], messages[end - 1]
     inside = messages[start:end]
     sizes = [results[i].tokens if i in results else messages[i].tokens for i in range(start, end)]
@@ -97,5 +110,26 @@ def _unit(messages: Sequence[Message], results: Mapping[int, Shaped], start: int
         is_user=first.role == "user" and first.holds,
         pinned=first.pinned,
         marked=any(m.marked for m in inside),
+        attached=any(m.attached and not m.is_result for m in inside),
         asks=last.role == "user" or last.is_result,
     )
+
+
+def staying(units: Sequence[Unit]) -> frozenset[int]:
+    """Indices of units that no fold takes away: what carries an attachment, and what must stay with it so that roles alternate.
+
+    With a user's message that is the last unit of what answers it; with an assistant's the user's message before it. Both are
+    known before a fold could have taken them.
+    """
+    out: set[int] = set()
+    user: int | None = None
+    for index, unit in enumerate(units):
+        if unit.is_user:
+            if user is not None and user in out and index - 1 > user:
+                out.add(index - 1)
+            user = index
+        if unit.attached:
+            out.add(index)
+            if user is not None:
+                out.add(user)
+    return frozenset(out)

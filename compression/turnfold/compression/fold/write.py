@@ -1,10 +1,10 @@
-"""From a plan to the text that is forwarded.
+"""From a plan to the changes that make it.
 
-Lives here: how each level of a piece is written, and where its text stands. Must not: where borders fall (``plan``), what is
-quoted (``recall``, ``shorten.summary``).
+Lives here: how each level of a piece is written, and where its text goes. Does not belong here: where borders fall (``replay``),
+what is quoted (``recall``, ``shorten.summary``), any wire format.
 
-No message is invented: FACTS shortens messages in place, SUMMARY and LINE become text in front of the next kept user message,
-or behind the kept one that the piece still answers.
+No message is invented. FACTS shortens messages in place. SUMMARY and LINE become text in front of the next kept user message, or
+behind the kept one that the piece still answers.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.fold import policy
 from turnfold.compression.fold.fence import render
-from turnfold.compression.fold.plan import Level, Piece, Plan
-from turnfold.compression.fold.shape import Shaped, references
-from turnfold.compression.fold.state_blocks import placed
+from turnfold.compression.fold.pieces import Level, Piece
+from turnfold.compression.fold.plan import Plan
+from turnfold.compression.fold.shape import ShapedResult, references
+from turnfold.compression.fold.state_blocks import place_blocks
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, Prose
@@ -27,7 +29,7 @@ from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.lines import names, visible_parts
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.wire.conversation import Beside, Changes, Conversation, Message, Texts
+from turnfold.compression.wire.conversation import Attachment, Beside, Changes, Conversation, Message, Path, Texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Section:
 
 
 @dataclass(slots=True)
-class _Company:
+class _Surroundings:
     """Texts that stand beside one kept user message's own: in front of it, the state last, and behind it and its recall."""
 
     front: list[str] = field(default_factory=list)
@@ -60,7 +62,7 @@ class _Company:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class FoldDraft:
     """A fold that lacks only recall.
 
     Attributes:
@@ -75,7 +77,7 @@ class Draft:
     dropped: tuple[tuple[int, int], ...]
     shortened: Mapping[int, Texts]
     shaped: Mapping[int, Texts]
-    beside: Mapping[int, _Company]
+    beside: Mapping[int, _Surroundings]
     sections: tuple[Section, ...]
     section_of: Mapping[int, Section]
 
@@ -89,43 +91,58 @@ class Draft:
 
 
 def draft(
-    conversation: Conversation, units: Sequence[Unit], plan: Plan, options: FoldOptions, results: Mapping[int, Shaped], memo: Memo
-) -> Draft:
+    conversation: Conversation,
+    units: Sequence[Unit],
+    stays: frozenset[int],
+    plan: Plan,
+    options: FoldOptions,
+    results: Mapping[int, ShapedResult],
+    memo: Memo,
+) -> FoldDraft:
     """Write the pieces of a plan. Pure; pieces that were written before come from `memo`.
 
     Args:
+        stays: indices of units that are forwarded although they lie in a piece (``units.staying``).
         results: forms of tool results, for those that are not folded.
     """
     messages = conversation.messages
-    writer = _Writer(messages, units, results, options.prose, memo)
+    writer = _Writer(messages, units, stays, results, options.prose, memo)
+    writer.pictures = _newest_pictures(messages, units[plan.moved].end if plan.events else 0)
     for piece in plan.pieces:
         writer.write(piece)
     writer.settle(plan.tail, len(units))
-    for index, block in placed(units, plan, conversation.state).items():
+    for index, block in place_blocks(units, plan, conversation.state).items():
         writer.beside[index].state = block
     if options.shape_results and plan.tail < len(units):
         seen = units[plan.moved].end if plan.events else 0
         writer.shaped |= references(messages, units[plan.tail].start, seen)
     sections = tuple(section for section, _ in writer.sections)
     section_of = {index: section for section, indices in writer.sections for index in indices}
-    return Draft(tuple(writer.dropped), writer.shortened, writer.shaped, dict(writer.beside), sections, section_of)
+    return FoldDraft(tuple(writer.dropped), writer.shortened, writer.shaped, dict(writer.beside), sections, section_of)
 
 
 class _Writer:
     """Walks over the pieces in order; lives for one call of `draft`."""
 
     def __init__(
-        self, messages: Sequence[Message], units: Sequence[Unit], results: Mapping[int, Shaped], prose: Prose, memo: Memo
+        self,
+        messages: Sequence[Message],
+        units: Sequence[Unit],
+        stays: frozenset[int],
+        results: Mapping[int, ShapedResult],
+        prose: Prose,
+        memo: Memo,
     ) -> None:
-        self.messages, self.units, self.results, self.prose, self.memo = messages, units, results, prose, memo
+        self.messages, self.units, self.stays, self.results, self.prose, self.memo = messages, units, stays, results, prose, memo
         self.dropped: list[tuple[int, int]] = []
         self.shortened: dict[int, Texts] = {}
         self.shaped: dict[int, Texts] = {}
-        self.beside: dict[int, _Company] = defaultdict(_Company)
+        self.beside: dict[int, _Surroundings] = defaultdict(_Surroundings)
         self.sections: list[tuple[Section, Sequence[int]]] = []
         self.carried: list[str] = []  # texts that wait for the next kept user message
         self.kept_user: int | None = None
         self.at = 0
+        self.pictures: frozenset[int] = frozenset()  # results whose pictures stay
 
     def write(self, piece: Piece) -> None:
         if piece.start > self.at:  # raw units between two pieces
@@ -133,7 +150,11 @@ class _Writer:
         self.at = piece.end
         if piece.level is Level.FACTS:
             self._facts(piece)
-        elif piece.anchor is None:
+            return
+        for unit in range(piece.start, piece.end):
+            if unit in self.stays and self.units[unit].is_user:
+                self._keep(unit)
+        if piece.anchor is None:
             text = self._summary(piece.level, piece.start, piece.end)
             if self.units[piece.end].is_user or self.kept_user is None:
                 self.carried.append(text)
@@ -160,37 +181,39 @@ class _Writer:
         self.carried = []
         return self.kept_user
 
-    def _folded(self, start: int, end: int) -> list[int]:
+    def _foldable_indices(self, start: int, end: int) -> list[int]:
         """Message indices of the units ``start..end`` that may be left out."""
-        return [i for u in self.units[start:end] for i in range(u.start, u.end) if not self.messages[i].pinned]
+        going = (unit for n, unit in enumerate(self.units[start:end], start) if n not in self.stays)
+        return [i for u in going for i in range(u.start, u.end) if not self.messages[i].pinned]
 
     def _section(self, level: Level, indices: Sequence[int]) -> Section:
         messages = [self.messages[i] for i in indices]
         key = ("section", level.value, _keys(messages))
-        return self.memo.get(key, lambda: _named(level, messages), lambda made: 300 + 60 * len(made.messages))
+        return self.memo.get(key, lambda: _make_section(level, messages), lambda made: 300 + 60 * len(made.messages))
 
     def _summary(self, level: Level, start: int, end: int) -> str:
         """The text that stands for units which are left out; "" for none."""
-        indices = self._folded(start, end)
+        indices = self._foldable_indices(start, end)
         if not indices:
             return ""
         self.dropped.extend(_runs(indices))
         section = self._section(level, indices)
         line = f"[turnfold {section.id}: {len(indices)} messages folded]"
+        line += "".join(f"\n{_left_out(section, one)}" for one in self._attachments(indices)[:_MOST_NAMED])
         # Without room the users' standing orders are all that is quoted: those stay in force however old they are.
         room = 0 if level is Level.LINE else policy.summary_tokens(section.tokens) - policy.line_tokens()
         key = ("summary", section.id, room)
-        text = self.memo.get(key, lambda: self._quoted(indices, room), lambda t: 200 + len(t))
+        text = self.memo.get(key, lambda: self._quote(indices, room), lambda t: 200 + len(t))
         instead = f"{line}\n{text}" if text else line
         self.sections.append((replace(section, instead=(instead,)), indices))
         return instead
 
-    def _quoted(self, indices: Sequence[int], room: int) -> str:
+    def _quote(self, indices: Sequence[int], room: int) -> str:
         sources = [source(self.messages[i]) for i in indices]
         return render(sources, summarise(sources, room, tokens.count, self.memo))
 
     def _facts(self, piece: Piece) -> None:
-        indices = self._folded(piece.start, piece.end)
+        indices = self._editable(piece)
         for unit in range(piece.start, piece.end):
             if self.units[unit].is_user:
                 self._keep(unit)
@@ -200,18 +223,34 @@ class _Writer:
         forms = [self.results[i].texts if i in self.results else {} for i in going]
         speakers = self._speakers(piece)
         key = ("facts", _keys(messages), *map(_keys, speakers), bytes(map(bool, forms)), self.prose)
-        texts = self.memo.get(key, lambda: _shortened(messages, forms, frozenset(_words(*speakers)), self.prose), _weight)
-        changed = {i: new for i, new in zip(going, texts, strict=True) if new}
+        texts = self.memo.get(key, lambda: _shorten_messages(messages, forms, frozenset(_words(*speakers)), self.prose), _weight)
+        section = self._section(Level.FACTS, indices)
+        markers = {i: self._markers(section, i) for i in going}
+        changed = {i: {**new, **markers[i]} for i, new in zip(going, texts, strict=True) if new or markers[i]}
         if not changed:
             return
         self.shortened.update(changed)
-        section = self._section(Level.FACTS, indices)
         instead = tuple("\n".join(changed[i].values()) if i in changed else None for i in indices)
         self.sections.append((replace(section, instead=instead), indices))
         marker = f"[turnfold {section.id}: {len(changed)} of {len(indices)} messages shortened]"
         first_user = next((i for i in indices if self.messages[i].role == "user" and self.messages[i].holds), None)
         if first_user is not None:
             self.beside[first_user].front.append(marker)
+
+    def _editable(self, piece: Piece) -> list[int]:
+        """Message indices of a piece at FACTS whose texts may be shortened: what carries an attachment keeps its own text."""
+        units = (unit for unit in self.units[piece.start : piece.end] if not unit.attached)
+        return [i for u in units for i in range(u.start, u.end) if not self.messages[i].pinned]
+
+    def _attachments(self, indices: Sequence[int]) -> list[Attachment]:
+        return [one for i in indices for one in self.messages[i].attached]
+
+    def _markers(self, section: Section, index: int) -> dict[Path, str]:
+        """What stands in place of a message's attachments, by path."""
+        message = self.messages[index]
+        if message.sealed or index in self.pictures:
+            return {}
+        return {one.path: _left_out(section, one) for one in message.attached}
 
     def _speakers(self, piece: Piece) -> tuple[list[Message], list[Message]]:
         """Who tells the task as far as the piece's end: the first and latest user messages; the assistant in the piece."""
@@ -221,11 +260,25 @@ class _Writer:
         return [self.messages[i] for i in task], [m for m in calls if m.role == "assistant"]
 
 
+_PICTURES: Final = 5  # results whose pictures stay when they are folded
+_MOST_NAMED: Final = 20  # attachments that a summary names
+
+
+def _newest_pictures(messages: Sequence[Message], seen: int) -> frozenset[int]:
+    """Results with the newest attachments that the last fold event saw: of an agent's screenshots only the last few matter."""
+    results = [i for i, m in enumerate(messages[:seen]) if m.is_result and m.attached]
+    return frozenset(results[-_PICTURES:])
+
+
+def _left_out(section: Section, attachment: Attachment) -> str:
+    return f"[turnfold {section.id}: {attachment.label} left out]"
+
+
 def _keys(messages: Sequence[Message]) -> bytes:
     return b"".join([m.key for m in messages])
 
 
-def _named(level: Level, messages: Sequence[Message]) -> Section:
+def _make_section(level: Level, messages: Sequence[Message]) -> Section:
     name = digest(level.value, *(m.key.hex() for m in messages)).hex()[:12]
     return Section(name, level.value, tuple(m.raw for m in messages), sum(m.tokens for m in messages))
 
@@ -242,7 +295,7 @@ def _weight(texts: Sequence[Texts]) -> int:
     return 200 + sum(len(text) for one in texts for text in one.values())
 
 
-def _shortened(messages: Sequence[Message], forms: Sequence[Texts], words: frozenset[str], prose: Prose) -> list[Texts]:
+def _shorten_messages(messages: Sequence[Message], forms: Sequence[Texts], words: frozenset[str], prose: Prose) -> list[Texts]:
     """New texts by path for each message at FACTS, empty for one that stays as it is.
 
     From the newest back, so that what two of them say stands where it was said last.
@@ -252,7 +305,7 @@ def _shortened(messages: Sequence[Message], forms: Sequence[Texts], words: froze
     out: list[Texts] = []
     for index in reversed(range(len(messages))):
         message = messages[index]
-        new = repeated.get(index) or ({} if message.sealed else dict(_shorten(message, forms[index], words, known, prose)))
+        new = repeated.get(index) or ({} if message.sealed else dict(_shorten_texts(message, forms[index], words, known, prose)))
         for text in message.texts:
             known |= visible_parts(new.get(text.path, text.text))
         out.append(new)
@@ -262,7 +315,7 @@ def _shortened(messages: Sequence[Message], forms: Sequence[Texts], words: froze
 _WORD = re.compile(r"\w{3,}")
 
 
-def _shorten(
+def _shorten_texts(
     message: Message, form: Texts, words: frozenset[str], known: Container[str], prose: Prose
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
     for text in message.texts:
@@ -308,7 +361,7 @@ class Caching:
     since: int = 0
 
 
-def changes(messages: Sequence[Message], draft: Draft, recalls: Mapping[int, str], caching: Caching) -> Changes:
+def changes(messages: Sequence[Message], draft: FoldDraft, recalls: Mapping[int, str], caching: Caching) -> Changes:
     """All that a fold changes: what is left out, what is shortened, what stands beside user messages.
 
     Args:
@@ -321,7 +374,7 @@ def changes(messages: Sequence[Message], draft: Draft, recalls: Mapping[int, str
     apart = {i for i in touched | loose if messages[i].role == "user"} if caching.apart else set()
     beside = {}
     for index in sorted({*draft.beside, *recalls} - gone):
-        one = draft.beside.get(index, _Company())
+        one = draft.beside.get(index, _Surroundings())
         front = (*one.front, *([one.state] if one.state else []))
         behind = tuple(t for t in (recalls.get(index, ""), *one.behind) if t)
         if front or behind:

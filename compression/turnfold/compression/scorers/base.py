@@ -1,7 +1,6 @@
 """The protocol of a sentence scorer.
 
-Lives here: the seam that a user's own scorer plugs into, and the check of what it is and returns. Does not belong here: any
-scorer.
+Lives here: the seam that a user's own scorer plugs into, and the check of what it is and returns. Does not belong here: a scorer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Choosing pieces under a budget so that the facts of a text are covered.
 
-Lives here: the greedy choice. Does not belong here: what pieces, scores or facts are.
+Lives here: the greedy choice, and its improvement by exchange. Does not belong here: what pieces, scores or facts are.
 
 Budgeted maximum coverage by worth per token (Khuller, Moss and Naor 1999), made lazily: a piece's worth only falls as its facts
 get covered, so the top of a heap needs a second look and the others none.
@@ -12,6 +12,8 @@ import heapq
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+_FEW: Final = 120  # pieces up to which a choice is improved by exchange: beyond, greed leaves little
+_EXCHANGES: Final = 30
 _OVERHEAD: Final = 3  # tokens: keeps one-word pieces from winning by their price alone
 
 
@@ -24,28 +26,135 @@ class CoverageItem(NamedTuple):
     facts: tuple[str, ...]
 
 
-def cover(pieces: Sequence[CoverageItem], weights: Mapping[str, float], budget: int) -> list[int]:
-    """Indices of the chosen pieces in the order of choice; their costs sum to `budget` at most. Deterministic, n log n."""
-    seen: set[str] = set()
+def cover(
+    pieces: Sequence[CoverageItem], weights: Mapping[str, float], budget: int, needs: Sequence[Sequence[int]] = ()
+) -> list[int]:
+    """Indices of the chosen pieces in the order of choice; their costs sum to `budget` at most. Deterministic, n log n.
 
-    def value(i: int) -> float:
-        piece = pieces[i]
-        fresh = sum([weights[fact] for fact in piece.facts if fact not in seen])
-        return piece.factor * (piece.base + fresh) / (piece.cost + _OVERHEAD)
-
-    heap = [(-value(i), i) for i in range(len(pieces)) if pieces[i].factor > 0]
+    Args:
+        needs: for each piece all others that it can't be without; they are chosen in front of it, at its expense.
+    """
+    choice = _Choice(pieces, weights, needs)
+    heap = [(-choice.value(i), i) for i in range(len(pieces)) if pieces[i].factor > 0]
     heapq.heapify(heap)
-    chosen: list[int] = []
     left = budget
     while heap and left > 0:
         old, i = heapq.heappop(heap)
-        if pieces[i].cost > left:
+        cost = choice.cost(i)
+        if i in choice.taken or cost > left:
             continue
-        now = -value(i)
+        now = -choice.value(i)
         if now > old + 1e-12 and heap and now > heap[0][0]:
             heapq.heappush(heap, (now, i))
             continue
-        chosen.append(i)
-        left -= pieces[i].cost
-        seen.update(pieces[i].facts)
-    return chosen
+        left -= cost
+        for cheaper in choice.take(i):
+            heapq.heappush(heap, (-choice.value(cheaper), cheaper))
+    return choice.order
+
+
+class _Choice:
+    """What is chosen so far."""
+
+    def __init__(self, pieces: Sequence[CoverageItem], weights: Mapping[str, float], needs: Sequence[Sequence[int]]) -> None:
+        self._pieces, self._weights, self._needs = pieces, weights, needs
+        self._dependents: dict[int, list[int]] = {}
+        for i, needed in enumerate(needs):
+            for j in needed:
+                self._dependents.setdefault(j, []).append(i)
+        self._seen: set[str] = set()
+        self.taken: set[int] = set()
+        self.order: list[int] = []
+
+    def _missing(self, i: int) -> list[int]:
+        return [i, *(j for j in self._needs[i] if j not in self.taken and j != i)] if self._needs else [i]
+
+    def cost(self, i: int) -> int:
+        """Tokens of the piece and of what it still needs."""
+        return sum([self._pieces[j].cost for j in self._missing(i)])
+
+    def value(self, i: int) -> float:
+        """Worth per token now."""
+        missing = self._missing(i)
+        facts = self._pieces[i].facts if len(missing) == 1 else dict.fromkeys(f for j in missing for f in self._pieces[j].facts)
+        fresh = sum([self._weights[fact] for fact in facts if fact not in self._seen])
+        piece = self._pieces[i]
+        return piece.factor * (piece.base + fresh) / (sum([self._pieces[j].cost for j in missing]) + _OVERHEAD)
+
+    def take(self, i: int) -> list[int]:
+        """Choose a piece with what it needs. Returns those that have become cheaper by it."""
+        cheaper: dict[int, None] = {}
+        for j in (*self._missing(i)[1:], i):
+            self.taken.add(j)
+            self.order.append(j)
+            self._seen.update(self._pieces[j].facts)
+            cheaper |= dict.fromkeys(self._dependents.pop(j, ()))
+        return [k for k in cheaper if k not in self.taken and self._pieces[k].factor > 0]
+
+
+def cover_closely(
+    pieces: Sequence[CoverageItem], weights: Mapping[str, float], budget: int, needs: Sequence[Sequence[int]] = ()
+) -> list[int]:
+    """`cover`, then the best exchange of one piece for another as long as any helps; the most telling come first.
+
+    Whole sentences are large beside a small budget, so the greedy choice leaves room that a better fit would use.
+    """
+    order = cover(pieces, weights, budget, needs)
+    if len(pieces) > _FEW:
+        return order
+    search = _Exchange(pieces, weights, needs)
+    chosen = frozenset(i for i in order if pieces[i].factor > 0)
+    for _ in range(_EXCHANGES):
+        better = search.best_step(chosen, budget)
+        if better is None:
+            break
+        chosen = better
+    out: dict[int, None] = {}
+    for i in sorted(chosen, key=lambda i: (-search.rate(i), i)):
+        out |= dict.fromkeys((*search.needs[i], i))
+    return list(out)
+
+
+class _Exchange:
+    """What sets of pieces cost and are worth."""
+
+    def __init__(self, pieces: Sequence[CoverageItem], weights: Mapping[str, float], needs: Sequence[Sequence[int]]) -> None:
+        self._pieces, self._weights = pieces, weights
+        self.needs = needs or [()] * len(pieces)
+        self._open = [i for i, piece in enumerate(pieces) if piece.factor > 0]
+
+    def rate(self, i: int) -> float:
+        """Worth per token of one piece alone."""
+        piece = self._pieces[i]
+        return piece.factor * (piece.base + sum([self._weights[fact] for fact in piece.facts])) / (piece.cost + _OVERHEAD)
+
+    def best_step(self, chosen: frozenset[int], budget: int) -> frozenset[int] | None:
+        """The best set that differs by one piece more, or by one in place of another; None if none is better."""
+        best, top = None, self._worth(chosen) + 1e-9
+        for out in (None, *sorted(chosen)):
+            rest = chosen - {out}
+            cost, shown = self._cost(rest), self._all(rest)
+            for i in self._open:
+                if i in chosen or (cost + self._pieces[i].cost > budget and i not in shown):
+                    continue
+                tried = rest | {i}
+                worth = self._worth(tried)
+                if worth > top and self._cost(tried) <= budget:
+                    best, top = tried, worth
+        return best
+
+    def _all(self, chosen: frozenset[int]) -> set[int]:
+        return {*chosen, *(j for i in chosen for j in self.needs[i])}
+
+    def _cost(self, chosen: frozenset[int]) -> int:
+        return sum([self._pieces[i].cost for i in self._all(chosen)])
+
+    def _worth(self, chosen: frozenset[int]) -> float:
+        total = 0.0
+        factors: dict[str, float] = {}
+        for i in sorted(self._all(chosen)):
+            piece = self._pieces[i]
+            total += piece.factor * piece.base
+            for fact in piece.facts:
+                factors[fact] = max(factors.get(fact, 0.0), piece.factor or 1.0)
+        return total + sum([self._weights[fact] * factor for fact, factor in factors.items()])

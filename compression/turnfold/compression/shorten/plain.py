@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from sentencex import segment
-
 from turnfold.compression.shorten.evidence import graded_lines, grades, with_messages
 from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
+from turnfold.compression.text.statements import Statements, statements
 
 _OFTEN: Final = 3
 _VARYING: Final = re.compile(r"[0-9][0-9a-f]*")
@@ -22,6 +21,7 @@ _NUMBERS: Final = re.compile(r"(?:0x)?[a-f]{0,7}[0-9][0-9a-f]*")
 _AND: Final = "… and "
 _EXCERPT: Final = re.compile(r" *\d* *\|")  # source that a compiler quotes
 _FEW: Final = 2  # numbers that say it; with more it would not be clear which is which
+_FAILURE: Final = 3  # the gravest grade
 _LONG: Final = 50  # characters of a line that is worth saying in short
 
 
@@ -60,19 +60,27 @@ def in_short(rows: Sequence[WeighedLine]) -> list[WeighedLine]:
 
 
 def sentence_rows(text: str) -> list[WeighedLine]:
-    """Prose: a row per sentence; numbers and names decide, the first sentence is worth more."""
-    split = [_sentences(line) for line in text.rstrip("\n").split("\n")]
-    graded = iter(grades([sentence for sentences in split for sentence in sentences]))
+    """Prose: a row per statement; numbers and names decide, the first of a line is worth more."""
+    read = statements(text)
+    pieces = [span.of(text).strip() for span in read.spans]
+    graded = grades([" ".join(piece.split("\n")) for piece in pieces])
     return [
-        WeighedLine(sentence, weight=0.4 if at else 1.2, unmarked=True, evidence=1 if next(graded) == 3 else 0)
-        for sentences in split
-        for at, sentence in enumerate(sentences)
+        WeighedLine(
+            piece,
+            weight=1.2 if text[span.start - 1 : span.start] in ("", "\n") else 0.4,
+            unmarked=True,
+            evidence=1 if grade == _FAILURE else 0,
+            under=_under(read, i),
+            lines=piece.count("\n") + 1,
+        )
+        for i, (span, piece, grade) in enumerate(zip(read.spans, pieces, graded, strict=True))
+        if piece
     ]
 
 
-def _sentences(line: str) -> list[str]:
-    """A line's sentences; `short_lines` cuts what has no end."""
-    return [piece for sentence in segment("en", line) for piece in short_lines(sentence.strip())] if len(line) > 80 else [line]
+def _under(read: Statements, i: int) -> int:
+    """How far back the nearest statement is that this one needs, 0 for none."""
+    return min((i - needed for needed in read.needs[i] if needed < i), default=0)
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:

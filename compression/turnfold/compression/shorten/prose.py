@@ -19,10 +19,10 @@ from turnfold.compression.scorers.tfidf import TfIdf
 from turnfold.compression.shorten.coverage import CoverageItem, cover
 from turnfold.compression.text.entities import entities
 from turnfold.compression.text.lower import lower_text, words
-from turnfold.compression.text.orders import is_standing_order
-from turnfold.compression.text.sentences import sentences
+from turnfold.compression.text.orders import is_standing_order, standing_orders
 from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import Span
+from turnfold.compression.text.statements import Statements, statements
 
 Count = Callable[[str], int]
 
@@ -46,6 +46,7 @@ _BLOCK_WORTH: Final = {
     "fence": 0.45,
     "code": 0.4,
 }
+_NAMING_KINDS: Final = frozenset({"heading", "label"})  # chosen with what they name alone
 # A figure, or a capital where no sentence begins.
 _FACT: Final = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+|\d[\w.,:/-]*|`[^`\n]+`|[\u30a1-\u30f6]{3,}")
 
@@ -74,23 +75,25 @@ def shorten(text: str, keep: int, *, role: str, words: frozenset[str] | None = N
     whole = count(text)
     if whole <= keep:
         return text
-    spans = sentences(text)
+    read = statements(text)
+    spans = read.spans
     if len(spans) < 2:
         return text
-    judged = _judge(text, spans, role, words)
+    judged = _judge(text, read, role, words)
     # Prices by length first, true ones only where that was too far off: counting every sentence costs more than judging it.
     rough = [max(1, round(whole * (span.end - span.start) / len(text))) for span in spans]
-    short = join(text, spans, _choose(spans, keep, judged, rough))
+    short = join(text, spans, _choose(read, keep, judged, rough))
     size = count(short)
     if not keep - keep // 4 <= size <= keep + 2 + keep // 10:
         true = [count(span.of(text)) for span in spans]
-        short = join(text, spans, _choose(spans, keep, judged, true))
+        short = join(text, spans, _choose(read, keep, judged, true))
         size = count(short)
     return short if size < whole else text
 
 
-def _judge(text: str, spans: Sequence[Span], role: str, known: frozenset[str] | None) -> _Judged:
+def _judge(text: str, read: Statements, role: str, known: frozenset[str] | None) -> _Judged:
     """Worth by centrality, signals, facts, shared words and place, 0 to about 4; and the standing orders."""
+    spans = read.spans
     pieces = [span.of(text) if not span.kind else "" for span in spans]
     said = [words(lower_text(piece)) for piece in pieces]
     central = _centrality(pieces, said)
@@ -100,7 +103,7 @@ def _judge(text: str, spans: Sequence[Span], role: str, known: frozenset[str] | 
         if span.kind:
             worths.append(_BLOCK_WORTH.get(span.kind, 0.3))
             continue
-        if role in TELLS and is_standing_order(pieces[i], said[i]):
+        if role in TELLS and has_order(pieces[i], said[i], read.sizes[i]):
             must.add(i)
         facts = min(1.0, len(_FACT.findall(pieces[i])) / 3)
         place = 1.0 if i == 0 else 0.5 if i == len(spans) - 1 else 0.0
@@ -112,6 +115,11 @@ def _judge(text: str, spans: Sequence[Span], role: str, known: frozenset[str] | 
             + _BY_PLACE * place
         )
     return _Judged(worths, must, _facts_of(text, spans))
+
+
+def has_order(piece: str, said: Sequence[str], size: int) -> bool:
+    """Whether a statement of so many sentences holds a standing order."""
+    return is_standing_order(piece, said) if size == 1 else bool(standing_orders(piece))
 
 
 def _facts_of(text: str, spans: Sequence[Span]) -> list[tuple[str, ...]]:
@@ -140,42 +148,27 @@ def _overlap(piece: str, known: frozenset[str]) -> float:
     return len(found & known) / (len(found) + 2) if found else 0.0
 
 
-def _choose(spans: Sequence[Span], keep: int, judged: _Judged, costs: Sequence[int]) -> set[int]:
+def _choose(read: Statements, keep: int, judged: _Judged, costs: Sequence[int]) -> set[int]:
     """The spans that fit into `keep` tokens beside those that must stay, by worth and by facts not said yet; at least one.
 
-    A heading comes along with the first sentence that is kept under it, if it fits.
+    What a statement needs (its heading, the line that introduces it) comes along at its expense.
     """
     pieces = [
         CoverageItem(cost + 1, _BY_WORTH * worth, 1.0, facts)
         for cost, worth, facts in zip(costs, judged.worths, judged.facts, strict=True)
     ]
     once = {fact: 1.0 for facts in judged.facts for fact in facts}
-    heading_of = _headings(spans)
-    chosen = set(judged.must)
+    chosen = read.complete(judged.must)
     spent = sum(costs[i] for i in chosen)
     for i in cover(pieces, once, sum(piece.cost for piece in pieces)):
-        if i in chosen or spans[i].kind == "heading":
+        if i in chosen or read.spans[i].kind in _NAMING_KINDS:
             continue
-        heading = heading_of[i]
-        wanted = {i} if heading is None or heading in chosen else {i, heading}
-        for group in (wanted, {i}):
-            cost = sum(costs[j] for j in group) + 1  # and the mark of the gap
-            if spent + cost <= keep or (not chosen and len(group) == 1):
-                chosen |= group
-                spent += cost
-                break
+        group = read.with_needs(i) - chosen
+        cost = sum(costs[j] for j in group) + 1  # and the mark of the gap
+        if spent + cost <= keep or not chosen:
+            chosen |= group
+            spent += cost
     return chosen
-
-
-def _headings(spans: Sequence[Span]) -> list[int | None]:
-    """For each span the heading that it stands under."""
-    out: list[int | None] = []
-    last: int | None = None
-    for i, span in enumerate(spans):
-        if span.kind == "heading":
-            last = i
-        out.append(last)
-    return out
 
 
 def join(text: str, spans: Sequence[Span], chosen: set[int]) -> str:
@@ -187,7 +180,7 @@ def join(text: str, spans: Sequence[Span], chosen: set[int]) -> str:
             gap = True
             continue
         if gap:
-            _mark(out, "\n" if span.kind else " ")
+            _mark(out, "\n" if span.kind and span.kind != "label" else " ")
             gap = False
         out.append(span.of(text))
     if gap:

@@ -31,7 +31,7 @@ from turnfold.compression.shorten.lines import FLOOR, Count, WeighedLine, choose
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.spans import Span
 
-__all__ = ["facts", "facts_arguments"]
+__all__ = ["facts", "facts_arguments", "within"]
 
 RowMaker = Callable[[str, frozenset[str]], list[WeighedLine]]
 
@@ -40,6 +40,7 @@ RowMaker = Callable[[str, frozenset[str]], list[WeighedLine]]
 ROOMY: Final[dict[str, RowMaker]] = {"listing": listing.whole_rows}
 _ROOMY: Final = 1.6  # times the wanted tokens up to which a text nearly fits
 _ENDS: Final = 4  # lines at either end of a result in which a tool says how it went
+_TRIES: Final = 6  # sizes that are tried until a hard limit is kept
 _SHORT: Final = 120  # characters of such a line at most
 
 
@@ -57,6 +58,7 @@ ROWS: Final[dict[str, RowMaker]] = {
     "history": commits.rows,
     "html": html_text.rows,
     "json": json_text.rows,
+    "jsonl": json_text.rows,
     "listing": listing.rows,
     "log": logs.rows,
     "markdown": _wordless(plain.sentence_rows),
@@ -128,3 +130,19 @@ def facts(
         return text
     short = _shorten(text, max(keep, FLOOR), words, known, count)
     return short if is_longer(text, count(short), count) else text
+
+
+def within(text: str, limit: int, words: frozenset[str], count: Count) -> str:
+    """The lossy form of a text in `limit` tokens at most, however few; "" where none is so short."""
+    if not is_longer(text, limit, count):
+        return text
+    keep = limit
+    for _ in range(_TRIES):
+        short = _shorten(text, keep, words, frozenset(), count)
+        size = count(short)
+        if size <= limit:
+            return short
+        keep = int(keep * min(0.9, limit / size))
+        if keep < 1:
+            break
+    return ""

@@ -18,15 +18,14 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.shorten.coverage import CoverageItem, cover
-from turnfold.compression.shorten.prose import TELLS, join
+from turnfold.compression.shorten.prose import TELLS, has_order, join
 from turnfold.compression.text import inline
 from turnfold.compression.text.figures import figures
 from turnfold.compression.text.lower import lower_text, words
-from turnfold.compression.text.orders import is_standing_order
 from turnfold.compression.text.protect import protected_spans
-from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import Span
+from turnfold.compression.text.statements import Statements, statements
 
 #: Blocks that stay byte for byte.
 EXACT: Final = frozenset({"fence", "code", "json", "sql", "table", "trace", "key"})
@@ -62,8 +61,13 @@ class Read:
 
     text: str
     role: str
-    spans: Sequence[Span]
+    parts: Statements
     sentences: Sequence[_Sentence | None]
+
+    @property
+    def spans(self) -> Sequence[Span]:
+        """Its statements and blocks."""
+        return self.parts.spans
 
     @property
     def has_blocks(self) -> bool:
@@ -78,14 +82,18 @@ class Read:
 
 def read(text: str, role: str) -> Read:
     """Cut a text up and judge its sentences; linear."""
-    spans = sentences(text)
-    return Read(text, role, spans, [None if span.kind in EXACT else _sentence(span.of(text), role) for span in spans])
+    parts = statements(text)
+    noted = [
+        None if span.kind in EXACT else _sentence(span.of(text), role, size)
+        for span, size in zip(parts.spans, parts.sizes, strict=True)
+    ]
+    return Read(text, role, parts, noted)
 
 
-def _sentence(piece: str, role: str) -> _Sentence:
+def _sentence(piece: str, role: str, size: int) -> _Sentence:
     said = words(lower_text(piece))
     dense = not piece.isascii() and len(said) < len(piece) // 12  # a script without blanks
-    must = (role in TELLS and is_standing_order(piece, said)) or holds_exact(piece, said)
+    must = (role in TELLS and has_order(piece, said, size)) or holds_exact(piece, said)
     bag = terms(piece) if dense else [word for word in said if word not in STOP]
     return _Sentence(must, signal_weight(piece, said), tuple(dict.fromkeys(bag)), tuple(dict.fromkeys(_FACT.findall(piece))))
 
@@ -135,16 +143,17 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, kee
     size = sum(piece.cost for piece in pieces)
     left = int(share * size) - sum(piece.cost for piece, (i, j) in zip(pieces, places, strict=True) if j in kept[i])
     free = [k for k, (i, j) in enumerate(places) if j not in kept[i] and k not in again]
-    chosen = cover([pieces[k] for k in free], weights, left)
+    chosen = cover([pieces[k] for k in free], weights, left, _needs(reads, places, free))
     if at_least_one and not chosen and not any(kept) and free:
         chosen = [max(range(len(free)), key=lambda n: (pieces[free[n]].base + _BY_FACT * len(pieces[free[n]].facts), -n))]
     for n in chosen:
         i, j = places[free[n]]
-        kept[i].add(j)
+        kept[i] |= reads[i].parts.with_needs(j)
     if keep_figures:
         repeated = {places[k] for k in again}
         for i, one in enumerate(reads):
-            kept[i] |= _figure_sentences(one, kept[i], {j for at, j in repeated if at == i})
+            for j in _figure_sentences(one, kept[i], {j for at, j in repeated if at == i}):
+                kept[i] |= one.parts.with_needs(j)
     return [join(one.text, one.spans, chosen) if chosen else "" for one, chosen in zip(reads, kept, strict=True)]
 
 
@@ -160,6 +169,17 @@ def _figure_sentences(one: Read, kept: Set[int], repeated: Set[int]) -> set[int]
     return wanted
 
 
+def _needs(reads: Sequence[Read], places: Sequence[tuple[int, int]], free: Sequence[int]) -> list[list[int]]:
+    """For each free piece the other free ones that it needs."""
+    at = {places[k]: n for n, k in enumerate(free)}
+    return [
+        [at[i, other] for other in sorted(reads[i].parts.with_needs(j)) if other != j and (i, other) in at]
+        if reads[i].parts.needs[j]
+        else []
+        for i, j in (places[k] for k in free)
+    ]
+
+
 def _fixed_sentences(one: Read) -> set[int]:
     """What stays in any case: blocks, musts, and prose beside a block that is too short to be cut."""
     fixed = {j for j, s in enumerate(one.sentences) if s is None or s.must}
@@ -172,12 +192,13 @@ def _fixed_sentences(one: Read) -> set[int]:
             if run and one.spans[run[-1]].end - one.spans[run[0]].start < _LEAST_GAP:
                 fixed.update(run)
             run = []
-    return fixed
+    return one.parts.complete(fixed)
 
 
 def _piece(one: Read, j: int, note: _Sentence, centre: float) -> CoverageItem:
     span = one.spans[j]
     says = len(note.words) >= _SHORT or bool(note.facts) or note.signal > 0 or span.kind == "heading"
+    says = says and span.kind != "label"
     base = 0.03 + _BY_PLACE * (j == 0) + _BY_SIGNAL * note.signal + _BY_CENTRE * centre
     cost = 1 + (span.end - span.start) // 4
     # By the root of its length: per token the shortest sentences would win, and each of them needs a mark and a name beside it.

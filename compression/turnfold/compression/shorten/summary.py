@@ -19,11 +19,12 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.terms import terms
+from turnfold.compression.shorten.prose import TELLS, has_order
 from turnfold.compression.text.lower import lower_text, words
-from turnfold.compression.text.orders import is_standing_order, may_order
+from turnfold.compression.text.orders import may_order
 from turnfold.compression.text.quotes import Quote, Source
-from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight
+from turnfold.compression.text.statements import Statements, statements
 
 Count = Callable[[str], int]
 
@@ -33,7 +34,6 @@ FIXED, PER_QUOTE = 15, 3
 # A quote has this many words at least, this many characters at most.
 _SHORT, _LONG = 4, 480
 _ROLE_WORTH: Final = {"user": 0.25, "assistant": 0.15, "system": 0.3, "developer": 0.3}
-_TELLS: Final = frozenset({"user", "system", "developer"})
 _TAKE: Final = 4  # candidates of one message at most: a summary speaks of the whole block
 _OPEN: Final = 0.4  # what a question of the last two messages is worth more: nobody has answered it yet
 _READ: Final = 8  # tokens of budget for which one message is read sentence by sentence; a quote takes three times that
@@ -98,7 +98,7 @@ def _message_of(source: Source, memo: Memo) -> _MessageWords:
 def _message(source: Source) -> _MessageWords:
     said = words(lower_text(source.text))
     dense = not source.text.isascii() and len(said) < len(source.text) // 12  # a script without blanks
-    order = source.role in _TELLS and (dense or not source.text.isascii() or may_order(said))
+    order = source.role in TELLS and (dense or not source.text.isascii() or may_order(said))
     bag = tuple(dict.fromkeys(terms(source.text) if dense else said))
     return _MessageWords(bag, 0.0 if source.role == "tool" else signal_weight(source.text, said), order)
 
@@ -133,20 +133,36 @@ def _candidates_of(source: Source, memo: Memo) -> tuple[_QuoteCandidate, ...]:
 
 
 def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
+    """What of a message may be quoted: statements with all that they need in one piece, and orders with what they need."""
+    read = statements(source.text)
+    pieces = [span.of(source.text) for span in read.spans]
+    said = [words(lower_text(piece)) for piece in pieces]
+    orders = read.complete(_ordering(source, read, pieces, said))
     found: list[_QuoteCandidate] = []
-    for span in sentences(source.text):
-        piece = span.of(source.text)
-        said = words(lower_text(piece))
-        order = source.role in _TELLS and not span.kind and is_standing_order(piece, said)
-        dense = not piece.isascii() and len(said) < len(piece) // 12
-        if not order and (span.kind or source.role == "tool" or (len(said) < _SHORT and not dense)):
+    for i, span in enumerate(read.spans):
+        dense = not pieces[i].isascii() and len(said[i]) < len(pieces[i]) // 12
+        if i not in orders and (span.kind or source.role == "tool" or (len(said[i]) < _SHORT and not dense)):
             continue
-        end = span.start + len(piece.rstrip())
-        start = span.end - len(piece.lstrip())
-        if order or end - start <= _LONG:
-            bag = tuple(dict.fromkeys(terms(piece) if dense else said))
-            found.append(_QuoteCandidate(start, end, order, bag, signal_weight(piece, said)))
+        first = i if i in orders else _begin(read, i)
+        end = span.start + len(pieces[i].rstrip())
+        start = read.spans[first].end - len(pieces[first].lstrip())
+        if i in orders or (first >= 0 and end - start <= _LONG):
+            bag = tuple(dict.fromkeys(terms(pieces[i]) if dense else said[i]))
+            found.append(_QuoteCandidate(start, end, i in orders, bag, signal_weight(pieces[i], said[i])))
     return tuple(found)
+
+
+def _ordering(source: Source, read: Statements, pieces: Sequence[str], said: Sequence[list[str]]) -> set[int]:
+    """Statements that hold a standing order of somebody who may give one."""
+    if source.role not in TELLS:
+        return set()
+    return {i for i, span in enumerate(read.spans) if not span.kind and has_order(pieces[i], said[i], read.sizes[i])}
+
+
+def _begin(read: Statements, i: int) -> int:
+    """The first of what a statement needs if all of it stands right in front of it, -1 if it doesn't."""
+    needed = read.with_needs(i)
+    return min(needed) if len(needed) == max(needed) - min(needed) + 1 and max(needed) == i else -1
 
 
 def _orders(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, ...]], count: Count) -> tuple[list[Quote], int]:

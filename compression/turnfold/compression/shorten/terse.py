@@ -105,14 +105,14 @@ def _shorten(text: str, level: int, words: Lexicon) -> tuple[str, tuple[Abbrevia
     row = atoms(text)
     if not any(row.open):
         return text, ()
-    rewriter = Rewriter(row, words.guarded)
+    rewriter = Rewriter(row, words.bounds)
     for step in range(level + 1):
         rewriter.run(words.trees[step], words.fresh[step])
     if level:
         rewriter.close_gaps()
     short, made = rewriter.result()
     if not short.strip():  # nothing but pleasantries: a text is never emptied
-        return text, ()
+        return _shorten(text, level - 1, words) if level else (text, ())
     return short, tuple(Abbreviation(*one) for one in made)
 
 

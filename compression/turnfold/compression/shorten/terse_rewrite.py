@@ -22,13 +22,15 @@ from turnfold.compression.shorten.terse_rules import (
     COMMA,
     ENDS,
     FARTHEST,
+    INTENSITIES,
     LINE,
     OPAQUE,
     OPAQUE_STOP,
+    PHRASED,
     STOP,
+    Bounds,
     Node,
     TerseRule,
-    Words,
 )
 from turnfold.compression.shorten.terse_text import Atoms, key_of
 
@@ -41,9 +43,23 @@ _PAUSES: Final = frozenset({STOP, COLON, COMMA})
 _BARRIERS: Final = frozenset({LINE, STOP})
 _LABEL: Final = 3  # words of a name at most
 _MARKS: Final = frozenset({LINE, STOP, COLON, COMMA, BULLET, OPAQUE, OPAQUE_STOP, _DEAD})
-_INNER: Final = frozenset({"of", "in", "on", "and", "for", "at"})
+_SPEAKERS: Final = frozenset({"i", "i'm", "i'd", "i've", "i'll"})
 _VOCABULARIES: Final[tuple[tokens.EncodingName, ...]] = ("o200k_base", "cl100k_base")
 _AHEAD: Final = 2  # places behind an edit that look back across it
+
+
+_SPOKEN: Final = TerseRule(stage="keep", level=0, words=())
+_TELEGRAM: Final = INTENSITIES.index("ultra")
+_SUBJECTS: Final = _CLAUSE | {"that", "if", "when", "while", "whether", "where", "which", "what", "how", "then", "or", "as"}
+_OBJECTS: Final = ENDS | {
+    "the", "a", "an", "this", "that", "these", "those", "my", "your", "his", "her", "its", "our", "their", "it", "them", "him",
+    "me", "us", "you", "to", "when", "if", "because", "how", "no", "not", "only", "every", "each", "all",
+}  # fmt: skip
+_SINGULAR: Final = ("ss", "us", "is", "ous")
+
+
+def _is_plural_form(key: str) -> bool:
+    return key.endswith("s") and len(key) > 3 and not key.endswith(_SINGULAR)
 
 
 @lru_cache(maxsize=65536)
@@ -63,14 +79,14 @@ def _capital(word: str) -> str:
 class Rewriter:
     """A row of parts that rules take away or replace; lives for one text."""
 
-    def __init__(self, row: Atoms, guarded: Words) -> None:
+    def __init__(self, row: Atoms, bounds: Bounds) -> None:
         self._texts = ["", *row.texts, ""]
         self._keys = [LINE, *row.keys, LINE]
         self._open = [False, *row.open, False]
         self._look = [1] * len(self._texts)  # how many places ahead each place has looked
         self._long = dict[int, str]()  # place of an abbreviation -> what it stands for
         self._kept = dict[int, int]()  # place inside a kept phrase -> where it begins
-        self._guarded = guarded
+        self._bounds = bounds
         self._tree: Mapping[str, Node] = {}
         self._next: list[int] = []
         self._prev: list[int] = []
@@ -176,7 +192,8 @@ class Rewriter:
                 self._look[at] = rule.reach
             behind = self._fits(rule, at, end)
             if behind:
-                return rule, behind
+                spoken = rule.stage != "keep" and self._is_mention(rule, at, behind)
+                return (_SPOKEN if spoken else rule), behind
         return None
 
     def _fits(self, rule: TerseRule, at: int, end: int) -> int:
@@ -191,7 +208,7 @@ class Rewriter:
         elif rule.needs_comma:
             return 0
         if rule.at == "sentence":
-            if keys[end] == STOP:
+            if keys[end] == STOP and "?" not in self._texts[end]:
                 end = self._next[end]
             elif keys[end] != LINE:
                 return 0
@@ -200,6 +217,28 @@ class Rewriter:
         if rule.stage == "keep" or (self._may_go(rule, at, end) and self._pays_here(rule, at, end)):
             return end
         return 0
+
+    def _is_mention(self, rule: TerseRule, at: int, end: int) -> bool:
+        """Whether the phrase is a title, or spoken of rather than used ("the word just", "the please keyword")."""
+        front, bounds = self._keys[self._prev[at]], self._bounds
+        if rule.stage == "glue":
+            return False
+        if front in bounds.naming or self._is_title(rule, at, end):
+            return True
+        return rule.stage in PHRASED and (front in bounds.determiners or self._keys[end] in bounds.named)
+
+    def _is_title(self, rule: TerseRule, at: int, end: int) -> bool:
+        """Whether capitals show that the phrase is a name or part of one ("Really Simple Syndication")."""
+        words = self._span(at, end)
+        high = [self._is_high(place) and self._keys[place] not in _SPEAKERS for place in words]
+        if any(high[1:]):
+            return True
+        if rule.stage in {"articles", "abbreviations"} or not high[0]:
+            return False
+        if self._keys[self._prev[at]] not in _START:
+            return True
+        single = len(words) == 1 and not rule.new
+        return single and self._is_high(end) and self._keys[end] not in _SPEAKERS
 
     def _stands(self, rule: TerseRule, at: int) -> bool:
         """Whether what stands in front allows a rule."""
@@ -234,7 +273,7 @@ class Rewriter:
         """The place behind up to `most` plain words."""
         for _ in range(most):
             key = self._keys[end]
-            if key in _MARKS or key in self._guarded or self._texts[end].lstrip()[0].isupper():
+            if key in _MARKS or key in self._bounds.guarded or self._texts[end].lstrip()[0].isupper():
                 break
             end = self._next[end]
         return end
@@ -248,22 +287,36 @@ class Rewriter:
             return True
         if behind in ENDS and front in _START:
             return False
-        return rule.stage != "articles" or not self._in_name(at, end)
+        return rule.stage != "articles" or self._may_bare(rule, at, end)
+
+    def _may_bare(self, rule: TerseRule, at: int, end: int) -> bool:
+        """Whether what follows an article says the same without it."""
+        if self._keys[end] in self._bounds.begins or self._in_name(at, end):
+            return False
+        return rule.level >= _TELEGRAM or self._keys[at] != "the" or not self._is_plural(at, end)
+
+    def _is_plural(self, at: int, end: int) -> bool:
+        """Whether a plural may follow "the": "dogs", or "old dogs" unless the second word is the verb of a subject."""
+        first, second = self._keys[end], self._keys[self._next[end]]
+        if _is_plural_form(first):
+            return True
+        if not _is_plural_form(second):
+            return False
+        subject = self._keys[self._prev[at]] in _SUBJECTS
+        return not (subject and self._keys[self._next[self._next[end]]] in _OBJECTS)
 
     def _in_name(self, at: int, end: int) -> bool:
-        """Whether an article is part of a name: with a capital amid a sentence, or between words with capitals."""
-        if not self._is_high(end) and not self._is_high(at):
-            return False
-        before = self._prev[at]
-        if self._is_high(at) and self._keys[before] not in _START:
+        """Whether an article may be part of a name ("The Hague", "Ivan the Terrible") or stands before a figure."""
+        word = self._texts[end].lstrip()
+        if word[:1].isdigit():
             return True
-        if not self._is_high(end):
-            return False
-        if self._keys[before] == COLON and self._is_high(at):  # a title
+        if self._is_high(at) and self._keys[self._prev[at]] not in _START:
             return True
-        if self._keys[before] in _INNER:
-            before = self._prev[before]
-        return self._is_high(before) and self._keys[before] != "i"
+        if not word[:1].isupper():
+            return False
+        following = self._texts[self._next[end]].lstrip()
+        acronym = len(word) > 1 and word.isupper() and not following[:1].isupper()
+        return not acronym or self._is_high(at) or self._is_high(self._prev[at])
 
     def _is_high(self, at: int) -> bool:
         return self._keys[at] not in _MARKS and self._texts[at].lstrip()[:1].isupper()
@@ -334,7 +387,7 @@ class Rewriter:
         if front == LINE or old[:1] not in (" ", "\t"):
             new = old[: len(old) - len(old.lstrip())] + new.lstrip(" \t")
         word = new.lstrip()
-        plain = self._keys[end] not in _MARKS and len(word) > 1 and word.islower() and self._keys[end] not in self._guarded
+        plain = self._keys[end] not in _MARKS and len(word) > 1 and word.islower() and self._keys[end] not in self._bounds.guarded
         return _capital(new) if plain and front in _START and self._is_high(at) else new
 
     def _replace(self, rule: TerseRule, at: int, end: int) -> None:

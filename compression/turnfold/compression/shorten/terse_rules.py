@@ -12,7 +12,10 @@ A lexicon has a ``language``, named ``sets`` of words (``*ing``: whatever ends s
 - ``at``: "start" (of a sentence), "clause" (or behind a comma or a conjunction), "sentence" (all of one; with ``tail`` that many
   plain words may follow);
 - ``after``, ``before``, ``then`` and ``not_after``, ``not_before``: what the word in front, the next one, and the one behind that
-  must be or must not be: words, ``@set``, or ``@end`` for punctuation and the end of a line;
+  must be or must not be: words, ``@set``, ``@end`` for punctuation and the end of a line, ``@front`` for these and a list's
+  bullet, ``@opaque`` for what stays byte for byte;
+- sets that hold for all rules: ``guarded`` (words that no rule takes away), and ``naming``, ``named``, ``determiner``: behind a
+  word of the first or the last and in front of one of the second a phrase is spoken of, not used ("the word please");
 - ``comma``: a comma behind the phrase goes with it; ``needs_comma``: it must be there; ``idiom``: guarded words (the set
   ``guarded``: negation, modality) may be among those that go.
 """
@@ -36,13 +39,19 @@ from turnfold.compression.shorten.lexicon_form import check_circles, check_form
 INTENSITIES: Final = ("lite", "full", "ultra")
 #: In the order in which rules for one and the same words are tried.
 STAGES: Final = ("keep", "pleasantries", "hedges", "fillers", "phrases", "glue", "articles", "abbreviations")
+#: Stages whose phrases say something of their own, so that they can be spoken of.
+PHRASED: Final = frozenset({"pleasantries", "hedges", "fillers", "phrases"})
+ARTICLES: Final = frozenset({"the", "a", "an"})
 #: Keys of what is no word: a line's end, the end of a sentence, other punctuation, a list's bullet, anything that stays as it is.
 LINE, STOP, COLON, COMMA, BULLET, OPAQUE, OPAQUE_STOP = "\n", ".", ":", ",", "-", "\0", "\0."
 ENDS: Final = frozenset({LINE, STOP, COLON, COMMA})
+_PLACES: Final = {"@end": ENDS, "@front": ENDS | {BULLET, OPAQUE_STOP}, "@opaque": frozenset({OPAQUE, OPAQUE_STOP})}
 PLACES: Final = ("any", "clause", "start", "sentence")
 
 #: No rule looks at more words than these: the longest phrase, the longest tail, and what must follow.
 LONGEST_PHRASE, LONGEST_TAIL, FARTHEST = 14, 12, 32
+
+_NOUN: Final = 2  # words behind the next one that tell whether an article may go
 
 _FIELDS: Final = frozenset(
     [
@@ -126,13 +135,32 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """What holds for all rules of a lexicon.
+
+    Attributes:
+        guarded: words that never go.
+        naming: words that make a phrase behind them one that is spoken of ("the word just").
+        named: words that do so in front ("the please keyword").
+        determiners: words that make a noun of what stands behind them.
+        begins: first words of all phrases; no article goes in front of one, as its rule would see another neighbour.
+    """
+
+    guarded: Words
+    naming: Words
+    named: Words
+    determiners: Words
+    begins: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Lexicon:
     """The rules of one language.
 
     Attributes:
         trees: per intensity, the tree of all rules that hold at it.
         fresh: per intensity, first words of the rules that it adds.
-        guarded: words that never go.
+        bounds: what holds for all of them.
         idle: phrases of an extension that would not save tokens in both vocabularies; they are not applied.
     """
 
@@ -140,7 +168,7 @@ class Lexicon:
     rules: tuple[TerseRule, ...]
     trees: tuple[Mapping[str, Node], ...]
     fresh: tuple[frozenset[str], ...]
-    guarded: Words
+    bounds: Bounds
     idle: tuple[str, ...] = ()
 
 
@@ -186,11 +214,22 @@ def lexicon(extension: str = "") -> Lexicon:
         idle = [rule.phrase for rule in own if not _saves(rule)]
         gone = {form for phrase in added.get("remove", ()) for form in forms(phrase, "remove")}
         rules = [rule for rule in rules if rule.words not in gone] + [rule for rule in own if _saves(rule)]
-    fresh = tuple(
-        frozenset(r.words[0] for r in rules if r.level == level or r.stage == "keep") for level in range(len(INTENSITIES))
-    )
+    fresh = tuple(frozenset(r.words[0] for r in rules if _is_fresh(r, level)) for level in range(len(INTENSITIES)))
     trees = tuple(_tree([r for r in rules if r.level <= level]) for level in range(len(INTENSITIES)))
-    return Lexicon(base["language"], tuple(rules), trees, fresh, _words(["@guarded"], sets, "guarded"), tuple(idle))
+    return Lexicon(base["language"], tuple(rules), trees, fresh, _bounds(rules, sets), tuple(idle))
+
+
+def _is_fresh(rule: TerseRule, level: int) -> bool:
+    """Whether a level must look for a rule: its own, what is kept, and phrases with an article, which stays where they are
+    spoken of."""
+    spoken = rule.stage in PHRASED and rule.level <= level and not ARTICLES.isdisjoint(rule.words)
+    return rule.level == level or rule.stage == "keep" or spoken
+
+
+def _bounds(rules: Sequence[TerseRule], sets: Mapping[str, Sequence[str]]) -> Bounds:
+    named = {name: _words([f"@{name}"], sets, name) for name in ("guarded", "naming", "named", "determiner")}
+    begins = frozenset(rule.words[0] for rule in rules if rule.stage in PHRASED)
+    return Bounds(named["guarded"], named["naming"], named["named"], named["determiner"], begins)
 
 
 def _parse(text: str) -> dict[str, Any]:
@@ -219,6 +258,7 @@ def _rules(data: Mapping[str, Any], sets: Mapping[str, Sequence[str]]) -> Iterat
             for words in forms(phrase, where):
                 rule = TerseRule(words=words, new=new, **common)
                 beyond = rule.tail + rule.comma + rule.needs_comma + (rule.then is not None) + (rule.at == "sentence")
+                beyond += _NOUN if rule.stage == "articles" else rule.stage in PHRASED or rule.stage == "abbreviations"
                 rule = replace(rule, reach=len(words) + beyond)
                 if problem := _problem(rule, guarded, idiom=bool(table.get("idiom"))):
                     raise InvalidInput(where, f"{phrase!r} {problem}")
@@ -261,8 +301,8 @@ def _common(table: Mapping[str, Any], sets: Mapping[str, Sequence[str]], where: 
 def _words(names: Sequence[str], sets: Mapping[str, Sequence[str]], where: str) -> Words:
     found: list[str] = []
     for name in names:
-        if name == "@end":
-            found += sorted(ENDS)
+        if name in _PLACES:
+            found += sorted(_PLACES[name])
         elif name.startswith("@"):
             if name[1:] not in sets:
                 raise InvalidInput(where, f"there is no set {name}")

@@ -22,15 +22,18 @@ from turnfold.compression.text.words import FUNCTION_WORDS
 # Takes the place of each character that must stay: no letter, no blank.
 _MASKED: Final = "\0"
 
-# Quoted text by its opening mark, within a line; where nobody closes it, it reaches to the line's end.
+# Quoted text by its opening mark. Within a paragraph for the straight and the English double ones, else within a line; where
+# nobody closes it, it reaches to the end of that. A straight mark opens in front of a character, unless it is an inch ("5\"") or
+# closes: behind a character and in front of a blank or punctuation. What else stands before it (a backtick, a star, a character
+# that nobody sees) does not matter.
 _MARK: Final = re.compile("[\"“«„‘']")
 _QUOTED: Final = {
-    '"': re.compile(r"(?<![^\s(\[{—–:=/])\"[^\"\n]*+\"?"),
-    "“": re.compile(r"“[^”\n]*+”?"),
+    '"': re.compile(r"(?!(?<=\S)\"(?:[\s.,;:!?)\]}]|\Z))(?<!\d)\"(?=\S)(?:[^\"\n]|\n(?![ \t]*\n))*+\"?"),
+    "“": re.compile(r"“(?:[^”\n]|\n(?![ \t]*\n))*+”?"),
     "«": re.compile(r"«[^»\n]*+»?"),
     "„": re.compile(r"„[^“”\n]*+[“”]?"),
     "‘": re.compile(r"‘[^’\n]{1,400}(?:’[^\W\d_][^’\n]{0,400}){0,20}’(?![^\W\d_])"),
-    "'": re.compile(r"(?<![^\s(\[{—–:=])'[^'\n]{1,400}(?:'[^\W\d_][^'\n]{0,400}){0,20}'(?![^\W\d_])"),
+    "'": re.compile(r"(?<![^\W_])'(?=\S)[^'\n]{1,400}(?:'[^\W\d_][^'\n]{0,400}){0,20}'(?![^\W\d_])"),
 }
 # Lines that are no prose though no block finder took them. By their beginning: quotations, rows, and statements of a program that
 # end as such; by their end; by an operator in them. Each pattern begins with what the regex engine finds fast.

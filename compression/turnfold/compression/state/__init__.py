@@ -23,10 +23,9 @@ from turnfold.compression.state.decisions import (
 )
 from turnfold.compression.state.draft import DirectiveDraft, DraftCall, draft_directive, render_prompt
 from turnfold.compression.state.engine import Engine, create_engine
-from turnfold.compression.state.guard import why_ordinary
+from turnfold.compression.state.guard import Certainty, certainty, why_ordinary
 from turnfold.compression.state.machine import Machine, State
 from turnfold.compression.state.placement import (
-    Anchor,
     Pin,
     Placement,
     StateMode,
@@ -62,15 +61,14 @@ __all__ = [
     "PREPROCESS_OUTCOME_DIRECTIVE",
     "PREPROCESS_OUTCOME_NO_DIRECTIVE",
     "PREPROCESS_OUTCOME_UNKNOWN",
-    "Anchor",
     "ApplyResult",
+    "Certainty",
     "CheckpointDict",
     "DecisionDict",
     "DirectiveDraft",
     "DraftCall",
     "Engine",
     "Machine",
-    "OwnReply",
     "Pin",
     "Placement",
     "PreprocessOutcome",
@@ -86,6 +84,7 @@ __all__ = [
     "Turn",
     "Verdict",
     "acknowledgement",
+    "certainty",
     "compile_transcript",
     "create_engine",
     "draft_directive",

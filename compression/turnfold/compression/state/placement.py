@@ -1,22 +1,29 @@
-"""The state in a conversation: rebuilt from its messages, and where its block stands.
+"""The state in a conversation: what its messages add to it, and where its block stands.
 
-Lives here: the replay of a proxied conversation, what becomes of its last message, the pins of the state block. Does not belong
-here: bytes of requests, the store, rendering of replies (`reply`). Pure: the same messages give the same answer on any replica.
+Lives here: the replay of a proxied conversation on top of its record, what becomes of its last message, the pins of the state
+block. Does not belong here: bytes of requests, the store, rendering of replies (`reply`). Pure: the same messages and record give
+the same answer on any replica.
+
+With a label the record is the truth: messages that it has seen (`seen`) are not taken again, others add to it, and only a
+directive removes. Without a label the record is empty, so the state follows from the messages alone.
 
 How it differs from the contract's transcript replay: it goes on past a clarify and its answer, ordinary sentences are kept
-from the engine (`guard`), and a pending question never holds a conversation. The question is put again once; a second
-message that answers neither yes nor no drops it and is taken for what it says. It is dropped at once when the client's
-history shows that it was never put (the assistant's next message is another one). Assistant messages are read for that
-alone: they can drop a question, never change the state (D6).
+from the engine (`guard`), and a pending question never holds a conversation. It is put again, once, where a reply of a few
+words leaves open what it means ("hm"); any other message drops the question and is taken for what it says. It is dropped at once
+when the client's history shows that it was never put (the assistant's next message is another one). Assistant messages are
+read for that alone: they can drop a question, never change the state (D6).
 
 Where the block stands: in front of the user message that brought the change, pinned, so that the prefix stays (law 4). A
 later change gets a block of its own, which says that it replaces the earlier ones: exactly one is in force. Changes that
 follow each other without anything being forwarded in between share the last one's block. Superseded blocks leave when
-together they outweigh `MAX_STALE` times the newest: the prefix moves then, as at a fold event.
+together they outweigh `MAX_STALE` times the newest: the prefix moves then, as at a fold event. What the record holds and no
+block of this request says (the client sent its newest messages only, or somebody set the state) stands in front of the first
+new message.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,9 +31,11 @@ from typing import Any, Final, Literal
 
 from turnfold.compression.options import StateBlocks
 from turnfold.compression.state.block import acknowledgement, render_block
-from turnfold.compression.state.guard import why_ordinary
-from turnfold.compression.state.machine import FRESH, PASSTHROUGH, Decision, Machine, Pending, State, decide
+from turnfold.compression.state.guard import Certainty, certainty
+from turnfold.compression.state.machine import FRESH, PASSTHROUGH, UPDATE, Decision, Machine, Pending, State, decide
 from turnfold.compression.state.preprocessor import preprocess_heuristic
+from turnfold.compression.state.record import MAX_ENTRIES, Entry, Outcome, Positions, Record, bounded
+from turnfold.compression.state.seen import Run, message_key, resumed_at, seen_run
 from turnfold.compression.state.wording import answer
 
 #: Superseded blocks are kept until they weigh this many times the newest one.
@@ -36,8 +45,19 @@ _BORDERS: Final = 4
 #: Longest reply that may be meant as an answer: who writes more (or several lines) has moved on.
 _MAX_REPLY: Final = 200
 #: Replies that drop a pending question by name; they read as "no".
-_WAYS_OUT: Final = frozenset({"cancel", "never mind", "nevermind", "forget it", "skip", "drop it", "neither"})
-
+_WAYS_OUT: Final = frozenset(
+    {"cancel", "never mind", "nevermind", "forget it", "skip", "drop it", "neither", "no thank you", "nah", "no no"}
+)
+# A reply of these words alone, and few of them, leaves open what it means.
+_UNCLEAR: Final = frozenset(
+    """
+    aye correct do don't eh er exactly fine go good great guess hm hmm hmmm huh i it know maybe n not oh ok okay pardon perhaps
+    please possibly right so sorry sounds sure thank thanks think true uh um well what which why y ya yea yeah yep yes yess yup
+    you
+    """.split()  # noqa: SIM905 - a list of words reads better as words
+)
+_MAX_UNCLEAR_WORDS: Final = 4
+_WORDS: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
 #: The setting: leave everything alone; replay and report, forward as it came; replay and act.
 StateMode = Literal["off", "observe", "enforce"]
@@ -49,10 +69,17 @@ class Turn:
 
     Attributes:
         text: its text where that is all it holds; None for anything else (images, several parts, no content).
+        beside: the text in it where that is not all; told apart by it, taken for a directive never.
     """
 
     role: str
     text: str | None
+    beside: str = ""
+
+    @property
+    def key(self) -> bytes:
+        """Its digest."""
+        return message_key(self.beside, whole=False) if self.text is None else message_key(self.text, whole=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +99,6 @@ class StateOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
-    """A machine from elsewhere (the store) that holds the first `after` messages already."""
-
-    machine: Machine = FRESH
-    after: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """What becomes of the request.
 
@@ -87,13 +106,13 @@ class Verdict:
         kind: "forward" it; or answer it here with `text`: "clarify" (a prompt) or "acknowledge".
     """
 
-    kind: Literal["forward", "clarify", "acknowledge"]
+    kind: Outcome
     text: str = ""
 
 
 FORWARD: Final = Verdict("forward")
 _DEFAULTS: Final = StateOptions()
-_EMPTY: Final = Anchor()
+_NEW: Final = Record()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +130,20 @@ class Placement:
 
     Attributes:
         verdict: for the last message.
-        machine: state and pending question behind the last message.
+        record: state and pending question behind the last message, and what was seen.
         pins: blocks to put in front of user messages, in order; the last is the one in force.
-        changes: indices of the messages that changed the state, and the states behind them.
-        base: the state before the first message.
+        changes: indices of the messages that a new state stands behind, and these states.
     """
 
     verdict: Verdict
-    machine: Machine
+    record: Record
     pins: tuple[Pin, ...]
     changes: tuple[tuple[int, State], ...]
-    base: State
+
+    @property
+    def machine(self) -> Machine:
+        """State and pending question behind the last message."""
+        return self.record.machine
 
     @property
     def state(self) -> State:
@@ -131,13 +153,12 @@ class Placement:
     def state_at(self, border: int) -> State:
         """What is laid down before message `border`."""
         upto = bisect_left(self.changes, border, key=lambda change: change[0])
-        return self.changes[upto - 1][1] if upto else self.base
+        return self.changes[upto - 1][1] if upto else State()
 
     def block_before(self, border: int) -> str:
         """The block that a fold of all messages before `border` carries; "" where nothing was ever laid down there."""
-        state = self.state_at(border)
-        touched = self.base != State() or (bool(self.changes) and self.changes[0][0] < border)
-        return render_block(state) if touched else ""
+        touched = bool(self.changes) and self.changes[0][0] < border
+        return render_block(self.state_at(border)) if touched else ""
 
     def blocks(self) -> StateBlocks:
         """What a fold needs of it."""
@@ -146,57 +167,144 @@ class Placement:
 
 def turn_of(message: Mapping[str, Any]) -> Turn:
     """A JSON message as a turn: its string content, or the text of its only part."""
-    content = message.get("content")
-    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and content[0].get("type") == "text":
-        content = content[0].get("text")
-    role = message.get("role")
-    return Turn(role if isinstance(role, str) else "", content if isinstance(content, str) else None)
+    content, role = message.get("content"), message.get("role")
+    role = role if isinstance(role, str) else ""
+    if isinstance(content, str):
+        return Turn(role, content)
+    parts = content if isinstance(content, list) else []
+    texts = [text for part in parts if isinstance(part, dict) and isinstance(text := part.get("text"), str)]
+    if len(parts) == len(texts) == 1 and parts[0].get("type") == "text":
+        return Turn(role, texts[0])
+    return Turn(role, None, "\n".join(texts))
 
 
-def place(turns: Sequence[Turn], options: StateOptions = _DEFAULTS, anchor: Anchor = _EMPTY) -> Placement:
-    """Replay a conversation, say what becomes of its last message, and pin the blocks."""
-    walk = _Walk(options, anchor)
-    last: tuple[Decision, bool] = (PASSTHROUGH, False)
-    for index, turn in enumerate(turns):
-        last = (PASSTHROUGH, False)
-        if index < anchor.after:
-            continue
+def place(turns: Sequence[Turn], options: StateOptions = _DEFAULTS, record: Record = _NEW) -> Placement:
+    """Add a conversation's messages to its record, say what becomes of the last one, and pin the blocks."""
+    if record.positions is not None:
+        record = _first_version(turns, options, record, record.positions)
+    users = [(index, turn.text, turn.key) for index, turn in enumerate(turns) if turn.role == "user"]
+    record, run, end = _recognised(record, [key for _, _, key in users])
+    walk = _Walk(options, record, lone=len(users) == 1)
+    walk.recall(users[:end], run)
+    behind = users[end - 1][0] + 1 if end else 0
+    last = walk.last if behind == len(turns) else _NOTHING_SAID
+    keys = {index: key for index, _, key in users}
+    for index in range(behind, len(turns)):
+        turn, last = turns[index], _NOTHING_SAID
         if turn.role == "assistant":
             walk.hear(turn.text)
         elif turn.role == "user":
-            last = walk.take(index, turn.text)
-    walk.settle(turns)
-    return Placement(
-        _verdict(*last, walk.machine.state, options), walk.machine, walk.final_pins(), tuple(walk.changes), anchor.machine.state
-    )
+            last = walk.take(index, turn.text, keys[index])
+    walk.settle(last.outcome)
+    return Placement(_verdict(last, walk.machine), walk.record(run, len(turns)), walk.final_pins(), tuple(walk.changes))
 
 
-def _verdict(decision: Decision, changed: bool, state: State, options: StateOptions) -> Verdict:
-    if decision.prompt is not None:
-        return Verdict("clarify", decision.prompt)
-    if decision.kind == "update" and options.acknowledge == "local":
-        return Verdict("acknowledge", acknowledgement(state, changed=changed))
-    return FORWARD
+def _recognised(record: Record, keys: Sequence[bytes]) -> tuple[Record, Run, int]:
+    """Which user messages of the request were seen: their longest run, and where the new ones begin.
+
+    A last message that was answered by a question is taken again, and leaves the record for that; so is a lone one that was sent
+    before somebody set the state.
+    """
+    seen = [entry.key for entry in record.entries]
+    run = seen_run(seen, keys)
+    if run.length and run.end == len(keys):
+        place = run.at + run.length - 1
+        if record.entries[place].outcome == "clarify" and not _waits(record, run):
+            record = replace(record, entries=(*record.entries[:place], *record.entries[place + 1 :]))
+            run = replace(run, end=run.end - 1)
+        elif record.fresh and len(keys) == 1:
+            run = Run()
+    return record, run, resumed_at([entry.key for entry in record.entries], keys, run)
+
+
+def _waits(record: Record, run: Run) -> bool:
+    """Whether the run's last message is the one that brought the question that waits."""
+    return record.machine.pending is not None and record.asked == 1 and run.at + run.length == len(record.entries)
+
+
+def _first_version(turns: Sequence[Turn], options: StateOptions, record: Record, positions: Positions) -> Record:
+    """A record of version 1 in today's form: it had seen the first messages, or all but the last where there are no more."""
+    users = [index for index, turn in enumerate(turns) if turn.role == "user"]
+    seen = record.seen if len(turns) > record.seen else users[-1] if users else 0
+    start = Record(positions.base or FRESH, entries=_bare(turns[: min(seen, positions.after)]))
+    replayed = place(turns[:seen], options, start).record
+    kept = replace(record, entries=_bare(turns[:seen]), positions=None)
+    return replace(kept, entries=replayed.entries) if replayed.machine.state == record.machine.state else kept
+
+
+def _bare(turns: Sequence[Turn]) -> tuple[Entry, ...]:
+    return tuple(Entry(turn.key) for turn in turns if turn.role == "user")
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What became of a message: `prompt` is there for a clarify, `changed` says whether an update changed the state."""
+
+    outcome: Outcome = "forward"
+    prompt: str = ""
+    changed: bool = False
+
+
+_NOTHING_SAID: Final = _Said()
+
+
+def _verdict(last: _Said, machine: Machine) -> Verdict:
+    if last.outcome == "acknowledge":
+        return Verdict("acknowledge", acknowledgement(machine.state, changed=last.changed))
+    return Verdict(last.outcome, last.prompt)
 
 
 class _Walk:
     """One replay under way. Lives for one call of `place`; nothing of it gets out.
 
     Attributes:
+        lone: whether the request has one user message only.
         asked: times in a row that the pending question was put.
-        owed: whether the anchor's state has no pin yet.
+        last: what became of the newest message that was recalled.
+        told: the state that the blocks up to here tell.
         unpinned: index of the newest change that has no pin yet.
         pins: indices, states and weights of the pins that still stand.
     """
 
-    def __init__(self, options: StateOptions, anchor: Anchor) -> None:
+    def __init__(self, options: StateOptions, record: Record, *, lone: bool) -> None:
         self.options = options
-        self.machine = anchor.machine
-        self.asked = 1
-        self.owed = anchor.machine.state != State()
+        self.machine = record.machine
+        self.asked = record.asked
+        self.before = record
+        self.last = _NOTHING_SAID
+        self.told = State()
         self.unpinned: int | None = None
         self.pins: list[tuple[int, State, int]] = []
         self.changes: list[tuple[int, State]] = []
+        self.entries: list[Entry] = []
+        self.indices: list[int] = []
+        self.known = {entry.key: entry for entry in record.entries}
+        self.lone = lone
+
+    def recall(self, messages: Sequence[tuple[int, str | None, bytes]], run: Run) -> None:
+        """The messages up to the last one that was seen; those outside of the run may have been edited."""
+        forgotten = run.start if len(self.before.entries) >= MAX_ENTRIES and run.at == 0 else 0
+        for number, (index, text, key) in enumerate(messages):
+            in_run = run.start <= number < run.end
+            entry = self.before.entries[run.at + number - run.start] if in_run else self.known.get(key)
+            if entry is None:
+                entry = Entry(key)
+                if number >= forgotten:
+                    self._add(text)
+            self._note(index, entry)
+        if messages:
+            pending = self.machine.pending
+            changed = self.entries[-1].state is not None
+            self.last = _Said(self.entries[-1].outcome, pending.prompt if pending else "", changed)
+
+    def _add(self, text: str | None) -> None:
+        """An edited message in the past: it may add to the state; it neither removes nor asks."""
+        before = self.machine.state
+        _, machine, decision = self._judge(Machine(before), text)
+        after = machine.state
+        removes = before.policies.items() - after.policies.items() or before.premise not in (None, after.premise)
+        if decision.kind == "update" and not removes:
+            self.machine = replace(self.machine, state=after)
 
     def hear(self, text: str | None) -> None:
         """An assistant message: another one than the pending question shows that it was never put."""
@@ -204,44 +312,63 @@ class _Walk:
         if pending is not None and " ".join(pending.prompt.split()) not in " ".join((text or "").split()):
             self._drop()
 
-    def take(self, index: int, text: str | None) -> tuple[Decision, bool]:
-        """A user message: what it was, and whether it changed the state."""
-        if self.owed:
-            self.owed, self.unpinned = False, index
-        before = self.machine.state
-        pending = self.machine.pending
-        decision = self._fresh(text) if pending is None else self._answer_pending(pending, text)
-        changed = self.machine.state is not before and self.machine.state != before
-        if changed:
-            self.changes.append((index, self.machine.state))
-            self.unpinned = index
-        if decision.kind == "passthrough" or (decision.kind == "update" and self.options.acknowledge == "forward"):
+    def take(self, index: int, text: str | None, key: bytes) -> _Said:
+        """A new user message."""
+        before, pending = self.machine.state, self.machine.pending
+        said = self._fresh(text, key) if pending is None else self._answer_pending(pending, text, key)
+        if self.machine.state is not before and self.machine.state != before:
+            said = replace(said, changed=True)
+        self._note(index, Entry(key, said.outcome, self._untold()))
+        return said
+
+    def _untold(self) -> State | None:
+        state = self.machine.state
+        return None if state is self.told or state == self.told else state
+
+    def _note(self, index: int, entry: Entry) -> None:
+        """Keep what became of a message, and pin its block."""
+        self.entries.append(entry)
+        self.indices.append(index)
+        if entry.state is not None:
+            self.changes.append((index, entry.state))
+            self.told, self.unpinned = entry.state, index
+        if entry.outcome == "forward":
             self._pin()
-        return decision, changed
 
-    def _answer_pending(self, pending: Pending, text: str | None) -> Decision:
-        if text is None or len(text) > _MAX_REPLY or len(text.strip().splitlines()) > 1:
-            self._drop()
-            return self._fresh(text)
-        reply = "no" if text.strip().rstrip(".!").lower() in _WAYS_OUT else text
-        if answer(reply) is not None:
-            self.machine, decision = decide(self.machine, reply)
-            return decision
-        if self.asked > 1:
-            self._drop()
-            return self._fresh(text)
-        self.asked += 1
-        return Decision("clarify", pending.prompt)
+    def _answer_pending(self, pending: Pending, text: str | None, key: bytes) -> _Said:
+        if text is not None and len(text) <= _MAX_REPLY and len(text.strip().splitlines()) <= 1:
+            reply = "no" if " ".join(_WORDS.findall(text.lower())) in _WAYS_OUT else text
+            if answer(reply) is not None:
+                self.machine, decision = decide(self.machine, reply)
+                return self._outcome(decision)
+            if self.asked == 1 and _is_unclear(text):
+                self.asked += 1
+                return _Said("clarify", pending.prompt)
+        self._drop()
+        return self._fresh(text, key)
 
-    def _fresh(self, text: str | None) -> Decision:
+    def _fresh(self, text: str | None, key: bytes) -> _Said:
+        sure, machine, decision = self._judge(self.machine, text)
+        if sure != "certain":  # it may be a request: the model answers it, whatever it does to the state
+            self.machine = machine if decision.kind == "update" else self.machine
+            return _NOTHING_SAID
+        if decision.kind == "clarify" and self.lone and key in self.known and str(text).startswith("set premise"):
+            return self._outcome(UPDATE)  # sent again: it asks nothing
+        self.machine, self.asked = machine, 1
+        return self._outcome(decision)
+
+    def _judge(self, machine: Machine, text: str | None) -> tuple[Certainty, Machine, Decision]:
+        """How sure it is that a message is a directive, and what the engine makes of it."""
         if text is None:
-            return PASSTHROUGH
+            return "ordinary", machine, PASSTHROUGH
         directive = (preprocess_heuristic(text)["output"] or text) if self.options.preprocess else text
-        if why_ordinary(directive):
-            return PASSTHROUGH
-        self.machine, decision = decide(self.machine, directive)
-        self.asked = 1
-        return decision
+        sure = certainty(directive, machine.state)
+        return (sure, machine, PASSTHROUGH) if sure == "ordinary" else (sure, *decide(machine, directive))
+
+    def _outcome(self, decision: Decision) -> _Said:
+        if decision.prompt is not None:
+            return _Said("clarify", decision.prompt)
+        return _Said("acknowledge" if decision.kind == "update" and self.options.acknowledge == "local" else "forward")
 
     def _drop(self) -> None:
         self.machine = replace(self.machine, pending=None)
@@ -249,18 +376,20 @@ class _Walk:
     def _pin(self) -> None:
         if self.unpinned is None:
             return
-        state = self.machine.state
-        weight = _BORDERS + len(state.policies) + (state.premise is not None)
+        weight = _BORDERS + len(self.told.policies) + (self.told.premise is not None)
         if self.options.superseded == "drop" or sum(older for _, _, older in self.pins) > MAX_STALE * weight:
             self.pins.clear()
-        self.pins.append((self.unpinned, state, weight))
+        self.pins.append((self.unpinned, self.told, weight))
         self.unpinned = None
 
-    def settle(self, turns: Sequence[Turn]) -> None:
-        """Where no message stands behind the anchor its state is pinned to the last user message."""
-        users = [index for index, turn in enumerate(turns) if turn.role == "user"]
-        if self.owed and users:
-            self.unpinned = users[-1]
+    def settle(self, outcome: Outcome) -> None:
+        """What no block tells yet is pinned to the last user message."""
+        if self.entries and (untold := self._untold()) is not None:
+            self.entries[-1] = replace(self.entries[-1], state=untold)
+            self.changes = [change for change in self.changes if change[0] != self.indices[-1]]
+            self.changes.append((self.indices[-1], untold))
+            self.told, self.unpinned = untold, self.indices[-1]
+        if outcome == "forward":
             self._pin()
 
     def final_pins(self) -> tuple[Pin, ...]:
@@ -268,3 +397,18 @@ class _Walk:
         return tuple(
             Pin(index, render_block(state), live=at == len(self.pins)) for at, (index, state, _) in enumerate(self.pins, start=1)
         )
+
+    def record(self, run: Run, seen: int) -> Record:
+        """The record behind this request of `seen` messages."""
+        kept = self.before.entries
+        unsent = [replace(e, state=None) if e.state else e for e in (*kept[: run.at], *kept[run.at + run.length :])]
+        asked = self.asked if self.machine.pending is not None else 1
+        fresh = self.before.fresh and not self.entries
+        return Record(self.machine, seen, bounded((*unsent, *self.entries)), asked, fresh)
+
+
+def _is_unclear(text: str) -> bool:
+    """Whether a reply of a few words may be meant as an answer; "no, I mean ..." is none to the question."""
+    words = _WORDS.findall(text.lower().replace("’", "'"))
+    says_no = words[:1] in (["no"], ["nope"], ["nah"])
+    return len(words) <= _MAX_UNCLEAR_WORDS and not says_no and all(word in _UNCLEAR for word in words)

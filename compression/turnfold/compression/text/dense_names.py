@@ -1,8 +1,8 @@
 """Names of people and organisations in scripts without capitals: Chinese, Japanese, Korean, Arabic.
 
 Lives here: the rules by which a name is told there: a common surname with a title or a small word beside it, a title before a
-name, the word that organisations end (or begin) with. Does not belong here: the words themselves (``lexicon/names.txt``), names
-with capitals (``entities``).
+name, the word that organisations end (or begin) with. Does not belong here: the words (``lexicon/names.txt``), names with
+capitals (``entities``).
 
 These rules miss names rather than take other words for one: both ends of a name must be told.
 """

@@ -4,8 +4,7 @@ Lives here: finding them by rules (no model, no dictionary of names). Does not b
 shortening.
 
 Linear scans: tokens that are more than words (``inline.tokens``), capitalised runs, amounts (``amounts``), names in
-scripts without capitals (``dense_names``). A capitalised word that opens a sentence is a name only if it is one elsewhere
-in the text.
+scripts without capitals (``dense_names``). A capitalised word that opens a sentence is a name only if it is one elsewhere.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 Lives here: the marks that lines carry, as data, and the vote over them. Does not belong here: shortening; file names or tool
 names (the text alone decides, so that the same bytes are always the same kind).
 
-Kinds: json, jsonl, diff, history (of commits), search, log, tests, trace, code, listing, table, csv, yaml, html, xml,
-markdown, binary, plain, prose. `plain` is output of programs that no better mark fits.
+Kinds: those of `KINDS`. `plain` is output of programs that no better mark fits, `history` is that of commits.
 """
 
 from __future__ import annotations
@@ -102,6 +101,8 @@ _MARKS: Final = re.compile(
         )
     )
 )
+#: Every kind that a text can be.
+KINDS: Final = frozenset({*_MARKS.groupindex, "csv", "fence", "history", "json", "jsonl"})
 #: What opens a block, at the beginning of a line.
 _OPENING: Final = re.compile(
     r"\n(?:[ \t]{0,3}(?:```|~~~)|[{\[](?:[ \t]*\n|[{\"\[])|diff --git |--- a/|@@ -"

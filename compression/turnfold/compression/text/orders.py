@@ -151,7 +151,7 @@ _TRIGGERS: Final = frozenset(word for one in _SPACED for word in one.triggers if
 def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool:
     """Whether one sentence tells the reader how to behave beyond this turn; a question is none unless it is a polite order.
 
-    `known` are its words (``words(lowered(sentence))``) where the caller has them already.
+    `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
     """
     if not sentence.isascii() and _RUN_ON.search(sentence):
         return not _ASKS.search(sentence)

@@ -2,19 +2,24 @@
 
 Lives here: where a passage begins and ends. Does not belong here: what it is worth.
 
-A message of up to about 150 tokens is one passage; a longer one is cut into chunks of about 25 tokens at sentence or line
-borders, never across a blank line. Every step looks at a character a bounded number of times.
+A message of up to about 150 tokens is one passage; a longer one is cut into chunks of about 25 tokens between statements
+(``statements``; inside blocks at line borders), never across a blank line. What a label or a line with a colon announces is in
+one chunk with that, up to 150 tokens. Every step looks at a character a bounded number of times.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import Final
+
+from turnfold.compression.text.spans import Span
+from turnfold.compression.text.statements import statements
 
 #: Tokens up to which a message is quoted whole or not at all, and tokens of a chunk of a longer one.
 WHOLE: Final = 150
 CHUNK: Final = 25
+_LONGEST_STATEMENT: Final = 2400  # characters beyond which it is cut anyway
 _LONGEST: Final = 500  # characters without a border after which a chunk is cut at a comma, a blank, or anywhere
 
 _BORDER: Final = re.compile(r"[.!?…؟।][\"')\]»”’]*\s+|[。！？｡][」』”’）]*\s*|\n+")
@@ -39,9 +44,10 @@ def passages(text: str) -> list[Range]:
     found: list[Range] = []
     start = last = 0
     size = 0.0
-    for end in _sentence_ends(text):
+    for end, tied in _pieces(text):
         piece = estimate(text[last:end])
-        if size and (size + piece > 1.25 * CHUNK or text.endswith("\n\n", start, last)):
+        most = WHOLE if tied >= start else 1.25 * CHUNK
+        if size and (size + piece > most or (tied < start and text.endswith("\n\n", start, last))):
             found.append((start, last))
             start, size = last, 0.0
         size += piece
@@ -49,10 +55,28 @@ def passages(text: str) -> list[Range]:
     return _trim(text, [*found, (start, last)])
 
 
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Where the pieces of a text end, and where that begins without which the piece would say something else; -1 for nothing."""
+    read = statements(text)
+    for span, needs in zip(read.spans, read.needs, strict=True):
+        needed = (read.spans[i] for i in needs)
+        first = max((one.start for one in needed if one.start < span.start and _announces(text, one)), default=-1)
+        if not span.kind and span.end - span.start <= _LONGEST_STATEMENT:
+            yield span.end, first
+            continue
+        for end in _sentence_ends(span.of(text)):
+            yield span.start + end, first
+            first = -1
+
+
+def _announces(text: str, span: Span) -> bool:
+    """Whether a statement is there for what follows it: a label, a line with a colon at its end."""
+    return span.kind == "label" or (not span.kind and span.of(text).rstrip().endswith((":", "：")))
+
+
 def sentences(text: str, start: int, end: int) -> list[Range]:
-    """The sentences of a part of a text, without the white space between them."""
-    ends = [start, *(start + at for at in _sentence_ends(text[start:end]))]
-    return _trim(text, list(pairwise(ends)))
+    """The statements of a part of a text, without the white space between them."""
+    return _trim(text, [(start + span.start, start + span.end) for span in statements(text[start:end]).spans])
 
 
 def _sentence_ends(text: str) -> list[int]:

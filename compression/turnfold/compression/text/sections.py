@@ -12,14 +12,15 @@ from typing import Final
 from turnfold.compression.text.spans import Span
 
 # A label in brackets on a short line of its own, as retrieval puts before its chunks: "[Chunk 3] Source: ...".
-_LABEL: Final = re.compile(r"\[[^\]\n]{1,40}\][^\n]{0,160}\n+")
+# A time in brackets, or a sentence behind them, is what somebody said.
+_LABEL: Final = re.compile(r"\[(?![^\]\n]*\d[:/-]\d)[^\]\n]{1,40}\](?:(?! \w+: \w+ \w+ \w+ )[^\n]){0,160}(?<![.!?。！？])\n+")
 # Characters: a paragraph ends a section that has this many, a line one of four times, a sentence one of eight times as many.
 _ENOUGH: Final = 400
 
 
 def is_heading(text: str, span: Span) -> bool:
     """Whether a span of ``sentences(text)`` names what follows rather than saying something."""
-    return span.kind == "heading" or (not span.kind and _LABEL.fullmatch(text, span.start, span.end) is not None)
+    return span.kind in ("heading", "label") or (not span.kind and _LABEL.fullmatch(text, span.start, span.end) is not None)
 
 
 def section_starts(text: str, spans: Sequence[Span]) -> list[int]:

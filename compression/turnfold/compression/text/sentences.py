@@ -10,7 +10,7 @@ chooses its language by script, and takes back cuts that fall inside protected s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import sentencex
@@ -50,14 +50,17 @@ def language(text: str) -> str:
     return next((code for code, script in _SCRIPTS if script.search(text)), "en")
 
 
-def sentences(text: str) -> list[Span]:
+def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
     """Spans that tile the text exactly: blocks (with their kind) and sentences (kind ""), each with the white space behind it.
 
     No cut falls inside a protected span. White space alone is one span; an empty text has none.
+
+    Args:
+        blocks: what is taken for blocks, in order and apart; None: what ``block_spans`` finds.
     """
     starts: list[tuple[int, str]] = []
     at = 0
-    for block in block_spans(text):
+    for block in block_spans(text) if blocks is None else blocks:
         _cut_prose(text, at, block.start, starts)
         starts.append((block.start, block.kind))
         at = block.end

@@ -77,7 +77,7 @@ _ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...]:
     """Which signals a sentence carries, in a fixed order: decision, commitment, finding, fact, question.
 
-    `known` are its words (``words(lowered(sentence))``) where the caller has them already.
+    `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
     """
     said = words(lower_text(sentence)) if known is None else known
     found = {_BY_WORD[word] for word in _BY_WORD.keys() & set(said)}

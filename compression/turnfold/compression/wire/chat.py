@@ -10,19 +10,19 @@ The format's facts (roles, parts, what a token count adds per message) are those
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import takewhile
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import orjson
 
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.memo import Memo, digest
+from turnfold.compression.memo import Memo, digest, resumable
 from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE, completion, reply_to, stream
 from turnfold.compression.wire.conversation import (
+    Attachment,
     Beside,
     Call,
     Changes,
@@ -35,15 +35,27 @@ from turnfold.compression.wire.conversation import (
     Texts,
     Wire,
 )
-from turnfold.compression.wire.edits import Edit, json_string, shifted
-from turnfold.compression.wire.media import media_tokens
+from turnfold.compression.wire.edits import Edit, json_string, shift
+from turnfold.compression.wire.marks import body_marks
+from turnfold.compression.wire.media import attachment, media_tokens
 from turnfold.compression.wire.spans import Value, array, members, skip, unique, value, value_span
 
-#: Keys that sign or seal an assistant message: the provider refuses it when a byte of it changed.
+#: Keys that sign or seal an assistant message: the provider refuses it when a byte of it changed. Null and empty are as good as
+#: absent: SDKs write them when they store an answer.
 _SEALS: Final = frozenset(
-    {"reasoning_details", "thinking_blocks", "signature", "encrypted_content", "thought_signature", "reasoning_content", "audio"}
+    {
+        "audio",
+        "encrypted_content",
+        "extra_content",
+        "reasoning_content",
+        "reasoning_details",
+        "signature",
+        "thinking_blocks",
+        "thought_signature",
+    }
 )
 _SEALED_PARTS: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
+_SPOKEN_PARTS: Final = frozenset({"text", "refusal", *_SEALED_PARTS})
 _MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
 _SCHEMA: Final = ("tools", "functions", "response_format")
 _OUTPUT: Final = ("max_completion_tokens", "max_tokens")
@@ -66,31 +78,24 @@ def read(body: bytes, memo: Memo) -> Conversation:
     """
     try:
         text = body.decode("utf-8")
-        marks = _marks(body)
-        known = next((found for mark in marks if (found := memo.find(mark.name)) is not None), _NOTHING_KNOWN)
-        found, elements = _scan(text, known)
-        if "messages" not in found or skip(text, max(end for _, _, end in found.values()), "}") != len(text):
-            raise FoldRejected("unparsable")
-        messages = known.messages + tuple(_message(text[start:end], data, memo) for data, start, end in elements)
+        found = _read_known(text, body, memo)
     except (ValueError, RecursionError) as exc:  # the ways in which the scanner gives up
         raise FoldRejected("unparsable") from exc
-    spans = known.spans + tuple((s, e) for _, s, e in elements)
-    if marks and len(messages) > len(known.messages):
-        _keep(marks[0], _Known(_before_messages(found), found["messages"][1], messages, spans), body, memo)
-    settings = {key: found[key][0] for key in found if key in _SETTINGS}
+    members = found.members
+    settings = {key: members[key][0] for key in members if key in _SETTINGS}
     model = settings.get("model")
     return Conversation(
         CHAT,
         text,
-        messages,
-        spans,
+        found.messages,
+        found.spans,
         model=model if isinstance(model, str) else "",
-        schema="".join(text[start:end] for key, (_, start, end) in found.items() if key in _SCHEMA),
+        schema="".join(text[start:end] for key, (_, start, end) in members.items() if key in _SCHEMA),
         output=next(filter(None, (_positive(settings.get(key)) for key in _OUTPUT)), None),
         streams=settings.get("stream") is True,
-        keys=tuple(found),
+        keys=tuple(members),
         settings=settings,
-        history=found["messages"][1:],
+        history=members["messages"][1:],
     )
 
 
@@ -99,65 +104,58 @@ def _positive(value: object) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What was read of a body's beginning: members in front of the messages, where these begin, and those that end in it."""
+class _Reading:
+    """What was read of a body, or of its beginning: top-level members, and messages with their places.
+
+    The array of messages is no value of its own; in a beginning its span has no end.
+    """
 
     members: Mapping[str, Value]
-    start: int
     messages: tuple[Message, ...]
     spans: tuple[Place, ...]
 
 
-class _Mark(NamedTuple):
-    """A place in a body, and the name under which is kept what stands before it."""
-
-    at: int
-    name: tuple[str, bytes]
+_NOTHING: Final = _Reading({}, (), ())
 
 
-_NOTHING_KNOWN: Final = _Known({}, 0, (), ())
-_STEP: Final = 32768  # bytes between two marks
-_MARKS_TRIED: Final = 3
+def _read_known(text: str, body: bytes, memo: Memo) -> _Reading:
+    """What a body holds, read from where an earlier request of the conversation ended."""
+
+    def run(known: _Reading) -> _Reading:
+        members, elements = _scan(text, known)
+        if "messages" not in members or skip(text, max(end for _, _, end in members.values()), "}") != len(text):
+            raise ValueError("not one object with messages")
+        messages = tuple(_message(text[start:end], data, memo) for data, start, end in elements)
+        return _Reading(members, known.messages + messages, known.spans + tuple((s, e) for _, s, e in elements))
+
+    def part(found: _Reading, at: int) -> _Reading | None:
+        end = len(body[:at].decode("utf-8", "ignore"))
+        count = bisect_right(found.spans, end, key=lambda span: span[1])
+        return _Reading(_before_messages(found.members), found.messages[:count], found.spans[:count]) if count else None
+
+    return resumable(memo, body_marks("chat", body), _NOTHING, run, part, _weight)
 
 
-def _marks(body: bytes) -> list[_Mark]:
-    """The last places at which an earlier request of the conversation may have left what it had read, the latest first.
-
-    A mark stands at a multiple of `_STEP` and is named by all bytes before it: what was read there is what would be read again.
-    """
-    last = len(body) // _STEP
-    found: list[_Mark] = []
-    hashed, view, at = blake2b(digest_size=16), memoryview(body), 0
-    for number in range(max(1, last - _MARKS_TRIED + 1), last + 1):
-        hashed.update(view[at : (at := number * _STEP)])
-        found.append(_Mark(at, ("chat", hashed.digest())))
-    return found[::-1]
+def _weight(found: _Reading) -> int:
+    return 1000 + sum(300 + 2 * len(m.raw) for m in found.messages)
 
 
-def _keep(mark: _Mark, read: _Known, body: bytes, memo: Memo) -> None:
-    """Leave for the next request of the conversation what ends before a mark."""
-    end = len(body[: mark.at].decode("utf-8", "ignore"))
-    count = bisect_right(read.spans, end, key=lambda span: span[1])
-    if count:
-        kept = _Known(read.members, read.start, read.messages[:count], read.spans[:count])
-        memo.get(mark.name, lambda: kept, lambda known: 1000 + sum(300 + 2 * len(m.raw) for m in known.messages))
+def _before_messages(members: Mapping[str, Value]) -> dict[str, Value]:
+    """The members through the messages; what a large value says is not kept, nor where the messages end."""
+    before = takewhile(lambda member: member[0] != "messages", members.items())
+    kept = {key: (data if key in _SETTINGS else None, start, end) for key, (data, start, end) in before}
+    return kept | {"messages": (None, members["messages"][1], -1)}
 
 
-def _before_messages(found: Mapping[str, Value]) -> dict[str, Value]:
-    """The members that stand in front of the messages; what a large value says is not kept."""
-    before = takewhile(lambda member: member[0] != "messages", found.items())
-    return {key: (data if key in _SETTINGS else None, start, end) for key, (data, start, end) in before}
-
-
-def _scan(text: str, known: _Known) -> tuple[dict[str, Value], list[Value]]:
-    """The members of a body, and those of its messages that are not known; the array of messages is no value of its own."""
+def _scan(text: str, known: _Reading) -> tuple[dict[str, Value], list[Value]]:
+    """The members of a body, and those of its messages that are not known."""
     found = dict(known.members)
     elements: list[Value] = []
-    at, after = 0, False
+    at = 0
     if known.spans:
         elements, at = array(text, known.spans[-1][1], after=True)
-        found["messages"], after = (None, known.start, at), True
-    for key, member in unique(found, members(text, at, after=after, scan=_scan_member)):
+        found["messages"] = (None, found["messages"][1], at)
+    for key, member in unique(found, members(text, at, after=at > 0, scan=_scan_member)):
         found[key] = member
         if key == "messages":
             elements = member[0]
@@ -178,9 +176,9 @@ def _message(raw: str, data: Any, memo: Memo) -> Message:
 def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
     content = data.get("content")
     texts = tuple(_content_texts(content))
-    called = tuple(_called(data))
+    calls = tuple(_calls_with_places(data))
     own = "\n".join(t.text for t in texts)
-    spoken = [f"{call.name} {call.arguments}" for call, _ in called]
+    spoken = [f"{call.name} {call.arguments}" for call, _ in calls]
     text = "\n".join([own, *spoken] if own or not spoken else spoken)
     parts = content if isinstance(content, list) else []
     name = data.get("name")
@@ -190,20 +188,21 @@ def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         key=key,
         role=data["role"],
         texts=texts,
-        arguments=tuple(t for _, t in called),
+        arguments=tuple(t for _, t in calls),
         own=own,
         text=text,
         tokens=tokens.count(text) + other,
         other_tokens=other,
         holds=bool(own.strip()) or bool(parts),
         keys=frozenset(data),
-        calls=tuple(_call_ids(data)),
-        called=tuple(call for call, _ in called),
+        call_ids=tuple(_call_ids(data)),
+        calls=tuple(call for call, _ in calls),
         answers=data["tool_call_id"] if isinstance(data.get("tool_call_id"), str) else None,
         is_list=isinstance(content, list),
         sealed=is_sealed(data),
         marked=any(isinstance(p, dict) and any(m in p for m in _MARKS) for p in [data, *parts]),
         has_calls=bool(data.get("tool_calls") or data.get("function_call")),
+        attached=tuple(_attached(parts)),
         sole=_sole(content),
     )
 
@@ -223,7 +222,15 @@ def _content_texts(content: Any) -> Iterator[Text]:
                 yield Text(("content", i, "text"), part["text"])
 
 
-def _called(data: Mapping[str, Any]) -> Iterator[tuple[Call, Text]]:
+def _attached(parts: Sequence[Any]) -> Iterator[Attachment]:
+    """Parts that are not text; reasoning is none, and a refusal is said."""
+    for i, part in enumerate(parts):
+        if not isinstance(part, dict) or isinstance(part.get("text"), str) or part.get("type") in _SPOKEN_PARTS:
+            continue
+        yield attachment(("content", i), part)
+
+
+def _calls_with_places(data: Mapping[str, Any]) -> Iterator[tuple[Call, Text]]:
     """Calls that have arguments, with the place of these."""
     calls = data.get("tool_calls")
     for i, call in enumerate(calls if isinstance(calls, list) else []):
@@ -257,11 +264,7 @@ def is_sealed(data: Mapping[str, Any]) -> bool:
     parts = content if isinstance(content, list) else []
     calls = data.get("tool_calls")
     inside = [p for p in [*parts, *(calls if isinstance(calls, list) else [])] if isinstance(p, dict)]
-    return (
-        any(k in d for d in [data, *inside] for k in _SEALS)
-        or any(p.get("type") in _SEALED_PARTS for p in inside)
-        or any("extra_content" in c for c in [data, *inside])
-    )
+    return any(d.get(k) for d in [data, *inside] for k in _SEALS) or any(p.get("type") in _SEALED_PARTS for p in inside)
 
 
 # ---------------------------------------------------------------- writing
@@ -269,14 +272,27 @@ def is_sealed(data: Mapping[str, Any]) -> bool:
 
 def write(conversation: Conversation, changes: Changes) -> list[Edit]:
     """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
-    out = [_removal(conversation.spans, a, b) for a, b in changes.dropped]
+    out = [_removal(conversation.spans, a, b) for a, b in _merge_runs(changes.dropped)]
     for index in sorted({*changes.texts, *changes.beside, *changes.apart}):
         apart = ""
         if index in changes.apart:
             apart = _BREAKPOINT if index == changes.breakpoint else _NO_BREAKPOINT
-        edits = _dress(conversation.messages[index], changes.texts.get(index, {}), changes.beside.get(index, Beside()), apart)
-        out += shifted(edits, conversation.spans[index][0])
+        edits = _message_edits(
+            conversation.messages[index], changes.texts.get(index, {}), changes.beside.get(index, Beside()), apart
+        )
+        out += shift(edits, conversation.spans[index][0])
     return out
+
+
+def _merge_runs(runs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Runs in order, those that touch made one."""
+    start = end = -1
+    for a, b in sorted(runs):
+        if a > end >= 0:
+            yield start, end
+        start, end = (a, b) if a > end else (start, max(end, b))
+    if end > start:
+        yield start, end
 
 
 def _removal(spans: Sequence[Place], start: int, end: int) -> Edit:
@@ -286,7 +302,7 @@ def _removal(spans: Sequence[Place], start: int, end: int) -> Edit:
     return Edit(spans[start - 1][1] if start else spans[0][0], spans[-1][1], "")
 
 
-def _dress(message: Message, new: Texts, beside: Beside, apart: str) -> list[Edit]:
+def _message_edits(message: Message, new: Texts, beside: Beside, apart: str) -> list[Edit]:
     """Edits of one message: its new texts, and texts of ours around its content.
 
     Args:
@@ -304,8 +320,8 @@ def _dress(message: Message, new: Texts, beside: Beside, apart: str) -> list[Edi
         head = "[" + "".join(f"{_part(t)}," for t in front) + '{"type":"text","text":'
         out += [Edit(start, start, head), Edit(end, end, apart + "".join(f",{_part(t)}" for t in behind) + "]")]
     else:
-        out += [Edit(start + 1, start + 1, "".join(_inner(f"{t}\n\n") for t in front))]
-        out += [Edit(end - 1, end - 1, "".join(_inner(f"\n\n{t}") for t in behind))]
+        out += [Edit(start + 1, start + 1, "".join(_string_content(f"{t}\n\n") for t in front))]
+        out += [Edit(end - 1, end - 1, "".join(_string_content(f"\n\n{t}") for t in behind))]
     return _merge(out)
 
 
@@ -319,14 +335,16 @@ def _merge(edits: Sequence[Edit]) -> list[Edit]:
 
 def _replacement(raw: str, path: Path, text: str) -> Edit:
     start, end = value_span(raw, path)
-    return Edit(start + 1, end - 1, _inner(text))
+    if isinstance(path[-1], int):
+        return Edit(start, end, _part(text))
+    return Edit(start + 1, end - 1, _string_content(text))
 
 
 def _part(text: str) -> str:
     return f'{{"type":"text","text":{json_string(text)}}}'
 
 
-def _inner(text: str) -> str:
+def _string_content(text: str) -> str:
     return json_string(text)[1:-1]
 
 

@@ -20,7 +20,7 @@ STREAM_TYPE: Final = "text/event-stream; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
-class OwnReply:
+class ChatReply:
     """An answer of ours.
 
     Attributes:
@@ -48,10 +48,10 @@ class OwnReply:
         return f"chatcmpl-turnfold-{digest(self.model, self.seed, self.text).hex()}"
 
 
-def reply_to(request: Mapping[str, Any], text: str, *, created: int, seed: str = "") -> OwnReply:
+def reply_to(request: Mapping[str, Any], text: str, *, created: int, seed: str = "") -> ChatReply:
     """A reply that fits a parsed request; fields of a wrong type count as left out."""
     wanted, options, model = request.get("n"), request.get("stream_options"), request.get("model")
-    return OwnReply(
+    return ChatReply(
         text,
         model if isinstance(model, str) else "",
         created,
@@ -61,7 +61,7 @@ def reply_to(request: Mapping[str, Any], text: str, *, created: int, seed: str =
     )
 
 
-def completion(reply: OwnReply) -> bytes:
+def completion(reply: ChatReply) -> bytes:
     """The body of an answer that is not streamed."""
     message = {"role": "assistant", "content": reply.text, "refusal": None}
     return _json(
@@ -73,7 +73,7 @@ def completion(reply: OwnReply) -> bytes:
     )
 
 
-def stream(reply: OwnReply) -> list[bytes]:
+def stream(reply: ChatReply) -> list[bytes]:
     """The events of a streamed answer, in order, each ready to be written."""
     deltas: tuple[tuple[dict[str, Any], str | None], ...] = (
         ({"role": "assistant", "content": "", "refusal": None}, None),
@@ -88,7 +88,7 @@ def stream(reply: OwnReply) -> list[bytes]:
     return [*(b"data: " + _json(event) + b"\n\n" for event in events), b"data: [DONE]\n\n"]
 
 
-def _head(reply: OwnReply, kind: str) -> dict[str, Any]:
+def _head(reply: ChatReply, kind: str) -> dict[str, Any]:
     return {"id": reply.id, "object": kind, "created": reply.created, "model": reply.model, "system_fingerprint": None}
 
 
@@ -96,7 +96,7 @@ def _choice(index: int, field: str, value: dict[str, Any], end: str | None) -> d
     return {"index": index, field: value, "logprobs": None, "finish_reason": end}
 
 
-def _usage(reply: OwnReply) -> dict[str, int]:
+def _usage(reply: ChatReply) -> dict[str, int]:
     return {
         "prompt_tokens": reply.prompt_tokens,
         "completion_tokens": reply.completion_tokens,

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import StateBlocks
-from turnfold.compression.wire.edits import Edit
+from turnfold.compression.wire.edits import Edit, apply
 
 _PINNED: Final = frozenset({"system", "developer"})
 _RESULTS: Final = frozenset({"tool", "function"})
@@ -51,6 +51,29 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A part of a message that is not text: an image, a file, audio, or a kind that nobody here knows.
+
+    Attributes:
+        path: where the part stands in the message.
+        kind: "image", "file", "audio", or the part's own type.
+        name: its file name or the end of its address, "" where it has none.
+        size: bytes of its content, 0 where that lies elsewhere.
+    """
+
+    path: Path
+    kind: str
+    name: str = ""
+    size: int = 0
+
+    @property
+    def label(self) -> str:
+        """Its kind, name and size, for people and models."""
+        size = f"{self.size:,} bytes" if self.size else ""
+        return ", ".join(text for text in (f"{self.kind} {self.name}".strip(), size) if text)
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message; two messages of equal `raw` are equal in everything.
 
@@ -66,13 +89,14 @@ class Message:
         other_tokens: those of them that are not tokens of `text`.
         holds: whether text can be put beside its content: a text that is not blank, or a list with a part in it.
         keys: its keys.
-        calls: ids of the tool calls that it makes.
-        called: the calls themselves.
+        calls: the tool calls that it makes, those with arguments in text.
+        call_ids: ids of the tool calls that it makes.
         answers: the id of the tool call that it answers, if it does.
         is_list: whether its content is a list of parts.
         sealed: whether it is signed or carries encrypted reasoning: whole or gone, never edited.
         marked: whether a part of it carries a cache mark of the client's.
         has_calls: whether it calls tools.
+        attached: the parts of its content that are not text.
         sole: its text where that is all its content holds; None for anything else (images, several parts, no content).
     """
 
@@ -87,13 +111,14 @@ class Message:
     other_tokens: int
     holds: bool
     keys: frozenset[str]
-    calls: tuple[str, ...]
-    called: tuple[Call, ...]
+    calls: tuple[Call, ...]
+    call_ids: tuple[str, ...]
     answers: str | None
     is_list: bool
     sealed: bool
     marked: bool
     has_calls: bool
+    attached: tuple[Attachment, ...]
     sole: str | None
 
     @property
@@ -121,7 +146,7 @@ class Changes:
 
     Attributes:
         dropped: half-open runs of messages that are left out.
-        texts: new texts by path.
+        texts: new texts by path; a path that ends at a part of the content stands for the whole part, which becomes a text.
         beside: texts of ours beside user messages.
         apart: user messages that are written as a list of parts, so that texts of ours are parts of their own even beside a text
             that was a string. A cache mark ends where a part ends, and clients write a message as parts while they mark it and
@@ -197,6 +222,20 @@ class Conversation:
     history: Place = (0, 0)
     state: StateBlocks = _STATELESS
 
+    @property
+    def body(self) -> bytes:
+        """The whole body as bytes: what is sent."""
+        return self.text.encode("utf-8")
+
     def with_state(self, state: StateBlocks) -> Conversation:
         """The same conversation under a state."""
         return replace(self, state=state)
+
+    def with_changes(self, changes: Changes, memo: Memo) -> Conversation:
+        """What the changes make of it, read anew from the text that they give; the state's blocks are text there.
+
+        Raises:
+            FoldRejected: "unparsable" when the changes spoil the text.
+        """
+        text = apply(self.text, self.wire.write(self, changes))
+        return self.wire.read(text.encode("utf-8"), memo)

@@ -1,9 +1,10 @@
-"""Edits of a text, and their way back.
+"""Edits of a text, and how to undo them.
 
-Lives here: replacing ranges of a text, inverting that, and writing a string as JSON. Must not: knowledge of messages.
+Lives here: replacing ranges of a text, inverting such edits, and writing a string as JSON. Does not belong here: knowledge of
+messages.
 
-A fold is a list of edits on the request's own text: what no edit touches keeps its bytes, white space and odd numbers
-included, and the inverse edits restore the original byte for byte (law 3).
+A fold is a list of edits on the request's own text. What no edit touches keeps its bytes, odd white space and numbers included,
+and the inverse edits restore the original byte for byte (law 3).
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def invert(text: str, edits: Iterable[Edit]) -> tuple[Edit, ...]:
     return tuple(out)
 
 
-def shifted(edits: Sequence[Edit], by: int) -> list[Edit]:
+def shift(edits: Sequence[Edit], by: int) -> list[Edit]:
     """The same edits for a text that begins `by` characters earlier."""
     return [Edit(e.start + by, e.end + by, e.new) for e in edits]
 

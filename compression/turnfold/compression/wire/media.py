@@ -1,23 +1,57 @@
 """Tokens of what is not text in a message.
 
-Lives here: the documented price in tokens of images. Must not: decoding pixels, tokenising base64.
+Lives here: the documented price of images in tokens. Does not belong here: decoding pixels, tokenising base64.
 """
 
 from __future__ import annotations
 
 import binascii
 import math
+import re
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import Any, Final
 
 import imagesize
 
+from turnfold.compression.wire.conversation import Attachment, Path
+
 _LOW: Final = 85  # OpenAI, "Images and vision": base tokens, all that a low-detail image costs
 _TILE: Final = 170  # and each 512-pixel tile of a high-detail one
 _UNKNOWN: Final = 765  # an image of unknown size counts as 1024 x 1024
+_NOT_PLAIN: Final = re.compile(r"[^\w.+ -]+")
+_LONGEST_NAME: Final = 80
 _HEADER: Final = 65_536  # characters of base64 in which every format of interest says its size
+
+
+def attachment(path: Path, part: Mapping[str, Any]) -> Attachment:
+    """What a part of content that is not text says of itself."""
+    kind = str(part.get("type") or "part")
+    if "image_url" in part:
+        url = part["image_url"].get("url") if isinstance(part["image_url"], dict) else part["image_url"]
+        return Attachment(path, "image", *_named(url))
+    inside = part.get(kind)
+    held = inside if isinstance(inside, dict) else part
+    name, data = held.get("filename"), held.get("file_data") or held.get("data")
+    _, size = _named(data)
+    return Attachment(path, "audio" if kind == "input_audio" else kind, _plain_name(name), size)
+
+
+def _named(url: object) -> tuple[str, int]:
+    """The name in an address, or the bytes in one that holds its data."""
+    if not isinstance(url, str):
+        return "", 0
+    head, mark, data = url.partition(";base64,")
+    if mark or not url.startswith(("http://", "https://")):
+        coded = data if mark else url
+        return head.removeprefix("data:") if mark else "", len(coded) * 3 // 4
+    return _plain_name(url.partition("?")[0].rstrip("/").rpartition("/")[2]), 0
+
+
+def _plain_name(name: object) -> str:
+    """A name that can stand inside a marker of ours."""
+    return _NOT_PLAIN.sub("_", name)[:_LONGEST_NAME] if isinstance(name, str) else ""
 
 
 def media_tokens(parts: Sequence[Any]) -> int:

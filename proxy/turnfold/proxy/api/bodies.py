@@ -34,7 +34,7 @@ _NOT_BLANK: Final[dict[str, Any]] = {"pattern": r"\S"}
 _MOST: Final = 10_000_000
 
 
-def _known_scorer(name: str) -> str:
+def _check_scorer(name: str) -> str:
     if name not in SCORERS:
         raise ValueError(f"must be one of {', '.join(SCORERS)}")
     return name
@@ -66,7 +66,7 @@ class CompressBody(RequestBody):
     sections: Annotated[bool, Field(description="Whether to cut the text into sections that can be drilled into.")] = True
     query: Annotated[str | None, Field(description="A question that layers 1 and 2 should answer.")] = None
     scorer: Annotated[
-        Annotated[str, AfterValidator(_known_scorer), Field(json_schema_extra={"enum": list(SCORERS)})] | None,
+        Annotated[str, AfterValidator(_check_scorer), Field(json_schema_extra={"enum": list(SCORERS)})] | None,
         Field(description="Which sentences matter; null: the default."),
     ] = None
 
@@ -157,6 +157,9 @@ class ConversationBody(RequestBody):
     message: MessageBody
     compress_threshold: Annotated[int, Field(ge=1, le=_MOST, description="Tokens that the context may take."), WHOLE] = 1000
     keep_recent: Annotated[int, Field(ge=0, le=100_000, description="Messages that stay raw."), WHOLE] = 5
+    idempotency_key: Annotated[
+        str | None, Field(min_length=1, max_length=200, pattern="^[!-~]+$", description="As the header idempotency-key.")
+    ] = None
 
 
 class ConversationStats(AnswerBody):

@@ -90,22 +90,22 @@ class CompressionCache:
         """The entry, which becomes the most recently used."""
         (value,) = await self._store.get([Key(tenant, _KIND, key)])
         if value is not None:
-            await self._change(tenant, lambda index: (_used(index, key), []))
+            await self._change(tenant, lambda index: (_with_hit(index, key), []))
         return value
 
     def item(self, tenant: str, key: str, value: bytes) -> Item | None:
-        """The entry for the store, None where it is not to be cached; the caller stores it, then calls `added`."""
+        """The entry for the store, None where it is not to be cached; the caller stores it, then calls `count_miss`."""
         if not self._settings.ttl or len(value) > self._settings.max_bytes // 4:
             return None
         return Item(Key(tenant, _KIND, key), value, self.ttl)
 
-    async def added(self, tenant: str, key: str, size: int | None) -> None:
+    async def count_miss(self, tenant: str, key: str, size: int | None) -> None:
         """Count a miss and, with a size, an entry; what the bounds no longer allow is deleted."""
-        gone = await self._change(tenant, lambda index: self._with(index, key, size))
+        gone = await self._change(tenant, lambda index: self._with_entry(index, key, size))
         if gone:
             await self._store.discard([Key(tenant, _KIND, old) for old in gone])
 
-    def _with(self, index: CacheIndex, key: str, size: int | None) -> tuple[CacheIndex, list[str]]:
+    def _with_entry(self, index: CacheIndex, key: str, size: int | None) -> tuple[CacheIndex, list[str]]:
         entries = {name: row for name, row in index.entries.items() if name != key}
         if size is not None:
             entries[key] = (size, time.time() + self.ttl)
@@ -134,7 +134,7 @@ class CompressionCache:
     async def _change(self, tenant: str, change: Callable[[CacheIndex], tuple[CacheIndex, list[str]]]) -> list[str]:
         key = Key(tenant, _INDEX, "")
 
-        async def changed(held: bytes | None) -> tuple[Item | None, list[str]]:
+        async def update(held: bytes | None) -> tuple[Item | None, list[str]]:
             before = _read(held)
             if before is None:  # left to the release that wrote it: entries expire by themselves
                 return None, []
@@ -142,10 +142,10 @@ class CompressionCache:
             return Item(key, _to_bytes(index), max(_INDEX_TTL, self.ttl)), gone
 
         async with self._turns.of(key):
-            return await compare_and_set(self._store, key, changed, patience=_PATIENCE)
+            return await compare_and_set(self._store, key, update, patience=_PATIENCE)
 
 
-def _used(index: CacheIndex, key: str) -> CacheIndex:
+def _with_hit(index: CacheIndex, key: str) -> CacheIndex:
     entries = {name: row for name, row in index.entries.items() if name != key}
     if key in index.entries:
         entries[key] = index.entries[key]

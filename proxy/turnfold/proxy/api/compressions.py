@@ -104,7 +104,7 @@ class Compressions:
             _log.warning("sections of a compressed text are not kept: %s", exc)
             return False
         try:
-            await self._cache.added(tenant, key, size)
+            await self._cache.count_miss(tenant, key, size)
         except StoreError as exc:
             _log.info("the compression cache was not told: %s", exc)
         return self._settings.save_originals

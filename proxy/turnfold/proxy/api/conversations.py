@@ -63,6 +63,13 @@ class HistoryIncomplete(TurnfoldError):
         super().__init__(f"Sections of conversation {conversation_id[:80]!r} are no longer kept; delete it to begin anew.")
 
 
+class TokenTaken(TurnfoldError):
+    """An idempotency key came again with another message: one of the two would be lost."""
+
+    def __init__(self) -> None:
+        super().__init__("This idempotency key was used for another message of the conversation; use a new key for each message.")
+
+
 class ConversationUnreadable(TurnfoldError):
     """The conversation is kept in a form that this release cannot read, so it is left alone."""
 
@@ -94,17 +101,39 @@ class AddResult:
 
 
 @dataclass(frozen=True, slots=True)
+class _DoneAdd:
+    """An add that was done: its token, what it did, and the digest of its message ("": not known)."""
+
+    token: str
+    action: Action
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class _HistoryRecord:
     """What lies in the conversation's own item: the history with empty blocks (`ids` has theirs, with when each was written)."""
 
     bare: History
     settings: HistorySettings
     ids: tuple[tuple[str, float], ...] = ()
-    tokens: tuple[tuple[str, Action], ...] = ()
+    tokens: tuple[_DoneAdd, ...] = ()
 
-    def done(self, token: str) -> Action | None:
-        """What an add did that was done already."""
-        return next((action for known, action in self.tokens if known == token), None)
+    def done(self, token: str, message: HistoryMessage) -> Action | None:
+        """What an add did that was done already.
+
+        Raises:
+            TokenTaken: the token named an add of another message.
+        """
+        found = next((one for one in self.tokens if one.token == token), None)
+        if found is None:
+            return None
+        if found.message not in ("", _digest(message)):  # "" where an earlier release wrote it
+            raise TokenTaken
+        return found.action
+
+
+def _digest(message: HistoryMessage) -> str:
+    return message.key.hex()
 
 
 _EMPTY: Final = _HistoryRecord(History(), HistorySettings())
@@ -129,18 +158,18 @@ def _pack(head: _HistoryRecord) -> bytes:
             "duplicates": bare.duplicates,
             "settings": {"compress_threshold": settings.compress_threshold, "keep_recent": settings.keep_recent},
             "blocks": [{"id": name, "written": written} for name, written in head.ids],
-            "tokens": [{"token": token, "action": action} for token, action in head.tokens],
+            "tokens": [{"token": one.token, "action": one.action, "message": one.message} for one in head.tokens],
         }
     )
 
 
 def _unpack(value: bytes) -> _HistoryRecord | None:
     """The head of `_pack`; None where this release cannot read it."""
-    return decode_record("conversation", value, _head, newest=_VERSION)
+    return decode_record("conversation", value, _build, newest=_VERSION)
 
 
-def _head(value: Any) -> _HistoryRecord:
-    data = _named(value) if version_of(value) == 0 else value
+def _build(value: Any) -> _HistoryRecord:
+    data = _first_release_fields(value) if version_of(value) == 0 else value
     bare = History(
         version=data["version"],
         pinned=_messages(data["pinned"]),
@@ -153,14 +182,15 @@ def _head(value: Any) -> _HistoryRecord:
     )
     settings = HistorySettings(data["settings"]["compress_threshold"], data["settings"]["keep_recent"])
     ids = tuple((block["id"], block["written"]) for block in data["blocks"])
-    return _HistoryRecord(bare, settings, ids, tuple((token["token"], token["action"]) for token in data["tokens"]))
+    tokens = tuple(_DoneAdd(token["token"], token["action"], token.get("message", "")) for token in data["tokens"])
+    return _HistoryRecord(bare, settings, ids, tokens)
 
 
 def _messages(objects: Sequence[dict[str, str]]) -> tuple[HistoryMessage, ...]:
     return tuple(HistoryMessage(item["role"], item["content"]) for item in objects)
 
 
-def _named(value: dict[str, Any]) -> dict[str, Any]:
+def _first_release_fields(value: dict[str, Any]) -> dict[str, Any]:
     """A head of the first release with names for what stood in lists."""
     if value.get("format") != _FIRST_RELEASE:
         raise UnreadableRecord("it has an unknown form")
@@ -179,21 +209,24 @@ def _public(message: HistoryMessage) -> HistoryMessage:
     return replace(message, content=redact(message.content))
 
 
+def _public_block(number: int, block: Block) -> Block:
+    messages = tuple(map(_public, block.messages))
+    facts, summary = map(redact, block.texts)
+    if messages == block.messages:
+        return replace(block, texts=(facts, summary))
+    # Facts may have lost the tags around what is private: tell of it by what is left.
+    left = "\n".join(f"{message.role}: {message.content}" for message in messages)
+    return Block.of(history.block_id(number, messages), messages, (left, left), block.tokens)
+
+
 def _public_history(state: History) -> History:
     """A history from outside, without what is private in it."""
-    blocks: list[Block] = []
-    for block in state.blocks:
-        messages = tuple(map(_public, block.messages))
-        facts, summary = map(redact, block.texts)
-        if messages != block.messages:  # facts may have lost the tags around what is private: tell of it by what is left
-            facts = summary = "\n".join(f"{message.role}: {message.content}" for message in messages)
-        keys = frozenset(message.key for message in messages)
-        blocks.append(replace(block, messages=messages, texts=(facts, summary), keys=keys))
+    blocks = tuple(_public_block(number, block) for number, block in enumerate(state.blocks))
     return replace(
         state,
         pinned=tuple(map(_public, state.pinned)),
         orders=tuple(map(redact, state.orders)),
-        blocks=tuple(blocks),
+        blocks=blocks,
         recent=tuple(map(_public, state.recent)),
     )
 
@@ -209,7 +242,7 @@ def _block(section: Layered) -> Block:
     messages = tuple(HistoryMessage(role, content) for role, content in section.messages)
     raw, facts, summary = section.layers
     sizes = (raw.tokens, facts.tokens, summary.tokens)
-    return Block(section.id, messages, (facts.text, summary.text), sizes, frozenset(message.key for message in messages))
+    return Block.of(section.id, messages, (facts.text, summary.text), sizes)
 
 
 def _block_key(conversation: Key, block_id: str) -> Key:
@@ -246,8 +279,8 @@ class _Blocks:
 
     def keep(self, tenant: str, block: Block) -> None:
         """Remember a block; the least recently used go."""
-        if (tenant, block.id) in self._kept:
-            return
+        if known := self._kept.pop((tenant, block.id), None):
+            self._weight -= known[1]
         weight = 500 + sum(map(len, block.texts)) + sum(len(message.content) + 200 for message in block.messages)
         self._kept[tenant, block.id] = (block, weight)
         self._weight += weight
@@ -288,6 +321,7 @@ class Conversations:
             token: names this add: one that was done already is not done again.
 
         Raises:
+            TokenTaken: the token named an add of another message.
             HistoryIncomplete: sections are no longer kept.
             ConversationUnreadable: a newer release wrote the conversation.
             StoreError: the store cannot be reached, or others kept changing the conversation for seconds.
@@ -299,13 +333,15 @@ class Conversations:
         async def change(held: bytes | None) -> tuple[Item | None, AddResult]:
             head = _readable(conversation_id, held) or _EMPTY
             whole = await self._whole(key, head)
-            if done := head.done(token):
-                return None, AddResult(await self._kept(whole, settings), done)
+            if done := head.done(token, message):
+                return None, AddResult(await self._with_context(whole, settings), done)
             after, action = await self._workshop.run(history.add, whole, message, settings)
-            ids = await self._written(key, after.blocks, dict(head.ids))
-            tokens = (*head.tokens, (token, action))[-_MOST_TOKENS:]
+            ids = await self._write_blocks(key, after.blocks, dict(head.ids))
+            tokens = (*head.tokens, _DoneAdd(token, action, _digest(message)))[-_MOST_TOKENS:]
             fresh = _HistoryRecord(after, settings, ids, tokens)
-            return Item(key, _pack(fresh), self._ttl, conversation_id), AddResult(await self._kept(after, settings), action)
+            return Item(key, _pack(fresh), self._ttl, conversation_id), AddResult(
+                await self._with_context(after, settings), action
+            )
 
         async with self._turns.of(key):
             return await compare_and_set(self._store, key, change, patience=_PATIENCE, outlast=_OUTLAST)
@@ -324,23 +360,28 @@ class Conversations:
         head = _readable(conversation_id, held)
         if head is None:
             raise ConversationUnknown(conversation_id)
-        return await self._kept(await self._whole(key, head), head.settings)
+        return await self._with_context(await self._whole(key, head), head.settings)
 
-    async def replace(self, tenant: str, conversation_id: str, state: History) -> StoredConversation:
+    async def replace(
+        self, tenant: str, conversation_id: str, state: History, settings: HistorySettings | None = None
+    ) -> StoredConversation:
         """Put a history in the place of whatever there is.
+
+        Args:
+            settings: those that it is kept with; None: those of the conversation that was there, or the defaults.
 
         Raises:
             StoreError: the store does not take it.
         """
         key = Key(tenant, _KIND, conversation_id)
-        state = _public_history(state)
+        state = await self._workshop.run(_public_history, state)
 
         async def change(held: bytes | None) -> tuple[Item, StoredConversation]:
             head = None if held is None else _unpack(held)
-            settings = _EMPTY.settings if head is None else head.settings
-            ids = await self._written(key, state.blocks, {})
-            fresh = _HistoryRecord(state, settings, ids)
-            return Item(key, _pack(fresh), self._ttl, conversation_id), await self._kept(state, settings)
+            chosen = settings or (_EMPTY if head is None else head).settings
+            ids = await self._write_blocks(key, state.blocks, {})
+            fresh = _HistoryRecord(state, chosen, ids)
+            return Item(key, _pack(fresh), self._ttl, conversation_id), await self._with_context(state, chosen)
 
         async with self._turns.of(key):
             return await compare_and_set(self._store, key, change, patience=_PATIENCE)
@@ -361,7 +402,7 @@ class Conversations:
             names = [] if head is None else [name for name, _ in head.ids]
             await self._store.discard([*(_block_key(key, name) for name in names), *section_keys(tenant, names)])
 
-    async def _kept(self, whole: History, settings: HistorySettings) -> StoredConversation:
+    async def _with_context(self, whole: History, settings: HistorySettings) -> StoredConversation:
         return StoredConversation(whole, settings, await self._workshop.run(history.context, whole, settings))
 
     async def _whole(self, key: Key, head: _HistoryRecord) -> History:
@@ -377,7 +418,7 @@ class Conversations:
                 self._blocks.keep(key.tenant, known[name])
         return replace(head.bare, blocks=tuple(known[name] for name, _ in head.ids))
 
-    async def _written(self, key: Key, blocks: Sequence[Block], known: dict[str, float]) -> tuple[tuple[str, float], ...]:
+    async def _write_blocks(self, key: Key, blocks: Sequence[Block], known: dict[str, float]) -> tuple[tuple[str, float], ...]:
         """See that all blocks are in the store for as long as the conversation; gives their ids with when they were written."""
         now = time.time()
         due = [block for block in blocks if known.get(block.id, 0.0) <= now - _REWRITE_SHARE * self._ttl]

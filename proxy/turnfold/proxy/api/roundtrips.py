@@ -129,10 +129,10 @@ class Roundtrips:
             InvalidInput: restoring has no end.
             StoreError: the store cannot say.
         """
-        store = verbatim if verbatim is not None else await self._stored(tenant, messages, DEEPEST if recursive else 1)
+        store = verbatim if verbatim is not None else await self._find_results(tenant, messages, DEEPEST if recursive else 1)
         return await self._workshop.run(partial(uncompress, messages, store, recursive=recursive))
 
-    async def _stored(self, tenant: str, messages: Sequence[Any], depth: int) -> Results:
+    async def _find_results(self, tenant: str, messages: Sequence[Any], depth: int) -> Results:
         """All results that the messages name, those that their originals name in turn, and so on."""
         found: dict[str, dict[str, Any]] = {}
         wanted = _results_of(messages)

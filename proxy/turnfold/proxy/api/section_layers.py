@@ -15,7 +15,7 @@ from turnfold.compression.scorers.conversation import ConversationScorer
 from turnfold.proxy.books.section_records import Layered
 
 
-def drilled(section: Section | Layered, layer: int) -> SectionLayer:
+def section_layer(section: Section | Layered, layer: int) -> SectionLayer:
     """Layer 0, 1 or 2. Of a folded section layer 0 is its messages' JSON texts, a line each, byte for byte; 1 and 2 are made
     from what they say, which takes CPU time."""
     if isinstance(section, Layered):
@@ -23,14 +23,14 @@ def drilled(section: Section | Layered, layer: int) -> SectionLayer:
         return SectionLayer(section.id, layer, chosen.text, chosen.tokens)
     if layer == 0:
         return SectionLayer(section.id, 0, "\n".join(section.messages), section.tokens)
-    text = "\n".join(_told(section))
+    text = "\n".join(_message_lines(section))
     if not text.strip():
         return SectionLayer(section.id, layer, "", 0)
     made = Compressor(ConversationScorer()).compress(CompressRequest(text, sections=False)).layers[layer]
     return SectionLayer(section.id, layer, made.text, made.tokens)
 
 
-def _told(section: Section) -> Iterator[str]:
+def _message_lines(section: Section) -> Iterator[str]:
     """The messages as ``role: text`` lines."""
     for raw in section.messages:
         message = json.loads(raw)

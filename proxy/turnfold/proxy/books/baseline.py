@@ -153,7 +153,7 @@ def _look(used: TokenUse, past: PastRequest, reach: _Reach, sections: str) -> _L
     return _Look(reach.sent >= _TELLS, 2 * used.cached >= reach.sent, doubtful)
 
 
-def _unfolded(receipt: Receipt, used: TokenUse, scale: float) -> int:
+def _unfolded_tokens(receipt: Receipt, used: TokenUse, scale: float) -> int:
     if not is_folded(receipt):
         return used.prompt
     return round(receipt.tokens_before * (scale or used.prompt / receipt.tokens_after))
@@ -168,7 +168,7 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
     """
     if not is_folded(receipt) and not (past and past.folded):
         return used
-    prompt = _unfolded(receipt, used, past.scale if past else 0.0)
+    prompt = _unfolded_tokens(receipt, used, past.scale if past else 0.0)
     if past is None:
         cached = round(prompt * used.cached / used.prompt) if used.prompt else 0
         written = round(prompt * used.written / used.prompt) if used.prompt else 0
@@ -182,7 +182,7 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
     return TokenUse(prompt, used.completion, cached, prompt - cached if writes else 0)
 
 
-def remembered(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastRequest | None, sections: str) -> PastRequest:
+def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastRequest | None, sections: str) -> PastRequest:
     """What the conversation's next request will need to know."""
     before = past or PastRequest(0, 0)
     look = _look(used, before, _reach(receipt, before, sections), sections)

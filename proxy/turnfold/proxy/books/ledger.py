@@ -26,7 +26,7 @@ from turnfold.compression.memo import digest
 from turnfold.config.prices import PriceOf
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books import rollups
-from turnfold.proxy.books.baseline import PastRequest, remembered, token_use, without_turnfold
+from turnfold.proxy.books.baseline import PastRequest, next_past, token_use, without_turnfold
 from turnfold.proxy.books.rollups import UNPRICED, RequestCost
 from turnfold.proxy.books.section_records import section_items
 from turnfold.proxy.chat.receipts import Receipt, Usage
@@ -244,9 +244,9 @@ class Ledger:
         sums: dict[str, dict[str, int]] = {}
         touched: dict[Key, PastRequest] = {}
         for entry in entries:
-            receipt = replace(entry.receipt, model=self._bounded(entry.receipt.model))
+            receipt = replace(entry.receipt, model=self._bounded_model(entry.receipt.model))
             key = _past_key(receipt)
-            priced, past = self._priced(receipt, pasts.get(key) if key else None, entry.fingerprint)
+            priced, past = self._price_request(receipt, pasts.get(key) if key else None, entry.fingerprint)
             if key and past:
                 pasts[key] = touched[key] = past
             lines.setdefault(_log_name(receipt.at), []).append(line_of(receipt, priced, entry.carried))
@@ -263,7 +263,7 @@ class Ledger:
             lines_ttl=float(self._settings.receipts_ttl),
         )
 
-    def _bounded(self, model: str) -> str:
+    def _bounded_model(self, model: str) -> str:
         """Names come from clients: a table must not grow with every name that somebody makes up."""
         name = model[:_LONGEST_NAME].encode("utf-8", "replace").decode()
         if name not in self._models and len(self._models) >= _MOST_MODELS:
@@ -271,10 +271,12 @@ class Ledger:
         self._models.add(name)
         return name
 
-    def _priced(self, receipt: Receipt, past: PastRequest | None, fingerprint: str) -> tuple[RequestCost, PastRequest | None]:
-        own = self._own(receipt)
+    def _price_request(
+        self, receipt: Receipt, past: PastRequest | None, fingerprint: str
+    ) -> tuple[RequestCost, PastRequest | None]:
+        own = self._own_cost(receipt)
         used = token_use(receipt.usage)
-        if not rollups.accepted(receipt):
+        if not rollups.is_served(receipt):
             return (RequestCost(own, 0.0, own or 0.0) if receipt.calls else UNPRICED), past
         if used is None:
             return UNPRICED, past
@@ -287,9 +289,9 @@ class Ledger:
             fold_event=receipt.conversation is not None and fingerprint not in {"", past.sections if past else ""},
             grown=max(0, receipt.tokens_before - past.received if past else receipt.tokens_before),
         )
-        return priced, remembered(receipt, used, without, past, fingerprint)
+        return priced, next_past(receipt, used, without, past, fingerprint)
 
-    def _own(self, receipt: Receipt) -> float | None:
+    def _own_cost(self, receipt: Receipt) -> float | None:
         """Dollars for our own calls; a call whose usage or price is unknown makes it unknown."""
         uses = [(call.model or receipt.model, token_use(call.usage)) for call in receipt.calls]
         prices = [None if use is None else self._price(model, use, receipt.at) for model, use in uses]

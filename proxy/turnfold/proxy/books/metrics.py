@@ -26,7 +26,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from turnfold.proxy.books.baseline import is_folded
-from turnfold.proxy.books.rollups import RequestCost, accepted
+from turnfold.proxy.books.rollups import RequestCost, is_served
 from turnfold.proxy.chat.receipts import Receipt
 
 _DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
@@ -105,11 +105,11 @@ class Metrics:
             self._recoveries.labels(model).inc()
         for call in receipt.calls:
             self._own_calls.labels(call.kind, model).inc()
-        if receipt.calls or accepted(receipt):
+        if receipt.calls or is_served(receipt):
             self._observe_money(priced, model)
         if receipt.status == "answered":
             return
-        if not accepted(receipt):
+        if not is_served(receipt):
             self._upstream_errors.labels(str(receipt.upstream_status or "none")).inc()
             return
         if receipt.first_byte_ms is not None:

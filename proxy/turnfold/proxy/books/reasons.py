@@ -25,6 +25,7 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "short": "It is too short, or a fold would not have paid for its rewrite yet.",
         "not-smaller": "The fold was not smaller.",
         "over-budget": "What stays verbatim is more than the budget already.",
+        "attachments-left-out": "The budget or window left no room for the oldest attachments: markers name what was left out.",
         "unparsable": "Its body is no JSON object with a list of messages.",
         "content-encoding": "Its content-encoding cannot be undone here.",
         "window": "It was fitted into what was learned of the model's window.",

@@ -79,7 +79,7 @@ def _tables(query: Query) -> list[tuple[str, datetime]]:
     first, end = rollups.whole_hours(query.start, query.end)
     if "conversation" in {query.group_by, *query.only}:
         return list(rollups.conversation_days(first, end))
-    return list(rollups.hours(first, end) if query.group_by == "hour" else rollups.covering(first, end))
+    return list(rollups.hours(first, end) if query.group_by == "hour" else rollups.covering_tables(first, end))
 
 
 async def _sums(store: Store, query: Query) -> dict[str, list[tuple[SumRow, dict[str, int]]]]:
@@ -133,7 +133,7 @@ def figures(sums: Mapping[str, int]) -> dict[str, Any]:
     def of(measure: str) -> int:
         return sums.get(measure, 0)
 
-    served = _served(sums)
+    served = _served_requests(sums)
     saved = of("before") - of("after")
     return {
         "requests": of("requests"),
@@ -177,18 +177,18 @@ def figures(sums: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def _served(sums: Mapping[str, int]) -> int:
+def _served_requests(sums: Mapping[str, int]) -> int:
     return sums.get("requests", 0) - sums.get("failed", 0)
 
 
 #: What both groups are compared by: name -> the measure, the measure that counts what it is a mean over, and its unit.
 _COMPARED: Final[Mapping[str, tuple[str, Callable[[Mapping[str, int]], int], float]]] = MappingProxyType(
     {
-        "prompt_tokens": ("prompt", lambda sums: _served(sums) - sums.get("no_usage", 0), 1.0),
-        "completion_tokens": ("completion", lambda sums: _served(sums) - sums.get("no_usage", 0), 1.0),
+        "prompt_tokens": ("prompt", lambda sums: _served_requests(sums) - sums.get("no_usage", 0), 1.0),
+        "completion_tokens": ("completion", lambda sums: _served_requests(sums) - sums.get("no_usage", 0), 1.0),
         "dollars": ("paid", lambda sums: sums.get("priced", 0), 1 / NANO),
         "first_byte_ms": ("first_byte_us", lambda sums: sums.get("first_bytes", 0), 1 / 1000),
-        "total_ms": ("total_us", _served, 1 / 1000),
+        "total_ms": ("total_us", _served_requests, 1 / 1000),
         "failed_share": ("failed", lambda sums: sums.get("requests", 0), 1.0),
     }
 )
@@ -246,8 +246,8 @@ def _pacing(rows: Sequence[tuple[SumRow, dict[str, int]]], options_of: OptionsOf
     by_model: dict[str, dict[str, int]] = {}
     for row, sums in rows:
         by_model[row.model] = rollups.total([by_model.get(row.model, {}), sums])
-    model, sums = max(by_model.items(), key=lambda pair: (_served(pair[1]), pair[0]))
-    found = pacing(model, options_of(model), _served(sums), sums.get("grown", 0))
+    model, sums = max(by_model.items(), key=lambda pair: (_served_requests(pair[1]), pair[0]))
+    found = pacing(model, options_of(model), _served_requests(sums), sums.get("grown", 0))
     said = {name: getattr(found, name, None) for name in _PACING}
     return {**said, "words": found.words if found else None, "events": sum(s.get("fold_events", 0) for _, s in rows)}
 

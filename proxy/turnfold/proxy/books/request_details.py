@@ -12,11 +12,11 @@ from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.fold import Section
 from turnfold.proxy.books.ledger import find_receipt
 from turnfold.proxy.books.reasons import in_words
-from turnfold.proxy.books.section_records import SectionExpired, find_replaced
+from turnfold.proxy.books.section_records import SectionExpired, find_section_and_replacements
 from turnfold.proxy.store import Store
 
 
-async def requested(store: Store, request_id: str, start: float, end: float, tenant: str | None) -> dict[str, Any] | None:
+async def request_details(store: Store, request_id: str, start: float, end: float, tenant: str | None) -> dict[str, Any] | None:
     """Everything of a request that came in a range of time; None when there is no receipt of it, or it is another tenant's.
 
     Args:
@@ -35,7 +35,7 @@ async def requested(store: Store, request_id: str, start: float, end: float, ten
 async def _section(store: Store, tenant: str, section_id: str) -> dict[str, Any]:
     """A section; `kept` says whether its originals are still there."""
     try:
-        section = await find_replaced(store, tenant, section_id)
+        section = await find_section_and_replacements(store, tenant, section_id)
     except SectionUnknown as exc:
         return {"id": section_id, "kept": False, "problem": "expired" if isinstance(exc, SectionExpired) else "never kept"}
     if not isinstance(section, Section):

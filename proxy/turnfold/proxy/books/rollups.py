@@ -73,7 +73,7 @@ class RequestCost:
 UNPRICED: Final = RequestCost(None, None)
 
 
-def accepted(receipt: Receipt) -> bool:
+def is_served(receipt: Receipt) -> bool:
     """Whether the upstream served it; only then was anything paid or saved."""
     return receipt.upstream_status is not None and 200 <= receipt.upstream_status < 300
 
@@ -99,7 +99,7 @@ def _usage(receipt: Receipt) -> Iterator[tuple[str, int]]:
 
 
 def _money(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]:
-    if receipt.usage.prompt_tokens is None and accepted(receipt):
+    if receipt.usage.prompt_tokens is None and is_served(receipt):
         return
     if priced.paid is None or priced.without is None:
         yield "unpriced", 1
@@ -122,7 +122,7 @@ def measures(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]
     yield "requests", 1
     yield "overhead_us", round(receipt.overhead_ms * 1000)
     yield from _own_calls(receipt)
-    if not accepted(receipt):  # or answered by ourselves: nothing was paid, and nothing saved, but for our own calls
+    if not is_served(receipt):  # or answered by ourselves: nothing was paid, and nothing saved, but for our own calls
         if receipt.status != "answered":
             yield "failed", 1
         if receipt.calls:
@@ -181,7 +181,7 @@ def whole_hours(start: float, end: float) -> tuple[datetime, datetime]:
     return first, last if last.timestamp() >= end else last + _HOUR
 
 
-def covering(first: datetime, end: datetime) -> Iterator[tuple[str, datetime]]:
+def covering_tables(first: datetime, end: datetime) -> Iterator[tuple[str, datetime]]:
     """Tables that cover whole hours from `first` to `end` with as few as there can be: days, and hours at the edges."""
     at = first
     while at < end:

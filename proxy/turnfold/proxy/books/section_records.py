@@ -86,7 +86,7 @@ def unpack_section(section_id: str, value: bytes) -> Section | Layered | None:
 
 
 def _section(section_id: str, value: Any) -> Section | Layered:
-    fields = _named(value) if isinstance(value, list) else value
+    fields = _first_release_fields(value) if isinstance(value, list) else value
     if fields["form"] == "folded":
         return Section(section_id, fields["level"], tuple(fields["messages"]), fields["tokens"])
     if fields["form"] != "layered":
@@ -96,7 +96,7 @@ def _section(section_id: str, value: Any) -> Section | Layered:
     return Layered(section_id, (raw, facts, summary), messages)
 
 
-def _named(value: list[Any]) -> dict[str, Any]:
+def _first_release_fields(value: list[Any]) -> dict[str, Any]:
     """A list of the first release with names."""
     form = _FORMS_BY_NUMBER[value[0]]
     if form == "folded":
@@ -148,7 +148,7 @@ async def find_section(store: Store, tenant: str, section_id: str) -> Section | 
     raise SectionUnknown(section_id) if seen is None else SectionExpired(section_id)
 
 
-async def find_replaced(store: Store, tenant: str, section_id: str) -> Section | Layered:
+async def find_section_and_replacements(store: Store, tenant: str, section_id: str) -> Section | Layered:
     """The same, with what was sent in its place (``Section.instead``) where that is known.
 
     Raises:

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import fit
-from turnfold.compression.fold import Fold, conversation_name
+from turnfold.compression.fold import LEFT_OUT, Fold, attachments_lost, conversation_name
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.chat import CHAT
@@ -110,7 +110,7 @@ class Folding:
         request, conversation = exchange.request, exchange.conversation
         if conversation is None:
             return exchange
-        known = await self._windows.known(Spot.of(request.tenant, request.url, conversation.model))
+        known = await self._windows.learned(Spot.of(request.tenant, request.url, conversation.model))
         exchange = replace(exchange, known=known)
         if _is_instant(request, conversation):
             return self._fold(exchange, conversation)
@@ -131,7 +131,8 @@ class Folding:
             return _with_trails(plain, conversation, exchange.sent or conversation)
         if after >= before and not conversation.state.pins:  # blocks take room of their own
             raise FoldRejected("not-smaller")
-        reason = "window" if fitted.fitted else folded.reason
+        lost = fitted.fitted and attachments_lost(conversation.messages, fitted.forwarded.messages)
+        reason = LEFT_OUT if lost else "window" if fitted.fitted else folded.reason
         made = replace(plain, status="folded", reason=reason, sections=fitted.sections, folded=True, sent=fitted.forwarded)
         return _with_trails(replace(made, body=fitted.forwarded.text.encode("utf-8")), conversation, fitted.forwarded)
 

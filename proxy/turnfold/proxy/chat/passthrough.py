@@ -12,7 +12,7 @@ from yarl import URL
 
 from turnfold.proxy.chat.relay import relay, see_nothing
 from turnfold.proxy.chat.upstream import Upstream, UpstreamFailed, refusal
-from turnfold.proxy.http.headers import as_text, forwarded, returned
+from turnfold.proxy.http.headers import as_text, forwarded_headers, returned_headers
 from turnfold.proxy.http.inbound import Inbound, while_present
 from turnfold.proxy.http.tenancy import Gate
 
@@ -46,7 +46,7 @@ class Passthrough:
         method = scope["method"]
         headers = self._gate.preflight(inbound.headers) if method == "OPTIONS" else self._gate.admit(inbound.headers).headers
         url = target(scope, self._upstream)
-        await while_present(inbound, self._exchange(method, url, as_text(forwarded(headers)), inbound, send))
+        await while_present(inbound, self._exchange(method, url, as_text(forwarded_headers(headers)), inbound, send))
 
     async def _exchange(self, method: str, url: URL, headers: list[tuple[str, str]], inbound: Inbound, send: Send) -> None:
         body = inbound.chunks() if inbound.has_body else None
@@ -56,7 +56,7 @@ class Passthrough:
             _log.warning("%s: %s", method, type(exc).__name__)
             raise refusal(exc) from exc
         try:
-            await relay(answer, returned(answer.headers, answer.status), send, see_nothing)
+            await relay(answer, returned_headers(answer.headers, answer.status), send, see_nothing)
         except UpstreamFailed as exc:  # the head is out: returning now makes the server cut the connection
             _log.warning("%s: %s in mid-response", method, type(exc).__name__)
         finally:

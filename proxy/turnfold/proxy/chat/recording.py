@@ -12,7 +12,7 @@ from typing import Final
 from turnfold.proxy.chat.exchange import Exchange, Watch
 from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.chat.recovering import Answer
-from turnfold.proxy.http.headers import first, returned, without
+from turnfold.proxy.http.headers import first, returned_headers, without
 from turnfold.proxy.http.refusals import RawHeaders
 
 _OURS: Final = (
@@ -29,7 +29,7 @@ _NOT_A_SLUG: Final = re.compile(r"[^\w.-]+", re.ASCII)
 
 def response_headers(exchange: Exchange, answer: Answer) -> RawHeaders:
     """The answer's own headers, with ours behind them."""
-    headers = without(returned(answer.headers, answer.status), *_OURS)
+    headers = without(returned_headers(answer.headers, answer.status), *_OURS)
     headers += _our_headers(exchange)
     if is_event_stream(answer) and first(lowered(answer.headers), b"x-accel-buffering") is None:
         headers.append((b"x-accel-buffering", b"no"))  # else nginx in front of us gathers the stream

@@ -12,6 +12,8 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
 
 from turnfold.compression.calibration import is_truncated
 from turnfold.compression.fit.overflow import Overflow, detect
@@ -25,6 +27,16 @@ from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.chat.upstream import Answer, Upstream, UpstreamFailed, refusal
 from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.chat.windows import Spot, Windows
+
+#: Why a request whose context was full could not be helped.
+_WHY_NOT: Final = MappingProxyType(
+    {
+        "output-too-large": "the room that it asks for its answer leaves none for the prompt",
+        "nothing-to-cut": "system messages, tool schemas and the last message alone do not fit",
+        "refused-again": "the upstream refused the smaller request too",
+        "failed": "making it smaller failed",
+    }
+)
 
 _log = logging.getLogger(__name__)
 
@@ -100,8 +112,9 @@ class Sending:
         exchange = replace(exchange, answer=answer, upstream_status=answer.status, calls=_unseen_call(exchange, recovered.unseen))
         theirs = overflow.requested or exchange.known.theirs(outcome.tokens_before)
         spot = Spot.of(exchange.request.tenant, exchange.request.url, exchange.model)
-        known = await self._windows.refused(spot, outcome.window or overflow.limit, theirs)
-        _log.info("%s: context full, %s", exchange.request.id, "recovered" if outcome.recovered else outcome.reason)
+        known = await self._windows.learn_from_refusal(spot, outcome.window or overflow.limit, theirs)
+        ending = "sent again, smaller" if outcome.recovered else _WHY_NOT.get(outcome.reason, outcome.reason)
+        _log.warning("%s: the context was full: %s", exchange.request.id, ending)
         exchange = replace(exchange, known=known)
         if not outcome.recovered or outcome.forwarded is None:
             return replace(exchange, reason=f"overflow-{outcome.reason}")
@@ -132,7 +145,7 @@ class Sending:
         return replace(exchange, reason="upstream-truncated")
 
     async def _remember(self, spot: Spot, ours: int, reported: int) -> None:
-        await self._windows.taken(spot, ours, reported)
+        await self._windows.learn_from_usage(spot, ours, reported)
 
 
 def depart(exchange: Exchange) -> Exchange:

@@ -3,8 +3,8 @@
 Lives here: from a conversation to an answer of our own, or to the conversation under its state. Does not belong here: rules of
 the state and where its blocks stand (``compression``), failures (the service has their one home), HTTP routes.
 
-The state follows from the messages; the store adds what was set from outside (``PUT /v1/state/...``), for conversations that
-the client names. A store that is away costs that and nothing else.
+Where the client names the conversation the record in the store is the truth, and messages add to it; else, and while the store is
+away, the state follows from the messages alone.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from turnfold.compression.errors import InvalidInput
 from turnfold.compression.fold import state_written
 from turnfold.compression.memo import Memo
 from turnfold.compression.state import Placement, Record, StateOptions, Turn, place, read_record
+from turnfold.compression.text.private import REDACTED
 from turnfold.compression.wire.conversation import Conversation, OwnReply
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.folding import INSTANT_BODY, Lanes, OptionsFor
@@ -117,17 +118,26 @@ class Stating:
 
     def _decide(self, exchange: Exchange, conversation: Conversation, record: Record) -> _Decision:
         """Runs in a lane's thread, unless the body is small."""
-        placement = place([Turn(m.role, m.sole) for m in conversation.messages], self._options, record.anchor())
-        kept = record.with_observation(placement.machine, len(conversation.messages))
-        verdict = placement.verdict
+        placement = self._placement(conversation, record)
+        verdict, kept = placement.verdict, placement.record
         if exchange.request.state != "enforce":
-            return _Decision(replace(exchange, verdict=f"would-{verdict.kind}"), kept)
+            return _Decision(replace(exchange, verdict=f"would-{verdict.kind}"), kept.without_question())
         exchange = replace(exchange, verdict=verdict.kind)
         if verdict.kind == "forward":
             return _Decision(self._with_blocks(exchange, conversation, placement), kept)
         reply = conversation.wire.reply(conversation, verdict.text, int(exchange.request.at))
         answered = replace(exchange.settle("answered", f"state-{verdict.kind}"), answer=Peeked(OwnAnswer(reply)))
         return _Decision(answered, kept)
+
+    def _placement(self, conversation: Conversation, record: Record) -> Placement:
+        """The messages on top of the record; where that lacks private text and the messages have it all, these alone."""
+        turns = [Turn(m.role, m.sole, "" if m.sole is not None else m.own) for m in conversation.messages]
+        placement = place(turns, self._options, record)
+        if not record.has(REDACTED):
+            return placement
+        whole = place(turns, self._options)
+        same = whole.record.redacted().machine == placement.record.redacted().machine
+        return replace(whole, verdict=placement.verdict) if same else placement
 
     def _with_blocks(self, exchange: Exchange, conversation: Conversation, placement: Placement) -> Exchange:
         """The exchange with every block in its place: what goes out when nothing is folded."""

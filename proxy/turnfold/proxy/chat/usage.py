@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from turnfold.proxy.chat.receipts import Usage
-from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, readable
+from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, is_readable
 
 _KEY: Final = re.compile(rb'"usage"\s{0,8}:\s{0,8}\{|"model"\s{0,8}:\s{0,8}"([^"\\]{1,128})"')
 _CARRY: Final = 192  # more than the longest match that a chunk border may cut
@@ -72,8 +72,8 @@ class UsageReader:
         self._held = b""
         self._collecting = False
         self._plain: Callable[[bytes], Iterator[bytes]] | None = None
-        self._blind = coding not in ("", "identity") and not readable(coding)
-        if readable(coding):
+        self._blind = coding not in ("", "identity") and not is_readable(coding)
+        if is_readable(coding):
             self._plain = Inflater(coding, _MOST_INFLATED).pieces
 
     def feed(self, chunk: bytes) -> None:

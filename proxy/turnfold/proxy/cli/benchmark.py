@@ -1,15 +1,16 @@
 """``turnfold benchmark``.
 
-Lives here: how fast and how small this machine makes a text. Does not belong here: quality on labelled cases (the benchmarks
-beside the source do that).
+Lives here: the command, and how fast and how small this machine makes a text. Does not belong here: scoring labelled cases
+(``cases``).
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from statistics import median
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import orjson
 import typer
@@ -18,6 +19,7 @@ from rich.table import Table
 
 from turnfold.compression import tokens
 from turnfold.compression.layers import SCORERS, Compressor, CompressRequest
+from turnfold.proxy.cli.cases import case_files, scores, table
 from turnfold.proxy.cli.reading import progress, read_text
 
 _RUNS: Final = 3
@@ -43,12 +45,12 @@ class Measurement:
     tokens_per_second: int
 
 
-def _made_up(size: int) -> str:
+def _sample_text(size: int) -> str:
     count = size // 80 + 1
     return "".join(_PARAGRAPH.format(n=n, m=100 + 7 * n, h=1 + n % 9) for n in range(count))
 
 
-def _measured(name: str, text: str, scorer: str) -> Measurement:
+def _measure(name: str, text: str, scorer: str) -> Measurement:
     request = CompressRequest(text, scorer=scorer)
     times = []
     for _ in range(_RUNS):
@@ -73,21 +75,38 @@ def _table(rows: list[Measurement]) -> Table:
 
 
 def benchmark(
-    file: Annotated[str, typer.Argument(help="A text of yours; - for standard input, nothing for made-up ones.")] = "",
+    file: Annotated[
+        str, typer.Argument(help="A text of yours, - for standard input, a folder or file of cases; nothing for made-up texts.")
+    ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure compression on this machine: every scorer on a text, or made-up texts of growing size."""
+    """Measure compression on this machine: every scorer on a text, made-up texts of growing size, or labelled cases.
+
+    Cases are JSON lists of objects with id, context and expected_entities: their recall in layer 1, ROUGE-L, ratio and time.
+    """
     tokens.count("loads the vocabulary")
-    rows = []
+    files = case_files(Path(file)) if file not in ("", "-") else []
+    if files:
+        found = list(scores(files))
+        _print([asdict(row) for row in found], table(found), as_json)
+    else:
+        rows = _measurements(file)
+        _print([asdict(row) for row in rows], _table(rows), as_json)
+
+
+def _print(values: list[dict[str, Any]], shown: Table, as_json: bool) -> None:
+    if as_json:
+        typer.echo(orjson.dumps(values, option=orjson.OPT_INDENT_2))
+    else:
+        console = Console()
+        (console if console.is_terminal else Console(width=160)).print(shown)
+
+
+def _measurements(file: str) -> list[Measurement]:
     if file:
         text = read_text(file)
         jobs = [(file if file != "-" else "(stdin)", text, scorer) for scorer in SCORERS]
     else:
-        jobs = [(f"made up, {size // 1000}k", _made_up(size), "composite") for size in _SIZES]
+        jobs = [(f"made up, {size // 1000}k", _sample_text(size), "composite") for size in _SIZES]
     with progress(sum(len(text) for _, text, _ in jobs), "measuring"):
-        rows = [_measured(*job) for job in jobs]
-    if as_json:
-        typer.echo(orjson.dumps([asdict(row) for row in rows], option=orjson.OPT_INDENT_2))
-    else:
-        console = Console()
-        (console if console.is_terminal else Console(width=160)).print(_table(rows))
+        return [_measure(*job) for job in jobs]

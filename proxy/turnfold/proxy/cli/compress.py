@@ -18,7 +18,7 @@ from rich.table import Table
 
 from turnfold.compression.layers import SCORERS, CompressedResult, Compressor, CompressRequest
 from turnfold.proxy.cli.messages import compress_messages
-from turnfold.proxy.cli.reading import progress, read_text, write
+from turnfold.proxy.cli.reading import check_output, progress, read_text, refuse_unused, write
 
 
 class CounterOption(enum.StrEnum):
@@ -65,15 +65,31 @@ def _as_json(result: CompressedResult, seconds: float) -> bytes:
 
 
 _MESSAGES = "Of messages"
+_OF_TEXT = ("layer", "ratio", "query", "scorer", "as_json")
+_OF_MESSAGES = (
+    "recency_window",
+    "preserve",
+    "token_budget",
+    "min_recency_window",
+    "source_version",
+    "dedup",
+    "fuzzy_dedup",
+    "fuzzy_threshold",
+    "embed_summary_id",
+    "force_converge",
+    "token_counter",
+    "trace",
+)
 
 
 def compress(  # noqa: PLR0913, PLR0917 - a parameter for each option of the command line
+    context: typer.Context,
     file: Annotated[str, typer.Argument(help="The text; - for standard input.")] = "",
-    layer: Annotated[int, typer.Option(min=0, max=2, help="The layer to print: 0 raw, 1 facts, 2 summary.")] = 1,
-    ratio: Annotated[float, typer.Option(help="Tokens of layer 1 by those of layer 0.")] = 0.3,
+    layer: Annotated[int, typer.Option("--layer", "-l", min=0, max=2, help="The layer to print: 0 raw, 1 facts, 2 summary.")] = 1,
+    ratio: Annotated[float, typer.Option("--ratio", "-r", help="Tokens of layer 1 by those of layer 0.")] = 0.3,
     query: Annotated[str, typer.Option(help="A question that layers 1 and 2 should answer.")] = "",
     scorer: Annotated[str, typer.Option(help=f"Which sentences matter: {', '.join(SCORERS)}.")] = "",
-    output: Annotated[Path | None, typer.Option(help="Write the layer (or the JSON) into this file.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the layer (or the JSON) into this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All layers, entities and sections as JSON.")] = False,
     messages: Annotated[str, typer.Option(help="Compress the messages of this JSON file in place of a text.")] = "",
     recency_window: Annotated[int, typer.Option(help="Newest messages that stay.", rich_help_panel=_MESSAGES)] = 4,
@@ -94,6 +110,8 @@ def compress(  # noqa: PLR0913, PLR0917 - a parameter for each option of the com
     """Make three layers of a text, or old messages shorter: figures on standard error, the rest on standard output."""
     if bool(file) == bool(messages):
         raise typer.BadParameter("give a FILE or --messages FILE", param_hint="FILE")
+    _check_options(context, of_messages=bool(messages))
+    check_output(output, file or messages)
     if not messages:
         _compress_text(
             CompressRequest(read_text(file), layer, ratio, query=query or None, scorer=scorer or None), output, as_json
@@ -114,6 +132,19 @@ def compress(  # noqa: PLR0913, PLR0917 - a parameter for each option of the com
         "trace": trace,
     }
     compress_messages(messages, fields, output)
+
+
+def _check_options(context: typer.Context, *, of_messages: bool) -> None:
+    """Refuse what would have no effect."""
+    given = context.params
+    if not of_messages:
+        refuse_unused(context, "applies to --messages only", *_OF_MESSAGES)
+        return
+    refuse_unused(context, "applies to a text only, not to --messages", *_OF_TEXT)
+    if given["token_budget"] is None:
+        refuse_unused(context, "applies with --token-budget only", "min_recency_window", "force_converge")
+    if not given["fuzzy_dedup"]:
+        refuse_unused(context, "applies with --fuzzy-dedup only", "fuzzy_threshold")
 
 
 def _compress_text(request: CompressRequest, output: Path | None, as_json: bool) -> None:

@@ -18,7 +18,7 @@ from turnfold.config.sources import load
 from turnfold.proxy.cli.plain import plain
 
 
-def _shown(value: Any) -> str:
+def _display_text(value: Any) -> str:
     if value is None or value in ((), [], {}):
         return "-"
     return value if isinstance(value, str) else orjson.dumps(value).decode()
@@ -28,7 +28,7 @@ def _table(rows: list[SettingRow]) -> Table:
     table = Table("variable", "value", "from", "what it is", show_lines=False, header_style="bold")
     for row in rows:
         style = None if row.origin == "default" else "bold"
-        table.add_row(row.variable, plain(_shown(row.value)), plain(row.origin), row.description, style=style)
+        table.add_row(row.variable, plain(_display_text(row.value)), plain(row.origin), row.description, style=style)
     return table
 
 

@@ -10,17 +10,21 @@ from typing import Annotated
 import typer
 
 from turnfold.config.sources import load
+from turnfold.proxy.cli.reading import refuse_unused
 from turnfold.proxy.cli.remote import admin_headers, ask, default_url
 
 
 def drill_down(
+    context: typer.Context,
     section: Annotated[str, typer.Argument(help="The id in a folded block's marker, or in a result's sections.")],
-    layer: Annotated[int, typer.Option(min=0, max=2, help="0: the original; 1: its facts; 2: its summary.")] = 0,
+    layer: Annotated[int, typer.Option("--layer", "-l", min=0, max=2, help="0: the original; 1: its facts; 2: its summary.")] = 0,
     url: Annotated[str, typer.Option(help="The running Turnfold; nothing: where these settings make it listen.")] = "",
     key: Annotated[str, typer.Option(envvar="OPENAI_API_KEY", help="The credential that the conversation was held with.")] = "",
     tenant: Annotated[str, typer.Option(help="Or the tenant, with the admin token of the settings.")] = "",
 ) -> None:
     """Print a layer of a section; the original of a folded one is its messages, a line of JSON each."""
+    if tenant:
+        refuse_unused(context, "cannot be given together with --tenant", "key")
     settings = load().settings
     headers = {**admin_headers(settings), "x-turnfold-tenant": tenant} if tenant else {"authorization": f"Bearer {key}"}
     base = (url or default_url(settings.server)).rstrip("/")

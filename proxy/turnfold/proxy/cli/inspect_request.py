@@ -23,7 +23,7 @@ from turnfold.proxy.books.inspection import MessageRow
 from turnfold.proxy.books.inspection import inspect as inspected
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain
-from turnfold.proxy.cli.reading import read_text
+from turnfold.proxy.cli.reading import read_text, refuse_unused
 from turnfold.proxy.cli.remote import admin_headers, ask, default_url
 
 _SHORT = 240  # characters of a text that is shown unless all of it is asked for
@@ -86,7 +86,7 @@ def _print_file(console: Console, found: dict[str, Any], full: bool) -> None:
     console.print(table)
 
 
-def _spoken(raw: str) -> str:
+def _message_text(raw: str) -> str:
     """A message's JSON as role and text, or as it is where it has an unusual form."""
     message = json.loads(raw)
     content = message.get("content")
@@ -96,7 +96,7 @@ def _spoken(raw: str) -> str:
 
 
 def _pairs(section: dict[str, Any]) -> list[tuple[str, str | None]]:
-    messages = [_spoken(raw) for raw in section["messages"]]
+    messages = [_message_text(raw) for raw in section["messages"]]
     instead = section["instead"]
     if section["level"] == "facts" and instead:
         return [(before, after if after is not None else "(the same)") for before, after in zip(messages, instead, strict=True)]
@@ -140,6 +140,7 @@ def _from_server(settings: Settings, url: str, name: str, since: str, tenant: st
 
 
 def inspect(
+    context: typer.Context,
     target: Annotated[str, typer.Argument(help="A request id (x-turnfold-request-id), or a file with a request's JSON body; -.")],
     full: Annotated[bool, typer.Option("--full", help="Whole texts, and not their beginnings.")] = False,
     budget: Annotated[int, typer.Option(min=0, help="FILE: as x-turnfold-budget; 0: as set.")] = 0,
@@ -157,12 +158,16 @@ def inspect(
     settings = load().settings
     console = Console()
     console = console if console.is_terminal else Console(width=160)
+    if as_json:
+        refuse_unused(context, "does not apply to --json, which is always whole", "full")
     if target.startswith(_REQUEST) and not Path(target).exists():
+        refuse_unused(context, "applies to a FILE only", "budget")
         found = _from_server(settings, url, target, since, tenant)
         typer.echo(json.dumps(found, indent=2)) if as_json else _print_request(console, found, full)
         return
     if target != "-" and not Path(target).exists():
         raise Failure(f"{target} is no file, and no request id (these begin with {_REQUEST})")
+    refuse_unused(context, "applies to a REQUEST_ID only", "since", "url", "tenant")
     found = inspected(read_text(target).encode("utf-8"), settings, budget or None)
     if as_json:
         rows = [asdict(row) for row in found["messages"]]

@@ -17,7 +17,7 @@ from rich.console import Console
 from turnfold.compression import Compressed, compress, uncompress
 from turnfold.proxy.api.roundtrips import options_of
 from turnfold.proxy.cli.failure import Failure
-from turnfold.proxy.cli.reading import progress, read_text, write
+from turnfold.proxy.cli.reading import check_output, progress, read_text, write
 
 
 def _read(file: str) -> tuple[Any, int]:
@@ -36,7 +36,7 @@ def _messages(file: str, value: Any) -> list[Any]:
     return found
 
 
-def _put(output: Path | None, value: Any) -> None:
+def _write_json(output: Path | None, value: Any) -> None:
     # Escapes: a lone surrogate has no other form.
     text = json.dumps(value, indent=2)
     if output is None:
@@ -59,7 +59,7 @@ def compress_messages(file: str, fields: Mapping[str, Any], output: Path | None)
     with progress(size, "compressing"):
         result = compress(messages, options)
     _say(result, time.perf_counter() - started, len(messages))
-    _put(output, result.as_dict())
+    _write_json(output, result.as_dict())
 
 
 def _say(result: Compressed, seconds: float, before: int) -> None:
@@ -77,16 +77,17 @@ def _say(result: Compressed, seconds: float, before: int) -> None:
 def uncompress_file(
     file: Annotated[str, typer.Argument(help="What `turnfold compress --messages` wrote; - for standard input.")],
     recursive: Annotated[bool, typer.Option("--recursive", help="Restore originals that were compressed before, too.")] = False,
-    output: Annotated[Path | None, typer.Option(help="Write the messages into this file.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the messages into this file.")] = None,
 ) -> None:
     """Print the original messages of a result as JSON."""
+    check_output(output, file)
     value, _ = _read(file)
     messages = _messages(file, value)
     verbatim = value.get("verbatim") if isinstance(value, dict) else None
     if not isinstance(verbatim, dict):
         raise Failure(f"{file}: verbatim: must be an object with the originals")
     found = uncompress(messages, verbatim, recursive=recursive)
-    _put(output, found.messages)
+    _write_json(output, found.messages)
     for ids, why in ((found.edited_ids, "messages that were edited"), (found.deleted_ids, "messages that were deleted")):
         if ids:
             line = f"{len(ids):,} originals belong to {why}, the first is {ids[0]}"

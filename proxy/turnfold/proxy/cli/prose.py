@@ -13,18 +13,18 @@ import typer
 
 from turnfold.compression.shorten.terse import compress
 from turnfold.config.fold import read_lexicon
-from turnfold.proxy.cli.failure import Failure
-from turnfold.proxy.cli.reading import progress, read_text
+from turnfold.proxy.cli.reading import check_output, progress, read_text, write
 
 
 def prose(
     file: Annotated[str, typer.Argument(help="The text; - for standard input.")],
     intensity: Annotated[str, typer.Option(help="lite, full or ultra.")] = "full",
     lexicon: Annotated[Path | None, typer.Option(help="TOML file with rules of your own.")] = None,
-    output: Annotated[Path | None, typer.Option(help="Write the text (or the JSON) into this file.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the text (or the JSON) into this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Text and receipt as JSON.")] = False,
 ) -> None:
     """Say the same in fewer words, by rules: the text on standard output, what it saved on standard error."""
+    check_output(output, file, *([str(lexicon)] if lexicon else []))
     text = read_text(file)
     with progress(len(text), "compressing"):
         made = compress(text, intensity, extension=read_lexicon(lexicon) if lexicon else "")
@@ -33,8 +33,5 @@ def prose(
     shown = orjson.dumps({"text": made.text, "receipt": receipt}, option=orjson.OPT_INDENT_2).decode() if as_json else made.text
     if output is None:
         typer.echo(shown, nl=not shown.endswith("\n"))
-        return
-    try:
-        output.write_text(shown, "utf-8")
-    except OSError as exc:
-        raise Failure(f"{output}: {exc.strerror or exc}") from exc
+    else:
+        write(output, shown)

@@ -1,16 +1,18 @@
 """Files that commands read and write.
 
-Lives here: their failures as lines for the user, and a sign of life while something long is done. Does not belong here: what is
-in them.
+Lives here: their failures as lines for the user, what may not be written or asked for, and a sign of life while something long
+is done. Does not belong here: what is in them.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import typer
 from rich.console import Console
 
 from turnfold.proxy.cli.failure import Failure
@@ -44,6 +46,39 @@ def progress(size: int, label: str) -> Iterator[None]:
         return
     with console.status(f"{label} ({size:,} characters)"):
         yield
+
+
+def check_output(output: Path | None, *inputs: str) -> None:
+    """Refuse to write over what is read; checked before anything is done.
+
+    Args:
+        inputs: files that are read, ``-`` for standard input.
+
+    Raises:
+        BadParameter: the output is one of them, by whatever name.
+    """
+    if output is None or not output.exists():
+        return
+    for file in inputs:
+        with contextlib.suppress(OSError, ValueError):  # an input that is not there is somebody else's complaint
+            read = os.fstat(sys.stdin.fileno()) if file == "-" else Path(file).stat()
+            if os.path.samestat(read, output.stat()):
+                raise typer.BadParameter(f"{output} is the input; it would be overwritten", param_hint="--output")
+
+
+def refuse_unused(context: typer.Context, why: str, *names: str) -> None:
+    """Refuse options that were given and do not apply.
+
+    Args:
+        names: the command's parameters.
+        why: what is said of them.
+
+    Raises:
+        BadParameter: one was given on the command line; it names the first.
+    """
+    for parameter in context.command.params:
+        if parameter.name in names and (source := context.get_parameter_source(parameter.name)) and source.name == "COMMANDLINE":
+            raise typer.BadParameter(why, param_hint=max(parameter.opts, key=len))
 
 
 def write(output: Path, data: str) -> None:

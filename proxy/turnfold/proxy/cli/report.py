@@ -184,6 +184,8 @@ def report(
 
     "without" is what the same requests would have cost unfolded, the provider's prompt cache included.
     """
+    if as_json and csv:
+        raise typer.BadParameter("cannot be given together with --json", param_hint="--csv")
     settings = load().settings
     now = time.time()
     query = Query(moment(since, "--since", now), moment(until, "--until", now) if until else now, group_by, _filters(only or []))

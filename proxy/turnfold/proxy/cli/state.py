@@ -59,7 +59,7 @@ class Session:
         for command, run in self._commands().items():
             if line == command or line.startswith(f"{command} "):
                 rest = line[len(command) + 1 :]
-                return run(rest) if rest.strip() else _missing(command)
+                return run(rest) if rest.strip() else _missing_input(command)
         return self._state() if line.strip() == "state" else self._step(line, "input")
 
     def _commands(self) -> dict[str, Callable[[str], _LineResult]]:
@@ -87,7 +87,7 @@ def _envelope(mode: str, command: str, **more: object) -> dict[str, Any]:
     return {"output_version": OUTPUT_VERSION, "mode": mode, "command": command, **more}
 
 
-def _missing(command: str) -> _LineResult:
+def _missing_input(command: str) -> _LineResult:
     message = f"{command} requires input.\nUse '{command} <input>'."
     error = {"code": f"missing_{command}_input", "message": message}
     return _LineResult(_envelope("error", command, error=error), f"error: {message}".splitlines())

@@ -49,8 +49,9 @@ def compress(text: str, **options: Any) -> ApiCall[CompressAnswer]:
 
 def add_message(conversation_id: str, role: str, content: str, **options: Any) -> ApiCall[ConversationAnswer]:
     """Add a message; its key makes a repeated add harmless."""
+    key = options.pop("idempotency_key", None) or uuid.uuid4().hex
     body = {"conversation_id": conversation_id, "message": {"role": role, "content": content}, **_without_none(**options)}
-    return ApiCall("POST", "/v1/conversation", ConversationAnswer, body, {"idempotency-key": uuid.uuid4().hex})
+    return ApiCall("POST", "/v1/conversation", ConversationAnswer, body, {"idempotency-key": key})
 
 
 def _place(conversation_id: str) -> str:

@@ -1,7 +1,7 @@
-"""Content codings: taking a coded body apart, within a bound.
+"""Content codings: decoding a body within a size limit.
 
-Lives here: gzip and deflate, piece by piece. Does not belong here: coding anything anew (bytes pass the proxy as they came),
-other codings (nothing that we depend on undoes br or zstd: such a body is relayed, not read).
+Lives here: gzip and deflate, piece by piece. Does not belong here: encoding (bytes pass the proxy unchanged), other codings (no
+dependency decodes br or zstd, so such a body is relayed but not read).
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ _GZIP: Final = frozenset(("gzip", "x-gzip"))
 
 
 class CodedBodyTooLarge(Exception):
-    """More bytes would come out than the bound allows."""
+    """The decoded body is larger than the limit."""
 
 
 class CodedBodyBroken(Exception):
-    """The bytes are not what their coding says, or they stop early."""
+    """The bytes do not match their coding, or they end early."""
 
 
-def readable(coding: str) -> bool:
-    """Whether `Inflater` undoes this coding."""
+def is_readable(coding: str) -> bool:
+    """Whether `Inflater` can decode this coding."""
     return coding in _GZIP or coding == "deflate"
 
 
 class Inflater:
-    """Undoes one body's gzip (RFC 1952, several members too) or deflate (RFC 1950, and RFC 1951 bare as some send it).
+    """Decodes one body's gzip (RFC 1952, also several members) or deflate (RFC 1950, or bare RFC 1951 as some clients send it).
 
     Args:
         coding: one that is `is_readable`.
-        limit: bytes that may come out in all.
+        limit: maximum size of the decoded body in bytes.
     """
 
     def __init__(self, coding: str, limit: int) -> None:
@@ -45,11 +45,11 @@ class Inflater:
         self.finished = False
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
-        """Feed bytes, get what can be told so far in pieces of bounded size.
+        """Feed bytes; yields what can be decoded so far in pieces of bounded size.
 
         Raises:
-            CodedBodyTooLarge: the limit is passed.
-            CodedBodyBroken: this is not what the coding says.
+            CodedBodyTooLarge: the limit is exceeded.
+            CodedBodyBroken: the bytes do not match the coding.
         """
         self._held += data
         while (engine := self._member()) is not None:
@@ -65,7 +65,7 @@ class Inflater:
                 return
 
     def _member(self) -> zlib._Decompress | None:
-        """The member at hand, or the next one; None when it cannot be told yet or there is no more."""
+        """The current member or the next one; None if there is no more, or more bytes are needed to tell."""
         if self._engine is None and not self._closed and len(self._held) > 1:  # two bytes tell what it is
             self._closed = self.finished and not self._held.startswith(_GZIP_MAGIC)  # padding behind the last member
             if not self._closed:

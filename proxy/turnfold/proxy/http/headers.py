@@ -1,7 +1,8 @@
-"""Which headers cross the proxy, and the few that are ours.
+"""Which headers cross the proxy, and Turnfold's own request headers.
 
-Lives here: hop-by-hop rules (RFC 9110 section 7.6.1), our own request headers and their values. Does not belong here: credentials
-(``tenancy``), sizes (``limits``). Headers are ASGI's list of byte pairs: order and repeats matter, so no mapping.
+Lives here: hop-by-hop rules (RFC 9110 section 7.6.1), ``x-turnfold-*`` request headers and their values. Does not belong here:
+credentials (``tenancy``), sizes (``limits``). Headers are ASGI's list of byte pairs rather than a mapping, because order and
+repetition matter.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ _LONGEST_LABEL: Final = 256
 
 
 def first(headers: RawHeaders, name: bytes) -> bytes | None:
-    """The first value of a header, None where there is none."""
+    """The first value of a header; None if it is absent."""
     return next((value for key, value in headers if key == name), None)
 
 
-def _named_by_connection(headers: RawHeaders) -> frozenset[bytes]:
+def _connection_headers(headers: RawHeaders) -> frozenset[bytes]:
     values = (value for key, value in headers if key.lower() == b"connection")
     return frozenset(token.strip().lower() for value in values for token in value.split(b","))
 
 
-def forwarded(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
-    """A request's headers as the upstream gets them, credentials and length untouched.
+def forwarded_headers(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
+    """A request's headers as the upstream receives them; credentials and length are unchanged.
 
-    ``accept-encoding: identity`` is said where the client said nothing: leaving the header out allows any coding (RFC 9110
-    section 12.5.3), and a client that did not ask for one may not be able to undo it.
+    ``accept-encoding: identity`` is added if the client sent none: without the header any coding is allowed (RFC 9110 section
+    12.5.3), and a client that asked for none may not be able to decode it.
     """
-    dropped = _NOT_FORWARDED | _named_by_connection(headers)
+    dropped = _NOT_FORWARDED | _connection_headers(headers)
     kept = [(key, value) for key, value in headers if key not in dropped and not key.startswith(OURS)]
     if first(headers, b"transfer-encoding") is not None:
         kept = without(kept, b"content-length")
@@ -54,19 +55,19 @@ def forwarded(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
     return kept
 
 
-def returned(headers: RawHeaders, status: int) -> list[tuple[bytes, bytes]]:
-    """A response's headers as the client gets them.
+def returned_headers(headers: RawHeaders, status: int) -> list[tuple[bytes, bytes]]:
+    """A response's headers as the client receives them.
 
     A 204 or 304 loses its ``content-length``: it has no body, and servers wait for one of that length.
     """
-    dropped = _HOP_BY_HOP | _named_by_connection(headers)
+    dropped = _HOP_BY_HOP | _connection_headers(headers)
     if status in (204, 304):
         dropped |= {b"content-length"}
     return [(key, value) for key, value in headers if key.lower() not in dropped]
 
 
 def without(headers: RawHeaders, *names: bytes) -> list[tuple[bytes, bytes]]:
-    """The headers but those of these (lower-case) names."""
+    """All headers except those with these (lower-case) names."""
     return [(key, value) for key, value in headers if key.lower() not in names]
 
 
@@ -74,7 +75,7 @@ def as_text(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
     """Header pairs for the client library, which sends text as UTF-8.
 
     Raises:
-        Refused: a value that it could not send as the bytes that came in.
+        Refused: the library could not send a value as the bytes that came in.
     """
     return [(key.decode("ascii", "replace"), _sendable(key, value)) for key, value in headers]
 
@@ -91,7 +92,7 @@ def _sendable(key: bytes, value: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the client asks of Turnfold by ``x-turnfold-*`` headers; None: nothing was said."""
+    """The client's ``x-turnfold-*`` headers; None: not sent."""
 
     mode: Mode | None
     budget: int | None
@@ -100,10 +101,10 @@ class Wishes:
 
 
 def wishes(headers: RawHeaders) -> Wishes:
-    """Read our request headers.
+    """Read the ``x-turnfold-*`` headers.
 
     Raises:
-        Refused: 400 that names the header whose value makes no sense.
+        Refused: 400; it names the header with the invalid value.
     """
     return Wishes(
         cast(Mode | None, _one_of(_MODES, headers, "x-turnfold-mode")),

@@ -1,11 +1,11 @@
-"""uvicorn's HTTP/1.1 protocol, with two faults mended that a proxy cannot live with.
+"""uvicorn's HTTP/1.1 protocol with three fixes that a proxy needs.
 
-Lives here: a bound on request heads, and bodies behind an upgrade that nobody takes. Does not belong here: anything that an ASGI
-app can do for itself.
+Lives here: a size limit for request heads, bodies of requests whose upgrade is declined, and answers to HTTP/1.0. Does not belong
+here: anything that an ASGI app can do for itself.
 
-uvicorn gathers a head of any size before an app sees it. The app's own limit answers politely; the bound here is larger and
-saves the memory. And httptools ends a request at its head when it asks for an upgrade, which RFC 9110 section 7.8 lets
-servers ignore: Java's client asks for h2c with its first request, whose body would be lost.
+uvicorn collects a head of any size before an app sees it. The app's own limit sends a proper answer; the limit here is larger and
+protects memory. Also, httptools ends a request after its head if it asks for an upgrade, which servers may ignore (RFC 9110
+section 7.8): Java's client asks for h2c with its first request, whose body would be lost.
 """
 
 from __future__ import annotations
@@ -27,8 +27,23 @@ _HEAD_TOO_LARGE: Final = (
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
 
 
+class _AnyLength(int):
+    """The length of a body that ends with its connection, as uvicorn counts it down: never too short, never too long."""
+
+    def __lt__(self, other: int) -> bool:
+        return False
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+    def __sub__(self, other: int) -> _AnyLength:
+        return self
+
+    __hash__ = int.__hash__
+
+
 class Http11(HttpToolsProtocol):
-    """One connection of a client's."""
+    """One client connection."""
 
     def connection_made(self, transport: Any) -> None:
         """As the parent does."""
@@ -38,7 +53,7 @@ class Http11(HttpToolsProtocol):
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Parse the next bytes, unless a head has grown beyond all bounds."""
+        """Parse the next bytes, unless the head has grown beyond the limit."""
         if self._in_head:
             if self._head_size > _MOST:
                 self.transport.write(_HEAD_TOO_LARGE)
@@ -54,7 +69,7 @@ class Http11(HttpToolsProtocol):
             self._decline_upgrade(data[upgrade.args[0] :])
 
     def _decline_upgrade(self, rest: bytes) -> None:
-        """Go on with the same request: a new parser is told how its body is framed, then gets what follows the head."""
+        """Continue the same request: a new parser is given the framing headers, then the bytes behind the head."""
         framing = b"".join(b"%s: %s\r\n" % pair for pair in self.headers if pair[0] in _FRAMING)
         self.parser = httptools.HttpRequestParser(self)
         self._resuming = True
@@ -84,8 +99,12 @@ class Http11(HttpToolsProtocol):
         if not self._resuming:
             self._in_head = False
             super().on_headers_complete()
+            if self.scope.get("http_version") == "1.0" and self.cycle is not None:
+                # A client of HTTP/1.0 knows no chunks (RFC 9112 section 6.1): the body ends with the connection.
+                self.cycle.chunked_encoding = False
+                self.cycle.expected_content_length = _AnyLength()
 
     def on_message_complete(self) -> None:
-        """A request ends; not so at a head with an upgrade, whose body the parser leaves to others."""
+        """A request ends, unless this is a head with an upgrade whose body is still to come."""
         if not self.parser.should_upgrade():
             super().on_message_complete()

@@ -1,9 +1,9 @@
-"""The client's side of one exchange: what it sends, and whether it is still there.
+"""The client's side of one exchange: what it sends, and whether it is still connected.
 
 Lives here: the only calls of ASGI's ``receive``. Does not belong here: sending, knowledge of upstreams.
 
-``receive`` gives body and departure through one pipe, so while a body streams, leaving shows in `Inbound.chunks`; after
-that `while_present` watches for it.
+``receive`` delivers both the body and the disconnect. While the body streams, `Inbound.chunks` sees a disconnect; afterwards
+`while_present` watches for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope
 
 
 class ClientGone(Exception):
-    """The client left before its request was whole."""
+    """The client disconnected before its request was complete."""
 
 
 class Inbound:
@@ -36,10 +36,10 @@ class Inbound:
         )
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body in the pieces in which it came.
+        """The body in the pieces in which it arrived.
 
         Raises:
-            ClientGone: it ends before its time.
+            ClientGone: the client disconnected.
         """
         more = True
         while more:
@@ -53,8 +53,8 @@ class Inbound:
                 yield chunk
         self._read.set()
 
-    async def gone(self) -> None:
-        """Return when the client has left (or has all of its answer)."""
+    async def wait_until_gone(self) -> None:
+        """Return when the client has disconnected (or has received its whole answer)."""
         if self.has_body:
             await self._read.wait()
         while not self._left:
@@ -62,13 +62,13 @@ class Inbound:
 
 
 async def while_present(inbound: Inbound, work: Coroutine[Any, Any, None]) -> None:
-    """Do the work; cancel it when the client leaves.
+    """Do the work; cancel it when the client disconnects.
 
     Raises:
         Whatever `work` raises.
     """
     worker = asyncio.create_task(work)
-    watcher = asyncio.create_task(inbound.gone())
+    watcher = asyncio.create_task(inbound.wait_until_gone())
     try:
         await asyncio.wait((worker, watcher), return_when=asyncio.FIRST_COMPLETED)
     finally:

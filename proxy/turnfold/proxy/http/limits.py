@@ -1,7 +1,7 @@
-"""Bounds on what a client may send.
+"""Limits on what a client may send.
 
-Lives here: sizes of the head and of the body, coded or not. Does not belong here: depth of nesting: the parser refuses what is
-nested deeper than 1,024 (orjson's own bound), and a body that does not parse is forwarded as it came, not refused.
+Lives here: maximum sizes of the head and of the body, coded or not. Does not belong here: nesting depth. The parser rejects
+nesting deeper than 1,024 (orjson's own limit), and a body that does not parse is forwarded unchanged rather than refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from turnfold.proxy.http.refusals import RawHeaders, Refused
 
 
 def check_head(headers: RawHeaders, limits: LimitSettings) -> None:
-    """Refuse a head of more bytes than the limit.
+    """Refuse a head that is larger than the limit.
 
     Raises:
         Refused: 431.
@@ -30,11 +30,11 @@ def _too_large(limits: LimitSettings) -> Refused:
 
 
 async def read_body(inbound: Inbound, limits: LimitSettings) -> bytes:
-    """The whole body as it came.
+    """The whole body as received.
 
     Raises:
         Refused: 413.
-        ClientGone: the client left before its end.
+        ClientGone: the client disconnected.
     """
     declared = first(inbound.headers, b"content-length")
     if declared is not None and declared.isdigit() and int(declared[:20]) > limits.max_body_bytes:
@@ -50,14 +50,14 @@ async def read_body(inbound: Inbound, limits: LimitSettings) -> bytes:
 
 
 def plain_body(body: bytes, coding: str, limits: LimitSettings) -> bytes | None:
-    """The body without its content coding; None when it cannot be had.
+    """The decoded body; None if it cannot be decoded.
 
     Raises:
-        Refused: 413, it unpacks to more than the limit.
+        Refused: 413, the decoded body is larger than the limit.
     """
     if coding in ("", "identity"):
         return body
-    if not codings.readable(coding):
+    if not codings.is_readable(coding):
         return None
     try:
         return codings.inflate(body, coding, limits.max_body_bytes)

@@ -1,7 +1,7 @@
-"""Answers of our own to a request that is not served: OpenAI's error body, so that SDKs raise their own exception types.
+"""Error answers for requests that are not served, in OpenAI's shape, so that SDKs raise their own exception types.
 
-Lives here: the shape, and the exception that carries it up to the one place that sends it. Does not belong here: deciding what is
-refused (``limits``, ``tenancy`` and the routes do), errors of the upstream that arrive as responses (they pass as they are).
+Lives here: the shape, and the exception that carries it to the one place that sends it. Does not belong here: deciding what is
+refused (``limits``, ``tenancy`` and the routes do), the upstream's own error responses (they pass unchanged).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ RawHeaders = Sequence[tuple[bytes, bytes]]
 
 
 class Refused(Exception):
-    """The request goes no further; the client gets this answer.
+    """The request is not processed further; the client gets this answer.
 
     Args:
         status: HTTP status.
@@ -35,7 +35,7 @@ class Refused(Exception):
         self.headers = headers
 
     async def send(self, send: Send) -> None:
-        """Answer with it."""
+        """Send the answer."""
         kind = "invalid_request_error" if self.status < 500 else "api_error"
         error = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
         await send_json(send, self.status, {"error": error}, self.headers)

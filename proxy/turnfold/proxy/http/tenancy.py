@@ -1,10 +1,10 @@
 """Whose request this is, and whose key goes upstream.
 
-Lives here: credentials in, tenant and outgoing credentials out; the admin token. Does not belong here: storing or logging a
-credential.
+Lives here: from credentials to the tenant and the outgoing credentials; the admin token. Does not belong here: storing or logging
+a credential.
 
-Without a key of the operator's the client's own credentials go upstream untouched and name the tenant. With one, clients
-must bring a token of ours, which is replaced by that key on its way out.
+Without an operator's key the client's own credentials go upstream unchanged and determine the tenant. With one, clients must send
+a Turnfold token, which is replaced by that key on the way upstream.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def check_exposure(settings: Settings) -> None:
 
 
 def _from_this_machine(headers: RawHeaders) -> bool:
-    """Whether ``host`` and ``origin``, where they are given, name this machine (a page that rebinds its name gives its own)."""
+    """Whether ``host`` and ``origin``, if sent, name this machine (a page that uses DNS rebinding sends its own name)."""
     host = b"//" + (first(headers, b"host") or b"localhost")
     origin = first(headers, b"origin") or b"http://localhost"
     names = (_host_name(value.decode("latin-1")) for value in (host, origin))
@@ -70,14 +70,14 @@ def _same(one: bytes, other: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """A caller let in: its tenant, and its request's headers with the credentials that the upstream gets."""
+    """An admitted caller: its tenant, and its request's headers with the credentials for the upstream."""
 
     tenant: str
     headers: list[tuple[bytes, bytes]]
 
 
 class Gate:
-    """Lets callers in and says whose data they are."""
+    """Admits callers and determines their tenant."""
 
     def __init__(self, upstream_key: SecretStr | None, auth: AuthSettings) -> None:
         self._upstream_key = None if upstream_key is None else upstream_key.get_secret_value().encode()
@@ -87,11 +87,11 @@ class Gate:
         self._hash_key = hashlib.blake2b(secret).digest() if secret else b""
 
     def admit(self, headers: RawHeaders) -> Admission:
-        """Let a caller in.
+        """Admit a caller.
 
         Raises:
-            Refused: 401, tokens are asked for and this caller has none of them; 403, none are asked for, and the request
-                looks like one of a web page that a browser on this machine has open.
+            Refused: 401, client tokens are set and the caller has none of them; 403, none are set, and the request seems to come
+                from a web page in a browser on this machine.
         """
         name, token = self._credential(headers)
         if self._upstream_key is None:
@@ -104,11 +104,13 @@ class Gate:
         return Admission(self._tenant(token), [*without(headers, *_CREDENTIALS), (name, key)])
 
     def preflight(self, headers: RawHeaders) -> list[tuple[bytes, bytes]]:
-        """The headers of an OPTIONS request: browsers send it without credentials, so none are asked for, and ours stay here."""
+        """The headers of an OPTIONS request: browsers send it without credentials, so none are required, and the operator's key
+        is not added."""
         return list(headers) if self._upstream_key is None else without(headers, *_CREDENTIALS)
 
     def tenant(self, headers: RawHeaders) -> str:
-        """Whose data a request to a route of our own is about: the caller's, or the one that an administrator names.
+        """The tenant whose data a request to Turnfold's own routes is about: the caller, or the tenant that an administrator
+        names.
 
         Raises:
             Refused: 401, as for `admit`.
@@ -119,12 +121,12 @@ class Gate:
         return self.admit(headers).tenant
 
     def is_admin(self, headers: RawHeaders) -> bool:
-        """Whether the request carries the admin token; never where none is set."""
+        """Whether the request carries the admin token; always false if none is set."""
         brought = first(headers, _ADMIN)
         return brought is not None and self._admin_token is not None and _same(brought, self._admin_token)
 
     def _credential(self, headers: RawHeaders) -> tuple[bytes, bytes]:
-        """The header that carries the credential and the credential; with several, the one that is a token of ours."""
+        """The header that carries the credential, and the credential; if there are several, the one that is a client token."""
         found = [(key, _token(value)) for name in _CREDENTIALS for key, value in headers if key == name]
         ours = [pair for pair in found if self._is_ours(pair[1])]
         return next(iter(ours or found), (b"authorization", b""))

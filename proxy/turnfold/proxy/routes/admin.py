@@ -22,8 +22,8 @@ from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.ledger import Ledger, receipts_between
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.report import FILTERS, Query, moment, report
-from turnfold.proxy.books.request_details import requested
-from turnfold.proxy.routes.answers import Gatekeeper, Handler, answered, as_json, error, refuse_strangers
+from turnfold.proxy.books.request_details import request_details
+from turnfold.proxy.routes.answers import Gatekeeper, Handler, as_json, error, refuse_strangers, with_error_answers
 from turnfold.proxy.store import OpenStore, Scope, Store
 
 _DEFAULT_SINCE: Final = "30d"
@@ -109,15 +109,15 @@ def admin_routes(
         form = _format(request.query_params, "json", "csv")
         await ledger.flush()
         query = query_of(request.query_params, request.headers.get(_TENANT), time.time())
-        result = await report(store, query, options_of)
+        result = await report(store.patient, query, options_of)
         return Response(as_csv(result["groups"]), media_type="text/csv") if form == "csv" else as_json(result)
 
     async def get_receipts(request: Request) -> Response:
         form = _format(request.query_params, "jsonl", "csv")
         query = query_of(request.query_params, request.headers.get(_TENANT), time.time())
-        await store.ping()
+        await store.patient.ping()
         kind = "text/csv" if form == "csv" else "application/jsonl"
-        return StreamingResponse(_export(store, query, form), media_type=kind)
+        return StreamingResponse(_export(store.patient, query, form), media_type=kind)
 
     async def get_ledger(_: Request) -> Response:
         queue = {"written": ledger.written, "queued": ledger.queued, "dropped": ledger.dropped}
@@ -127,22 +127,22 @@ def admin_routes(
     async def delete_data(request: Request) -> Response:
         scope = _scope(request)
         await ledger.flush()
-        gone = await store.delete(scope)
+        gone = await store.patient.delete(scope)
         ledger.forget(scope.tenant)
         return as_json({"deleted": gone})
 
     def only_admins(work: Callable[[Request], Awaitable[Response]]) -> Handler:
-        handler = answered(work)
+        handler = with_error_answers(work)
 
-        async def checked(request: Request) -> Response:
+        async def check_admin(request: Request) -> Response:
             return refuse_strangers(request, gate) or await handler(request)
 
-        return checked
+        return check_admin
 
     routes = [
         Route("/admin/report", only_admins(get_report), methods=["GET"]),
         Route("/admin/receipts", only_admins(get_receipts), methods=["GET"]),
-        Route("/admin/requests/{request_id}", only_admins(_request_finder(store, ledger)), methods=["GET"]),
+        Route("/admin/requests/{request_id}", only_admins(_request_finder(store.patient, ledger)), methods=["GET"]),
         Route("/admin/ledger", only_admins(get_ledger), methods=["GET"]),
         Route("/admin/data", only_admins(delete_data), methods=["DELETE"]),
     ]
@@ -156,7 +156,7 @@ def _request_finder(store: Store, ledger: Ledger) -> Callable[[Request], Awaitab
             raise InvalidInput(unknown[0], "is no parameter; there is from")
         since = moment(request.query_params.get("from", _SOUGHT_SINCE), "from", now)
         await ledger.flush()
-        found = await requested(store, sought, since, now + 1, request.headers.get(_TENANT))
+        found = await request_details(store, sought, since, now + 1, request.headers.get(_TENANT))
         if found is None:
             return error(404, "request_unknown", f"There is no receipt of {sought!r} in this range of time.", "request_id")
         return _as_lenient_json(found)

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from turnfold.compression.errors import InvalidInput, SectionUnknown
-from turnfold.proxy.api.conversations import ConversationUnknown, ConversationUnreadable, HistoryIncomplete
+from turnfold.proxy.api.conversations import ConversationUnknown, ConversationUnreadable, HistoryIncomplete, TokenTaken
 from turnfold.proxy.books.section_records import SectionExpired
 from turnfold.proxy.store import StoreError
 
@@ -45,6 +45,12 @@ def error(status: int, code: str, message: str, param: str | None = None) -> Res
     return as_json({"error": {"message": message, "type": kind, "param": param, "code": code}}, status)
 
 
+def fault(request: Request, exc: Exception) -> Response:
+    """The answer to a bug of ours; what went wrong is in the log."""
+    del request, exc
+    return error(500, "internal_error", "Turnfold failed on this request; its log says why.")
+
+
 def _invalid_body(exc: ValidationError) -> Response:
     first = exc.errors(include_url=False)[0]
     field = ".".join(map(str, first["loc"])) or "body"
@@ -61,13 +67,14 @@ _ANSWERS: Final[Mapping[type[Exception], Callable[[Any], Response]]] = MappingPr
         SectionUnknown: lambda exc: error(404, "section_unknown", f"There is no section {exc.section_id!r}.", "section_id"),
         ConversationUnknown: lambda exc: error(404, "conversation_unknown", str(exc), "conversation_id"),
         ConversationUnreadable: lambda exc: error(409, "conversation_unreadable", str(exc), "conversation_id"),
+        TokenTaken: lambda exc: error(409, "idempotency_key_taken", str(exc), "idempotency-key"),
         HistoryIncomplete: lambda exc: error(410, "conversation_incomplete", str(exc), "conversation_id"),
         StoreError: lambda _: error(503, "store_unavailable", "The store does not answer now; nothing is lost, try again."),
     }
 )
 
 
-def answered(handler: Handler) -> Handler:
+def with_error_answers(handler: Handler) -> Handler:
     """Turn what a handler may raise on purpose into answers."""
 
     async def answer(request: Request) -> Response:

@@ -23,20 +23,23 @@ from turnfold.proxy.routes.drilldown import drilldown_operations
 from turnfold.proxy.routes.exchange import exchange_operations
 from turnfold.proxy.routes.messages import message_operations
 from turnfold.proxy.routes.openapi import openapi_route
-from turnfold.proxy.routes.operations import Operation, mounted
-from turnfold.proxy.store import Store
+from turnfold.proxy.routes.operations import Operation, mount
+from turnfold.proxy.store import OpenStore
 
 
-def api_routes(store: Store, settings: Settings, gate: Gatekeeper, workshop: Workshop) -> list[Route]:
-    """Every route of the API and its document."""
-    cache = CompressionCache(store, settings.cache)
-    compressions = Compressions(store, settings.store, cache, workshop)
+def api_routes(store: OpenStore, settings: Settings, gate: Gatekeeper, workshop: Workshop) -> list[Route]:
+    """Every route of the API and its document.
+
+    What cannot be answered without the store gets the patient one; compression passes its cache by when that is slow.
+    """
+    patient = store.patient
+    compressions = Compressions(patient, settings.store, CompressionCache(store, settings.cache), workshop)
     operations: list[Operation[Any]] = [
         *compress_operations(compressions),
-        *conversation_operations(Conversations(store, settings.store, workshop), workshop),
-        *drilldown_operations(store, workshop),
-        *message_operations(Roundtrips(store, settings.store, workshop)),
-        *exchange_operations(compressions, store),
-        *cache_operations(cache, settings.cache),
+        *conversation_operations(Conversations(patient, settings.store, workshop), workshop),
+        *drilldown_operations(patient, workshop),
+        *message_operations(Roundtrips(patient, settings.store, workshop)),
+        *exchange_operations(compressions, patient),
+        *cache_operations(CompressionCache(patient, settings.cache), settings.cache),
     ]
-    return [*mounted(operations, gate, settings.limits), openapi_route(operations)]
+    return [*mount(operations, gate, settings.limits), openapi_route(operations)]

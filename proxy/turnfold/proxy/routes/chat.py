@@ -15,7 +15,7 @@ from turnfold.proxy.chat.exchange import ChatRequest
 from turnfold.proxy.chat.passthrough import target
 from turnfold.proxy.chat.service import Service
 from turnfold.proxy.chat.upstream import Upstream
-from turnfold.proxy.http.headers import as_text, first, forwarded, wishes, without
+from turnfold.proxy.http.headers import as_text, first, forwarded_headers, wishes, without
 from turnfold.proxy.http.inbound import ClientGone, Inbound, while_present
 from turnfold.proxy.http.limits import read_body
 from turnfold.proxy.http.refusals import Refused
@@ -61,7 +61,7 @@ class ChatCompletions:
             started=started,
             received=time.perf_counter(),
             url=url,
-            headers=tuple(as_text(without(forwarded(admission.headers), b"content-length"))),
+            headers=tuple(as_text(without(forwarded_headers(admission.headers), b"content-length"))),
             coding=(first(inbound.headers, b"content-encoding") or b"").strip().lower().decode("latin-1"),
             body=body,
             mode=asked.mode or self._folding.mode,

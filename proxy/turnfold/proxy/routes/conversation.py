@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings, export_history, import_history
+from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings, export_history, read_export
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.api.bodies import (
     ConversationAnswer,
@@ -23,6 +23,7 @@ from turnfold.proxy.api.bodies import (
 )
 from turnfold.proxy.api.conversations import Conversations, StoredConversation
 from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.routes.compress import require_text
 from turnfold.proxy.routes.operations import Operation, OperationCall, Parameter
 
@@ -71,11 +72,13 @@ def _view(conversation_id: str, kept: StoredConversation, export: str | None) ->
     )
 
 
-def _token(call: OperationCall) -> str | None:
+def _token(call: OperationCall, body: ConversationBody) -> str | None:
     token = call.headers.get("idempotency-key")
     if token is not None and not _KEY.fullmatch(token):
         raise InvalidInput("idempotency-key", "must be 1 to 200 visible ASCII characters")
-    return token
+    if token is not None and body.idempotency_key not in (None, token):
+        raise InvalidInput("idempotency_key", "must be the same as the header idempotency-key")
+    return token or body.idempotency_key
 
 
 def _name(call: OperationCall) -> str:
@@ -101,18 +104,21 @@ def conversation_operations(conversations: Conversations, workshop: Workshop) ->
         require_text("message.content", body.message.content)
         message = HistoryMessage(body.message.role, body.message.content)
         settings = HistorySettings(body.compress_threshold, body.keep_recent)
-        added = await conversations.add(call.tenant, body.conversation_id, message, settings, _token(call))
+        added = await conversations.add(call.tenant, body.conversation_id, message, settings, _token(call, body))
         return ConversationAnswer(action=added.action, **_figures(added.kept))
 
     async def read(call: OperationCall, _: Nothing) -> ConversationView:
         name, wanted = _name(call), _wants_export(call)
         kept = await conversations.read(call.tenant, name)
-        return _view(name, kept, await workshop.run(export_history, kept.history) if wanted else None)
+        return _view(name, kept, await workshop.run(export_history, kept.history, kept.settings) if wanted else None)
 
     async def put(call: OperationCall, body: ImportBody) -> ConversationView:
         name = _name(call)
-        state = await workshop.run(import_history, body.export)
-        return _view(name, await conversations.replace(call.tenant, name, state), None)
+        try:
+            imported = await workshop.run(read_export, body.export)
+        except InvalidInput as exc:
+            raise Refused(422, "invalid_export", str(exc), exc.field) from exc
+        return _view(name, await conversations.replace(call.tenant, name, imported.history, imported.settings), None)
 
     async def delete(call: OperationCall, _: Nothing) -> Deleted:
         name = _name(call)

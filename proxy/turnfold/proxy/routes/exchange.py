@@ -13,7 +13,7 @@ from turnfold.compression.layers import CompressRequest
 from turnfold.compression.negotiate import Demand, ExchangeResult, encodings, negotiate, to_a2a_part, to_mcp_resource
 from turnfold.proxy.api.bodies import DrillDownAnswer, ExchangeAnswer, ExchangeBody, SectionSummary
 from turnfold.proxy.api.compressions import Compressions
-from turnfold.proxy.api.section_layers import drilled
+from turnfold.proxy.api.section_layers import section_layer
 from turnfold.proxy.books.section_records import find_section
 from turnfold.proxy.routes.compress import require_text, section_summaries
 from turnfold.proxy.routes.operations import Operation, OperationCall, OperationReply, Parameter
@@ -54,7 +54,7 @@ _REPLY: Final = {
 }
 
 
-def _listed(call: OperationCall, header: str) -> list[str]:
+def _names_in(call: OperationCall, header: str) -> list[str]:
     return [name.strip() for name in call.headers.get(header, "").split(",") if name.strip()]
 
 
@@ -68,15 +68,15 @@ def _demand(call: OperationCall) -> Demand:
     if budget is not None and not _WHOLE.fullmatch(budget.strip()):
         raise InvalidInput(BUDGET, "must be a positive whole number of tokens")
     try:
-        accepted = encodings([name.lower() for name in _listed(call, ACCEPT)])
+        accepted = encodings([name.lower() for name in _names_in(call, ACCEPT)])
     except InvalidInput as exc:
         raise InvalidInput(ACCEPT, exc.problem) from exc
     limit = None if budget is None else int(budget)
     return Demand(accepted, limit) if accepted else Demand(budget=limit)
 
 
-def _wanted(call: OperationCall) -> list[str]:
-    names = list(dict.fromkeys(_listed(call, DRILL_DOWN)))
+def _section_ids(call: OperationCall) -> list[str]:
+    names = list(dict.fromkeys(_names_in(call, DRILL_DOWN)))
     if len(names) > _MOST_SECTIONS:
         raise InvalidInput(DRILL_DOWN, f"may name at most {_MOST_SECTIONS} sections")
     return names
@@ -116,10 +116,10 @@ def exchange_operations(compressions: Compressions, store: Store) -> list[Operat
 
     async def exchange(call: OperationCall, body: ExchangeBody) -> OperationReply:
         require_text("text", body.text)
-        demand, names = _demand(call), _wanted(call)
+        demand, names = _demand(call), _section_ids(call)
         options = body.model_dump(exclude={"format"})
         result = (await compressions.compress(call.tenant, CompressRequest(**options))).result
-        wanted = [drilled(await find_section(store, call.tenant, name), 0) for name in names]  # layer 0 is made of nothing
+        wanted = [section_layer(await find_section(store, call.tenant, name), 0) for name in names]  # layer 0 is made of nothing
         exchanged = negotiate(result, demand, wanted)
         return OperationReply(_answer(exchanged, section_summaries(result), body.format), _headers(exchanged))
 

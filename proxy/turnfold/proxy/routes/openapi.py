@@ -40,7 +40,7 @@ def document(operations: Sequence[Operation[Any]]) -> dict[str, Any]:
     schemas: dict[Any, Any] = {model: schema for (model, _), schema in references.items()}
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation, schemas)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Turnfold", "version": _version(), "description": "Turnfold's own API; other paths go upstream."},
@@ -60,7 +60,7 @@ def _version() -> str:
         return "0"
 
 
-def _described(operation: Operation[Any], schemas: dict[Any, Any]) -> dict[str, Any]:
+def _describe(operation: Operation[Any], schemas: dict[Any, Any]) -> dict[str, Any]:
     has_body = operation.body is not Nothing
     statuses = sorted({*_ALWAYS, *operation.errors, *(_WITH_BODY if has_body else ())})
     refused = {"application/json": {"schema": schemas[ErrorAnswer]}}

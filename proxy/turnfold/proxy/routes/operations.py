@@ -26,7 +26,7 @@ from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.inbound import ClientGone, Inbound
 from turnfold.proxy.http.limits import plain_body
 from turnfold.proxy.http.refusals import Refused
-from turnfold.proxy.routes.answers import Gatekeeper, answered, error
+from turnfold.proxy.routes.answers import Gatekeeper, error, with_error_answers
 from turnfold.proxy.routes.anything import ANYTHING
 
 B = TypeVar("B", bound=RequestBody)
@@ -92,7 +92,7 @@ class Operation(Generic[B]):
     most_bytes: int | None = None
 
 
-def mounted(operations: Iterable[Operation[Any]], gate: Gatekeeper, limits: LimitSettings) -> list[Route]:
+def mount(operations: Iterable[Operation[Any]], gate: Gatekeeper, limits: LimitSettings) -> list[Route]:
     """A route for each path, in the order of the table."""
     by_path: dict[str, list[Operation[Any]]] = {}
     for operation in operations:
@@ -118,7 +118,7 @@ class _Path:
             response.headers["allow"] = self._allow
         else:
             try:
-                response = await answered(lambda request: self._serve(operation, request, receive))(request)
+                response = await with_error_answers(lambda request: self._serve(operation, request, receive))(request)
             except ClientGone:
                 return
             except Refused as refused:
@@ -132,7 +132,7 @@ class _Path:
         body = Nothing() if operation.body is Nothing else await self._read(operation, request, receive)
         made = await operation.work(call, body)
         reply = made if isinstance(made, OperationReply) else OperationReply(made, {})
-        return Response(_rendered(reply.answer), media_type=_JSON, headers=dict(reply.headers))
+        return Response(_render(reply.answer), media_type=_JSON, headers=dict(reply.headers))
 
     async def _read(self, operation: Operation[B], request: Request, receive: Receive) -> B:
         limit = operation.most_bytes or self._limits.max_text_bytes
@@ -154,7 +154,7 @@ def _too_large(limit: int) -> Refused:
     return Refused(413, "body_too_large", f"The body is larger than {limit} bytes.")
 
 
-def _rendered(answer: BaseModel) -> bytes:
+def _render(answer: BaseModel) -> bytes:
     try:
         return answer.model_dump_json(by_alias=True).encode()
     except PydanticSerializationError:

@@ -18,6 +18,7 @@ from turnfold.compression.state import (
     Engine,
     Record,
     RecordUnreadable,
+    certainty,
     preprocess,
     preview,
     read_record,
@@ -107,13 +108,13 @@ class _Calls:
         record = await self._record(tenant, name)
         if record is None:
             raise _unknown(name)
-        return JSONResponse(_rendered(name, record))
+        return JSONResponse(_render(name, record))
 
     async def write(self, request: Request, tenant: str) -> Response:
         name = _name(request)
         machine = _machine_in(await _body(request))
         record = await self._store.update(tenant, name, lambda kept: kept.put(machine))
-        return JSONResponse(_rendered(name, record))
+        return JSONResponse(_render(name, record))
 
     async def forget(self, request: Request, tenant: str) -> Response:
         name = _name(request)
@@ -129,7 +130,8 @@ class _Calls:
         engine = Engine()
         engine.machine = await self._machine_for(body, tenant)
         taken = preprocess(engine, text) if body.get("with_preprocessor") is True else text
-        return JSONResponse({**preview(engine, taken), "input": taken, "guard": why_ordinary(taken)})
+        sure = certainty(taken, engine.machine.state)
+        return JSONResponse({**preview(engine, taken), "input": taken, "guard": why_ordinary(taken), "certainty": sure})
 
     async def _record(self, tenant: str, name: str) -> Record | None:
         data = await self._store.get(tenant, name)
@@ -157,7 +159,7 @@ class _Calls:
         return _READERS[given[0]](value)
 
 
-def _replayed(value: object) -> Machine:
+def _replay(value: object) -> Machine:
     if not isinstance(value, list) or not all(isinstance(message, dict) for message in value):
         raise InvalidInput("messages", "must be a list of messages")
     return place([turn_of(message) for message in value]).machine
@@ -166,7 +168,7 @@ def _replayed(value: object) -> Machine:
 _READERS: Final[dict[str, Callable[[object], Machine]]] = {
     "state": lambda value: Machine(read_state(value)),
     "checkpoint": read_checkpoint,
-    "messages": _replayed,
+    "messages": _replay,
 }
 
 
@@ -174,7 +176,7 @@ def _machine_in(body: dict[str, Any]) -> Machine:
     return read_checkpoint(body) if "checkpoint_version" in body else Machine(read_state(body))
 
 
-def _rendered(name: str, record: Record) -> dict[str, Any]:
+def _render(name: str, record: Record) -> dict[str, Any]:
     machine = record.machine
     return {
         "object": "conversation.state",

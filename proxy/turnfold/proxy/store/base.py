@@ -3,8 +3,8 @@
 Lives here: the protocol of a store, its values, its exceptions. Does not belong here: any back-end, what is kept (sections,
 conversations, receipts know their own form).
 
-Items are small bytes by key, each with a time to live; logs and counts are what the ledger writes, in batches that count
-once however often they are sent.
+Items are small byte strings by key, each with a time to live. Logs and counts are written by the ledger in batches; a batch that
+is sent several times counts once.
 
     StoreError
     ├── StoreUnavailable     down, refused, out of reach, or set aside by the circuit breaker
@@ -20,7 +20,7 @@ from typing import Protocol
 
 
 class StoreError(Exception):
-    """Base of everything that a store raises; nothing else may leave one."""
+    """Base of all exceptions of a store; a store raises nothing else."""
 
 
 class StoreUnavailable(StoreError):
@@ -37,10 +37,10 @@ class StoreFailed(StoreError):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Key:
-    """Where an item lies. No item is reached without its tenant.
+    """The key of an item. No item can be read without its tenant.
 
     Attributes:
-        tenant: whose it is; "" for what belongs to the installation (a learned window).
+        tenant: the owner; "" for data of the installation itself.
         kind: a slug of ours: "section", "conversation".
         id: the rest, any text.
     """
@@ -52,11 +52,11 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A value to be kept.
+    """A value to store.
 
     Attributes:
         ttl: seconds to live, above 0; fractions are allowed.
-        conversation: a label to find and delete it by; an item put under several goes with the first one deleted.
+        conversation: a label to find and delete it by. An item stored under several labels is deleted with the first of them.
     """
 
     key: Key
@@ -67,7 +67,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which items of a tenant are meant; None: any."""
+    """A selection of a tenant's items; None matches any."""
 
     tenant: str
     kind: str | None = None
@@ -76,15 +76,15 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What the ledger writes at once: lines and additions are taken together or not at all, and once only.
+    """One write of the ledger: lines and additions are applied together or not at all, and only once.
 
     Attributes:
-        id: names the batch: one that was taken before is not taken again.
+        id: identifies the batch; a batch that was applied before is not applied again.
         lines: log name -> lines to append, in order.
         additions: table name -> field -> number to add.
         ttl: seconds to live for the tables touched.
         lines_ttl: seconds to live for the logs touched; None: as long as the tables.
-        items: kept before the rest (keeping one again does no harm).
+        items: stored before the rest (storing one again does no harm).
     """
 
     id: str
@@ -107,27 +107,27 @@ class Store(Protocol):
         ...
 
     async def put(self, items: Sequence[Item]) -> None:
-        """Keep all of them or none."""
+        """Store all of them or none."""
         ...
 
     async def swap(self, expected: bytes | None, item: Item) -> bool:
-        """Keep the item if its key holds the expected value now (None: nothing); says whether it did."""
+        """Store the item if its key holds the expected value now (None: nothing). Returns whether it did."""
         ...
 
     async def keys(self, scope: Scope, offset: int = 0, limit: int = 1000) -> list[Key]:
-        """A page of the keys in a scope, in an order that stands while nobody writes."""
+        """A page of the keys in a scope, in an order that is stable while nobody writes."""
         ...
 
     async def delete(self, scope: Scope) -> int:
-        """Delete everything in a scope; says how many items went."""
+        """Delete everything in a scope. Returns the number of deleted items."""
         ...
 
     async def discard(self, keys: Sequence[Key]) -> int:
-        """Delete items by key; says how many there were."""
+        """Delete items by key. Returns how many existed."""
         ...
 
     async def record(self, batch: Batch) -> None:
-        """Take a batch, once."""
+        """Apply a batch, once."""
         ...
 
     async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
@@ -143,5 +143,5 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of connections and threads; closing twice is no error."""
+        """Close connections and threads; closing twice is no error."""
         ...

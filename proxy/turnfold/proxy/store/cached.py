@@ -1,10 +1,9 @@
-"""A small memory before a store.
+"""A small cache in front of a store.
 
-Lives here: least recently used values of the kinds that never change under their id. Does not belong here: kinds that are
-swapped.
+Lives here: an LRU cache for kinds whose values never change under their id. Does not belong here: kinds that are swapped.
 
-A value is served from here for at most `max_age` seconds, so a deletion by another process is felt that soon; one by this
-process at once.
+A value is served from here for at most `max_age` seconds, so a deletion by another process takes effect within that time; one by
+this process takes effect at once.
 """
 
 from __future__ import annotations
@@ -19,62 +18,88 @@ from turnfold.proxy.store.base import Batch, Item, Key, Scope, Store
 _MAX_AGE: Final = 5.0
 
 
-class CachedStore:
-    """A store with a memory of what it gave lately.
+class _RecentValues:
+    """Values that were read or written lately, by key."""
 
-    Args:
-        kinds: kinds whose items are the same as long as they exist.
-        capacity: bytes of values that are kept.
-    """
-
-    def __init__(self, store: Store, kinds: frozenset[str], capacity: int = 16 * 2**20, max_age: float = _MAX_AGE) -> None:
-        self._store = store
+    def __init__(self, kinds: frozenset[str], capacity: int, max_age: float) -> None:
         self._kinds = kinds
         self._capacity = capacity
         self._max_age = max_age
-        self._weight = 0
         self._kept: OrderedDict[Key, tuple[bytes, float]] = OrderedDict()
+        self.weight = 0
 
-    def _drop(self, key: Key) -> None:
+    def drop(self, key: Key) -> None:
+        """Forget one value."""
         if kept := self._kept.pop(key, None):
-            self._weight -= len(kept[0])
+            self.weight -= len(kept[0])
 
-    def _remember(self, key: Key, value: bytes, life: float) -> None:
+    def remember(self, key: Key, value: bytes, life: float = _MAX_AGE) -> None:
+        """Keep a value for `life` seconds at most."""
         if key.kind not in self._kinds or len(value) > self._capacity // 4:
             return
-        self._drop(key)
+        self.drop(key)
         self._kept[key] = (value, time.monotonic() + min(life, self._max_age))
-        self._weight += len(value)
-        while self._weight > self._capacity:
-            self._drop(next(iter(self._kept)))
+        self.weight += len(value)
+        while self.weight > self._capacity:
+            self.drop(next(iter(self._kept)))
 
-    def _recall(self, key: Key) -> bytes | None:
+    def recall(self, key: Key) -> bytes | None:
+        """The value, None where it is not known or too old."""
         kept = self._kept.get(key)
         if kept is None:
             return None
         if kept[1] <= time.monotonic():
-            self._drop(key)
+            self.drop(key)
             return None
         self._kept.move_to_end(key)
         return kept[0]
 
+    def forget(self, scope: Scope) -> None:
+        """Forget a tenant's values; those of one kind where the scope names one."""
+        for key in [key for key in self._kept if key.tenant == scope.tenant and scope.kind in {None, key.kind}]:
+            self.drop(key)
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._kept.clear()
+        self.weight = 0
+
+
+class CachedStore:
+    """A store with a cache of recently read values.
+
+    Args:
+        kinds: kinds whose items never change.
+        capacity: maximum size of the cached values in bytes.
+    """
+
+    def __init__(self, store: Store, kinds: frozenset[str], capacity: int = 16 * 2**20, max_age: float = _MAX_AGE) -> None:
+        self._store = store
+        self._recent = _RecentValues(kinds, capacity, max_age)
+
+    def beside(self, store: Store) -> CachedStore:
+        """Another way to the same back-end, with the same memory: what is deleted by one is forgotten by both."""
+        other = CachedStore(store, frozenset())
+        other._recent = self._recent
+        return other
+
     async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
-        known = {key: value for key in keys if (value := self._recall(key)) is not None}
+        known = {key: value for key in keys if (value := self._recent.recall(key)) is not None}
         missing = [key for key in keys if key not in known]
         if missing:
             for key, value in zip(missing, await self._store.get(missing), strict=True):
                 if value is not None:
                     known[key] = value
-                    self._remember(key, value, self._max_age)
+                    self._recent.remember(key, value)
         return [known.get(key) for key in keys]
 
     async def put(self, items: Sequence[Item]) -> None:
         await self._store.put(items)
         for item in items:
-            self._remember(item.key, item.value, item.ttl)
+            self._recent.remember(item.key, item.value, item.ttl)
 
     async def swap(self, expected: bytes | None, item: Item) -> bool:
-        self._drop(item.key)
+        self._recent.drop(item.key)
         return await self._store.swap(expected, item)
 
     async def keys(self, scope: Scope, offset: int = 0, limit: int = 1000) -> list[Key]:
@@ -82,19 +107,15 @@ class CachedStore:
 
     async def delete(self, scope: Scope) -> int:
         # Before and after: a reader between both may have put back what is going.
-        self._forget(scope)
+        self._recent.forget(scope)
         gone = await self._store.delete(scope)
-        self._forget(scope)
+        self._recent.forget(scope)
         return gone
-
-    def _forget(self, scope: Scope) -> None:
-        for key in [key for key in self._kept if key.tenant == scope.tenant and scope.kind in {None, key.kind}]:
-            self._drop(key)
 
     async def discard(self, keys: Sequence[Key]) -> int:
         gone = await self._store.discard(keys)
         for key in keys:
-            self._drop(key)
+            self._recent.drop(key)
         return gone
 
     async def record(self, batch: Batch) -> None:
@@ -110,5 +131,5 @@ class CachedStore:
         await self._store.ping()
 
     async def close(self) -> None:
-        self._kept.clear()
+        self._recent.clear()
         await self._store.close()

@@ -1,10 +1,10 @@
-"""Changing one item of a store that others change too.
+"""Changing an item of a store that others may change at the same time.
 
-Lives here: the loop of read, change, swap, how long it waits, and taking turns inside a process. Does not belong here: what is
+Lives here: the loop of read, change and swap, its waits, and taking turns within a process. Does not belong here: what is
 changed.
 
-Every round somebody's swap succeeds, so a loser only has to come back; it waits a little longer each time, the same on every
-replica (no randomness: rounds are short, and whoever waits longest is at most one step behind).
+In every round somebody's swap succeeds, so whoever loses only has to try again. It waits a little longer each time, without
+randomness: rounds are short, and whoever waits longest is at most one step behind.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _LONGEST_WAIT: Final = 0.064
 
 
 class Contended(StoreUnavailable):
-    """Others were faster for as long as was allowed."""
+    """Others kept changing the item until patience ran out."""
 
 
 class Turns:
-    """One at a time for each key, in the order in which they came; so only other processes are met in the store."""
+    """One change at a time for each key, in order of arrival, so that only other processes compete in the store."""
 
     def __init__(self) -> None:
         self._locks: dict[Key, tuple[asyncio.Lock, int]] = {}
 
     @asynccontextmanager
     async def of(self, key: Key) -> AsyncIterator[None]:
-        """Wait for one's turn, and have it."""
+        """Wait for a turn and hold it."""
         lock, waiting = self._locks.get(key, (asyncio.Lock(), 0))
         self._locks[key] = (lock, waiting + 1)
         try:
@@ -59,13 +59,13 @@ def _waits() -> Iterator[float]:
 
 
 async def compare_and_set(store: Store, key: Key, change: Change[T], *, patience: float, outlast: float = 0.0) -> T:
-    """Change an item, and give the change's result once it is in the store.
+    """Change an item. Returns the change's result once it is stored.
 
     Args:
-        change: may be called several times. With `outlast` it must recognise its own work: a swap that timed out may have
-            been done.
-        patience: seconds to go on while others win.
-        outlast: seconds to go on while the store cannot be reached.
+        change: may be called several times. With `outlast` it must recognise its own work, because a swap that timed out may have
+            succeeded.
+        patience: seconds to keep trying while others win.
+        outlast: seconds to keep trying while the store cannot be reached.
 
     Raises:
         Contended: `patience` has run out.

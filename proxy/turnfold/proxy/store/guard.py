@@ -1,9 +1,10 @@
-"""Time-outs and a circuit breaker around any store.
+"""Time-outs, and a circuit breaker, around any store.
 
-Lives here: how long a store may keep somebody waiting. Does not belong here: fall-backs (the callers have those).
+Lives here: how long a call may wait for a store. Does not belong here: fall-backs (callers have their own).
 
-A store that fails once is set aside: calls are refused at once while a task of ours asks it, at growing intervals, whether it
-works again. So a frozen server costs the calls under way one time-out, and later requests nothing at all.
+A caller that can do without the store waits a moment at most (`GuardedStore`); one that can't has seconds, whatever happened to
+others (`TimedStore`). A guarded store that fails once is set aside: calls are refused at once while a task of ours asks it, at
+growing intervals, whether it works again. So a frozen server costs the calls under way one time-out, and later requests nothing.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ _LAST_PROBE: Final = 5.0
 
 
 async def _within(work: Callable[[], Awaitable[T]], seconds: float) -> T:
-    """What the work gives, or StoreTimedOut after so many seconds, whatever the work does.
+    """The result of the work; StoreTimedOut after so many seconds, whatever the work does.
 
-    It runs as a task of its own: a client that swallows a cancellation (redis-py can, when a time-out of its own comes at the
-    same moment) would make ``asyncio.timeout`` wait on.
+    It runs as a task of its own: a client that swallows a cancellation (redis-py can, if its own time-out fires at the same
+    moment) would make ``asyncio.timeout`` keep waiting.
     """
     task = asyncio.ensure_future(work())
     try:
@@ -44,55 +45,21 @@ def _forget(task: asyncio.Future[Any]) -> None:
         task.exception()  # looked at, or asyncio would complain that nobody did
 
 
-class GuardedStore:
-    """A store that answers in time or raises.
+class TimedStore:
+    """A store that answers in time or raises; every call is tried.
 
     Args:
-        timeout: seconds for what a request may wait for (get, put, swap, ping).
-        patience: seconds for what works in the background or for an operator (batches, listings, reports, deletions).
+        timeout: seconds for calls that a request waits for (get, put, swap, ping).
+        patience: seconds for background work and operators (batches, listings, reports, deletions).
     """
 
-    def __init__(self, store: Store, timeout: float = 0.1, patience: float = 10.0) -> None:
+    def __init__(self, store: Store, timeout: float, patience: float = 10.0) -> None:
         self._store = store
         self._timeout = timeout
         self._patience = patience
-        self._probe: asyncio.Task[None] | None = None
-        self._problem = ""
-        self.failures = 0
-
-    @property
-    def problem(self) -> str:
-        """Why the store is set aside; "" while it is in use."""
-        return self._problem
 
     async def _call(self, work: Callable[[], Awaitable[T]], seconds: float) -> T:
-        if self._problem:
-            raise StoreUnavailable(f"set aside: {self._problem}")
-        try:
-            return await _within(work, seconds)
-        except StoreUnavailable as exc:
-            self._set_aside(str(exc))
-            raise
-        except StoreError:
-            self.failures += 1
-            raise
-
-    def _set_aside(self, problem: str) -> None:
-        self.failures += 1
-        if not self._problem:
-            self._problem = problem
-            self._probe = asyncio.create_task(self._ask_again(), name="turnfold-store-probe")
-
-    async def _ask_again(self) -> None:
-        wait = _FIRST_PROBE
-        while self._problem:
-            await asyncio.sleep(wait)
-            wait = min(2 * wait, _LAST_PROBE)
-            try:
-                await _within(self._store.ping, self._timeout)
-            except StoreError:
-                continue
-            self._problem = ""
+        return await _within(work, seconds)
 
     async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
         return await self._call(lambda: self._store.get(keys), self._timeout)
@@ -125,7 +92,54 @@ class GuardedStore:
         await self._call(self._store.ping, self._timeout)
 
     async def close(self) -> None:
+        await self._store.close()
+
+
+class GuardedStore(TimedStore):
+    """A `TimedStore` with a breaker: after a failure calls are refused at once until the store works again."""
+
+    def __init__(self, store: Store, timeout: float = 0.1, patience: float = 10.0) -> None:
+        super().__init__(store, timeout, patience)
+        self._probe: asyncio.Task[None] | None = None
+        self._problem = ""
+        self.failures = 0
+
+    @property
+    def problem(self) -> str:
+        """Why the store is set aside; "" while it is in use."""
+        return self._problem
+
+    async def _call(self, work: Callable[[], Awaitable[T]], seconds: float) -> T:
+        if self._problem:
+            raise StoreUnavailable(f"set aside: {self._problem}")
+        try:
+            return await super()._call(work, seconds)
+        except StoreUnavailable as exc:
+            self._set_aside(str(exc))
+            raise
+        except StoreError:
+            self.failures += 1
+            raise
+
+    def _set_aside(self, problem: str) -> None:
+        self.failures += 1
+        if not self._problem:
+            self._problem = problem
+            self._probe = asyncio.create_task(self._ask_again(), name="turnfold-store-probe")
+
+    async def _ask_again(self) -> None:
+        wait = _FIRST_PROBE
+        while self._problem:
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, _LAST_PROBE)
+            try:
+                await _within(self._store.ping, self._timeout)
+            except StoreError:
+                continue
+            self._problem = ""
+
+    async def close(self) -> None:
         if self._probe is not None:
             self._probe.cancel()
             await asyncio.gather(self._probe, return_exceptions=True)
-        await self._store.close()
+        await super().close()

@@ -39,7 +39,7 @@ class _Table:
 
 
 class MemoryStore:
-    """Items least recently used go first when there are more bytes than `capacity`; logs and counts go by age only."""
+    """Evicts the least recently used items above `capacity` bytes; logs and counts only expire."""
 
     def __init__(self, capacity: int = 32 * 2**20) -> None:
         self._capacity = capacity

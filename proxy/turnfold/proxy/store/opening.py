@@ -1,9 +1,9 @@
 """From a store's URL to a store.
 
-Lives here: which URL means which back-end, and what is put around it. Does not belong here: settings' validation.
+Lives here: which URL means which back-end, and its layers. Does not belong here: settings' validation.
 
-Around a back-end, from the inside: the circuit breaker, then the memory of recent values. Encryption at rest would be one
-more such layer next to the back-end (values in, sealed values out); there is none yet.
+Around a back-end, from the inside: time-outs and the circuit breaker, then the memory of recent values. Encryption at rest
+would be one more such layer next to the back-end (values in, sealed values out); there is none yet.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from turnfold.config.paths import default_store_url
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.store.base import Store
 from turnfold.proxy.store.cached import CachedStore
-from turnfold.proxy.store.guard import GuardedStore
+from turnfold.proxy.store.guard import GuardedStore, TimedStore
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.redis_store import RedisStore
 from turnfold.proxy.store.sqlite import SqliteStore
 
+_LONGEST: Final = 10.0  # seconds for batches and listings
 #: Kinds whose ids are hashes of what they hold.
 CONTENT_ADDRESSED: Final = frozenset({"section"})
 
@@ -36,7 +37,7 @@ def _sqlite(url: str, settings: StoreSettings) -> Store:
 
 
 def _redis(url: str, settings: StoreSettings) -> Store:
-    return RedisStore(url, settings.timeout)
+    return RedisStore(url, settings.patience)
 
 
 _BACKENDS: Final[Mapping[str, Callable[[str, StoreSettings], Store]]] = MappingProxyType(
@@ -45,15 +46,20 @@ _BACKENDS: Final[Mapping[str, Callable[[str, StoreSettings], Store]]] = MappingP
 
 
 class OpenStore(CachedStore):
-    """A back-end with its layers; also says how it does."""
+    """A back-end with its layers; also says how it does.
+
+    Attributes:
+        patient: the same store for calls that have no fall-back: they wait for seconds, and no breaker refuses them.
+    """
 
     def __init__(self, backend: Store, settings: StoreSettings) -> None:
         self._guard = GuardedStore(backend, settings.timeout)
         super().__init__(self._guard, CONTENT_ADDRESSED, settings.memory_bytes // 2)
+        self.patient: Store = self.beside(TimedStore(backend, settings.patience, max(settings.patience, _LONGEST)))
 
     @property
     def problem(self) -> str:
-        """Why the store is not used now; "" while it is."""
+        """Why the store is not in use; "" while it is."""
         return self._guard.problem
 
     @property
@@ -63,12 +69,12 @@ class OpenStore(CachedStore):
 
 
 def open_store(settings: StoreSettings) -> OpenStore:
-    """The store that the settings name; it belongs to the event loop that uses it first.
+    """The store that the settings name. It belongs to the event loop that uses it first.
 
-    Nothing is connected or written before the first call, so a store that is down is no reason not to start.
+    Nothing is connected or written before the first call, so Turnfold starts even while the store is down.
 
     Raises:
-        StoreFailed: the URL says something that the back-end does not understand.
+        StoreFailed: the back-end does not understand the URL.
     """
     url = settings.url or default_store_url()
     return OpenStore(_BACKENDS[url.partition("://")[0]](url, settings), settings)

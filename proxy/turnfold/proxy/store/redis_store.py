@@ -136,13 +136,13 @@ def _pool(url: str, connect_timeout: float) -> aioredis.BlockingConnectionPool:
 
 
 class RedisStore:
-    """A store behind a URL as redis-py takes it; nothing is sent before the first call.
+    """A store behind a redis-py URL; nothing is sent before the first call.
 
     Args:
         connect_timeout: seconds that a new connection may take.
 
     Raises:
-        StoreFailed: the URL says something that redis-py does not understand.
+        StoreFailed: redis-py does not understand the URL.
     """
 
     def __init__(self, url: str, connect_timeout: float = 0.1) -> None:
@@ -151,14 +151,14 @@ class RedisStore:
         self._record = self._redis.register_script(_RECORD)
 
     async def _call(self, work: Callable[[], Awaitable[T]], again: bool = True) -> T:
-        """Run and translate; `again`: a connection that went stale in the pool may be replaced and the call repeated."""
+        """Run and translate exceptions; with `again`, repeat the call once on a new connection if a pooled one went stale."""
         try:
             return await work()
         except (errors.ConnectionError, ConnectionError) as exc:
             if not again or isinstance(exc, errors.AuthenticationError):
-                raise _translated(exc) from exc
+                raise _translate(exc) from exc
         except (errors.RedisError, OSError) as exc:
-            raise _translated(exc) from exc
+            raise _translate(exc) from exc
         return await self._call(work, again=False)
 
     async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
@@ -286,7 +286,7 @@ class RedisStore:
         await self._redis.aclose()
 
 
-def _translated(exc: Exception) -> StoreError:
+def _translate(exc: Exception) -> StoreError:
     away = (errors.ConnectionError, errors.TimeoutError, errors.BusyLoadingError, OSError)
     refused = isinstance(exc, errors.AuthenticationError)
     return (StoreUnavailable if isinstance(exc, away) and not refused else StoreFailed)(f"Redis: {exc or type(exc).__name__}")

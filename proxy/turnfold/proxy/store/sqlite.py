@@ -2,8 +2,8 @@
 
 Lives here: the schema, one thread that writes and one that reads, purging. Does not belong here: time-outs (``guard``).
 
-WAL lets readers go on beside the writer; synchronous=NORMAL loses nothing when a process dies, and at most the last
-transactions when the machine does. The file holds what users wrote: only its owner may read it.
+WAL lets readers work beside the writer. With synchronous=NORMAL nothing is lost if the process dies, and at most the last
+transactions if the machine does. The file contains user text, so only its owner may read it.
 """
 
 from __future__ import annotations
@@ -65,15 +65,15 @@ def _key(key: Key) -> tuple[bytes, bytes, bytes]:
 
 
 def _create(path: Path) -> None:
-    """Make the file with narrow rights. Never for one that is there: closing it would drop this process's locks on it
-    (POSIX advisory locks end with the first close of any of a process's descriptors)."""
+    """Create the file, readable by its owner only. An existing file is never opened here: closing it would drop this process's
+    locks (POSIX advisory locks end with the first close of any of a process's descriptors)."""
     with _CREATING:
         if not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 class _Thread:
-    """One thread with one connection, made when it is first needed."""
+    """One thread with one connection, opened when it is first needed."""
 
     def __init__(self, path: Path, name: str) -> None:
         self._path = path
@@ -125,7 +125,7 @@ class _Thread:
 
 
 class _Transaction:
-    """BEGIN IMMEDIATE to COMMIT: the lock is taken before anything is read, so nothing read here is stale."""
+    """BEGIN IMMEDIATE to COMMIT: the lock is taken before the first read, so nothing read here is stale."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -172,8 +172,8 @@ class SqliteStore:
     """A store in a file.
 
     Args:
-        path: the file; its directory is made when it is missing.
-        max_bytes: above this, the items that expire first go.
+        path: the file; a missing directory is created.
+        max_bytes: maximum size of the file; above it the items that expire first are evicted.
     """
 
     def __init__(self, path: Path, max_bytes: int = 4 * 2**30) -> None:

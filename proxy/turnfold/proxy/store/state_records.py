@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Final
 
 from turnfold.compression.state import Record, read_record
-from turnfold.compression.text.private import redact_json
 from turnfold.proxy.store.base import Item, Key, Store, StoreFailed
 
 KIND: Final = "state"
@@ -38,8 +37,7 @@ class StateRecords:
         Raises:
             StoreError: the store does not answer.
         """
-        public = redact_json(record.to_bytes().decode("ascii")).encode("ascii")
-        item = Item(Key(tenant, KIND, conversation), public, self._ttl, conversation)
+        item = Item(Key(tenant, KIND, conversation), record.redacted().to_bytes(), self._ttl, conversation)
         return await self._store.swap(held, item)
 
     async def update(self, tenant: str, conversation: str, change: Callable[[Record], Record]) -> Record:

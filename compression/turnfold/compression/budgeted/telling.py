@@ -1,0 +1,182 @@
+"""What is told of a history: a context within the budget (row C9).
+
+Lives here: choosing among the sentences of old messages, and the form of a context. Does not belong here: what a sentence is
+worth by its words (``sentences``), changing a history (``history``).
+
+System messages are told whole, standing orders and what users state about themselves and their task before anything else, the
+best of the rest as far as the budget goes; all in the order in which it was said, each sentence once and as it was said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from turnfold.compression import tokens
+from turnfold.compression.budgeted.history import HEADINGS, History, HistoryMessage, HistorySettings, line
+from turnfold.compression.budgeted.sentences import ToldSentence
+
+Count = Callable[[str], int]
+
+_HEAD, _TAIL = "[Prior context summary]", "[Recent messages]"
+_GAP: Final = " … "
+_JOINT: Final = 2  # tokens: the sign of a gap, or a new line with its role
+_ORDERS: Final = 0.5  # share of the budget that standing orders may take before anything else
+_MARK: Final = 20  # the line on what was left out takes at most this part of the budget
+_TRIES: Final = 5
+# How much of a sentence's worth hangs on its saying something new, and what a word's length takes from it.
+_NEW: Final = 0.4
+_FLOOR: Final = 0.03  # of small talk: newer is better
+_BY_LENGTH: Final = 12  # tokens by which a sentence's price is raised, or the shortest would always win
+_TASK: Final = 0.15  # what the first user message is worth more: it says what this is about
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What to send in place of the conversation, its tokens, and those of the conversation."""
+
+    text: str
+    tokens: int
+    raw_tokens: int
+
+    @property
+    def compression_ratio(self) -> float:
+        """Raw tokens by those of the context."""
+        return round(self.raw_tokens / max(1, self.tokens), 4)
+
+
+class _Candidate(NamedTuple):
+    """A sentence with its place in the whole history: block, then as in `ToldSentence`."""
+
+    block: int
+    told: ToldSentence
+    role: str
+    text: str
+
+
+def context(state: History, settings: HistorySettings, *, count: Count = tokens.count) -> Context:
+    """The conversation as one text: what is told of its history, then its recent messages raw.
+
+    It takes `settings.compress_threshold` tokens at most, unless system and recent messages alone take more.
+    """
+    recent = "\n".join(map(line, state.recent))
+    pinned = "\n".join(map(line, _last_ones(state)))
+    if not state.blocks:
+        text = "\n".join(part for part in (pinned, recent) if part)
+        return Context(text, count(text), state.raw_tokens)
+    best = ""
+    ranking = _ranking(state, recent)
+    budget = settings.compress_threshold - count(recent) - count(pinned) - HEADINGS
+    for _ in range(_TRIES):
+        told = _history_text(state, ranking, budget, count)
+        text = _joined(pinned, told, recent)
+        spare = settings.compress_threshold - count(text)
+        if spare >= 0:
+            best = max(best, text, key=len)
+            if spare < settings.compress_threshold // _MARK:
+                break
+        elif not told:
+            break
+        budget += spare - (spare < 0)
+    best = best or _joined(pinned, "", recent)
+    return Context(best, count(best), state.raw_tokens)
+
+
+def _joined(pinned: str, told: str, recent: str) -> str:
+    return "\n".join(part for part in (_HEAD, pinned, told, _TAIL, recent) if part)
+
+
+def _last_ones(state: History) -> list[HistoryMessage]:
+    """System messages, each where it was said last."""
+    return list(dict.fromkeys(reversed(state.pinned)))[::-1]
+
+
+def _candidates(state: History, recent: str) -> list[_Candidate]:
+    """What can be told, in order: each text once, where it was said last, and nothing that recent messages say."""
+    said: dict[str, _Candidate] = {}
+    for number, block in enumerate(state.blocks):
+        for told in block.quotes:
+            message = block.messages[told.message]
+            text = message.content[told.start : told.end]
+            if text not in recent:
+                said.pop(text, None)
+                said[text] = _Candidate(number, told, message.role, text)
+    return list(said.values())
+
+
+class _Ranking(NamedTuple):
+    """Candidates in order, and their indices: standing orders, newest first; then all, best first."""
+
+    candidates: list[_Candidate]
+    orders: list[int]
+    best: list[int]
+
+
+def _ranking(state: History, recent: str) -> _Ranking:
+    candidates = _candidates(state, recent)
+    times = Counter(term for one in candidates for term in one.told.terms)
+    task = next(((b, i) for b, block in enumerate(state.blocks) for i, m in enumerate(block.messages) if m.role == "user"), None)
+
+    def value(i: int) -> float:
+        block, told = candidates[i].block, candidates[i].told
+        new = sum(1 / times[term] for term in told.terms) / max(1, len(told.terms))
+        worth = told.worth * (1 - _NEW + _NEW * new) + _TASK * ((block, told.message) == task)
+        return (worth + _FLOOR * (1 + new + i / len(candidates))) / (told.tokens + _BY_LENGTH)
+
+    orders = [i for i in range(len(candidates) - 1, -1, -1) if candidates[i].told.is_order]
+    best = sorted(range(len(candidates)), key=lambda i: (-value(i), i))
+    return _Ranking(candidates, orders, best)
+
+
+def _history_text(state: History, ranking: _Ranking, budget: int, count: Count) -> str:
+    """What fits the budget, in the order in which it was said, behind a line on what was left out."""
+    mark = _mark(state, budget, count)
+    left = budget - (count(mark) + 1 if mark else 0)
+    chosen = _fill(ranking.candidates, ranking.orders, int(_ORDERS * left))
+    left -= sum(_cost(ranking.candidates[i]) for i in chosen)
+    chosen |= _fill(ranking.candidates, (i for i in ranking.best if i not in chosen), left)
+    if len(chosen) == len(ranking.candidates):
+        mark = ""
+    return "\n".join(part for part in (mark, _lines([ranking.candidates[i] for i in sorted(chosen)])) if part)
+
+
+def _cost(candidate: _Candidate) -> int:
+    return candidate.told.tokens + _JOINT
+
+
+def _fill(candidates: Sequence[_Candidate], order: Iterable[int], budget: int) -> set[int]:
+    """Those that fit, the first ones first."""
+    chosen: set[int] = set()
+    for i in order:
+        if budget <= _JOINT:
+            break
+        if _cost(candidates[i]) <= budget:
+            chosen.add(i)
+            budget -= _cost(candidates[i])
+    return chosen
+
+
+def _mark(state: History, budget: int, count: Count) -> str:
+    """The line on what was left out, as long as it may be."""
+    number, blocks = len(state.blocks), state.blocks
+    marks = (f"({number} earlier sections; {blocks[0].id} to {blocks[-1].id})", f"({number} earlier sections)")
+    return next((mark for mark in marks if count(mark) < budget // _MARK), "")
+
+
+def _lines(chosen: Sequence[_Candidate]) -> str:
+    """A line for each run of one speaker's sentences; a sign where something is left out between two."""
+    out: list[str] = []
+    before: _Candidate | None = None
+    for one in chosen:
+        if before is None or before.role != one.role or "\n" in one.text or "\n" in before.text:
+            out.append(f"\n{one.role}: {one.text}")
+        else:
+            follows = (before.block, before.told.message) == (
+                one.block,
+                one.told.message,
+            ) and one.told.start - before.told.end < 3
+            out.append((" " if follows else _GAP) + one.text)
+        before = one
+    return "".join(out).lstrip("\n")

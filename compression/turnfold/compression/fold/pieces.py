@@ -1,0 +1,71 @@
+"""Pieces: runs of units that are folded together, and who gets recall of them.
+
+Lives here: the values that a replay makes and a plan holds. Does not belong here: where borders fall (``replay``), texts.
+
+Pieces form levels as in a log-structured merge tree (O'Neil et al., 1996): FACTS, then SUMMARY, then LINE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from turnfold.compression.fold import policy
+from turnfold.compression.options import FoldOptions
+
+
+class Level(Enum):
+    """How much of a piece is left."""
+
+    FACTS = "facts"
+    SUMMARY = "summary"
+    LINE = "line"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Units ``start..end`` folded together.
+
+    Attributes:
+        tokens: raw tokens of what can be folded in it.
+        size: about the tokens that it takes when folded.
+        anchor: its last user unit, kept verbatim as what follows the piece still answers it; None where a user message follows.
+    """
+
+    start: int
+    end: int
+    level: Level
+    tokens: int
+    size: int
+    anchor: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """A user unit in the raw tail that gets recall.
+
+    Attributes:
+        unit: index of the user unit.
+        pieces: what was folded before it when it was sent.
+        last: whether it is the last user message of the request.
+    """
+
+    unit: int
+    pieces: tuple[Piece, ...]
+    last: bool
+
+
+def piece_runs(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
+    """Ranges of units that neighbouring pieces cover together."""
+    start = pieces[0].start
+    for here, after in zip(pieces, [*pieces[1:], None], strict=True):
+        if after is None or after.start != here.end:
+            yield start, here.end
+            start = after.start if after is not None else start
+
+
+def recall_tokens(pieces: Sequence[Piece], options: FoldOptions) -> int:
+    """What recall over these pieces may take when no budget was given."""
+    folded = sum(p.tokens for p in pieces)
+    return policy.recall_tokens(options, folded - sum(p.size for p in pieces), folded)

@@ -1,0 +1,233 @@
+"""A conversation replayed request by request: where the borders of a fold fall.
+
+Lives here: the pure step from what a replay has come to before a request to what it has come to behind it. Does not belong
+here: texts; a replay knows sizes and roles only.
+
+A fold event turns all of the raw tail but its newest part into a piece, and the oldest pieces of a level into one of the next.
+Each step happens at a fold event and is made from the originals; what no event touches keeps its bytes. Since a step looks at
+nothing behind its request, what is folded depends on the prefix alone (laws 4 and 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Final
+
+from turnfold.compression.fold import policy
+from turnfold.compression.fold.pieces import Asker, Level, Piece, piece_runs, recall_tokens
+from turnfold.compression.fold.policy import Shape, Thresholds
+from turnfold.compression.fold.units import Unit
+from turnfold.compression.options import FoldOptions
+
+_RECENT: Final = 6  # units in which a client's cache mark moves along with the conversation
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What is replayed: units with their running sums, and the options. A sum at index i is that of the units before i.
+
+    Attributes:
+        squeeze: 0..1, a share of the budget's limit, for a plan that came out too large.
+        first: index of the first user unit; nothing before it is ever folded.
+        requests: indices of the units at which a request ended, from `first` on.
+        total: tokens of all units.
+        raw: tokens of all but pinned units and those with attachments, which are never folded.
+        facts: the same at FACTS.
+        users: user units.
+    """
+
+    units: Sequence[Unit]
+    options: FoldOptions
+    squeeze: float
+    first: int
+    requests: Sequence[int]
+    total: Sequence[int]
+    raw: Sequence[int]
+    facts: Sequence[int]
+    users: Sequence[int]
+
+    def tokens(self, start: int, end: int) -> int:
+        """Tokens of the units ``start..end`` that can be folded."""
+        return self.raw[end] - self.raw[start]
+
+    def has_user(self, start: int, end: int) -> bool:
+        """Whether a user message comes within these units or right behind them."""
+        return any(u.is_user for u in self.units[start : end + 1])
+
+
+def course(units: Sequence[Unit], options: FoldOptions, squeeze: float) -> Course:
+    """Units ready to be replayed."""
+    first = next((i for i, u in enumerate(units) if u.is_user), len(units))
+    return Course(
+        units,
+        options,
+        squeeze,
+        first,
+        requests=[i for i, u in enumerate(units) if u.asks and i >= first],
+        total=list(accumulate((u.tokens for u in units), initial=0)),
+        raw=list(accumulate((0 if u.pinned or u.attached else u.tokens for u in units), initial=0)),
+        facts=list(accumulate((0 if u.pinned or u.attached else u.facts for u in units), initial=0)),
+        users=list(accumulate((u.is_user for u in units), initial=0)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What a replay has come to behind a number of requests.
+
+    Attributes:
+        tail: index of the first raw unit.
+        turns: requests so far.
+        pieces: folded runs in order.
+        askers: user units that get recall, the newest last.
+        events: fold events so far.
+        since, moved: indices of the units at which the first and the newest of them happened.
+    """
+
+    tail: int
+    turns: int = 0
+    pieces: tuple[Piece, ...] = ()
+    askers: tuple[Asker, ...] = ()
+    events: int = 0
+    since: int = 0
+    moved: int = 0
+
+
+def step(course: Course, before: Replay) -> Replay:
+    """What the replay comes to with one more request."""
+    index = course.requests[before.turns]
+    limits = policy.thresholds(course.options, course.total[index + 1], _shape(course, before.turns), course.squeeze)
+    after = _fold_if_due(course, before, index, limits)
+    askers = _settle(course, after, index, limits) if course.units[index].is_user else after.askers
+    return Replay(after.tail, before.turns + 1, after.pieces, askers, after.events, after.since, after.moved)
+
+
+def _shape(course: Course, turn: int) -> Shape:
+    end, turns = course.requests[turn] + 1, turn + 1
+    return Shape(
+        pace=course.total[end] / turns,
+        loops=1 - min(1.0, course.users[end] / turns),
+        facts_ratio=course.facts[end] / max(1, course.raw[end]),
+    )
+
+
+# ---------------------------------------------------------------- a fold event
+
+
+def _fold_if_due(course: Course, before: Replay, index: int, limits: Thresholds) -> Replay:
+    """The replay with the request that ends here folded, where a budget asks for it or it pays."""
+    total = course.total[index + 1]
+    if limits.limit is not None and total > (course.options.budget or 0):
+        standing = total - sum(p.tokens - p.size for p in before.pieces)  # about what is forwarded, without recall
+        if standing > limits.limit:
+            return _fold(course, before, index, limits)
+    if total > limits.start and course.tokens(before.tail, index + 1) > limits.fold_at:
+        after = _fold(course, before, index, limits)
+        return after if _pays(course, before, after) else before
+    return before
+
+
+def _pays(course: Course, before: Replay, after: Replay) -> bool:
+    """Whether a fold is worth its rewrite: from the first piece that is new, everything is written again."""
+    new = sum(p.size for p in after.pieces if p not in before.pieces)
+    old = sum(p.size for p in before.pieces if p not in after.pieces)
+    start = max((p.end for p in before.pieces), default=course.first)
+    sent = course.requests[before.turns - 1] + 1 if before.turns else 0
+    behind = course.tokens(after.tail, max(after.tail, sent))
+    return policy.pays(course.options, old + course.tokens(start, after.tail), new, behind, before.turns + 1)
+
+
+def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Replay:
+    pieces, tail = before.pieces, before.tail
+    border = _border(course, tail, index, limits.keep_recent)
+    start = _fold_start(course, tail, border, index)
+    if border > start:
+        pieces, tail = (*pieces, _piece(course, start, border, Level.FACTS)), border
+    pieces = _promote(course, pieces, Level.FACTS, Level.SUMMARY, limits.facts_at)
+    pieces = _promote(course, pieces, Level.SUMMARY, Level.LINE, limits.summaries_at)
+    if pieces == before.pieces:
+        return before
+    since = before.since if before.events else index
+    return Replay(tail, before.turns, pieces, before.askers, before.events + 1, since, moved=index)
+
+
+def _border(course: Course, tail: int, index: int, keep: int) -> int:
+    """First unit that stays raw: the newest `keep` tokens, moved to a user message where one is near; at least one unit."""
+    border = index
+    while border > tail and course.tokens(border - 1, index + 1) <= keep:
+        border -= 1
+    return next((i for i in _near(course, tail, border, index, keep // 2) if course.units[i].is_user), border)
+
+
+def _near(course: Course, tail: int, border: int, index: int, reach: int) -> Iterator[int]:
+    yield from (i for i in range(border, index + 1) if course.tokens(border, i) <= reach)
+    yield from (i for i in range(border - 1, tail, -1) if course.tokens(i, border) <= reach)
+
+
+def _fold_start(course: Course, tail: int, border: int, index: int) -> int:
+    """Where folding may begin: behind every cache mark that the client keeps in an old place, for up to there caches hit."""
+    units = course.units
+    old = range(tail, min(border, index - _RECENT))
+    last = max((i for i in old if units[i].marked and not units[i].pinned), default=None)
+    if last is None:
+        return tail
+    return next((i for i in range(last + 1, border) if units[i].is_user), border)
+
+
+def _piece(course: Course, start: int, end: int, level: Level) -> Piece:
+    units = course.units
+    anchor = None if units[end].is_user else next((i for i in range(end - 1, start - 1, -1) if units[i].is_user), None)
+    raw = course.tokens(start, end) - (0 if anchor is None else course.tokens(anchor, anchor + 1))
+    size = policy.line_tokens()
+    if level is Level.FACTS:
+        size = min(raw, course.facts[end] - course.facts[start])
+    elif level is Level.SUMMARY:
+        size = policy.summary_tokens(raw)
+    return Piece(start, end, level, raw, size, anchor)
+
+
+def _promote(course: Course, pieces: tuple[Piece, ...], old: Level, new: Level, most: int) -> tuple[Piece, ...]:
+    """The oldest pieces of a level turned into one of the next, once together they exceed `most`; at most half of it stays."""
+    here = [p for p in pieces if p.level is old]
+    left = sum(p.size for p in here)
+    if left <= most:
+        return pieces
+    going: list[Piece] = []
+    while here and left > most // 2:
+        left -= here[0].size
+        going.append(here.pop(0))
+    end = going[-1].end
+    done = [p for p in pieces if p.end <= going[0].start]
+    if new is Level.LINE:  # one line for all of it
+        going, done = [*done, *going], []
+    elif course.has_user(going[0].start, end):
+        # A kept user message whose answer now goes too would stand next to the one that follows: it goes along.
+        kept = next((i for i in range(len(done) - 1, -1, -1) if done[i].anchor is not None), len(done))
+        loops = not any(course.has_user(p.start, p.end) for p in done[kept + 1 :])
+        if loops and len(list(piece_runs([*done[kept:], *going]))) == 1:
+            going, done = [*done[kept:], *going], done[:kept]
+    merged = [_piece(course, a, b, new) for a, b in piece_runs(going)]
+    return (*done, *merged, *(p for p in pieces if p.start >= end))
+
+
+# ---------------------------------------------------------------- who keeps recall
+
+
+def _settle(course: Course, before: Replay, index: int, limits: Thresholds) -> tuple[Asker, ...]:
+    """The next user message has come: earlier recalls stay only where dropping them costs more than reading them."""
+    tail = course.tokens(before.tail, index + 1)
+    pace = tail / (course.users[index + 1] - course.users[before.tail])
+    left = max(1.0, (limits.fold_at - tail) / max(1.0, pace))
+    kept = [a for a in before.askers[:-1] if a.unit >= before.tail]
+    if before.askers and _stays(course, before.askers[-1], index, left):
+        kept.append(replace(before.askers[-1], last=False))
+    return (*kept, Asker(index, before.pieces, last=True))
+
+
+def _stays(course: Course, asker: Asker, index: int, turns_left: float) -> bool:
+    if not asker.pieces:
+        return False
+    recall = recall_tokens(asker.pieces, course.options)
+    return policy.keeps_recall(course.options, recall, course.tokens(asker.unit + 1, index), turns_left)

@@ -1,0 +1,398 @@
+"""Layers 1 and 2 of one text: what is chosen of it and how that is written.
+
+Lives here: the choice of statements by the facts that they carry, the share of data beside language. Does not belong here:
+requests and results (``layers``), scores (``scorers``), what depends on what (``text.statements``), how data gets shorter
+(``registry``).
+
+Language is shown in whole statements, in the source's order and words. Data (logs, JSON, tables, code) of more than a few tokens
+is shown by its kind's rule in its share of the budget, with the rule's marks for what is left out; smaller blocks whole or not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Final
+
+from turnfold.compression.shorten import registry
+from turnfold.compression.shorten.coverage import CoverageItem, cover_closely
+from turnfold.compression.shorten.evidence import grades
+from turnfold.compression.shorten.lines import is_longer
+from turnfold.compression.text.entities import Entity
+from turnfold.compression.text.sections import is_heading
+from turnfold.compression.text.spans import Span
+from turnfold.compression.text.statements import LABEL, Statements
+
+Count = Callable[[str], int]
+
+# What a fact of each kind is worth; a sentence's score and its signals weigh a part of one figure.
+_KIND_WORTH: Final = {
+    **dict.fromkeys(("product", "money", "version", "identifier"), 1.3),
+    **dict.fromkeys(("person", "organisation", "camelcase", "date", "percent", "quantity"), 0.8),
+    **dict.fromkeys(("acronym", "name"), 0.5),
+}
+_FIGURE_WORTH: Final = 0.8
+_SCORE_WORTH, _SIGNAL_WORTH = 0.3, 0.2
+_FIRST_WORTH, _LAST_WORTH, _NEAR_END = 1.0, 0.6, 0.12  # who begins says what it is about, who ends what came of it
+_QUESTION_FACTOR: Final = 0.6  # a question claims nothing
+_FIGURE: Final = re.compile(r"[$€£¥]?\d(?:[\w.,:/%-]*[\w%])?|`[^`\n]+`")
+_REPEAT_WORTH: Final = 0.3
+# Beyond so many pieces one try fewer is made to fill the last percent of a budget.
+_MANY: Final = 4000
+#: Blocks that lose their meaning with any line.
+_WHOLE_KINDS: Final = frozenset({"heading", "label", "key"})
+_APART: Final = frozenset({"fence", "table"})  # two of them are two things even where nothing stands between
+_SMALL: Final = 64  # tokens: a block of no more is shown whole or not at all
+_LEAST: Final = 40  # tokens of data that are worth showing
+_MOST_DATA: Final = 2 / 3  # of a budget, where small shares are made larger
+_ROW: Final = 40  # tokens of data that stand for one sentence in layer 2
+_NO_WORDS: Final[frozenset[str]] = frozenset()
+
+
+@dataclass(frozen=True)
+class JudgedText:
+    """A text cut up and judged.
+
+    Attributes:
+        read: its statements and blocks.
+        starts: spans that begin sections.
+        scores, signals, factors: by span; a factor is what a query multiplies the worth with.
+        found: its entities, in order.
+        words: lower-case words of the query.
+        count: tokens of a text.
+    """
+
+    text: str
+    read: Statements
+    starts: list[int]
+    scores: list[float]
+    signals: list[float]
+    factors: list[float]
+    found: list[Entity]
+    count: Count = field(repr=False)
+    words: frozenset[str] = _NO_WORDS
+
+    @property
+    def spans(self) -> Sequence[Span]:
+        """Its statements and blocks, which tile it."""
+        return self.read.spans
+
+    def slice(self, first: int, last: int) -> str:
+        """The text of spans ``first`` to ``last - 1``."""
+        return self.text[self.spans[first].start : self.spans[last - 1].end]
+
+    @property
+    def ranges(self) -> list[tuple[int, int]]:
+        """Sections as ranges of spans."""
+        return list(pairwise([*self.starts, len(self.spans)]))
+
+    @cached_property
+    def facts(self) -> list[dict[str, None]]:
+        """By span the entities and other figures in it, each once, in small letters."""
+        facts: list[dict[str, None]] = [{} for _ in self.spans]
+        places = sorted([*((e.start, e.text.lower()) for e in self.found), *self._figures])
+        at = 0
+        for start, name in places:
+            while self.spans[at].end <= start:
+                at += 1
+            facts[at][name] = None
+        return facts
+
+    @cached_property
+    def _figures(self) -> list[tuple[int, str]]:
+        """Figures and code that are in no entity."""
+        out: list[tuple[int, str]] = []
+        at = 0
+        for m in _FIGURE.finditer(self.text):
+            while at < len(self.found) and self.found[at].end <= m.start():
+                at += 1
+            if at == len(self.found) or self.found[at].start >= m.end():
+                out.append((m.start(), m.group().strip("`").lower()))
+        return out
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """What each fact is worth, by its kind and (damped) by how often it is told."""
+        times = Counter(entity.text.lower() for entity in self.found)
+        kinds = {entity.text.lower(): entity.kind for entity in reversed(self.found)}
+        return {name: _FIGURE_WORTH for _, name in self._figures} | {
+            name: _KIND_WORTH[kind] * (1 + _REPEAT_WORTH * min(3, times[name] - 1)) for name, kind in kinds.items()
+        }
+
+    @cached_property
+    def places(self) -> list[float]:
+        """By span what its place is worth: more near the first and the last of what is said."""
+        said = [i for i, span in enumerate(self.spans) if not span.kind]
+        out = [0.0] * len(self.spans)
+        for rank, i in enumerate(said):
+            at = rank / max(1, len(said) - 1)
+            out[i] = _FIRST_WORTH * max(0.0, 1 - at / _NEAR_END) + _LAST_WORTH * max(0.0, 1 - (1 - at) / _NEAR_END)
+        return out
+
+    @cached_property
+    def repeated(self) -> frozenset[int]:
+        """Statements that stand word for word before."""
+        first: dict[str, int] = {}
+        said = (" ".join(span.of(self.text).lower().split()) if not span.kind else f"\n{i}" for i, span in enumerate(self.spans))
+        return frozenset(i for i, text in enumerate(said) if first.setdefault(text, i) != i)
+
+    @cached_property
+    def data(self) -> list[tuple[int, int]]:
+        """Ranges of spans that are shown by the rule of their kind: neighbours of one kind, more than a few tokens."""
+        groups: list[tuple[int, int]] = []
+        for i, span in enumerate(self.spans):
+            if not span.kind or span.kind in _WHOLE_KINDS:
+                continue
+            if groups and groups[-1][1] == i and self.spans[i - 1].kind == span.kind and span.kind not in _APART:
+                groups[-1] = (groups[-1][0], i + 1)
+            else:
+                groups.append((i, i + 1))
+        return [group for group in groups if is_longer(self.slice(*group), _SMALL, self.count)]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenText:
+    """What is shown of a text.
+
+    Attributes:
+        spans: indices of the spans that are shown whole.
+        short: what stands for data that is shown in part, by the index of its first span.
+    """
+
+    spans: frozenset[int]
+    short: Mapping[int, str]
+
+
+# ---------------------------------------------------------------- layer 1
+
+
+def choose_facts(source: JudgedText, budget: int) -> ChosenText:
+    """What layer 1 shows: at most `budget` tokens by the true count, or one statement where none is so short."""
+    short = _shortened(source, budget)
+    groups = {i for first, last in source.data for i in range(first, last)}
+    pieces = _pieces(source, groups)
+    needs = [sorted(source.read.with_needs(i) - {i}) for i in range(len(pieces))]
+    left = budget - sum(source.count(text) + 1 for text in short.values())
+    kept = _kept(source, pieces, needs, ChosenText(frozenset(), short), left, budget)
+    if kept or short:
+        return ChosenText(frozenset(kept), short)
+    return _least(source, budget)
+
+
+def _kept(
+    source: JudgedText,
+    pieces: Sequence[CoverageItem],
+    needs: Sequence[Sequence[int]],
+    shown: ChosenText,
+    room: int,
+    budget: int,
+) -> set[int]:
+    """The statements that fill a budget. Joined ones take other tokens than their sum: each try learns from the one before."""
+    best: set[int] = set()
+    most = 0
+    allowed = room
+    for _ in range(3 if len(pieces) < _MANY else 2):
+        order = cover_closely(pieces, source.weights, allowed, needs)
+        true = _size(source, order, shown)
+        allowed += budget - true
+        while true > budget and order:
+            excess = true - budget
+            while order and excess > 0:
+                excess -= pieces[order[-1]].cost
+                order = _without_last(order, needs)
+            true = _size(source, order, shown)
+        if order and true > most:
+            best, most = set(order), true
+        if budget - most <= budget // 100:
+            break
+    return best
+
+
+def _size(source: JudgedText, order: Sequence[int], shown: ChosenText) -> int:
+    return source.count(write(source, ChosenText(frozenset(order), shown.short)))
+
+
+def _without_last(order: list[int], needs: Sequence[Sequence[int]]) -> list[int]:
+    """The choice without the last of it and what was chosen for that one."""
+    rest = order[:-1]
+    while rest and rest[-1] in needs[order[-1]]:
+        rest.pop()
+    return rest
+
+
+def _pieces(source: JudgedText, groups: set[int]) -> list[CoverageItem]:
+    """Each span as a thing to choose; headings, data that is shown by its rule, and repetitions are not chosen for themselves."""
+    facts, repeated = source.facts, source.repeated
+    pieces = []
+    for i, span in enumerate(source.spans):
+        base = _base(source, i) + source.places[i]
+        silent = i in groups or i in repeated or is_heading(source.text, span)
+        cost = source.count(span.of(source.text).rstrip())
+        pieces.append(CoverageItem(cost, base, 0.0 if silent else _factor(source, i), tuple(facts[i])))
+    return pieces
+
+
+def _base(source: JudgedText, i: int) -> float:
+    return _SCORE_WORTH * source.scores[i] + _SIGNAL_WORTH * source.signals[i]
+
+
+def _factor(source: JudgedText, i: int) -> float:
+    asks = source.spans[i].of(source.text).rstrip().endswith(("?", "？", "؟"))
+    return source.factors[i] * (_QUESTION_FACTOR if asks else 1.0)
+
+
+def _least(source: JudgedText, budget: int) -> ChosenText:
+    """Where nothing fits: the statement that says most for its tokens, or the beginning of data."""
+    facts = source.facts
+    said = [i for i, span in enumerate(source.spans) if not span.kind and not is_heading(source.text, span)]
+    if not said:
+        first = next((f for f, _ in source.data), 0)
+        last = next((e for f, e in source.data if f == first), 1)
+        text = registry.within(source.slice(first, last), max(_LEAST, budget), source.words, source.count)
+        return ChosenText(frozenset(), {first: text}) if text.strip() else ChosenText(frozenset({first}), {})
+
+    def value(i: int) -> tuple[float, int]:
+        worth = _base(source, i) + sum(source.weights[f] for f in facts[i])
+        cost = sum(source.spans[j].end - source.spans[j].start for j in source.read.with_needs(i))
+        return source.factors[i] * (worth + 0.1) / (cost + 40), -i
+
+    return ChosenText(frozenset(source.read.with_needs(max(said, key=value))), {})
+
+
+# ---------------------------------------------------------------- data
+
+
+def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
+    """What stands for each stretch of data in its share of the budget, by its first span."""
+    groups = source.data
+    if not groups:
+        return {}
+    sizes = {first: source.count(source.slice(first, last)) for first, last in groups}
+    total = max(1, source.count(source.text))
+    alone = all(span.kind for span in source.spans)
+    left = budget if alone else int(budget * max(_MOST_DATA, sum(sizes.values()) / total))
+    out: dict[int, str] = {}
+    for first, last in sorted(groups, key=lambda group: -sizes[group[0]]):
+        limit = min(left, max(int(budget * sizes[first] / total), min(_LEAST, sizes[first])))
+        text = short_data(source.slice(first, last), source.spans[first].kind, limit, source.words, source.count)
+        needed = "".join(source.spans[j].of(source.text) for j in source.read.with_needs(first) if j != first)
+        if text.strip():
+            out[first] = text
+            left -= source.count(text) + 1 + (source.count(needed) if needed else 0)
+    return out
+
+
+def short_data(text: str, kind: str, limit: int, words: frozenset[str], count: Count) -> str:
+    """Data in `limit` tokens at most, "" where it can't be; a fence stays closed."""
+    if limit <= 0:
+        return ""
+    if kind != "fence":
+        return registry.within(text.strip("\n"), limit, words, count)
+    opening, _, body = text.strip("\n").partition("\n")
+    body, _, closing = body.rpartition("\n")
+    inner = registry.within(body, limit - count(f"{opening}\n\n{closing}"), words, count) if limit > 0 and body else ""
+    return f"{opening}\n{inner}\n{closing}" if inner.strip() else ""
+
+
+# ---------------------------------------------------------------- layer 2
+
+
+def choose_summary(source: JudgedText, most: int, budget: int) -> ChosenText:
+    """What layer 2 shows: up to `most` sentences, rows of data counting as such, in `budget` tokens; may be nothing."""
+    short = _telling_rows(source, most, budget)
+    left = budget - sum(source.count(text) + 1 for text in short.values())
+    room = most - _slots(source, most) * bool(short)
+    facts, repeated = source.facts, source.repeated
+    said = [i for i, span in enumerate(source.spans) if not span.kind and i not in repeated and not is_heading(source.text, span)]
+    worth = {i: _summary_worth(source, i, sum(source.weights[fact] for fact in facts[i])) for i in said}
+    chosen: set[int] = set()
+    seen: set[str] = set()
+    for i in sorted(said, key=lambda i: (-worth[i], i))[: 20 * most]:
+        new = source.read.with_needs(i) - chosen
+        size = sum(source.read.sizes[j] for j in new if not source.spans[j].kind and not is_heading(source.text, source.spans[j]))
+        if i in chosen or size > room or (facts[i] and facts[i].keys() <= seen):
+            continue
+        cost = sum(source.count(source.spans[j].of(source.text).rstrip()) + 1 for j in new)
+        if cost - 1 <= left:
+            chosen |= new
+            left -= cost
+            room -= size
+            seen |= facts[i].keys()
+    return ChosenText(frozenset(chosen), short)
+
+
+def _summary_worth(source: JudgedText, i: int, facts: float) -> float:
+    """Score, signals and facts of a sentence; a long one must have more of them to be worth its place."""
+    weight: float = (len(source.spans[i].of(source.text)) + 60) ** 0.4
+    return (3 * source.scores[i] + source.signals[i] + facts / 2) / weight
+
+
+def _slots(source: JudgedText, most: int) -> int:
+    """How many of so many sentences are rows of data: by its share of the text, one at least where nothing else is said."""
+    groups = source.data
+    if not groups:
+        return 0
+    if not any(not span.kind for span in source.spans):
+        return most
+    size = sum(source.spans[last - 1].end - source.spans[first].start for first, last in groups)
+    share = round(most * size / len(source.text))
+    telling = any(_has_failure(source.slice(first, last)) for first, last in groups)
+    return min(max(share, int(telling)), max(1, most - 1))
+
+
+def _has_failure(text: str) -> bool:
+    return 3 in grades(text.split("\n"))
+
+
+def _telling_rows(source: JudgedText, most: int, budget: int) -> dict[int, str]:
+    slots = _slots(source, most)
+    if not slots:
+        return {}
+    groups = sorted(
+        source.data,
+        key=lambda g: (not _has_failure(source.slice(*g)), source.spans[g[0]].start - source.spans[g[1] - 1].end, g),
+    )
+    first, last = groups[0]
+    limit = min(budget, _ROW * slots)
+    text = short_data(source.slice(first, last), source.spans[first].kind, limit, source.words, source.count)
+    return {first: text} if text.strip() else {}
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write(source: JudgedText, chosen: ChosenText) -> str:
+    """What is chosen, in order, with the white space behind it; a line break where a part meets what is not its neighbour."""
+    out: list[str] = []
+    before: int | None = None
+    for i in sorted({*chosen.spans, *chosen.short}):
+        if before is not None and (before + 1 != i or before in chosen.short or i in chosen.short):
+            _break(out, source, before, i)
+        out.append(chosen.short.get(i) or source.spans[i].of(source.text))
+        before = i
+    return "".join(out).strip("\n")
+
+
+def _break(out: list[str], source: JudgedText, before: int, i: int) -> None:
+    """Ends a line; behind a label the line goes on, as its speaker does."""
+    if out[-1].endswith("\n") or source.spans[before].kind == "label":
+        return
+    between = source.text[source.spans[before].end : source.spans[i].start]
+    line = source.text.rfind("\n", 0, source.spans[before].end) + 1
+    goes_on = "\n" not in between and LABEL.match(source.text, line) is not None
+    out[-1] = out[-1].rstrip() + (" " if goes_on else "\n")
+
+
+def shown_entities(source: JudgedText, chosen: ChosenText) -> Iterator[str]:
+    """Entities, in small letters, that are shown."""
+    facts = source.facts
+    for i in chosen.spans:
+        yield from facts[i]
+    for first, text in chosen.short.items():
+        last = next((end for begin, end in source.data if begin == first), first + 1)
+        low = text.lower()
+        yield from (fact for k in range(first, last) for fact in facts[k] if fact in low)

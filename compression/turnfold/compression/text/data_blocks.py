@@ -1,0 +1,132 @@
+"""Blocks of a text for stages that show a part of it: what a program wrote, beside what somebody says.
+
+Lives here: which stretches are data (logs, JSON, CSV, YAML, HTML, code) and the blocks within language. Does not belong here:
+how a kind gets shorter (``shorten.registry``), which kind a line looks like (``kinds``).
+
+``kinds.parts`` takes sixteen lines together and would rather see code than prose, since little is lost where output is cut by
+lines. Here it is the other way round: what reads as language is language, for only sentences can be turned round.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import Final
+
+from turnfold.compression.text.kinds import parts
+from turnfold.compression.text.protect import block_spans
+from turnfold.compression.text.spans import Span
+
+_CHUNK: Final = 1600  # characters of data that are one block, at a line's end
+#: Kinds whose marks are so plain that nothing else looks like them.
+_SURE: Final = frozenset({"json", "jsonl", "diff", "history", "trace", "tests", "table", "html", "xml", "binary", "fence"})
+_SPOKEN: Final = frozenset({"prose", "markdown"})
+_LABEL: Final = re.compile(r"\s*(?:[-*+•>#]+ |\d{1,3}[.)] )?(?:[\w .'-]{1,40}:\s)?")
+# Five words in a row, or one of a script without blanks with a sign behind it: somebody says something.
+_SAYS: Final = re.compile(
+    r"(?<![\w'’-])(?:[^\W\d_][\w'’-]*+[,;:]? [\"'“‘(*_`]{0,3}){3}[\w'’-]+"
+    r"|[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{4}|[\u0600-\u06ff]{2} ?[\u0600-\u06ff]{2}"
+)
+_STAMPED: Final = re.compile(
+    r"\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\w{3} [ \d]\d \d\d:\d\d:\d\d|\[?\d\d:\d\d:\d\d\b"
+    r"|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
+    r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|(?:time|ts|level)=)"
+)
+_CODE: Final = re.compile(r"[{};=]|\(\w*\)|^\s*(?:def|class|import|from|return|func|fn|const|let|var|#include)\b|^\s*(?://|/\*)")
+_CELL: Final = re.compile(r"\s*\"?(?:[\w.:/+€$£%-]*\d[\w.:/+€$£% -]*|\w*)\"?\s*")
+_MOSTLY: Final = 0.7
+_ENDLESS: Final = re.compile(r"[^\n.!?…。！？।॥؟۔]{2400,}+[^\n]*+")
+_MOST_LINES: Final = 400  # of a stretch that are looked at
+
+
+def data_blocks(text: str) -> list[Span]:
+    """Blocks in order and apart: data in chunks at line ends, and what ``block_spans`` finds in the language between."""
+    found: list[Span] = []
+    at = 0
+    inner = block_spans(text)
+    data = sorted([*(_without_said_ends(text, span) for span in _joined(text) if span.kind), *_endless(text)])
+    for stretch in data:
+        found += [block for block in inner if at <= block.start and block.end <= stretch.start]
+        # A fence or a table that ends inside the stretch belongs to it; one that goes on behind it ends it.
+        start = max(stretch.start, found[-1].end if found else 0)
+        if start < stretch.end:
+            found += _chunks(text, stretch._replace(start=start))
+            at = stretch.end
+    return found + [block for block in inner if block.start >= at]
+
+
+def _endless(text: str) -> Iterator[Span]:
+    """Lines in which no sentence ends for so long that it is none."""
+    for m in _ENDLESS.finditer(text):
+        start, end = text.rfind("\n", 0, m.start()) + 1, text.find("\n", m.end()) + 1
+        yield Span(start, end or len(text), "plain")
+
+
+def _joined(text: str) -> Iterator[Span]:
+    """The stretches of a text, kind "" where it is language; neighbours of one kind in one."""
+    last: Span | None = None
+    for part in parts(text):
+        kind = "" if _reads(part, part.of(text)) else part.kind
+        if last and last.kind == kind:
+            last = last._replace(end=part.end)
+            continue
+        if last:
+            yield last
+        last = part._replace(kind=kind)
+    if last:
+        yield last
+
+
+def _has_columns(text: str) -> bool:
+    """Whether rows have a column that no sentence has: figures, dates, names, in most of them."""
+    rows = [line for line in text.split("\n", 41)[:40] if line.strip()]
+    delimiter = max("\t,;", key=lambda sign: min(row.count(sign) for row in rows[:4]))
+    columns = zip_longest(*(row.split(delimiter) for row in rows[1:]), fillvalue="")
+    return any(sum(_CELL.fullmatch(cell) is not None for cell in column) >= _MOSTLY * len(column) for column in columns)
+
+
+def _without_said_ends(text: str, stretch: Span) -> Span:
+    """A stretch without the lines at its ends that are language: kinds are told by sixteen lines at a time."""
+    if stretch.kind in _SURE or stretch.kind == "csv":
+        return stretch
+    start, end = stretch.start, stretch.end
+    while start < end and _is_end(line := text[start : (text.find("\n", start, end) + 1) or end]):
+        start += len(line)
+    while start < end and _is_end(line := text[text.rfind("\n", start, end - 1) + 1 or start : end]):
+        end -= len(line)
+    return Span(start, end, stretch.kind)
+
+
+def _is_end(line: str) -> bool:
+    return not line.strip() or (_is_said(line) and not line[:1].isspace())
+
+
+def _reads(part: Span, text: str) -> bool:
+    """Whether a stretch is to be read as language."""
+    if part.kind in _SPOKEN or part.kind == "fence":  # a fence is a block of the language around it
+        return True
+    if part.kind in _SURE:
+        return False
+    lines = [line for line in text.split("\n") if line.strip()]
+    lines = lines[:: max(1, len(lines) // _MOST_LINES)]
+    if part.kind == "csv" and _has_columns(text):
+        return False
+    if not any(c.isspace() for c in text.strip()) and len(text) > _CHUNK:
+        return _SAYS.search(text) is not None
+    return sum(len(line) for line in lines if _is_said(line)) * 2 >= sum(map(len, lines))
+
+
+def _is_said(line: str) -> bool:
+    if _STAMPED.match(line) or len(_CODE.findall(line)) > max(1, len(line) // 80):
+        return False
+    return line.lstrip().startswith("#") or _SAYS.search(line, _LABEL.match(line).end()) is not None  # type: ignore[union-attr]
+
+
+def _chunks(text: str, stretch: Span) -> Iterator[Span]:
+    at = stretch.start
+    while at < stretch.end:
+        end = text.find("\n", min(at + _CHUNK, stretch.end), stretch.end) + 1
+        end = end if end and stretch.end - end > _CHUNK // 4 else stretch.end
+        yield Span(at, end, stretch.kind)
+        at = end

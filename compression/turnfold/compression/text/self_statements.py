@@ -1,0 +1,69 @@
+"""What a user says of themselves, of the task and of its limits: "I am allergic to peanuts", "the budget is 3,000 euros".
+
+Lives here: how much a sentence speaks for being such a statement, by its words and by the figures and names in it. Does not
+belong here: standing orders (``orders``), signals of a whole conversation (``signals``), choosing sentences, the words
+themselves (``lexicon/statements.txt``).
+
+A statement is told from talk by what it is made of: somebody speaks of their own things (*own*) in words of lasting states
+(*lasting*) or of limits (*limit*), or of the task (*task*) with something that cannot be guessed again (a figure, a code, a
+name). Words of the day (*passing*) and of courtesy (*social*) speak against it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lower import lower_text, words
+
+_TABLE: Final = lexicon("statements")
+_OWN, _LASTING, _LIMIT = _TABLE["own"], _TABLE["lasting"], _TABLE["limit"]
+_TASK, _PASSING, _SOCIAL = _TABLE["task"], _TABLE["passing"], _TABLE["social"]
+_RUN_ON: Final = {
+    name: re.compile("|".join(sorted(map(re.escape, _TABLE[f"run-on {name}"]), key=lambda phrase: (-len(phrase), phrase))))
+    for name in ("own", "lasting", "limit", "task", "passing")
+}
+# A code mixes letters and digits, or joins them with signs; an address has its sign. These can't be guessed again.
+_CODE: Final = re.compile(
+    r"(?<![\w@])(?=[\w./:@#-]*[^\W\d_])(?=[\w./:@#-]*\d)[\w#][\w./:@#-]*\w|[\w.+-]+@[\w-]+\.\w+|https?://\S+|`[^`\n]+`"
+)
+_FIGURE: Final = re.compile(r"[$€£¥₹]?\d[\d.,:]*")
+_NAME: Final = re.compile(
+    r"(?<=[\w,;:)'’] )[A-ZÀ-ÖØ-ÞŁŚŻŹĆŠŽČĐİА-ЯЁ][^\W\d_]+|[\u30a1-\u30fa][\u30a1-\u30fc]{2,}|「[^」]+」|“[^”]+”|\"[^\"]+\""
+)
+_ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
+_DAYS: Final = frozenset({"i", "i'm", "i've", "i'll", "i'd"})
+
+
+def statement_weight(sentence: str, known: Sequence[str] | None = None) -> float:
+    """How much a sentence of a user speaks for being a statement that outlives the talk around it, 0 to 1.
+
+    `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
+    """
+    said = frozenset(words(lower_text(sentence)) if known is None else known)
+    dense = not sentence.isascii()
+
+    def says(name: str, listed: frozenset[str]) -> bool:
+        return not listed.isdisjoint(said) or (dense and name in _RUN_ON and bool(_RUN_ON[name].search(sentence)))
+
+    own, lasting, limit = says("own", _OWN), says("lasting", _LASTING), says("limit", _LIMIT)
+    facts = fact_weight(sentence)
+    weight = 0.25 * own + 0.15 * limit + 0.15 * says("task", _TASK) + facts
+    if lasting:
+        weight += 0.2 if own else 0.05
+    if limit and (own or facts):
+        weight += 0.1
+    weight -= 0.25 * says("passing", _PASSING) + 0.25 * says("social", _SOCIAL)
+    if _ASKS.search(sentence):
+        weight -= 0.2
+    return max(0.0, min(1.0, weight))
+
+
+def fact_weight(sentence: str) -> float:
+    """How much a sentence holds that nobody could guess again: codes, figures, names; 0 to 0.5."""
+    codes = len(_CODE.findall(sentence))
+    figures = len(_FIGURE.findall(_CODE.sub(" ", sentence)))
+    names = sum(name.lower() not in _DAYS for name in _NAME.findall(sentence))
+    return min(0.5, 0.3 * min(1, codes) + 0.1 * min(2, codes + figures) + 0.1 * min(2, names))

@@ -1,0 +1,394 @@
+"""What of a text may be left out without turning the rest round: statements, and what each of them depends on.
+
+Lives here: the one rule for every stage that shows a part of a text. Does not belong here: where a sentence ends
+(``sentences``), which statements matter, how a gap is shown.
+
+A sentence is shown whole or not at all, so no negation, condition, exception, attribution, hedge or comparison leaves its clause.
+Some sentences say something else without their neighbours: an answer ("No."), a retraction ("That is false."), a restriction
+("But only on Mondays."), a quotation of several sentences. They are one statement together with what they depend on. Others only
+need one statement in front of them, whatever lies between: items under "Never do:", what stands under a heading, what a speaker
+says behind the label. In doubt the rule ties: a tie costs tokens, a missing one costs the truth.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lower import lower_text
+from turnfold.compression.text.sentences import LONGEST, sentences
+from turnfold.compression.text.spans import Span
+
+#: Characters that ties join into one statement at most; beyond it what comes later needs what came first.
+_MOST_JOINED: Final = 2 * LONGEST
+_LONGEST_SENTENCE: Final = 4 * LONGEST  # what is longer is no sentence
+_SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says little by itself
+_FEWEST_WORDS: Final = 2  # of so few, even if it names something
+_SHORT_DENSE: Final = 12  # characters, in scripts without blanks
+_ANSWER_WORDS: Final = 6
+_CONDITION_WORDS: Final = 12
+_PAUSE: Final = re.compile(r"[,:;،，、—–]")
+_LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
+_SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else could have said the rest
+
+_WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+# "user:", "**Anna Berg:**", "[10:14] Bob:", at the beginning of a line.
+LABEL: Final = re.compile(
+    r"[ \t]*(?:\[[^\]\n]*\d[:/-]\d[^\]\n]*\][ \t]*)?[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[:：][*_]{0,2}"
+    r"[ \t]+(?=\S)"
+)
+_ITEM: Final = re.compile(r"[ \t]*(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[[ xX]\])[ \t]")
+_LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
+_NAMES: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-z][^\W_]+|\w[._/@]\w|\d|`|[\u30a1-\u30f6]{3,}")
+_DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_SIGN: Final = re.compile(r"\s*[,.;:!?…—–،。，！？、-]")
+_INTRODUCES: Final = re.compile(r"[:：][\"'”’»*_)\s]*\Z")
+_ENDED: Final = re.compile(r"[.!?…。！？।॥؟۔｡][\"'”’»」』)\]*_\s]*\Z|\n\s*\Z")
+_CLOSERS: Final = {"”": "“„”", "»": "«", "«": "»", "」": "「", "』": "『", "“": "„", ")": "(", "）": "（"}
+_OPENERS: Final = frozenset("“„«»「『(（")
+_QUOTING: Final = re.compile('["“”„«»「」『』()（）]')
+
+_TIES: Final = lexicon("ties")
+
+
+def _phrases(section: str) -> dict[str, tuple[tuple[str, ...], ...]]:
+    found: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for phrase in sorted(_TIES[section]):
+        parts = tuple(phrase.split("_"))
+        found[parts[0]] = (*found.get(parts[0], ()), parts)
+    return found
+
+
+_LISTED: Final = {
+    name: _phrases(name)
+    for name in ("restricts", "follows", "answers", "back", "ahead", "supposes", "counts", "points", "conditions")
+}
+_RUN_ON: Final = {name: tuple(_TIES[f"{name}-run-on"]) for name in _LISTED}
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """A text as statements.
+
+    Attributes:
+        spans: they tile the text like ``sentences(text)``, of whose spans each is one or a few in a row.
+        needs: for each statement the indices of those without which it would say something else.
+        sizes: of how many sentences each consists.
+    """
+
+    spans: Sequence[Span]
+    needs: Sequence[tuple[int, ...]]
+    sizes: Sequence[int]
+
+    def with_needs(self, index: int) -> set[int]:
+        """The statement and all that it needs, directly or not."""
+        found = {index}
+        rest = [index]
+        while rest:
+            for needed in self.needs[rest.pop()]:
+                if needed not in found:
+                    found.add(needed)
+                    rest.append(needed)
+        return found
+
+    def complete(self, chosen: set[int]) -> set[int]:
+        """The chosen statements and all that they need."""
+        return set().union(*map(self.with_needs, chosen))
+
+
+class _Piece:
+    """One sentence and what is asked of it, read once."""
+
+    __slots__ = ("body", "dense", "item", "kind", "low", "said", "span", "starts_line", "text")
+
+    def __init__(self, text: str, span: Span) -> None:
+        self.span, self.kind = span, span.kind
+        self.text = span.of(text)
+        self.starts_line = text[span.start - 1 : span.start] in ("", "\n")
+        self.item = self.starts_line and not span.kind and _ITEM.match(self.text) is not None
+        lead = _LEAD.match(self.text)
+        self.body = self.text[lead.end() if lead else 0 :]
+        self.low = lower_text(self.body[:400])
+        self.said = _WORD.findall(self.low)
+        self.dense = not self.text.isascii() and _DENSE.search(self.body) is not None
+
+    def opens_with(self, name: str) -> int:
+        """Words of the listed phrase that it begins with; 0 for none."""
+        listed = _phrase_at(name, self.said, 0)
+        return listed or int(self.dense and self.body.startswith(_RUN_ON[name]))
+
+    def holds(self, name: str) -> bool:
+        """Whether a listed phrase is anywhere in it."""
+        if self.dense and any(mark in self.body for mark in _RUN_ON[name]):
+            return True
+        first = _LISTED[name]
+        return not first.keys().isdisjoint(self.said) and any(_phrase_at(name, self.said, i) for i in range(len(self.said)))
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it says little by itself: next to no words, or a few that name nothing and point to something."""
+        if self.text.rstrip().endswith(("?", "？", "؟")):
+            return False
+        if self.dense:
+            return len(self.body.strip()) <= _SHORT_DENSE and not _NAMES.search(self.body)
+        if len(self.said) <= _FEWEST_WORDS:
+            return True
+        points = self.holds("points") or not _LISTED_SCRIPTS.search(self.body)
+        return len(self.said) <= _SHORT_WORDS and points and not _NAMES.search(self.body)
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether it is a condition alone, of something that was said before it."""
+        return bool(
+            self.opens_with("conditions")
+            and len(self.said) <= _CONDITION_WORDS
+            and not _PAUSE.search(self.body)
+            and not self.text.rstrip().endswith(("?", "？", "؟"))
+        )
+
+    @property
+    def restricts(self) -> bool:
+        """Whether what stands before it is not to be read without it: an objection, an exception, a word about it."""
+        return bool(self.opens_with("restricts") or self.holds("back") or (self.follows and len(self.said) <= _ANSWER_WORDS + 2))
+
+    @property
+    def follows(self) -> bool:
+        """Whether its first words point back."""
+        return bool(self.opens_with("follows"))
+
+    @property
+    def answers(self) -> bool:
+        words = self.opens_with("answers")
+        if not words or len(self.said) <= _ANSWER_WORDS:
+            return bool(words)
+        last = re.match(rf"(?:[^\W_]+\W+){{{words - 1}}}[^\W_]+", self.body)
+        return self.dense or bool(last and _SIGN.match(self.body, last.end()))
+
+
+def _phrase_at(name: str, said: Sequence[str], i: int) -> int:
+    """Words of the longest listed phrase that stands at `i`, 0 for none."""
+    if i >= len(said):
+        return 0
+    return max((len(p) for p in _LISTED[name].get(said[i], ()) if tuple(said[i : i + len(p)]) == p), default=0)
+
+
+def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
+    """The text as statements; linear. `blocks` as for ``sentences``."""
+    spans = _with_labels(text, sentences(text, blocks))
+    if len(spans) < 2:
+        return Statements(spans, ((),) * len(spans), (1,) * len(spans))
+    pieces = [_Piece(text, span) for span in spans]
+    joined = _joined(pieces)
+    of: list[int] = []
+    for tied in joined:
+        of.append(of[-1] + (not tied) if of else 0)
+    needs: list[dict[int, None]] = [{} for _ in range(of[-1] + 1)]
+    for dependent, needed in _needs(pieces):
+        if of[dependent] != of[needed]:
+            needs[of[dependent]][of[needed]] = None
+    whole: list[Span] = []
+    sizes: list[int] = []
+    for span, tied in zip(spans, joined, strict=True):
+        if tied:
+            whole[-1] = whole[-1]._replace(end=span.end)
+            sizes[-1] += 1
+        else:
+            whole.append(span)
+            sizes.append(int(span.kind != "label"))
+    return Statements(whole, tuple(map(tuple, needs)), sizes)
+
+
+def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
+    """The spans with the labels that name the speakers of lines as spans of their own, where there are several."""
+    labels = [
+        m
+        if not span.kind and (m := LABEL.match(text, span.start, span.end)) and text[span.start - 1 : span.start] in ("", "\n")
+        else None
+        for span in spans
+    ]
+    if sum(label is not None for label in labels) < _SPEAKERS:
+        return list(spans)
+    out: list[Span] = []
+    for span, label in zip(spans, labels, strict=True):
+        if label:
+            out.append(Span(span.start, label.end(), "label"))
+        out.append(span._replace(start=label.end()) if label else span)
+    return out
+
+
+# ---------------------------------------------------------------- what is one statement
+
+
+def _joined(pieces: Sequence[_Piece]) -> list[bool]:
+    """Whether each sentence is one statement with the one before it."""
+    quoted = _in_quotation(pieces)
+    out = [False]
+    begun = 0
+    for i in range(1, len(pieces)):
+        size = pieces[i].span.end - pieces[begun].span.start
+        tied = not (pieces[i].kind or pieces[i - 1].kind) and (
+            (size <= _MOST_JOINED and (quoted[i] or _is_part(pieces[i]))) or (size <= _LONGEST_SENTENCE and _was_cut(pieces, i))
+        )
+        out.append(tied)
+        begun = begun if tied else i
+    return out
+
+
+def _is_part(piece: _Piece) -> bool:
+    """Whether the sentence in front of it is not to be read without it."""
+    if piece.item:
+        return False
+    return piece.restricts or piece.answers or piece.is_condition or (not piece.starts_line and piece.is_short)
+
+
+def _was_cut(pieces: Sequence[_Piece], i: int) -> bool:
+    """Whether the border before it is none of the text's own: an overlong sentence was cut there."""
+    return not pieces[i].starts_line and not _ENDED.search(pieces[i - 1].text[-40:])
+
+
+def _in_quotation(pieces: Sequence[_Piece]) -> list[bool]:
+    """Whether each sentence begins inside a quotation or brackets that are closed in the same line."""
+    out = [False] * len(pieces)
+    opened: list[tuple[str, int]] = []
+    for i, piece in enumerate(pieces):
+        if piece.starts_line or piece.kind:
+            opened.clear()
+        if piece.kind:
+            continue
+        for m in _QUOTING.finditer(piece.text):
+            sign = m.group()
+            at = next((k for k in range(len(opened) - 1, -1, -1) if opened[k][0] in _CLOSERS.get(sign, sign)), -1)
+            if at >= 0:
+                for k in range(opened[at][1] + 1, i + 1):
+                    out[k] = True
+                del opened[at:]
+            elif sign in _OPENERS or sign == '"':
+                opened.append((sign, i))
+    return out
+
+
+# ---------------------------------------------------------------- what needs what
+
+
+def _needs(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+    """Pairs of a sentence and one that it needs."""
+    return [
+        *_under_headings(pieces),
+        *_behind_labels(pieces),
+        *_pointing_back(pieces),
+        *_introduced(pieces),
+        *_about_blocks(pieces),
+        *_counted(pieces),
+    ]
+
+
+def _pointing_back(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+    """Sentences whose first words point back, and an answer or objection of another speaker, with what they are about."""
+    found = []
+    last = -1  # the last thing said, labels and headings aside
+    for i, piece in enumerate(pieces):
+        if piece.kind in ("label", "heading"):
+            last = -1 if piece.kind == "heading" else last
+            continue
+        said = not piece.kind and not piece.item and (piece.follows or piece.restricts or piece.answers)
+        if last >= 0 and said:
+            found.append((i, last))
+        last = i
+    return found
+
+
+def _under_headings(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+    heading = -1
+    found = []
+    for i, piece in enumerate(pieces):
+        if piece.kind == "heading":
+            heading = i
+        elif heading >= 0:
+            found.append((i, heading))
+    return found
+
+
+def _behind_labels(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+    """What a line says and the label in front of it that names the speaker."""
+    found = []
+    label = -1
+    for i, piece in enumerate(pieces):
+        if piece.kind == "label":
+            label = i
+        elif piece.kind or piece.starts_line:
+            label = -1
+        elif label >= 0:
+            found.append((i, label))
+    return found
+
+
+def _introduced(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+    """What stands under "Never do:", behind "The following is not true." or "Suppose that it fails."; items below an item."""
+    found = []
+    above: list[tuple[int, int]] = []  # the items that are open: how far each is indented, and which it is
+    listed = False
+    for i, piece in enumerate(pieces[:-1]):
+        if piece.kind or (piece.starts_line and not piece.item):
+            above.clear()
+            listed = False
+        if piece.item:
+            listed = True
+            indent = len(piece.text) - len(piece.text.lstrip())
+            while above and above[-1][0] >= indent:
+                above.pop()
+            found += [(i, above[-1][1])] if above else []
+            above.append((indent, i))
+        if piece.kind or (listed and not piece.item):
+            continue
+        colon = _INTRODUCES.search(piece.text[-12:]) is not None
+        ahead = colon or piece.holds("ahead") or bool(piece.opens_with("supposes"))
+        found += [(k, i) for k in _governed(pieces, i, ahead=ahead)]
+    return found
+
+
+def _governed(pieces: Sequence[_Piece], i: int, *, ahead: bool) -> range:
+    """The sentences that the one at `i` governs: the rest of its line, else the list, block or line behind it."""
+    k = i + 1
+    if not pieces[k].starts_line and not pieces[k].kind:
+        if not ahead:
+            return range(0)
+        while k < len(pieces) and not pieces[k].starts_line and not pieces[k].kind:
+            k += 1
+        return range(i + 1, k)
+    if pieces[k].item and not pieces[i].item:
+        while k < len(pieces) and (pieces[k].item or not (pieces[k].starts_line or pieces[k].kind)):
+            k += 1
+        return range(i + 1, k)
+    if not ahead or pieces[k].kind in ("heading", "label"):
+        return range(0)
+    k += 1
+    while k < len(pieces) and not pieces[k].starts_line and not pieces[k].kind and not pieces[i + 1].kind:
+        k += 1
+    return range(i + 1, k)
+
+
+def _about_blocks(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+    """A block and the sentence right behind it that speaks of it."""
+    found = []
+    for i in range(1, len(pieces)):
+        before = pieces[i - 1].kind
+        if before and before not in ("heading", "label") and not pieces[i].kind and (pieces[i].follows or _is_part(pieces[i])):
+            found += [(i, i - 1), (i - 1, i)]
+    return found
+
+
+def _counted(pieces: Sequence[_Piece]) -> list[tuple[int, int]]:
+    """ "First, ...", "Second, ..." and the sentence in front of the first of them."""
+    found = []
+    anchor = -1
+    for i, piece in enumerate(pieces):
+        if piece.kind:
+            anchor = -1
+        elif piece.opens_with("counts"):
+            anchor = i - 1 if anchor < 0 else anchor
+            if anchor >= 0:
+                found.append((i, anchor))
+    return found

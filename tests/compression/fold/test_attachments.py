@@ -1,0 +1,197 @@
+"""What is attached stays with its message, at every level; only a budget that can't be met otherwise takes it."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.words import prose
+from turnfold.compression.calibration import Learned, learn_from_refusal
+from turnfold.compression.fit.fit import fit
+from turnfold.compression.fold import LEFT_OUT, Folded, fold, fold_request, unfold
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.wire.chat import CHAT
+
+Item = dict[str, Any]
+
+FREE = FoldOptions(model="gpt-4o", prices=CachePrices(1.0, 1.0))
+PRICES = {
+    "gpt-4o": CachePrices(0.5, 1.0),
+    "gpt-5": CachePrices(0.1, 1.0),
+    "claude": CachePrices(0.1, 1.25),
+    "none": CachePrices(),
+}
+
+
+def image(number: int) -> Item:
+    return {"type": "image_url", "image_url": {"url": f"https://pictures.example/shots/plan-{number}.png?size=large"}}
+
+
+def contract(number: int = 0) -> Item:
+    return {
+        "type": "file",
+        "file": {"filename": f"contract-{number}.pdf", "file_data": "data:application/pdf;base64," + "QUJD" * 400},
+    }
+
+
+def voice(_: int = 0) -> Item:
+    return {"type": "input_audio", "input_audio": {"data": "UklGRg==" * 40, "format": "wav"}}
+
+
+def odd(number: int) -> Item:
+    return {"type": "scene_graph", "scene_graph": {"nodes": number}}
+
+
+def user(number: int, *parts: Item) -> Item:
+    text = prose(number, "en", 8)
+    return {"role": "user", "content": [*parts, {"type": "text", "text": text}] if parts else text}
+
+
+def chat(turns: int, attached: dict[int, tuple[Item, ...]], size: int = 10) -> list[Item]:
+    messages: list[Item] = []
+    for turn in range(turns):
+        messages += [user(turn, *attached.get(turn, ())), {"role": "assistant", "content": prose(1000 + turn, "en", size)}]
+    return [*messages, user(turns)]
+
+
+def forward(messages: list[Item], options: FoldOptions = FREE) -> tuple[Folded, list[Item]]:
+    body = json.dumps({"model": options.model, "messages": messages}).encode()
+    folded = fold_request(body, options, Memo())
+    assert unfold(folded) == body
+    return folded, json.loads(folded.body)["messages"]
+
+
+def parts_of(messages: list[Item]) -> list[Item]:
+    return [p for m in messages if isinstance(m["content"], list) for p in m["content"] if p["type"] != "text"]
+
+
+def alternate(messages: list[Item]) -> bool:
+    roles = [m["role"] for m in messages if m["role"] in ("user", "assistant")]
+    return all(a != b for a, b in pairwise(roles))
+
+
+@pytest.mark.parametrize("prices", PRICES)
+@pytest.mark.parametrize("part", [image, contract, voice, odd])
+def test_what_the_first_message_attaches_is_there_after_many_turns(prices: str, part: Any) -> None:
+    messages = chat(90, {0: (part(0),)}, size=18)
+    folded, sent = forward(messages, FoldOptions(model="gpt-4o", prices=PRICES[prices]))
+    assert folded.folded
+    assert len(sent) < len(messages) / 2
+    assert sent[0]["content"][-2:] == messages[0]["content"]
+    assert alternate(sent)
+
+
+def test_twelve_images_stay_twelve_with_their_own_texts() -> None:
+    messages = chat(120, {5 * n: (image(n),) for n in range(12)})
+    folded, sent = forward(messages)
+    assert folded.folded
+    assert parts_of(sent) == parts_of(messages)
+    texts = json.dumps(sent)
+    assert all(json.dumps(m["content"][-1]["text"]) in texts for m in messages if isinstance(m["content"], list))
+    assert folded.tokens_after < folded.tokens_before * 0.8
+
+
+def test_an_assistants_attachment_keeps_the_message_that_it_answers() -> None:
+    messages = chat(80, {})
+    messages[21]["content"] = [{"type": "text", "text": "Here it is."}, image(7)]
+    _, sent = forward(messages)
+    at = next(i for i, m in enumerate(sent) if isinstance(m["content"], list) and image(7) in m["content"])
+    assert sent[at]["content"] == messages[21]["content"]
+    assert messages[20]["content"] in json.dumps(sent[at - 1]["content"]).encode().decode("unicode_escape")
+    assert alternate(sent)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.dictionaries(st.integers(0, 39), st.sampled_from([image, contract, voice, odd]), max_size=8), st.integers(0, 2))
+def test_without_a_budget_nothing_attached_is_lost(where: dict[int, Any], marked: int) -> None:
+    messages = chat(40, {turn: (part(turn),) for turn, part in where.items()}, size=20)
+    if marked:
+        messages[2 * marked]["content"] = [{"type": "text", "text": "mark", "cache_control": {"type": "ephemeral"}}]
+    _, sent = forward(messages)
+    assert parts_of(sent) == parts_of(messages)
+    assert alternate(sent)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.lists(st.integers(0, 29), max_size=5, unique=True), st.sampled_from(sorted(PRICES)))
+def test_the_prefix_stays_while_a_conversation_with_attachments_grows(where: list[int], prices: str) -> None:
+    messages = chat(30, {turn: (image(turn),) for turn in where}, size=30)
+    options, memo = FoldOptions(model="gpt-4o", prices=PRICES[prices]), Memo()
+    before: Folded | None = None
+    for end in range(1, len(messages) + 1, 2):
+        body = json.dumps({"model": "gpt-4o", "messages": messages[:end]}).encode()
+        now = fold_request(body, options, memo)
+        assert now == fold_request(body, options, Memo())
+        if before is not None and now.events == before.events:
+            old, new = before.forwarded.messages, now.forwarded.messages
+            assert [m.raw for m in old[:-1]] == [m.raw for m in new[: len(old) - 1]]
+        before = now
+
+
+def test_a_budget_takes_attachments_last_and_the_oldest_first() -> None:
+    messages = chat(60, {n: (contract(n), image(n)) for n in (2, 20, 40)})
+    roomy, sent = forward(messages, FoldOptions(model="gpt-4o", prices=CachePrices(), budget=6000))
+    assert roomy.reason == ""
+    assert parts_of(sent) == parts_of(messages)
+    tight, sent = forward(messages, FoldOptions(model="gpt-4o", prices=CachePrices(), budget=2200))
+    assert tight.reason == LEFT_OUT
+    assert tight.tokens_after <= 2200
+    kept = parts_of(sent)
+    assert kept == parts_of(messages)[len(parts_of(messages)) - len(kept) :]
+    said = json.dumps(sent)
+    assert all(f"contract-{n}.pdf" in said for n in (2, 20, 40))
+    assert "1,200 bytes left out]" in said
+    gone = messages[4]
+    assert any(json.loads(raw) == gone for section in tight.sections for raw in section.messages)
+
+
+def test_a_window_takes_attachments_last_too() -> None:
+    messages = chat(60, {n: (image(n),) for n in (2, 20, 40)})
+    conversation = CHAT.read(json.dumps({"model": "gpt-4o", "messages": messages}).encode(), Memo())
+    for window, kept in ((8000, 3), (3500, None)):
+        fitted = fit(conversation, FREE, Memo(), learn_from_refusal(Learned(), window, None))
+        sent = json.loads(fitted.forwarded.text)["messages"]
+        assert fitted.tokens <= window
+        assert kept is None or len(parts_of(sent)) == kept
+
+
+def test_screenshots_of_an_agent_fold_like_its_results() -> None:
+    messages: list[Item] = [{"role": "user", "content": "Find the failing pump. " + prose(1, "en", 6)}]
+    for step in range(40):
+        call = {"id": f"c{step}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        messages.append({"role": "assistant", "content": prose(step, "en", 20), "tool_calls": [call]})
+        shown = [{"type": "text", "text": "screen"}, image(step)]
+        messages.append({"role": "tool", "tool_call_id": f"c{step}", "content": shown})
+    folded, sent = forward(messages)
+    assert folded.folded
+    kept = parts_of(sent)
+    assert kept == [image(step) for step in range(40)][-len(kept) :]
+    assert 5 <= len(kept) <= 12
+    assert "plan-3.png left out]" in json.dumps(sent)
+
+
+NULLS: Item = {"audio": None, "reasoning_content": None, "thinking_blocks": None, "reasoning_details": [], "signature": ""}
+
+
+def test_null_and_empty_seals_are_none() -> None:
+    """What ``model_dump()`` of an SDK's answer writes beside its content."""
+    messages = chat(60, {})
+    dumped = [{**m, **NULLS, "refusal": None, "tool_calls": None} if m["role"] == "assistant" else m for m in messages]
+    plain, stored = forward(messages)[0], forward(dumped)[0]
+    assert plain.tokens_before == stored.tokens_before
+    assert stored.tokens_after == pytest.approx(plain.tokens_after, rel=0.01)  # ids of sections differ
+    sealed = [{**m, "reasoning_content": "thought"} if m["role"] == "assistant" else m for m in messages]
+    assert forward(sealed)[0].tokens_after != plain.tokens_after
+
+
+@pytest.mark.parametrize("body", [b'{"messages":[]}', b'{"model":"gpt-4o","messages":[],"tools":[]}'])
+@pytest.mark.parametrize("budget", [None, 10])
+def test_a_request_without_messages_is_short(body: bytes, budget: int | None) -> None:
+    folded = fold(CHAT.read(body, Memo()), FoldOptions(budget=budget), Memo())
+    assert (folded.folded, folded.reason, folded.body) == (False, "short", body)

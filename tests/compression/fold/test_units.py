@@ -1,0 +1,57 @@
+"""Units: what stays together, whatever stands between."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.bodies import Message, encode
+from tests.support.conversations import bodies, odd_conversations
+from tests.support.effort import costly
+from turnfold.compression.fold.units import Unit, units
+from turnfold.compression.memo import Memo
+from turnfold.compression.wire.chat import CHAT
+
+KINDS: dict[str, Message] = {
+    "u": {"role": "user", "content": "x"},
+    "b": {"role": "user", "content": " "},
+    "a": {"role": "assistant", "content": "x"},
+    "c": {"role": "assistant", "content": None, "tool_calls": [{"id": "i", "function": {"name": "f", "arguments": "{}"}}]},
+    "r": {"role": "tool", "tool_call_id": "i", "content": "x"},
+    "s": {"role": "system", "content": "x"},
+}
+
+
+def cut(kinds: str, memo: Memo | None = None) -> tuple[Unit, ...]:
+    return units(CHAT.read(encode([KINDS[kind] for kind in kinds]), Memo()).messages, {}, memo)
+
+
+@pytest.mark.parametrize(
+    "parted",
+    ["s|u|a|u", "u|crr|a", "u|csr|a", "u|cssr|a", "u|crsr|a", "u|cr|s|u", "u|c|s|s|a", "ub|a", "ssr|u", "u|c|s", "u|c|s|u"],
+)
+def test_a_call_its_results_and_instructions_between_them_are_one_unit(parted: str) -> None:
+    kinds = parted.replace("|", "")
+    assert "|".join(kinds[u.start : u.end] for u in cut(kinds)) == parted
+
+
+@given(st.lists(st.text("uacrsb", min_size=1, max_size=40), min_size=1, max_size=5))
+def test_what_is_kept_of_a_beginning_changes_nothing(grown: list[str]) -> None:
+    memo, kinds = Memo(), ""
+    for more in grown:
+        kinds += more
+        assert cut(kinds, memo) == cut(kinds)
+
+
+@costly(15)
+@given(bodies(odd_conversations()))
+def test_every_message_is_in_one_unit_and_none_begins_with_a_result_of_the_one_before(body: bytes) -> None:
+    messages = CHAT.read(body, Memo()).messages
+    found = units(messages)
+    assert [i for u in found for i in range(u.start, u.end)] == list(range(len(messages)))
+    for _, unit in pairwise(found):
+        ahead = (m for m in messages[unit.start :] if not m.pinned)
+        assert not next((m.is_result for m in ahead), False)

@@ -1,0 +1,78 @@
+"""The memory of pure results: what is kept saves time and changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfold.compression.memo import Mark, Memo, digest, resumable
+
+words = st.lists(st.sampled_from(["a", "bb", "ccc"]), max_size=24).map(tuple)
+
+
+def test_the_least_recently_used_go_first() -> None:
+    memo = Memo(capacity=3)
+    for key in "abc":
+        memo.get(key, lambda key=key: key, lambda _: 1)  # type: ignore[misc]  # bound now
+    assert memo.find("a") == "a"
+    memo.get("d", lambda: "d", lambda _: 1)
+    assert [memo.find(key) for key in "abcd"] == ["a", None, "c", "d"]
+
+
+def test_what_is_too_large_is_given_and_not_kept() -> None:
+    memo = Memo(capacity=3)
+    assert memo.get("a", lambda: "x", lambda _: 4) == "x"
+    assert memo.find("a") is None
+
+
+@given(st.lists(st.text(), max_size=4), st.lists(st.text(), max_size=4))
+def test_a_digest_tells_texts_apart_and_where_they_end(one: list[str], other: list[str]) -> None:
+    assert (digest(*one) == digest(*other)) == (one == other)
+
+
+class Lengths:
+    """Lengths of words summed up as they come, resumable every four words; counts the words that it looked at."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def sums(self, given: tuple[str, ...], memo: Memo | None) -> list[int]:
+        last = len(given) // 4 * 4
+        marks = [Mark(at, given[:at]) for at in (last, last - 4) if at > 0]
+
+        def run(known: list[int]) -> list[int]:
+            out = list(known)
+            for word in given[len(known) :]:
+                self.seen += 1
+                out.append((out[-1] if out else 0) + len(word))
+            return out
+
+        none: list[int] = []
+        return resumable(memo, marks, none, run, lambda sums, at: sums[:at] or None, len)
+
+
+@given(words, st.lists(words, max_size=6))
+def test_a_resumed_result_is_that_of_a_fresh_one(given: tuple[str, ...], grown: list[tuple[str, ...]]) -> None:
+    memo, work = Memo(), Lengths()
+    for more in [(), *grown]:
+        given = given + more[:5]
+        assert work.sums(given, memo) == Lengths().sums(given, None)
+    assert work.sums(given[:3], memo) == Lengths().sums(given[:3], Memo())
+
+
+def test_only_what_is_new_is_looked_at() -> None:
+    memo, work = Memo(), Lengths()
+    given: tuple[str, ...] = ()
+    for _ in range(40):
+        given = (*given, "bb", "a", "ccc")
+        work.sums(given, memo)
+    assert work.seen <= 7 * 40
+    assert work.sums(("ccc", *given[1:]), memo)[-1] == work.sums(given, memo)[-1] + 1
+
+
+@pytest.mark.parametrize("capacity", [0, 5, 1000])
+def test_what_was_thrown_away_is_made_again(capacity: int) -> None:
+    memo, work = Memo(capacity), Lengths()
+    for end in (4, 8, 9, 12):
+        assert work.sums(("a",) * end, memo) == list(range(1, end + 1))

@@ -1,0 +1,190 @@
+"""Statements: what may be left out of a text without turning the rest round, in every stage that shows a part of it."""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.growth import assert_linear
+from turnfold.compression.layers import Compressor, CompressRequest
+from turnfold.compression.memo import Memo
+from turnfold.compression.shorten.prose import shorten
+from turnfold.compression.shorten.sift import read, sift
+from turnfold.compression.shorten.summary import summarise
+from turnfold.compression.text.quotes import Source
+from turnfold.compression.text.statements import statements
+from turnfold.compression.tokens import count
+
+FILLER = (
+    "The office in Berlin opens at 8:30 on weekdays. Kim Lee brought the samples of lot 17 to Acme Corp in March 2024. "
+    "Parking costs $12 per day near gate B4. The canteen serves 140 meals between 11:45 and 14:00."
+)
+# A claim, and what may govern it, by language; "{}" is the claim's place.
+MATRIX = {
+    "en": ("Acme paid $3 million to Mara Lind in 2023", (
+        "It is false that {}.", "Nobody believes that {}.", "{}, unless the auditor objects.",
+        "If the audit fails on 9 October, {}.", "He claims, without any proof, that {}.",
+        "According to a rumour, {}.", "It may be, but is not certain, that {}.",
+        "{} rather than the 40 users of the pool.", "Except in Bavaria and in Hesse, {}.")),
+    "de": ("die Acme AG zahlte 2023 an Mara Lind 3 Millionen Euro", (
+        "Es stimmt nicht, dass {}.", "{}, es sei denn, der Prüfer widerspricht.",
+        "Falls die Prüfung am 9. Oktober scheitert: {}.", "Er behauptet ohne Beleg und seit Monaten, {}.",
+        "Vielleicht, aber das ist nicht sicher, gilt: {}.")),
+    "fr": ("Acme a payé 3 millions à Mara Lind en 2023", (
+        "Il est faux que {}.", "{}, sauf si l'auditeur s'y oppose avant le 9 octobre.", "Selon une rumeur de la presse, {}.",
+        "Si l'audit échoue avant la fin de l'année, {}.")),
+    "es": ("Acme pagó 3 millones a Mara Lind en 2023", (
+        "Es falso que {}.", "{}, salvo que el auditor se oponga antes del 9 de octubre.", "Según un rumor de la prensa, {}.",
+        "Si la auditoría fracasa antes de fin de año, {}.")),
+    "ru": ("компания Акме заплатила Маре Линд 3 миллиона в 2023 году", (
+        "Неверно, что {}.", "{}, если только аудитор не возразит до 9 октября.", "Он утверждает без доказательств, что {}.")),
+    "zh": ("Acme公司在2023年向林女士支付了300万", ("{}，这是假的。", "除非审计员反对，{}。", "他声称，没有任何证据，{}。")),
+}  # fmt: skip
+CASES = [(form.format(claim), claim) for claim, forms in MATRIX.values() for form in forms]
+
+
+def shown(text: str) -> list[str]:
+    """What each stage makes of a text, at several sizes."""
+    out = [shorten(text, keep, role=role, count=count) for keep, role in product((12, 30, 60), ("user", "assistant"))]
+    out += [sift([read(text, "assistant")], share)[0] for share in (0.1, 0.3, 0.5, 0.8)]
+    quotes = [summarise([Source("user", text, b"k")], budget, count, Memo()) for budget in (40, 80)]
+    out += [text[quote.start : quote.end] for taken in quotes for quote in taken]
+    for ratio, most in ((0.1, 1), (0.3, 3), (0.45, 2), (0.6, 4), (0.9, 1)):
+        result = Compressor().compress(CompressRequest(text, l1_ratio=ratio, l2_max_sentences=most))
+        out += [layer.text for layer in result.layers[1:]]
+        out += [layer.text for section in result.sections for layer in section.layers]
+    return out
+
+
+@pytest.mark.parametrize(("sentence", "claim"), CASES)
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_sentence_is_shown_whole_or_not_at_all(sentence: str, claim: str, place: int) -> None:
+    text = f"{sentence} {FILLER}" if place == 0 else f"{FILLER} {sentence}"
+    for said in shown(text):
+        assert claim[1:] not in said or sentence in said
+
+
+@given(st.lists(st.sampled_from(CASES), min_size=1, max_size=4, unique=True), st.floats(0.05, 0.95))
+def test_layers_show_sentences_whole(listed: list[tuple[str, str]], ratio: float) -> None:
+    text = " ".join(sentence for sentence, _ in listed) + " " + FILLER
+    result = Compressor().compress(CompressRequest(text, l1_ratio=ratio))
+    for layer in result.layers[1:]:
+        rest = layer.text
+        for sentence, _ in sorted(listed, key=lambda case: -len(case[0])):
+            rest = rest.replace(sentence, "")
+        for _, claim in listed:
+            assert claim[1:] not in rest
+
+
+HANGING = [
+    ("The release ships to Acme on 9 October.", "That is not true."),
+    ("We refund all 40 users of Acme in May.", "But only if the auditor agrees to it."),
+    ("Mara Lind stole $3 million from the till.", "Just kidding."),
+    ("Wir zahlen Acme im Mai 3 Millionen Euro zurück.", "Das ist falsch."),
+    ("Nous livrons 40 caisses à Lyon le 9 octobre.", "Sauf si Marc s'y oppose."),
+    ("Pagamos 3 millones a Acme en mayo.", "Eso es mentira."),
+    ("Мы заплатим компании Акме 3 миллиона в мае.", "Это неправда."),
+    ("我们五月向Acme支付300万。", "这是假的。"),
+]
+
+
+@pytest.mark.parametrize(("claim", "retraction"), HANGING)
+def test_what_takes_a_sentence_back_stays_with_it(claim: str, retraction: str) -> None:
+    text = f"{FILLER} {claim} {retraction} {FILLER.replace('Kim', 'Tim')}"
+    for said in shown(text):
+        assert (claim in said) == (retraction in said)
+
+
+INTRODUCED = [
+    ("Never do:\n", ["1. Delete table t4 of Acme on Friday.\n", "2. Push v2.1 to main after 17:00.\n"]),
+    ("None of the following is true.\n\n", ["- Acme paid $3 million to Mara Lind.\n", "- Kim Lee left Berlin in 2023.\n"]),
+    ("This is false:\n", ["Acme paid $3 million to Mara Lind in 2023.\n"]),
+    ("# Rejected\n\n", ["Acme buys 40 servers from Dell in May 2024.\n"]),
+    ("Diese Aussagen sind falsch:\n", ["- Acme zahlte 3 Millionen an Mara Lind.\n"]),
+]
+
+
+@pytest.mark.parametrize(("intro", "claims"), INTRODUCED)
+def test_what_is_introduced_has_its_introduction(intro: str, claims: list[str]) -> None:
+    text = f"{FILLER}\n\n{intro}{''.join(claims)}\n"
+    if not intro.startswith("#"):
+        text += FILLER.replace("Kim", "Tim")
+    for said in shown(text):
+        for claim in claims:
+            assert claim.strip() not in said or intro.strip() in said
+
+
+def test_a_block_stays_with_what_is_said_of_it() -> None:
+    text = f"{FILLER}\n\nNever run this:\n```\nrm -rf /srv/data\n```\n\n{FILLER.replace('Kim', 'Tim')}"
+    for said in shown(text):
+        assert "rm -rf" not in said or "Never run this:" in said
+
+
+@pytest.mark.parametrize(
+    "quotation",
+    [
+        'He said: "We ship 40 units on Monday. We never refund Acme. We pay $3 million."',
+        "Sie sagte: „Wir liefern am 9. Mai. Acme zahlt nicht 3 Millionen.“",
+        "Он сказал: «Мы отправим 40 штук. Акме не платит 3 миллиона.»",
+        "他说：「我们五月发货。Acme不付300万。」",
+    ],
+)
+def test_a_quotation_stays_with_who_said_it(quotation: str) -> None:
+    for said in shown(f"{FILLER} {quotation} {FILLER.replace('Kim', 'Tim')}"):
+        assert quotation in said or ("Acme" not in said.replace("Acme Corp", "") and "Акме" not in said)
+
+
+def test_who_speaks_is_told() -> None:
+    text = (
+        "user: Please delete table t4 today. It has 40 rows of 2023.\n"
+        "assistant: I can't do that. The table t4 of Acme stays until 9 October.\n"
+        "user: Then move the 40 rows to Berlin. Kim Lee will pay $3 million.\n"
+    )
+    for ratio in (0.2, 0.3, 0.5, 0.7):
+        for layer in Compressor().compress(CompressRequest(text, l1_ratio=ratio)).layers[1:]:
+            lines = layer.text.split("\n")
+            assert all(line.startswith("assistant:") for line in lines if "until 9 October" in line)
+            assert all(line.startswith("user:") for line in lines if "$3 million" in line or "40 rows" in line)
+
+
+def test_statements_tile_the_text_and_needs_are_closed() -> None:
+    for text in [
+        FILLER,
+        "",
+        " ",
+        "a",
+        "\n\n",
+        *(sentence for sentence, _ in CASES),
+        "".join(i + "".join(c) for i, c in INTRODUCED),
+    ]:
+        found = statements(text)
+        assert "".join(span.of(text) for span in found.spans) == text
+        assert len(found.needs) == len(found.spans) == len(found.sizes)
+        for i in range(len(found.spans)):
+            whole = found.with_needs(i)
+            assert found.complete(whole) == whole
+
+
+def test_cost_is_linear() -> None:
+    def text(parts: int) -> str:
+        return "\n".join(
+            f"user: {FILLER} That is not so, says Kim{i}. But no.\nassistant: Never do:\n- {i}. x\n- y" for i in range(parts)
+        )
+
+    assert_linear(statements, text, 20)
+
+
+def test_audited_sentences_are_shown_whole() -> None:
+    path = Path(os.environ.get("TURNFOLD_SHARED", "")) / "data" / "audit" / "meaning.txt"
+    if not os.environ.get("TURNFOLD_SHARED") or not path.is_file():
+        pytest.skip("the audited sentences are not here")
+    lines = [line.strip() for line in path.read_text().splitlines() if line.strip()]
+    text = "\n".join(lines)
+    for ratio in (0.05, 0.2, 0.5, 0.8):
+        for layer in Compressor().compress(CompressRequest(text, l1_ratio=ratio)).layers[1:]:
+            assert {line.strip() for line in layer.text.split("\n") if line.strip()} <= set(lines)

@@ -1,0 +1,73 @@
+"""The compression cache in every store: least recently used, time to live, counts."""
+
+from __future__ import annotations
+
+import asyncio
+
+from turnfold.config.settings import CacheSettings
+from turnfold.proxy.api.cache import CompressionCache
+from turnfold.proxy.store import Key, Store
+
+
+async def keep(cache: CompressionCache, store: Store, key: str, value: bytes = b"x" * 100, tenant: str = "anna") -> bool:
+    item = cache.item(tenant, key, value)
+    if item is not None:
+        await store.put([item])
+    await cache.count_miss(tenant, key, None if item is None else len(value))
+    return item is not None
+
+
+async def test_the_least_recently_used_goes(store: Store) -> None:
+    cache = CompressionCache(store, CacheSettings(max_entries=3))
+    for key in "abc":
+        await keep(cache, store, key)
+    assert await cache.get("anna", "a") == b"x" * 100
+    await keep(cache, store, "d")
+    assert [await cache.get("anna", key) is not None for key in "abcd"] == [True, False, True, True]
+    stats = await cache.stats("anna")
+    assert (list(stats.entries), stats.evictions, stats.hits, stats.misses) == (["a", "c", "d"], 1, 4, 4)
+    assert stats.bytes == 300
+    assert await store.get([Key("anna", "compression", "b")]) == [None]
+
+
+async def test_the_size_is_bounded(store: Store) -> None:
+    cache = CompressionCache(store, CacheSettings(max_bytes=2**16))
+    for n in range(10):
+        assert await keep(cache, store, str(n), b"x" * 10_000)
+    stats = await cache.stats("anna")
+    assert list(stats.entries) == ["4", "5", "6", "7", "8", "9"]
+    assert not await keep(cache, store, "giant", b"x" * 2**15)
+    assert (await cache.stats("anna")).entries == stats.entries
+
+
+async def test_entries_expire(store: Store) -> None:
+    cache = CompressionCache(store, CacheSettings(ttl=1))
+    await keep(cache, store, "a")
+    assert (await cache.stats("anna")).entries
+    await asyncio.sleep(1.1)
+    assert await cache.get("anna", "a") is None
+    assert not (await cache.stats("anna")).entries
+
+
+async def test_nothing_is_kept_for_no_time(store: Store) -> None:
+    cache = CompressionCache(store, CacheSettings(ttl=0))
+    assert not await keep(cache, store, "a")
+    assert (await cache.stats("anna")).misses == 1
+
+
+async def test_clearing_is_for_one_tenant(store: Store) -> None:
+    cache = CompressionCache(store, CacheSettings())
+    for tenant in ("anna", "bert"):
+        await keep(cache, store, "a", tenant=tenant)
+    assert await cache.clear("anna") == 1
+    assert await cache.get("anna", "a") is None
+    assert (await cache.stats("anna")).misses == 0
+    assert await cache.get("bert", "a") is not None
+
+
+async def test_another_process_finds_what_one_kept(store: Store) -> None:
+    one, other = (CompressionCache(store, CacheSettings(max_entries=2)) for _ in range(2))
+    await keep(one, store, "a")
+    await keep(other, store, "b")
+    await keep(one, store, "c")
+    assert list((await other.stats("anna")).entries) == ["b", "c"]

@@ -1,0 +1,36 @@
+"""Layers of what the proxy folded."""
+
+from __future__ import annotations
+
+import json
+
+from turnfold.compression.fold import Section
+from turnfold.proxy.api.section_layers import section_layer
+
+SAID = [
+    {"role": "user", "content": "The launch code is MARIGOLD-77. " + "We also talked about the weather for a while. " * 20},
+    {"role": "assistant", "content": [{"type": "text", "text": "Noted: MARIGOLD-77."}, {"type": "image_url", "image_url": {}}]},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "1", "function": {"name": "look_up", "arguments": '{"q": "tide"}'}}],
+    },
+    {"role": "tool", "content": "high at 14:20 \ud800"},
+]
+SECTION = Section("s-1", "facts", tuple(json.dumps(message) for message in SAID), 300)
+
+
+def test_layer_0_is_what_was_sent() -> None:
+    assert [json.loads(line) for line in section_layer(SECTION, 0).text.split("\n")] == SAID
+
+
+def test_layers_1_and_2_are_made_from_what_was_said() -> None:
+    facts, summary = section_layer(SECTION, 1), section_layer(SECTION, 2)
+    assert "MARIGOLD-77" in facts.text
+    assert 0 < summary.tokens <= facts.tokens < 150
+    facts.text.encode()
+
+
+def test_a_section_without_text_is_empty() -> None:
+    image = Section("s-2", "facts", (json.dumps({"role": "user", "content": [{"type": "image_url", "image_url": {}}]}),), 9)
+    assert [section_layer(image, layer).text for layer in (1, 2)] == ["", ""]

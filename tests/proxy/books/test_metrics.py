@@ -1,0 +1,125 @@
+"""Metrics: right figures, right with several workers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.proxy.receipts import receipt
+from tests.support.growth import assert_linear
+from turnfold.config.settings import Settings, StoreSettings
+from turnfold.proxy.app import Parts
+from turnfold.proxy.books import metrics as module
+from turnfold.proxy.books.metrics import Health, Metrics
+from turnfold.proxy.books.rollups import UNPRICED, RequestCost
+from turnfold.proxy.chat.holdout import is_held_out
+
+
+def lines(made: Metrics) -> dict[str, float]:
+    body, kind = made.render()
+    assert kind.startswith("text/plain")
+    pairs = (line.rsplit(" ", 1) for line in body.decode().splitlines() if not line.startswith("#"))
+    return {name: float(value) for name, value in pairs}
+
+
+def test_figures() -> None:
+    made = Metrics()
+    made.observe(receipt(), RequestCost(0.5, 1.25))
+    made.observe(receipt(status="observed"), UNPRICED)
+    made.observe(receipt(status="failed-open", reason="slow", tokens_after=1000), RequestCost(1, 1))
+    made.observe(receipt(status="recovered"), RequestCost(1, 1))
+    made.observe(receipt(upstream_status=None, usage=()), UNPRICED)
+    made.observe(receipt(upstream_status=429, usage=()), UNPRICED)
+    found = lines(made)
+    model = '{model="gpt-4o"}'
+    assert found['turnfold_requests_total{model="gpt-4o",status="folded"}'] == 3
+    assert found[f"turnfold_tokens_before_total{model}"] == 4000
+    assert found[f"turnfold_tokens_sent_total{model}"] == 400 + 1000 + 1000 + 400
+    assert found[f"turnfold_tokens_saved_total{model}"] == 1200
+    assert found['turnfold_upstream_tokens_total{kind="cached",model="gpt-4o"}'] == 400
+    assert found[f"turnfold_dollars_paid_total{model}"] == 2.5
+    assert found[f"turnfold_dollars_without_turnfold_total{model}"] == 3.25
+    assert found[f"turnfold_unpriced_requests_total{model}"] == 1
+    assert found[f"turnfold_folds_total{model}"] == 2
+    assert found[f"turnfold_recoveries_total{model}"] == 1
+    assert found['turnfold_failed_open_total{reason="slow"}'] == 1
+    assert found['turnfold_upstream_errors_total{code="none"}'] == 1
+    assert found['turnfold_upstream_errors_total{code="429"}'] == 1
+    assert found["turnfold_overhead_seconds_count"] == 6
+    assert found['turnfold_overhead_seconds_bucket{le="0.001"}'] == 0
+    assert found['turnfold_overhead_seconds_bucket{le="0.002"}'] == 6
+    assert found["turnfold_first_byte_seconds_sum"] == pytest.approx(0.8)
+
+
+def test_health_is_taken_over() -> None:
+    health = Health(store_up=True, store_failures=0, queued=0, dropped=0)
+    made = Metrics(lambda: health)
+    made.tick()
+    health = Health(store_up=False, store_failures=3, queued=7, dropped=2)
+    made.tick()
+    found = lines(made)
+    assert (found["turnfold_store_up"], found["turnfold_receipts_queued"]) == (0, 7)
+    assert (found["turnfold_store_failures_total"], found["turnfold_receipts_dropped_total"]) == (3, 2)
+
+
+async def test_the_books_feed_the_metrics() -> None:
+    parts = Parts(Settings(store=StoreSettings(url="memory://")))
+    async with parts.running():
+        parts.ledger.record(receipt(), ())
+        async with asyncio.timeout(10):
+            while not parts.ledger.written:  # noqa: ASYNC110 - as a scraper sees it
+                await asyncio.sleep(0.02)
+        assert lines(parts.metrics)['turnfold_dollars_paid_total{model="gpt-4o"}'] > 0
+
+
+WORKER = """
+from tests.proxy.receipts import receipt
+from turnfold.proxy.books.metrics import Health, Metrics
+from turnfold.proxy.books.rollups import RequestCost
+import sys
+made = Metrics(lambda: Health(True, 0, int(sys.argv[1]), 0))
+for _ in range(int(sys.argv[1])):
+    made.observe(receipt(), RequestCost(1, 2))
+made.tick()
+print(made.render()[0].decode())
+"""
+
+
+def test_several_workers_are_added_up() -> None:
+    with module.shared_by_workers():
+        directory = os.environ["PROMETHEUS_MULTIPROC_DIR"]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
+        for number in ("2", "3"):
+            command = [sys.executable, "-c", WORKER, number]
+            worker = subprocess.run(  # noqa: S603 - a worker of this test
+                command, env=environment, check=True, capture_output=True, text=True, timeout=60
+            )
+        assert 'turnfold_requests_total{model="gpt-4o",status="folded"} 5.0' in worker.stdout
+        assert 'turnfold_dollars_without_turnfold_total{model="gpt-4o"} 10.0' in worker.stdout
+        assert "turnfold_overhead_seconds_count 5.0" in worker.stdout
+        assert "turnfold_store_up 1.0" in worker.stdout
+        assert "turnfold_receipts_queued 3.0" in worker.stdout  # the first worker is gone, and what waited in it with it
+    assert not Path(directory).exists()
+    assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
+
+
+def test_metrics_cost_the_thousandth_request_no_more_than_the_first() -> None:
+    def observe(times: int) -> None:
+        made, one = Metrics(), receipt()
+        for _ in range(times):
+            made.observe(one, UNPRICED)
+
+    assert_linear(observe, int, 100)
+
+
+def test_the_held_out_share_is_a_share_and_stands() -> None:
+    names = [f"conversation {number}" for number in range(4000)]
+    chosen = {name for name in names if is_held_out(name, 0.1)}
+    assert 0.08 < len(chosen) / len(names) < 0.12
+    assert chosen <= {name for name in names if is_held_out(name, 0.2)}
+    assert not any(is_held_out(name, 0.0) for name in names)

@@ -1,0 +1,327 @@
+"""The report and the routes that give it, over a real ledger."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from tests.proxy.receipts import NOON, SECTION, receipt
+from turnfold.compression.errors import InvalidInput
+from turnfold.config.fold import fold_options
+from turnfold.config.prices import dollars
+from turnfold.config.settings import Settings, StoreSettings
+from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.books.csv_rows import as_csv
+from turnfold.proxy.books.ledger import Ledger
+from turnfold.proxy.books.metrics import Metrics
+from turnfold.proxy.books.report import GROUPINGS, Query, moment, report
+from turnfold.proxy.routes.admin import admin_routes
+from turnfold.proxy.routes.api import api_routes
+from turnfold.proxy.store import Key, OpenStore, Store, StoreUnavailable
+from turnfold.proxy.store.memory import MemoryStore
+
+HOUR, DAY = 3600, 86400
+ADMIN = {"x-turnfold-admin-token": "letmein"}
+WORKSHOP = Workshop(1)
+
+
+@dataclass
+class Gate:
+    """The tenant is what the credential says."""
+
+    def tenant(self, headers: Sequence[tuple[bytes, bytes]]) -> str:
+        named = dict(headers)
+        return named.get(b"x-turnfold-tenant" if self.is_admin(headers) else b"authorization", b"").decode()
+
+    def is_admin(self, headers: Sequence[tuple[bytes, bytes]]) -> bool:
+        return dict(headers).get(b"x-turnfold-admin-token") == b"letmein"
+
+
+async def fill(store: Store) -> Ledger:
+    book = Ledger(store, StoreSettings(), dollars)
+    book.record(receipt(), (SECTION,))
+    book.record(receipt(model="mine", tenant="bert", conversation="d", at=NOON + HOUR), ())
+    book.record(receipt(status="observed", at=NOON + DAY, conversation=None), ())
+    book.record(receipt(status="bypassed", reason="off", tokens_before=0, tokens_after=0, at=NOON + 2 * DAY), ())
+    book.record(receipt(status="failed-open", reason="slow", upstream_status=400, usage=(), at=NOON + 2 * DAY), ())
+    await book.flush()
+    return book
+
+
+EVERYTHING = (NOON - 5 * DAY, NOON + 5 * DAY)
+
+
+async def test_figures(store: Store) -> None:
+    await fill(store)
+    result = await report(store, Query(*EVERYTHING))
+    totals = result["totals"]
+    assert (totals["requests"], totals["failed"], totals["served"]) == (5, 1, 4)
+    tokens = totals["tokens"]
+    # Two folded (1000 -> 400), one observed (sent as it was), one that nobody counted; the failure counts nowhere.
+    assert (tokens["before"], tokens["after"], tokens["saved"]) == (3000, 1800, 1200)
+    assert (tokens["observed_before"], tokens["observed_after"], tokens["uncounted_requests"]) == (1000, 400, 1)
+    assert totals["usage"]["cached_tokens"] == 400
+    assert totals["dollars"]["unknown_requests"] == 1
+    assert totals["ms"]["overhead_mean"] == 1.5
+    assert [group["model"] for group in result["groups"]] == ["gpt-4o", "mine"]
+    assert result["groups"][1]["dollars"]["paid"] is None
+    json.dumps(result)
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS)
+async def test_every_grouping_adds_up(store: Store, grouping: str) -> None:
+    await fill(store)
+    result = await report(store, Query(*EVERYTHING, grouping))
+    assert sum(group["requests"] for group in result["groups"]) == (4 if grouping == "conversation" else 5)
+    assert all(grouping in group for group in result["groups"])
+    expected = {
+        "day": ["2025-10-09", "2025-10-10", "2025-10-11"],
+        "hour": ["2025-10-09T12:00Z", "2025-10-09T13:00Z", "2025-10-10T12:00Z", "2025-10-11T12:00Z"],
+        "tenant": ["anna", "bert"],
+        "conversation": ["c", "d"],
+        "status": ["bypassed", "failed-open", "folded", "observed"],
+    }
+    if grouping in expected:
+        assert sorted(group[grouping] for group in result["groups"]) == expected[grouping]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "only", "requests"),
+    [
+        (NOON, NOON + 1, {}, 1),
+        (NOON + HOUR, NOON + 2 * HOUR, {}, 1),
+        (NOON - 10 * HOUR, NOON + DAY + HOUR, {}, 3),
+        (*EVERYTHING, {"tenant": "bert"}, 1),
+        (*EVERYTHING, {"status": "folded", "model": "gpt-4o"}, 1),
+        (*EVERYTHING, {"conversation": "c"}, 3),
+        (*EVERYTHING, {"model": "no such"}, 0),
+    ],
+)
+async def test_ranges_and_filters(start: float, end: float, only: dict[str, str], requests: int) -> None:
+    store = MemoryStore()
+    await fill(store)
+    assert (await report(store, Query(start, end, only=only)))["totals"]["requests"] == requests
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        (Query(1, 2, "colour"), "group_by"),
+        (Query(2, 1), "from"),
+        (Query(0, 1e10), "from"),
+        (Query(1, 2, only={"colour": "x"}), "colour"),
+    ],
+)
+async def test_queries_that_make_no_sense(query: Query, field: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        await report(MemoryStore(), query)
+    assert caught.value.field == field
+
+
+def test_moments() -> None:
+    assert moment("24h", "from", NOON) == NOON - DAY
+    assert moment("7d", "from", NOON) == NOON - 7 * DAY
+    assert moment(str(NOON), "from", 0) == NOON
+    assert moment("2025-10-09T12:00:00Z", "from", 0) == moment("2025-10-09T14:00+02:00", "from", 0) == NOON
+    assert moment("2025-10-09", "from", 0) == NOON - 12 * HOUR
+    for wrong in ("", "yesterday", "1" * 400, "-5", "nan", "99999999999999", "²h", "5x"):
+        with pytest.raises(InvalidInput):
+            moment(wrong, "from", NOON)
+
+
+async def test_held_out_conversations_are_compared() -> None:
+    store = MemoryStore()
+    book = Ledger(store, StoreSettings(), dollars)
+    for number in range(50):
+        for _ in range(4):  # the requests of a conversation are alike: they are worth one
+            book.record(receipt(usage=(390 + number % 20, 50, 0, 0), conversation=str(number)), ())
+        plain = {"status": "bypassed", "reason": "held-out", "tokens_after": 1000, "conversation": f"h{number}"}
+        book.record(receipt(usage=(990 + number % 20, 50, 0, 0), **plain), ())
+    book.record(receipt(status="bypassed", reason="off", conversation="off", usage=(9000, 1, 0, 0)), ())
+    book.record(receipt(conversation="bad", upstream_status=500, usage=()), ())
+    await book.flush()
+    compared = (await report(store, Query(*EVERYTHING)))["held_out"]
+    assert (compared["held_out"]["conversations"], compared["held_out"]["requests"]) == (50, 50)
+    assert (compared["others"]["conversations"], compared["others"]["requests"]) == (51, 201)
+    assert compared["held_out"]["prompt_tokens"]["mean"] == pytest.approx(999, abs=1)
+    assert compared["others"]["prompt_tokens"]["mean"] == pytest.approx(399, abs=1)
+    # Uniform over 20 values: standard deviation 5.8, so 1.96 * 5.8 / sqrt(50) = 1.6, whichever way a conversation is cut up.
+    assert compared["others"]["prompt_tokens"]["plus_minus"] == pytest.approx(1.6, abs=0.1)
+    assert compared["held_out"]["prompt_tokens"]["plus_minus"] == pytest.approx(1.6, abs=0.1)
+    assert compared["others"]["completion_tokens"]["plus_minus"] == 0
+    assert compared["others"]["dollars"]["mean"] == pytest.approx((399 * 2.5 + 500) / 1e6, rel=0.01)
+    assert compared["others"]["failed_share"]["mean"] == pytest.approx(1 / 201)
+    assert compared["held_out"]["failed_share"] == {"mean": 0, "plus_minus": 0}
+    assert compared["others"]["first_byte_ms"]["mean"] == 200
+
+
+async def test_a_mean_of_few_says_so() -> None:
+    store = MemoryStore()
+    book = Ledger(store, StoreSettings(), dollars)
+    book.record(receipt(status="bypassed", reason="held-out", usage=()), ())
+    await book.flush()
+    compared = (await report(store, Query(*EVERYTHING)))["held_out"]
+    assert compared["held_out"]["requests"] == 1
+    assert all(compared["held_out"][name] is None for name in ("prompt_tokens", "dollars", "total_ms", "failed_share"))
+    assert compared["others"]["conversations"] == 0
+
+
+async def test_a_conversation_says_why_it_folds_as_often_as_it_does() -> None:
+    """Claude reads a cached token at a tenth and writes it at 1.25; a model without a cache has to wait for nothing."""
+    store = MemoryStore()
+    book = Ledger(store, StoreSettings(), dollars)
+    for model in ("claude-sonnet-4-5", "my-local-model"):
+        for turn in range(1, 41):
+            changes: dict[str, Any] = {"model": model, "conversation": model, "tokens_before": 1000 * turn}
+            book.record(receipt(at=NOON + turn, **changes), (SECTION,) if turn > 20 else ())
+    await book.flush()
+    result = await report(store, Query(*EVERYTHING, "conversation"), partial(fold_options, Settings()))
+    paces = {group["conversation"]: group["pacing"] for group in result["groups"]}
+    claude, local = paces["claude-sonnet-4-5"], paces["my-local-model"]
+    assert (claude["read"], claude["write"], claude["turn"], claude["events"]) == (0.1, 1.25, 1000, 1)
+    assert claude["turns"] > local["turns"] > 0
+    assert claude["start"] > local["start"]
+    assert claude["turns"] == pytest.approx((claude["fold_at"] - claude["keep_recent"]) / 1000, abs=0.1)
+    assert f"folds every {claude['turns']:.0f} turns at these prices" in claude["words"]
+    assert len(list(csv.DictReader(io.StringIO(as_csv(result["groups"]))))) == 2
+    assert "pacing" not in (await report(store, Query(*EVERYTHING, "conversation")))["groups"][0]
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    store = OpenStore(MemoryStore(), StoreSettings())
+    book = await fill(store)
+    metrics = Metrics()
+    metrics.observe(receipt(), book._price_request(receipt(), None, "")[0])
+    routes = [*admin_routes(store, book, Gate(), metrics.render), *api_routes(store, Settings(), Gate(), WORKSHOP)]
+    transport = httpx.ASGITransport(Starlette(routes=routes))
+    async with httpx.AsyncClient(transport=transport, base_url="http://t") as made:
+        yield made
+
+
+def error_of(response: httpx.Response) -> dict[str, Any]:
+    error: dict[str, Any] = response.json()["error"]
+    assert set(error) == {"message", "type", "param", "code"}
+    return error
+
+
+@pytest.mark.parametrize("path", ["/admin/report", "/admin/receipts", "/admin/ledger", "/metrics"])
+async def test_strangers_are_turned_away(client: httpx.AsyncClient, path: str) -> None:
+    response = await client.get(path, headers={"x-turnfold-admin-token": "guess"})
+    assert response.status_code == 401
+    assert error_of(response)["code"] == "invalid_admin_token"
+    assert (await client.delete("/admin/data", headers={"x-turnfold-tenant": "anna"})).status_code == 401
+
+
+async def test_the_report_over_http(client: httpx.AsyncClient) -> None:
+    url = "/admin/report?from=2025-10-01&to=2025-11-01&group_by=status"
+    assert (await client.get(url, headers=ADMIN)).json()["totals"]["requests"] == 5
+    assert (await client.get(url + "&status=folded", headers=ADMIN)).json()["totals"]["requests"] == 2
+    one = (await client.get(url, headers={**ADMIN, "x-turnfold-tenant": "bert"})).json()
+    assert one["totals"]["requests"] == 1
+    rows = list(csv.DictReader(io.StringIO((await client.get(url + "&format=csv", headers=ADMIN)).text)))
+    assert {row["status"]: row["requests"] for row in rows}["folded"] == "2"
+    assert rows[0]["tokens.saved"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "field"),
+    [("from=x", "from"), ("group_by=x", "group_by"), ("format=x", "format"), ("colour=x", "colour"), ("to=1&from=2", "from")],
+)
+async def test_wrong_parameters_are_named(client: httpx.AsyncClient, parameters: str, field: str) -> None:
+    response = await client.get(f"/admin/report?{parameters}", headers=ADMIN)
+    assert response.status_code == 400
+    assert error_of(response)["param"] == field
+
+
+async def test_receipts_are_exported(client: httpx.AsyncClient) -> None:
+    url = "/admin/receipts?from=2025-10-01&to=2025-11-01"
+    lines = [json.loads(line) for line in (await client.get(url, headers=ADMIN)).text.splitlines()]
+    assert len(lines) == 5
+    assert lines[0]["usage"]["prompt_tokens"] == 400
+    rows = list(csv.DictReader(io.StringIO((await client.get(url + "&format=csv&tenant=anna", headers=ADMIN)).text)))
+    assert len(rows) == 4
+    assert rows[0]["usage.prompt_tokens"] == "400"
+
+
+async def test_drill_down(client: httpx.AsyncClient) -> None:
+    anna = {"authorization": "anna"}
+    response = await client.post("/v1/drill-down", json={"section_id": SECTION.id}, headers=anna)
+    assert response.status_code == 200, response.text
+    body = response.json()
+    assert set(body) == {"section_id", "layer", "text", "tokens"}
+    assert body["tokens"] == 12
+    assert json.loads(body["text"].split("\n")[0])["content"] == json.loads(SECTION.messages[0])["content"]
+    for tenant, section in [("bert", SECTION.id), ("anna", "s-2")]:
+        gone = await client.post("/v1/drill-down", json={"section_id": section}, headers={"authorization": tenant})
+        assert gone.status_code == 404
+        assert error_of(gone)["code"] == "section_unknown"
+    deleted = await client.delete("/admin/data?conversation=c", headers={**ADMIN, "x-turnfold-tenant": "anna"})
+    assert deleted.json()["deleted"] >= 1
+    gone = await client.post("/v1/drill-down", json={"section_id": SECTION.id}, headers=anna)
+    assert gone.status_code == 410
+    assert error_of(gone)["code"] == "section_expired"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ("{", "body"),
+        ("[]", "body"),
+        ("{}", "section_id"),
+        ('{"section_id": ""}', "section_id"),
+        ('{"section_id": 3}', "section_id"),
+        ('{"section_id": "s", "target_layer": 7}', "target_layer"),
+        ('{"section_id": "s", "colour": 7}', "colour"),
+    ],
+)
+async def test_wrong_drill_downs_are_named(client: httpx.AsyncClient, body: str, field: str) -> None:
+    response = await client.post("/v1/drill-down", content=body, headers={"authorization": "anna"})
+    assert response.status_code == 422
+    assert error_of(response)["param"] == field
+    assert (await client.post("/v1/drill-down", content=b"x" * 20_000)).status_code == 413
+
+
+async def test_deletion_wants_a_tenant(client: httpx.AsyncClient) -> None:
+    response = await client.delete("/admin/data", headers=ADMIN)
+    assert response.status_code == 400
+    assert error_of(response)["param"] == "x-turnfold-tenant"
+
+
+async def test_metrics_are_for_administrators(client: httpx.AsyncClient) -> None:
+    for headers in (ADMIN, {"authorization": "Bearer letmein"}):
+        response = await client.get("/metrics", headers=headers)
+        assert response.status_code == 200
+        assert 'turnfold_requests_total{model="gpt-4o",status="folded"} 1.0' in response.text
+
+
+async def test_a_store_that_is_away_is_said() -> None:
+    class Away(MemoryStore):
+        async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+            raise StoreUnavailable("away")
+
+        async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
+            raise StoreUnavailable("away")
+
+    store = OpenStore(Away(), StoreSettings())
+    routes = [
+        *admin_routes(store, Ledger(store, StoreSettings(), dollars), Gate()),
+        *api_routes(store, Settings(), Gate(), WORKSHOP),
+    ]
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(Starlette(routes=routes)), base_url="http://t") as http:
+        report_ = await http.get("/admin/report", headers=ADMIN)
+        section = await http.post("/v1/drill-down", json={"section_id": "s"})
+        state = (await http.get("/admin/ledger", headers=ADMIN)).json()["store"]
+    assert (report_.status_code, section.status_code) == (503, 503)
+    assert error_of(section)["code"] == "store_unavailable"
+    assert "away" in state["problem"]
+    await store.close()

@@ -1,0 +1,108 @@
+"""The books of a real ``turnfold serve``: what a crash costs, what several workers add up to, what is known of one request."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.proxy.harness import UpstreamServer, call, until
+from tests.proxy.processes import LONG, SHORT, ServeProcess, StartProcess, chat
+from turnfold.config.settings import StoreSettings
+from turnfold.proxy.books.ledger import receipts_between
+from turnfold.proxy.store import open_store
+
+
+async def _stored(url: str) -> set[str]:
+    store = open_store(StoreSettings(url=url))
+    try:
+        return {line["request_id"] async for line in receipts_between(store, time.time() - 600, time.time() + 60)}
+    finally:
+        await store.close()
+
+
+async def test_a_crash_costs_less_than_the_last_second(start_process: StartProcess, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/t.db"
+    served = start_process(STORE_URL=url)
+    ends: dict[str, float] = {}
+    begin = time.monotonic()
+    while time.monotonic() < begin + 2.2 or len(ends) < 60:
+        answer = served.post(SHORT)
+        ends[answer.header("x-turnfold-request-id") or ""] = time.monotonic()
+    served.process.kill()
+    killed = time.monotonic()
+    served.process.wait(10)
+    held = await _stored(url)
+    old = {name for name, end in ends.items() if end < killed - 1}
+    assert len(old) > 5
+    assert old <= held <= set(ends)
+
+
+async def test_an_orderly_stop_loses_nothing(start_process: StartProcess, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/t.db"
+    served = start_process(STORE_URL=url)
+    sent = {served.post(SHORT).header("x-turnfold-request-id") for _ in range(40)}
+    served.process.terminate()
+    served.process.wait(20)
+    assert await _stored(url) == sent
+
+
+def _sums(text: str, name: str) -> float:
+    return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if re.match(rf"{name}[{{ ]", line))
+
+
+def test_two_workers_give_one_set_of_figures(start_process: StartProcess, tmp_path: Path) -> None:
+    served = start_process(WORKERS="2", STORE_URL=f"sqlite:///{tmp_path}/t.db")
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(served.post, [SHORT] * 58 + [LONG, LONG]))
+    assert {answer.status for answer in answers} == {200}
+    paid = 60 * (1000 * 2.5 + 10 * 10) / 1e6
+
+    def scraped() -> list[dict[str, float]]:
+        texts = [served.get("/metrics").body.decode() for _ in range(12)]  # each on a connection of its own: either worker
+        names = ("requests_total", "folds_total", "dollars_paid_total", "overhead_seconds_count", "first_byte_seconds_count")
+        return [{name: round(_sums(text, f"turnfold_{name}"), 9) for name in names} for text in texts]
+
+    expected = {"requests_total": 60, "folds_total": 2, "dollars_paid_total": round(paid, 9)}
+    expected |= {"overhead_seconds_count": 60, "first_byte_seconds_count": 60}
+    until(lambda: scraped() == [expected] * 12, timeout=20)
+    totals = served.get("/admin/report?group_by=status").json()["totals"]
+    assert totals["requests"] == 60
+    assert totals["dollars"]["paid"] == pytest.approx(paid)
+
+
+def test_what_is_known_of_one_request(served: ServeProcess, upstream: UpstreamServer) -> None:
+    answer = served.post(LONG)
+    name = answer.header("x-turnfold-request-id")
+    found = served.get(f"/admin/requests/{name}").json()
+    receipt = found["receipt"]
+    assert receipt["request_id"] == name
+    assert (receipt["status"], str(receipt["tokens_before"])) == ("folded", answer.header("x-turnfold-tokens-before"))
+    assert found["why"].startswith("Folded")
+    assert receipt["paid"] > 0
+    originals = {json.dumps(message) for message in chat(60)}
+    for section in found["sections"]:
+        assert section["kept"]
+        assert {json.dumps(json.loads(raw)) for raw in section["messages"]} <= originals
+    assert sum(len(section["messages"]) for section in found["sections"]) > 50
+    instead = [text for section in found["sections"] for text in section["instead"] if text]
+    sent = json.loads(upstream.seen[-1].body)["messages"]
+    everything = "\n".join(str(message["content"]) for message in sent)
+    assert instead
+    assert all(text in everything for text in instead)
+
+
+def test_a_request_is_known_to_its_tenant_only(served: ServeProcess) -> None:
+    name = served.post(SHORT).header("x-turnfold-request-id")
+    tenant = served.get(f"/admin/requests/{name}").json()["receipt"]["tenant"]
+    assert served.get(f"/admin/requests/{name}", ("x-turnfold-tenant", tenant)).status == 200
+    missing = served.get(f"/admin/requests/{name}", ("x-turnfold-tenant", "another")).json()
+    unknown = served.get("/admin/requests/tf-0", ("x-turnfold-tenant", tenant)).json()
+    assert missing["error"]["code"] == unknown["error"]["code"] == "request_unknown"
+    assert call(served.origin, "GET", f"/admin/requests/{name}").status == 401
+    assert served.get(f"/admin/requests/{name}?colour=red").json()["error"]["param"] == "colour"
+    assert served.get(f"/admin/requests/{name}?from=never").json()["error"]["param"] == "from"

@@ -1,0 +1,248 @@
+"""Requests that overflow a context, through the whole proxy, against a server that enforces its window in many dialects."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+from tests.proxy.harness import NO_LOGGING, Answer, ProxyServer, StartProxy, UpstreamServer, proxy_server, reply, running, until
+from tests.support.overflow_upstream import DIALECTS, LOOK_ALIKES, Dialect, Log, application, count_request
+from tests.support.overfull import CURABLE, INCURABLE, overfull
+from turnfold.compression.fold import fold, fold_request
+from turnfold.proxy.chat.receipts import OwnCall, Usage
+
+WINDOW = 3000
+REFUSING = [d for d in DIALECTS.values() if not d.truncates]
+KEY = ("authorization", "Bearer k")
+
+
+class Server:
+    """The upstream of these tests: its dialect is set by each."""
+
+    def __init__(self) -> None:
+        self.set("openai")
+
+    def set(self, name: str, look_alike: str | None = None, window: int = WINDOW) -> None:
+        """Speak another dialect, and forget what was seen."""
+        self.log = Log()
+        self.dialect: Dialect = DIALECTS[name]
+        self.app = application(self.dialect, window, self.log, LOOK_ALIKES[look_alike] if look_alike else None)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.app(scope, receive, send)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[tuple[Server, ProxyServer]]:
+    with contextlib.ExitStack() as stack:
+        app = Server()
+        server = stack.enter_context(running(uvicorn.Config(app, **NO_LOGGING, lifespan="off")))
+        yield app, stack.enter_context(proxy_server(server.origin + "/v1", fold=fold))[0]
+
+
+@pytest.fixture
+def server(shared: tuple[Server, ProxyServer]) -> Server:
+    shared[0].set("openai")
+    return shared[0]
+
+
+@pytest.fixture
+def folding(shared: tuple[Server, ProxyServer]) -> ProxyServer:
+    """A proxy with the real engine."""
+    shared[1].recorder.reset()
+    return shared[1]
+
+
+def original_error(answer: Answer, dialect: Dialect, log: Log, body: dict[str, Any]) -> bool:
+    """Whether the client has the upstream's own error, of the first request, byte for byte."""
+    asked = body.get("max_tokens") or 0
+    output = {"none": 0, "asked": asked, "always": asked or min(1024, WINDOW // 8)}[dialect.room]
+    error = dialect.render(WINDOW, log.counts[0], output)
+    text = error if isinstance(error, str) else json.dumps(error)
+    if body.get("stream") and dialect.in_stream:
+        return answer.status == 200 and answer.body == f": PROCESSING\n\nevent: error\ndata: {text}\n\n".encode()
+    return answer.status == dialect.status and answer.body == text.encode() and answer.header("x-request-id") == "req-original"
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("dialect", REFUSING, ids=lambda d: d.name)
+def test_recovered_wherever_it_can_be(server: Server, folding: ProxyServer, dialect: Dialect, streamed: bool) -> None:
+    for shape in CURABLE:
+        server.set(dialect.name)
+        body = overfull(shape, 2 * WINDOW, model=f"{dialect.name} {shape} {streamed}", stream=streamed, max_tokens=200)
+        answer = folding.chat(body, KEY)
+        assert (answer.status, answer.header("x-turnfold-status")) == (200, "recovered"), shape
+        assert (b"fits." in answer.body, b"error" in answer.body) == (True, False)
+        first, second = server.log.bodies
+        assert server.log.counts[1] + (0 if dialect.room == "none" else 200) <= WINDOW
+        assert server.log.faults == []
+        assert second["messages"][0] == body["messages"][0]
+        assert second["messages"][-1]["role"] == body["messages"][-1]["role"]
+        assert {k: v for k, v in first.items() if k != "messages"} == {k: v for k, v in second.items() if k != "messages"}
+        same = [{k: v for k, v in h.items() if k != "content-length"} for h in server.log.headers]
+        assert same[0] == same[1]
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("shape", INCURABLE)
+def test_the_clear_error_where_it_cannot_be(server: Server, folding: ProxyServer, shape: str, streamed: bool) -> None:
+    for dialect in REFUSING:
+        server.set(dialect.name)
+        body = overfull(shape, 2 * WINDOW, model=f"{dialect.name} {shape} {streamed}", stream=streamed)
+        answer = folding.chat(body, KEY)
+        assert original_error(answer, dialect, server.log, body), dialect.name
+        assert len(server.log.bodies) == 1
+
+
+@pytest.mark.parametrize("look_alike", LOOK_ALIKES)
+def test_look_alikes_are_never_sent_again(server: Server, folding: ProxyServer, look_alike: str) -> None:
+    server.set("openai", look_alike)
+    answer = folding.chat(overfull("long chat", 2 * WINDOW, model=f"like {look_alike}"), KEY)
+    status, error = LOOK_ALIKES[look_alike]
+    assert (answer.status, len(server.log.bodies)) == (status, 1)
+    assert answer.body == (error if isinstance(error, str) else json.dumps(error)).encode()
+
+
+def test_output_room_of_the_whole_window_is_told_at_once(server: Server, folding: ProxyServer) -> None:
+    server.set("together")
+    body = overfull("long chat", 500, model="room", max_tokens=WINDOW)
+    answer = folding.chat(body, KEY)
+    assert original_error(answer, server.dialect, server.log, body)
+    assert len(server.log.bodies) == 1
+
+
+def test_a_learned_window_saves_the_second_overflow(server: Server, folding: ProxyServer) -> None:
+    body = overfull("long chat", 2 * WINDOW, model="learned")
+    assert folding.chat(body, KEY).header("x-turnfold-status") == "recovered"
+    until(lambda: folding.recorder.receipts)
+    server.set("openai")
+    again = folding.chat(body, KEY)
+    assert (again.status, again.header("x-turnfold-status")) == (200, "folded")
+    assert len(server.log.bodies) == 1
+    assert server.log.counts[0] <= WINDOW
+    server.set("openai")
+    assert folding.chat(body, ("authorization", "Bearer another")).header("x-turnfold-status") == "recovered"
+
+
+def test_the_receipt_says_recovered(server: Server, folding: ProxyServer) -> None:
+    folding.chat(overfull("long chat", 2 * WINDOW, model="receipt"), KEY)
+    receipt = folding.recorder.one()
+    assert (receipt.status, receipt.reason, receipt.upstream_status) == ("recovered", "overflow-prompt", 200)
+    assert receipt.tokens_after < receipt.tokens_before
+    assert receipt.usage.prompt_tokens == server.log.counts[1]
+
+
+@pytest.mark.parametrize("mode", ["off", "observe"])
+def test_without_folding_nothing_is_recovered(server: Server, folding: ProxyServer, mode: str) -> None:
+    body = overfull("long chat", 2 * WINDOW, model=f"mode {mode}")
+    answer = folding.chat(body, KEY, ("x-turnfold-mode", mode))
+    assert original_error(answer, server.dialect, server.log, body)
+    assert len(server.log.bodies) == 1
+
+
+def test_silent_truncation_is_noticed_and_then_avoided(
+    server: Server, folding: ProxyServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.set("ollama")
+    with caplog.at_level(logging.WARNING):
+        for size in (4, 5, 6):
+            folding.chat(overfull("giant user message", size * WINDOW, model="silent"), KEY)
+    until(lambda: [r.reason for r in folding.recorder.receipts if r.model == "silent"] == ["upstream-truncated"] * 3)
+    assert any("cuts prompts off in silence" in record.getMessage() for record in caplog.records)
+    server.set("ollama")
+    folding.chat(overfull("giant user message", 5 * WINDOW, model="silent"), KEY)
+    assert server.log.counts[0] < WINDOW
+
+
+def test_two_failures_give_the_first_error(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    number = iter(range(100))
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        error = {"error": {"code": "context_length_exceeded", "message": f"no {next(number)}"}}
+        headers = [(b"x-request-id", b"first"), (b"content-type", b"application/json")]
+        await reply(json.dumps(error).encode(), status=400, headers=headers)(scope, receive, send)
+
+    upstream.handler = handler
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold)
+    answer = proxy.chat(overfull("long chat", 4000))
+    assert (answer.status, answer.json()["error"]["message"], answer.header("x-request-id")) == (400, "no 0", "first")
+    assert len(upstream.seen) == 2
+    assert proxy.recorder.one().reason == "overflow-refused-again"
+
+
+def test_a_second_sending_that_breaks_leaves_the_first_error(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    error = b'{"error": {"code": "context_length_exceeded"}}'
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        if len(upstream.seen) > 1:
+            raise ConnectionResetError
+        await reply(error, status=400)(scope, receive, send)
+
+    upstream.handler = handler
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold)
+    answer = proxy.chat(overfull("long chat", 4000))
+    assert (answer.status, answer.body, len(upstream.seen)) == (400, error, 2)
+
+
+def test_a_fault_of_ours_leaves_the_first_error(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    calls = iter(range(100))
+
+    def breaks_later(*args: Any) -> Any:
+        if next(calls):
+            raise ZeroDivisionError
+        return fold_request(*args)
+
+    error = b'{"error": {"code": "context_length_exceeded"}}'
+    upstream.handler = reply(error, status=400)
+    proxy = start_proxy(upstream.origin + "/v1", fold=breaks_later)
+    answer = proxy.chat(overfull("long chat", 4000))
+    assert (answer.status, answer.body, len(upstream.seen)) == (400, error, 1)
+
+
+def test_a_coded_error_and_a_coded_request_are_understood(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    error = gzip.compress(b'{"error": {"code": "context_length_exceeded"}}')
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        coded = [(b"content-encoding", b"gzip"), (b"content-type", b"application/json")]
+        answer = reply(error, status=400, headers=coded) if len(upstream.seen) == 1 else reply(b'{"choices": []}')
+        await answer(scope, receive, send)
+
+    upstream.handler = handler
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold)
+    body = gzip.compress(json.dumps(overfull("giant user message", 4000)).encode())
+    answer = proxy.chat(body, ("content-encoding", "gzip"))
+    assert (answer.status, answer.header("x-turnfold-status")) == (200, "recovered")
+    second = upstream.seen[1]
+    assert second.header("content-encoding") is None
+    assert "tokens left out" in json.loads(second.body)["messages"][-1]["content"]
+
+
+def test_the_server_of_these_tests_counts_by_itself() -> None:
+    body = {"messages": [{"role": "user", "content": "Hello, wonderful world: 字字 123456!"}]}
+    assert count_request(body) > 15
+
+
+def test_an_answer_that_nobody_sees_is_paid_for(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    """Some gateways bill a prompt that they refuse, and say so."""
+    refusal = {"error": {"message": "maximum context length is 3000 tokens", "code": "context_length_exceeded"}}
+    usage = {"prompt_tokens": 9000, "completion_tokens": 0}
+    answers = iter(((400, {**refusal, "usage": usage}), (200, {"choices": [], "usage": {"prompt_tokens": 2000}})))
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        status, body = next(answers)
+        await reply(json.dumps(body).encode(), status=status)(scope, receive, send)
+
+    upstream.handler = handler
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold)
+    assert proxy.chat(overfull("long chat", 2 * WINDOW, model="gpt-4o"), KEY).header("x-turnfold-status") == "recovered"
+    receipt = proxy.recorder.one()
+    assert receipt.usage.prompt_tokens == 2000
+    assert receipt.calls == (OwnCall("refused", "gpt-4o", Usage(9000, 0)),)

@@ -1,0 +1,120 @@
+"""Usage is read from whatever passes by, cut wherever it is cut."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+import zlib
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfold.proxy.chat.receipts import Usage
+from turnfold.proxy.chat.usage import UsageReader
+
+OPENAI = {
+    "prompt_tokens": 90,
+    "completion_tokens": 5,
+    "total_tokens": 95,
+    "prompt_tokens_details": {"cached_tokens": 64, "cache_write_tokens": 26, "audio_tokens": 0},
+    "completion_tokens_details": {"reasoning_tokens": 0},
+}
+CASES: dict[str, tuple[dict[str, Any], Usage]] = {
+    "openai": (OPENAI, Usage(90, 5, 64, 26)),
+    "deepseek": (
+        {"prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 8, "prompt_cache_miss_tokens": 1},
+        Usage(9, 1, 8, None),
+    ),
+    "anthropic": (
+        {"input_tokens": 9, "output_tokens": 1, "cache_read_input_tokens": 7, "cache_creation_input_tokens": 2},
+        Usage(9, 1, 7, 2),
+    ),
+    "moonshot": ({"prompt_tokens": 9, "completion_tokens": 1, "cached_tokens": 3}, Usage(9, 1, 3, None)),
+    "details null": ({"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": None}, Usage(9, 1, None, None)),
+    "nonsense": ({"prompt_tokens": "9", "completion_tokens": True, "cached_tokens": -1, "input_tokens": 1.5}, Usage()),
+    "empty": ({}, Usage()),
+}
+
+
+def _read(data: bytes, cuts: list[int], coding: str = "") -> UsageReader:
+    reader = UsageReader(coding)
+    edges = [0, *sorted(cuts), len(data)]
+    for start, end in pairwise(edges):
+        reader.feed(data[start:end])
+    return reader
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_providers_say(name: str) -> None:
+    reported, usage = CASES[name]
+    for body in (
+        json.dumps({"id": "x", "model": "m1", "choices": [], "usage": reported}).encode(),
+        json.dumps({"model": "m1", "usage": reported, "choices": [{"message": {"content": "z" * 300_000}}]}, indent=2).encode(),
+        b'data: {"model":"m1","usage":null}\n\ndata: ' + json.dumps({"choices": [], "usage": reported}).encode() + b"\n\n",
+    ):
+        reader = _read(body, [])
+        assert (reader.usage, reader.model) == (usage, "m1")
+
+
+STREAM = (
+    b'data: {"model":"gpt-x","choices":[{"delta":{"content":"say \\"usage\\": {\\"prompt_tokens\\": 1}"}}],"usage":null}\n\n'
+    b'data: {"choices":[],"usage":' + json.dumps(OPENAI).encode() + b"}\r\n\r\ndata: [DONE]\n\n"
+)
+
+
+@given(st.lists(st.integers(0, len(STREAM)), max_size=40), st.sampled_from(["", "gzip", "deflate"]))
+def test_cuts_anywhere(cuts: list[int], coding: str) -> None:
+    coded = {"": STREAM, "gzip": gzip.compress(STREAM), "deflate": zlib.compress(STREAM)}[coding]
+    reader = _read(coded, [min(cut, len(coded)) for cut in cuts], coding)
+    assert (reader.usage, reader.model) == (Usage(90, 5, 64, 26), "gpt-x")
+
+
+def test_byte_by_byte() -> None:
+    for coding, data in (("", STREAM), ("gzip", gzip.compress(STREAM)), ("deflate", zlib.compress(STREAM))):
+        assert _read(data, list(range(len(data))), coding).usage == Usage(90, 5, 64, 26)
+
+
+def test_the_latest_report_counts_and_keeps_what_it_does_not_repeat() -> None:
+    reader = UsageReader()
+    reader.feed(b'data: {"usage":{"prompt_tokens":9,"completion_tokens":1,"cached_tokens":4}}\n\n')
+    reader.feed(b'data: {"usage":{"prompt_tokens":9,"completion_tokens":2}}\n\n')
+    assert reader.usage == Usage(9, 2, 4, None)
+
+
+def test_text_that_looks_like_usage_is_text() -> None:
+    content = json.dumps({"choices": [{"message": {"content": '"usage": {"prompt_tokens": 5}'}}]}).encode()
+    assert _read(content, []).usage == Usage()
+
+
+@given(
+    st.lists(
+        st.binary(max_size=300) | st.sampled_from([b'"usage":{', b'"usage": {"prompt_tokens":', b"}", b"[" * 300]), max_size=20
+    )
+)
+def test_nothing_raises(chunks: list[bytes]) -> None:
+    for coding in ("", "gzip", "deflate", "br"):
+        reader = UsageReader(coding)
+        for chunk in chunks:
+            reader.feed(chunk)
+
+
+def test_a_damaged_object_does_not_hide_a_later_one() -> None:
+    reader = _read(b'"usage": {' + b"x" * 40_000 + b'{"usage":{"prompt_tokens":3}}', [10_000, 20_000, 30_000])
+    assert reader.usage.prompt_tokens == 3
+
+
+def test_memory_stays_the_same_however_long_the_stream() -> None:
+    reader = UsageReader()
+    event = b'data: {"choices":[{"delta":{"content":"' + b"x" * 1000 + b'"}}],"usage":null}\n\n'
+    reader.feed(event)
+    tracemalloc.start()
+    try:
+        for _ in range(20_000):
+            reader.feed(event)
+        assert tracemalloc.get_traced_memory()[0] < 50_000
+    finally:
+        tracemalloc.stop()

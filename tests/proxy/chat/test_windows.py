@@ -1,0 +1,139 @@
+"""What was learned is remembered for a while, by tenant, upstream and model, here and in a store."""
+
+from __future__ import annotations
+
+import pytest
+
+from turnfold.compression.calibration import Learned
+from turnfold.proxy.chat.windows import Spot, Windows
+from turnfold.proxy.store.base import Item, Key, StoreUnavailable
+from turnfold.proxy.store.memory import MemoryStore
+
+SPOT = Spot("t1", "https://api.example", "m")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Dead(MemoryStore):
+    """A store that is down."""
+
+    async def get(self, keys: object) -> list[bytes | None]:
+        raise StoreUnavailable
+
+    async def put(self, items: object) -> None:
+        raise StoreUnavailable
+
+
+async def test_what_was_learned_is_known() -> None:
+    windows = Windows()
+    assert await windows.learned(SPOT) == Learned()
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    await windows.learn_from_usage(SPOT, 1000, 1200)
+    known = await windows.learned(SPOT)
+    assert (known.limit, known.fits, known.ratio) == (8192, 1200, 1.2)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [Spot("t2", "https://api.example", "m"), Spot("t1", "https://b.example", "m"), Spot("t1", "https://api.example", "n")],
+)
+async def test_nobody_else_learns_of_it(other: Spot) -> None:
+    windows = Windows(MemoryStore())
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    assert await windows.learned(other) == Learned()
+
+
+def test_parts_of_a_key_are_kept_apart() -> None:
+    assert Spot("t", "ab", "c").key != Spot("t", "a", "bc").key
+    assert Spot("t", "u", "\ud800" + "x" * 10_000).key.id == Spot("t", "u", "\ud800" + "x" * 10_000).key.id
+    assert len(Spot("t", "u", "x" * 10_000).key.id) == 32
+
+
+async def test_another_process_learns_from_the_store() -> None:
+    store = MemoryStore()
+    await Windows(store).learn_from_refusal(SPOT, 8192, 9000)
+    assert (await Windows(store).learned(SPOT)).limit == 8192
+
+
+async def test_it_is_forgotten_after_a_while() -> None:
+    clock, store = Clock(), MemoryStore()
+    windows = Windows(store, ttl=60, clock=clock)
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    clock.now += 59
+    assert (await windows.learned(SPOT)).limit == 8192
+    clock.now += 2
+    assert await windows.learned(SPOT) == Learned()
+    assert await Windows(store, ttl=60, clock=clock).learned(SPOT) == Learned()
+
+
+async def test_a_dead_store_costs_learning_anew() -> None:
+    windows = Windows(Dead())
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    assert (await windows.learned(SPOT)).limit == 8192
+
+
+@pytest.mark.parametrize("value", [b"", b"{}", b"[]", b"null", b'{"until": "x"}', b"\xff", b'{"until": 9e99, "ratios": 1}'])
+async def test_what_cannot_be_read_is_nothing(value: bytes) -> None:
+    store = MemoryStore()
+    await store.put([Item(SPOT.key, value, 60)])
+    assert await Windows(store).learned(SPOT) == Learned()
+
+
+async def test_reports_are_written_now_and_then() -> None:
+    class Counting(MemoryStore):
+        puts = 0
+
+        async def put(self, items: object) -> None:
+            Counting.puts += 1
+            await super().put(items)  # type: ignore[arg-type]
+
+    windows = Windows(Counting())
+    for i in range(200):
+        await windows.learn_from_usage(SPOT, 1000, 1200 + i)
+    assert 3 <= Counting.puts <= 12
+
+
+async def test_the_number_of_keys_is_bounded() -> None:
+    windows = Windows()
+    for i in range(10_050):
+        await windows.learned(Spot("t", "u", str(i)))
+    assert len(windows._entries) == 10_000
+
+
+def test_a_key_carries_its_tenant() -> None:
+    assert Spot("t1", "u", "m").key == Key("t1", "window", Spot("t2", "u", "m").key.id)
+
+
+async def test_a_learned_window_is_put_to_the_test_again_after_minutes_then_after_longer() -> None:
+    clock = Clock()
+    windows = Windows(MemoryStore(), clock=clock)
+    waits = []
+    for _ in range(4):
+        await windows.learn_from_refusal(SPOT, 1000, 9000)
+        began = clock.now
+        assert (await windows.learned(SPOT)).window(9000) == 1000
+        while (await windows.learned(SPOT)).window(9000) is not None:
+            clock.now += 60
+        waits.append(clock.now - began)
+    assert waits == sorted(waits)
+    assert waits[0] <= 600
+    assert waits[-1] >= 3600
+    await windows.learn_from_usage(SPOT, 9000, 9000)
+    for _ in range(4):
+        await windows.learn_from_usage(SPOT, 9000, 9000)
+    assert (await windows.learned(SPOT)).window(9000) is None
+
+
+async def test_what_was_learned_can_be_forgotten() -> None:
+    store = MemoryStore()
+    windows = Windows(store)
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    await windows.forget(SPOT)
+    assert await windows.learned(SPOT) == Learned()
+    assert await Windows(store).learned(SPOT) == Learned()

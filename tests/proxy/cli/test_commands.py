@@ -1,0 +1,263 @@
+"""The command line, in this process: what it prints and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import sys
+import threading
+import time
+import types
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.proxy.harness import RunCommand
+from tests.proxy.receipts import SECTION, receipt
+from turnfold.config.settings import Settings, StoreSettings
+from turnfold.proxy import cli
+from turnfold.proxy.app import Parts
+from turnfold.proxy.chat.receipts import OwnCall, Usage
+
+
+async def _fill(path: Path) -> None:
+    parts = Parts(Settings(store=StoreSettings(url=f"sqlite:///{path}/turnfold.db")))
+    async with parts.running():
+        now = time.time()
+        parts.ledger.record(receipt(at=now), (SECTION,))
+        parts.ledger.record(receipt(at=now, model="[red]\x1b[2J", usage=()), ())
+        parts.ledger.record(receipt(at=now, status="observed"), ())
+
+
+@pytest.fixture
+def filled(tmp_path: Path, run: RunCommand) -> RunCommand:
+    asyncio.run(_fill(tmp_path))
+    return run
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, list[Any]]]:
+    """A Turnfold that gives two answers: an original, and an error."""
+    seen: list[Any] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            return
+
+        def do_GET(self) -> None:
+            self.send_response(401)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            seen.append((self.path, dict(self.headers), body))
+            known = body["section_id"] == "s-1"
+            error = {"error": {"message": "There is no section 's-2'.", "code": "section_unknown"}}
+            answer = json.dumps({"text": "the original"} if known else error).encode()
+            self.send_response(200 if known else 404)
+            self.send_header("content-length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as made:
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{made.server_port}", seen
+        made.shutdown()
+        thread.join()
+
+
+def test_help_names_every_command(run: RunCommand) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    assert all(name in out for name, _ in cli.COMMANDS)
+    for name, _ in cli.COMMANDS:
+        assert run(name, "--help")[0] == 0
+
+
+def test_version(run: RunCommand) -> None:
+    code, out, _ = run("version")
+    assert (code, out.split()[0]) == (0, "turnfold")
+
+
+def test_config_shows_values_origins_and_no_secret(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_ADMIN_TOKEN", "hunter2")
+    monkeypatch.setenv("TURNFOLD_CLIENT_TOKENS", "hunter2")
+    rows = {row["variable"]: row for row in json.loads(run("config", "--json")[1])}
+    assert rows["TURNFOLD_STORE_URL"]["value"] == "sqlite:///turnfold.db"
+    assert rows["TURNFOLD_STORE_URL"]["origin"] == "TURNFOLD_STORE_URL (the environment)"
+    _, out, _ = run("config")
+    assert "TURNFOLD_PORT" in out
+    assert "8420" in out
+    assert "hunter2" not in out + json.dumps(rows)
+
+
+def test_wrong_settings_are_one_line_and_exit_code_2(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_PROT", "1")
+    for command in ("config", "serve", "report", "doctor"):
+        code, out, err = run(command)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "TURNFOLD_PORT" in err
+
+
+def test_serve_hands_its_flags_on(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[Settings] = []
+    server = types.SimpleNamespace(serve=served.append)
+    monkeypatch.setitem(sys.modules, "turnfold.proxy.server", server)
+    flags = [
+        "--upstream",
+        "http://u/v1/",
+        "--host",
+        "::1",
+        "--port",
+        "0",
+        "--store",
+        "memory://",
+        "--mode",
+        "off",
+        "--workers",
+        "3",
+    ]
+    assert run("serve", *flags)[0] == 0
+    (settings,) = served
+    assert (settings.upstream.url, settings.server.host, settings.server.port) == ("http://u/v1", "::1", 0)
+    assert (settings.store.url, settings.folding.mode, settings.server.workers) == ("memory://", "off", 3)
+    code, _, err = run("serve", "--mode", "sometimes")
+    assert code == 2
+    assert "--mode (from the command line)" in err
+
+
+def test_report_as_table_json_and_csv(filled: RunCommand) -> None:
+    code, out, _ = filled("report")
+    assert code == 0
+    assert "gpt-4o" in out
+    assert "[red]\ufffd[2J" in out
+    assert "\x1b[2J" not in out
+    assert "without usage" in out
+    assert "Observed only" in out
+    result = json.loads(filled("report", "--json", "--group-by", "status")[1])
+    assert result["totals"]["requests"] == 3
+    rows = list(csv.DictReader(io.StringIO(filled("report", "--csv", "--group-by", "day", "--since", "2d")[1])))
+    assert [row["requests"] for row in rows] == ["3"]
+
+
+def test_report_may_be_narrowed(filled: RunCommand) -> None:
+    assert json.loads(filled("report", "--json", "--only", "status=observed")[1])["totals"]["requests"] == 1
+    both = ("--only", "status=folded", "--only", "model=gpt-4o")
+    assert json.loads(filled("report", "--json", *both)[1])["totals"]["requests"] == 1
+    for wrong in ("status", "colour=red"):
+        code, out, err = filled("report", "--only", wrong)
+        assert (code, out, err.count("\n")) == (1, "", 1)
+
+
+def test_report_by_conversation_says_why(filled: RunCommand) -> None:
+    out = " ".join(filled("report", "--group-by", "conversation")[1].split())
+    assert "Folds" in out
+    assert "at these prices" in out
+    (group, *_) = json.loads(filled("report", "--group-by", "conversation", "--json")[1])["groups"]
+    assert group["pacing"]["words"].startswith("from ")
+
+
+def test_report_shows_the_hold_out(run: RunCommand, tmp_path: Path) -> None:
+    async def fill() -> None:
+        parts = Parts(Settings(store=StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db")))
+        async with parts.running():
+            for number in range(6):
+                held = {"status": "bypassed", "reason": "held-out"} if number % 2 else {}
+                calls = () if number else (OwnCall("summary", "gpt-4o", Usage(1000, 10)),)
+                parts.ledger.record(receipt(at=time.time(), conversation=f"c{number}", calls=calls, **held), ())
+
+    asyncio.run(fill())
+    out = " ".join(run("report")[1].split())
+    assert "Hold-out" in out
+    assert "prompt tokens" in out
+    assert "±" in out
+    assert "Paid includes 1 calls of ours ($0.0026)." in out
+
+
+def test_export_writes_every_receipt(filled: RunCommand) -> None:
+    lines = [json.loads(line) for line in filled("export")[1].splitlines()]
+    assert [line["status"] for line in lines] == ["folded", "folded", "observed"]
+    assert lines[0]["paid"] > 0
+    rows = list(csv.DictReader(io.StringIO(filled("export", "--csv", "--since", "1h")[1])))
+    assert [row["usage.prompt_tokens"] for row in rows] == ["400", "", "400"]
+    assert filled("export", "--until", "2025-01-01", "--since", "2024-12-01")[:2] == (0, "")
+
+
+def test_report_of_nothing(run: RunCommand) -> None:
+    code, out, _ = run("report", "--since", "1h")
+    assert code == 0
+    assert "No requests" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["report", "--since", "yesterday"], "--since"),
+        (["report", "--group-by", "colour"], "group_by"),
+        (["report", "--url", "http://127.0.0.1:9"], "TURNFOLD_ADMIN_TOKEN"),
+        (["drill-down", "s", "--tenant", "anna"], "TURNFOLD_ADMIN_TOKEN"),
+        (["drill-down", "s", "--url", "http://127.0.0.1:9"], "no answer"),
+        (["drill-down", "s", "--url", "nonsense"], "no answer"),
+        (["report", "--since", "1h", "--until", "2h"], "from"),
+    ],
+)
+def test_failures_are_one_line_and_exit_code_1(run: RunCommand, arguments: list[str], words: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert words in err
+
+
+@pytest.mark.parametrize("url", ["redis://h:port", "redis://h/0?colour=red", "rediss://h?ssl_cert_reqs=perhaps"])
+def test_a_redis_url_that_is_not_understood(run: RunCommand, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("TURNFOLD_STORE_URL", url)
+    code, out, err = run("report")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "not understood" in err
+
+
+def test_a_memory_store_cannot_be_read_from_outside(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_STORE_URL", "memory://")
+    code, _, err = run("report")
+    assert code == 1
+    assert "--url" in err
+
+
+def test_drill_down_asks_the_server(run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    url, seen = server
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    assert run("drill-down", "s-1", "--url", url)[:2] == (0, "the original\n")
+    code, _, err = run("drill-down", "s-2", "--url", url)
+    assert code == 1
+    assert "There is no section" in err
+    monkeypatch.setenv("TURNFOLD_ADMIN_TOKEN", "t")
+    run("drill-down", "s-1", "--url", url, "--tenant", "anna")
+    headers = [{name.lower(): value for name, value in headers.items()} for _, headers, _ in seen]
+    assert headers[0]["authorization"] == "Bearer sk-1"
+    assert (headers[2]["x-turnfold-admin-token"], headers[2]["x-turnfold-tenant"]) == ("t", "anna")
+
+
+def test_doctor_looks_at_every_part(
+    run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TURNFOLD_UPSTREAM_URL", server[0] + "/v1")
+    code, out, _ = run("doctor", "--json")
+    findings = json.loads(out)
+    assert code == 0, out
+    assert [one["part"] for one in findings if one["verdict"] == "ok"] == [
+        "settings", "upstream", "clock", "store", "tokens", "prices", "versions"
+    ]  # fmt: skip
+    assert server[1] == []
+    (tmp_path / "blocked").touch()
+    monkeypatch.setenv("TURNFOLD_STORE_URL", "sqlite:///blocked/t.db")
+    monkeypatch.setenv("TURNFOLD_UPSTREAM_URL", "http://127.0.0.1:9/v1")
+    code, out, _ = run("doctor")
+    assert code == 1
+    assert sum(line.startswith("fault ") for line in out.splitlines()) == 2
+    assert "TURNFOLD_STORE_URL" in out

@@ -1,0 +1,94 @@
+"""``turnfold inspect``: a request that a server knows, and a request in a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.proxy.harness import RunCommand, call
+from tests.proxy.processes import ADMIN, LONG, SHORT, ServeProcess, chat
+
+
+def test_inspect_asks_the_server(served: ServeProcess, run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_ADMIN_TOKEN", "adm")
+    name = served.post(LONG).header("x-turnfold-request-id") or ""
+    code, out, err = run("inspect", name, "--url", served.origin)
+    assert (code, err) == (0, "")
+    assert name in out
+    assert "Folded" in out
+    assert "Section" in out
+    assert json.loads(run("inspect", name, "--url", served.origin, "--json")[1])["receipt"]["request_id"] == name
+    code, out, err = run("inspect", name, "--url", served.origin, "--tenant", "another")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    deleted = call(served.origin, "DELETE", "/admin/data", None, [ADMIN, ("x-turnfold-tenant", _tenant(served, name))])
+    assert deleted.status == 200
+    assert "never kept" in run("inspect", name, "--url", served.origin)[1]
+
+
+def _tenant(served: ServeProcess, name: str) -> str:
+    tenant: str = served.get(f"/admin/requests/{name}").json()["receipt"]["tenant"]
+    return tenant
+
+
+def test_inspect_folds_a_file_here(run: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "request.json").write_bytes(LONG)
+    found = json.loads(run("inspect", "request.json", "--json")[1])
+    messages = found["messages"]
+    assert [row["before"] for row in messages] == [message["content"] for message in chat(60)]
+    assert found["tokens"]["after"] < found["tokens"]["before"]
+    assert found["tokens"]["after"] == pytest.approx(sum(row["tokens_after"] for row in messages) + 3)
+    assert {row["what"] for row in messages} >= {"left out", "verbatim"}
+    assert all((row["after"] is None) == (row["what"] == "left out") for row in messages)
+    assert all(row["section"] for row in messages if row["what"] in ("left out", "shortened"))
+    assert found["fold_events"] > 0
+    assert (found["prices"]["dollars_per_million"], found["prices"]["cache_read"]) == (2.5, 0.5)
+    assert "at these prices" in found["thresholds"]["words"]
+    recalled = [passage for row in messages for passage in row["recall"]]
+    assert all(any(passage["text"].split(" … ")[0] in row["before"] for row in messages) for passage in recalled)
+    code, out, _ = run("inspect", "request.json", "--full")
+    assert code == 0
+    assert "(left out)" in out
+    assert "so old" in out or "too old" in out
+
+
+def test_inspect_tells_a_shaped_result(run: RunCommand, tmp_path: Path) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "list_cranes", "arguments": "{}"}}
+    cranes = json.dumps([{"crane": f"c-{n}", "berth": n, "open": True} for n in range(20)], indent=2)
+    messages = [
+        {"role": "user", "content": "Which cranes are open?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": cranes},
+    ]
+    (tmp_path / "request.json").write_text(json.dumps({"model": "gpt-4o", "messages": messages}))
+    found = json.loads(run("inspect", "request.json", "--json")[1])
+    row = found["messages"][-1]
+    assert (row["what"], row["section"]) == ("shortened", "")
+    assert "same values" in row["why"]
+    assert row["after"].startswith("@1: 20 rows of crane|berth|open")
+
+
+def test_inspect_says_why_nothing_is_folded(run: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "short.json").write_bytes(SHORT.replace(b"gpt-4o", b"my-local-model"))
+    code, out, _ = run("inspect", "short.json")
+    assert code == 0
+    assert "too short" in out
+    assert "price unknown" in out
+    found = json.loads(run("inspect", "short.json", "--json")[1])
+    assert found["prices"]["dollars_per_million"] is None
+    assert [row["what"] for row in found["messages"]] == ["verbatim"]
+
+
+@pytest.mark.parametrize(("text", "words"), [("[]", "body"), ("{}", "body"), ("{", "body"), ("", "blank")])
+def test_inspect_of_no_request(run: RunCommand, tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "odd.json").write_text(text)
+    code, out, err = run("inspect", "odd.json")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert words in err
+
+
+def test_inspect_of_no_file(run: RunCommand) -> None:
+    code, out, err = run("inspect", "nowhere.json")
+    assert (code, out) == (1, "")
+    assert "nowhere.json" in err

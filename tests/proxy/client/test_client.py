@@ -1,0 +1,199 @@
+"""The Python client against a real Turnfold, and against servers that fail."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from tests.proxy.harness import api_server
+from turnfold.proxy.client import AsyncClient, Client, errors
+from turnfold.proxy.client import client as client_module
+
+STATE = {"premise": "p", "policies": {"docker": "use"}, "version": 2}
+TEXT = "Anna Berg signed for $4.2 million. " + "".join(f"Day {n} passed by without any news at all. " for n in range(40))
+
+
+@pytest.fixture(scope="module")
+def origin() -> Iterator[str]:
+    with api_server("memory://", auth={"admin_token": SecretStr("admin")}) as served:
+        yield served
+
+
+@pytest.fixture
+def client(origin: str) -> Iterator[Client]:
+    with Client(origin, "anna") as made:
+        yield made
+
+
+def test_every_call(client: Client) -> None:
+    made = client.compress(TEXT, layer=2, l1_ratio=0.4)
+    assert made.text == made.layers["2"].text
+    assert client.drill_down(made.sections[0].id, 1).tokens <= made.sections[0].tokens
+    assert client.exchange(TEXT, accept=["facts"], budget=1, format="mcp").encoding == "summary"
+    assert client.cache_stats().entries >= 1
+    assert client.clear_cache() >= 1
+    for n in range(8):
+        text = f"Message {n}: " + "all is well in the harbour. " * 5
+        added = client.add_message("c/1", "user", text, compress_threshold=150, keep_recent=2)
+    assert added.action == "compressed"
+    view = client.conversation("c/1", export=True)
+    assert view.export is not None
+    assert client.import_conversation("c/2", view.export).sections == view.sections
+    client.delete_conversation("c/1")
+    with pytest.raises(errors.NotFound):
+        client.conversation("c/1")
+    assert client.report("admin", group_by="model")["group_by"] == "model"
+    state = client.set_state("talk/1", STATE)
+    assert client.state("talk/1") == state
+    assert client.preview_state("prohibit docker", conversation="talk/1")["decision"]["kind"] == "clarify"
+    client.delete_state("talk/1")
+    with pytest.raises(errors.NotFound):
+        client.state("talk/1")
+
+
+async def test_every_call_asynchronously(origin: str) -> None:
+    async with AsyncClient(origin, "bert") as client:
+        made = await client.compress(TEXT, query="Who signed?")
+        assert "Anna Berg" in made.text
+        assert (await client.drill_down(made.sections[0].id)).layer == 0
+        assert (await client.exchange(TEXT)).encoding == "raw"
+        assert (await client.cache_stats()).entries >= 1
+        await asyncio.gather(*(client.add_message("c", "user", f"hello {n}") for n in range(10)))
+        view = await client.conversation("c", export=True)
+        assert view.stats.messages == 10
+        assert (await client.import_conversation("d", view.export or "")).stats.messages == 10
+        await client.delete_conversation("c")
+        assert (await client.report("admin"))["totals"]["requests"] == 0
+        assert await client.clear_cache() >= 1
+        assert (await client.set_state("talk", STATE))["state"] == STATE
+        assert (await client.state("talk"))["state"] == STATE
+        preview = await client.preview_state("use docker", messages=[{"role": "user", "content": "prohibit docker"}])
+        assert preview["decision"]["kind"] == "clarify"
+        await client.delete_state("talk")
+        with pytest.raises(errors.NotFound):
+            await client.state("talk")
+        with pytest.raises(errors.NotFound):
+            await client.conversation("c")
+
+
+def test_errors_are_told_apart(client: Client, origin: str) -> None:
+    with pytest.raises(errors.BadRequest) as blank:
+        client.compress(" ")
+    assert (blank.value.status, blank.value.param, blank.value.code) == (400, "text", "invalid_value")
+    with pytest.raises(errors.BadRequest) as wrong:
+        client.compress(TEXT, layer=7)
+    assert (wrong.value.status, wrong.value.param) == (422, "layer")
+    with pytest.raises(errors.NotFound):
+        client.drill_down("s-none")
+    with pytest.raises(errors.NotAllowed):
+        client.report("guess")
+    with Client("http://127.0.0.1:9", retries=0) as nobody, pytest.raises(errors.ConnectionFailed):
+        nobody.compress(TEXT)
+    assert issubclass(errors.TimedOut, errors.ConnectionFailed)
+
+
+class Flaky:
+    """Fails in a given way some times, then answers."""
+
+    def __init__(self, *failures: httpx.Response | Exception) -> None:
+        self.failures = list(failures)
+        self.seen: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.seen.append(request)
+        if self.failures:
+            failure = self.failures.pop(0)
+            if isinstance(failure, Exception):
+                raise failure
+            return failure
+        return httpx.Response(200, json={"section_id": "s", "layer": 0, "text": "t", "tokens": 1})
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    # The modules' names in this one module: the servers in other threads go on sleeping.
+    monkeypatch.setattr(client_module, "time", SimpleNamespace(sleep=waited.append))
+    monkeypatch.setattr(client_module, "asyncio", SimpleNamespace(sleep=sleep))
+    return waited
+
+
+def flaky_client(flaky: Flaky, **options: Any) -> Client:
+    return Client(http=httpx.Client(transport=httpx.MockTransport(flaky), base_url="http://t"), **options)
+
+
+def test_what_can_pass_is_tried_again(waits: list[float]) -> None:
+    busy = httpx.Response(429, headers={"retry-after": "2"})
+    flaky = Flaky(httpx.ConnectError("refused"), httpx.Response(503), busy)
+    assert flaky_client(flaky).drill_down("s").text == "t"
+    assert waits == [0, 0.25, 0.5, 2]
+    assert len(flaky.seen) == 4
+
+
+async def test_what_can_pass_is_tried_again_asynchronously(waits: list[float]) -> None:
+    flaky = Flaky(httpx.ReadTimeout("slow"), httpx.Response(500))
+    http = httpx.AsyncClient(transport=httpx.MockTransport(flaky), base_url="http://t")
+    assert (await AsyncClient(http=http).drill_down("s")).text == "t"
+    assert waits == [0, 0.25, 0.5]
+    await http.aclose()
+
+
+@pytest.mark.parametrize("call", ["state", "set_state", "delete_state", "preview_state"])
+def test_calls_about_a_state_are_tried_again(waits: list[float], call: str) -> None:
+    flaky = Flaky(httpx.ConnectError("refused"), httpx.Response(503), httpx.Response(404))
+    arguments = ("c", STATE) if call == "set_state" else ("c",)
+    with pytest.raises(errors.NotFound):
+        getattr(flaky_client(flaky), call)(*arguments)
+    assert waits == [0, 0.25, 0.5]
+    assert len({(request.method, request.url, request.content) for request in flaky.seen}) == 1
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind"),
+    [
+        (httpx.Response(503), errors.ServerFailed),
+        (httpx.Response(429, json={"error": {"message": "m", "code": "c", "param": None}}), errors.RateLimited),
+        (httpx.ConnectError("refused"), errors.ConnectionFailed),
+        (httpx.ReadTimeout("slow"), errors.TimedOut),
+    ],
+)
+def test_patience_ends(waits: list[float], failure: Any, kind: type[errors.ClientError]) -> None:
+    flaky = Flaky(*[failure] * 9)
+    with pytest.raises(kind):
+        flaky_client(flaky, retries=2).drill_down("s")
+    assert len(flaky.seen) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (httpx.Response(404, text="<html>"), errors.NotFound),
+        (httpx.Response(410, json={}), errors.NoLongerKept),
+        (httpx.Response(418, json=[]), errors.BadRequest),
+        (httpx.Response(200, text="<html>"), errors.UnexpectedAnswer),
+        (httpx.Response(200, json={"a": 1}), errors.UnexpectedAnswer),
+    ],
+)
+def test_what_cannot_pass_is_not_tried_again(waits: list[float], answer: httpx.Response, kind: type[errors.ClientError]) -> None:
+    flaky = Flaky(answer)
+    with pytest.raises(kind):
+        flaky_client(flaky).drill_down("s")
+    assert len(flaky.seen) == 1
+
+
+def test_an_add_that_is_tried_again_keeps_its_key(waits: list[float]) -> None:
+    flaky = Flaky(httpx.ReadError("gone"), httpx.Response(418))
+    with pytest.raises(errors.BadRequest):
+        flaky_client(flaky).add_message("c", "user", "hello")
+    first, second = (request.headers["idempotency-key"] for request in flaky.seen)
+    assert first == second

@@ -1,0 +1,46 @@
+"""Coded bodies: read in pieces, up to a bound, and told where they are broken."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, inflate
+
+
+@given(st.binary(max_size=5000), st.lists(st.integers(0, 6000), max_size=10))
+def test_inflating_in_pieces(data: bytes, cuts: list[int]) -> None:
+    bare = zlib.compressobj(wbits=-15)
+    coded = {
+        "gzip": gzip.compress(data) + gzip.compress(data),
+        "deflate": zlib.compress(data + data),
+        "x-gzip": gzip.compress(data + data) + b"\x00\x00",
+    }
+    for coding, body in coded.items():
+        assert inflate(body, coding, 20_000) == data + data
+        inflater = Inflater(coding, 20_000)
+        edges = [0, *sorted(min(cut, len(body)) for cut in cuts), len(body)]
+        pieces = [piece for start, end in pairwise(edges) for piece in inflater.pieces(body[start:end])]
+        assert b"".join(pieces) == data + data
+    assert inflate(bare.compress(data) + bare.flush(), "deflate", 20_000) == data
+
+
+def test_inflating_is_bounded() -> None:
+    bomb = gzip.compress(bytes(10**7))
+    with pytest.raises(CodedBodyTooLarge):
+        inflate(bomb, "gzip", 10**6)
+    assert len(inflate(bomb, "gzip", 10**7)) == 10**7
+    assert max(len(piece) for piece in Inflater("gzip", 10**7).pieces(bomb)) <= 65536
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\x1f", b"\x1f\x8b\x08", gzip.compress(b"abc", mtime=0)[:-5], b"plain text", b"\x1f\x8b" + b"\xff" * 50]
+)
+def test_broken_codings_are_told(data: bytes) -> None:
+    with pytest.raises(CodedBodyBroken):
+        inflate(data, "gzip", 1000)

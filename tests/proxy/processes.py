@@ -1,0 +1,80 @@
+"""``turnfold serve`` as a process of its own, and bodies to send to it.
+
+Lives here: start, stop, and calls with the admin token. Does not belong here: servers in this process (``harness``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.proxy.harness import Answer, UpstreamServer, call, until
+from tests.support.words import prose
+
+ADMIN = ("x-turnfold-admin-token", "adm")
+USAGE = {"prompt_tokens": 1000, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 0}}
+COMPLETION = json.dumps({"id": "c", "model": "gpt-4o", "choices": [], "usage": USAGE}).encode()
+SHORT = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}).encode()
+
+
+def chat(turns: int) -> list[dict[str, str]]:
+    """A chat of so many turns of some 200 tokens each, its last message the user's."""
+    roles = ("user", "assistant")
+    return [{"role": roles[i % 2], "content": prose(i, "en", 8)} for i in range(2 * turns + 1)]
+
+
+LONG = json.dumps({"model": "gpt-4o", "messages": chat(60)}).encode()
+
+
+class ServeProcess:
+    """A running process."""
+
+    def __init__(self, origin: str, process: subprocess.Popen[bytes]) -> None:
+        self.origin = origin
+        self.process = process
+
+    def post(self, body: bytes, key: str = "sk-anna") -> Answer:
+        headers = [("content-type", "application/json"), ("authorization", f"Bearer {key}")]
+        return call(self.origin, "POST", "/v1/chat/completions", body, headers)
+
+    def get(self, path: str, *headers: tuple[str, str]) -> Answer:
+        return call(self.origin, "GET", path, None, [ADMIN, *headers])
+
+    def ready(self) -> bool:
+        assert self.process.poll() is None, "it ended"
+        with contextlib.suppress(OSError):
+            return call(self.origin, "GET", "/readyz").status == 200
+        return False
+
+
+StartProcess = Callable[..., ServeProcess]
+
+
+@contextlib.contextmanager
+def serve_process(upstream: UpstreamServer, directory: Path, **settings: str) -> Iterator[ServeProcess]:
+    """``turnfold serve`` in front of `upstream`, gone with all its workers afterwards."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    own = {"UPSTREAM_URL": upstream.origin + "/v1", "PORT": str(port), "ADMIN_TOKEN": "adm", "STORE_URL": "memory://"}
+    others = {name: value for name, value in os.environ.items() if not name.startswith("TURNFOLD_")}
+    mine = {f"TURNFOLD_{name}": value for name, value in (own | settings).items()}
+    environment = {**others, **mine, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
+    command = [sys.executable, "-m", "turnfold.proxy.cli", "serve"]
+    process = subprocess.Popen(command, env=environment, cwd=directory, start_new_session=True)  # noqa: S603 - ours
+    try:
+        served = ServeProcess(f"http://127.0.0.1:{port}", process)
+        until(served.ready, timeout=90)
+        yield served
+        process.terminate()
+        process.wait(20)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

@@ -1,0 +1,153 @@
+"""The demo plays its packaged conversation over HTTP and counts what arrived.
+
+Lives here: the script's own quality, and figures against stand-ins for the proxy whose savings are known. Must not: the
+engine's savings, which are the benchmarks' business.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from rich.console import Console
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tests.proxy.harness import NO_LOGGING
+from tests.support.structure import own_faults
+from turnfold.config.settings import Settings
+from turnfold.proxy.demo import (
+    Configure,
+    DemoFailed,
+    PlayedTurn,
+    cached_tokens,
+    count_messages,
+    load_script,
+    run,
+    stage,
+    summarise,
+)
+
+Messages = list[dict[str, Any]]
+TLS = ssl.create_default_context()  # made once: it is most of what a client costs
+
+
+def stand_in(change: Callable[[Messages], Messages], status: int = 200, books: bool = False) -> Configure:
+    """A proxy that changes the messages in a known way; with `books` one whose report lags behind."""
+    seen: list[str] = []
+
+    def configure(settings: Settings) -> uvicorn.Config:
+        async def forward(request: Request) -> Response:
+            body = json.loads(await request.body())
+            body["messages"] = change(body["messages"])
+            async with httpx.AsyncClient(verify=TLS) as client:
+                answer = await client.post(f"{settings.upstream.url}/chat/completions", json=body)
+            return Response(answer.content, status, {"x-turnfold-overhead-ms": "1.5"}, "application/json")
+
+        async def report(request: Request) -> Response:
+            seen.append(request.headers["x-turnfold-admin-token"])
+            return Response(json.dumps({"totals": {"requests": 44 if len(seen) == 1 else 45}}))
+
+        routes = [Route("/v1/chat/completions", forward, methods=["POST"])]
+        app = Starlette(routes=[*routes, Route("/admin/report", report)] if books else routes)
+        return uvicorn.Config(app, host=settings.server.host, port=settings.server.port, **NO_LOGGING, ws="none")
+
+    return configure
+
+
+def last_ten(messages: Messages) -> Messages:
+    return messages[:1] + messages[1:][-10:]
+
+
+def test_the_script_is_a_long_varied_conversation() -> None:
+    script = load_script()
+    messages = [message for turn in script.turns for message in (*turn.say, turn.reply)]
+    assert sum(message["role"] == "user" for message in messages) >= 30
+    assert sum(message["role"] == "tool" for message in messages) >= 5
+    assert count_messages(messages) >= 15_000
+    contents = [message["content"] for message in messages if message["content"]]
+    assert len(set(contents)) == len(contents)
+    assert sum(len(turn.facts) for turn in script.turns) >= 15
+
+
+def test_the_script_is_well_formed() -> None:
+    script = load_script()
+    messages = [{"role": "system", "content": script.system}]
+    messages += [message for turn in script.turns for message in (*turn.say, turn.reply)]
+    assert dict(own_faults(messages)) == {"opens with user": 1}
+
+
+def test_every_fact_was_said_long_before_it_is_asked_for() -> None:
+    script = load_script()
+    for number, turn in enumerate(script.turns):
+        old = "\n".join(str(m["content"]) for before in script.turns[: number - 4] for m in (*before.say, before.reply))
+        assert all(fact in old for fact in turn.facts), turn.say
+
+
+def test_what_is_passed_on_whole_saves_nothing() -> None:
+    with stage(stand_in(lambda messages: messages), load_script()) as on:
+        played = list(on.turns())
+        assert on.report() is None
+    assert len(played) == len(load_script().turns)
+    assert all(turn.raw == turn.sent and turn.held == turn.facts for turn in played)
+    summary = summarise(played, 1.0)
+    assert (summary.saved, summary.first_folded, summary.median_overhead_ms) == (0, None, 1.5)
+
+
+def test_what_is_dropped_is_saved_and_missed() -> None:
+    out = io.StringIO()
+    summary = run(stand_in(last_ten), as_json=True, console=Console(file=out))
+    printed = json.loads(out.getvalue())
+    assert summary.saved > 0.5
+    assert summary.held < summary.facts
+    assert printed["summary"]["sent"] == sum(turn["sent"] for turn in printed["turns"]) == summary.sent
+    assert 0 < summary.lowest_saving <= summary.median_saving <= summary.highest_saving < 1
+
+
+def test_the_print_has_a_line_per_turn_and_the_report() -> None:
+    out = io.StringIO()
+    reports: list[dict[str, Any]] = []
+    summary = run(stand_in(last_ten, books=True), show_report=reports.append, console=Console(file=out, width=120))
+    lines = out.getvalue().splitlines()
+    assert sum(line[:4].strip().isdigit() for line in lines) == summary.requests
+    assert f"{summary.sent:,}" in out.getvalue()
+    assert f"{summary.held} of {summary.facts}" in out.getvalue()
+    assert max(map(len, lines)) <= 120
+    assert reports == [{"totals": {"requests": len(load_script().turns)}}]
+
+
+def test_a_failing_proxy_is_reported_in_one_line() -> None:
+    failing = stand_in(lambda messages: messages, status=502)
+    with stage(failing, load_script()) as on, pytest.raises(DemoFailed, match="turn 1 failed with status 502"):
+        next(on.turns())
+
+
+def test_the_upstream_reports_what_a_prompt_cache_finds() -> None:
+    messages = [message for turn in load_script().turns for message in (*turn.say, turn.reply)]
+    assert cached_tokens([], messages) == cached_tokens(messages[:2], messages) == 0
+    half = cached_tokens(messages[:40], messages)
+    assert half % 128 == 0
+    assert 1024 <= half <= count_messages(messages[:40]) < half + 128
+    assert cached_tokens([{"role": "system", "content": "x"}, *messages], messages) == 0
+
+
+def test_savings_are_taken_from_the_first_folded_turn_on() -> None:
+    def turn(number: int, sent: int) -> PlayedTurn:
+        return PlayedTurn(number, "", 100, sent, "", None, 0, 0)
+
+    summary = summarise([turn(1, 100), turn(2, 40), turn(3, 90), turn(4, 20)], 2.0)
+    assert summary.first_folded == 2
+    assert [round(share, 2) for share in (summary.lowest_saving, summary.median_saving, summary.highest_saving)] == [
+        0.1,
+        0.6,
+        0.8,
+    ]
+    assert summary.median_overhead_ms is None
