@@ -240,19 +240,20 @@ def chat(count: int) -> list[Message]:
 
 
 _PLAIN: Final = (
-    "the a of to and in that it was for on with as at by from this which be are had but they his her their one all there what up "
-    "out when make can like time him know people into year your good some could them see other than then look only come over think "
-    "back after two how work first well way even new want any day most us pump valve pressure river teacher market company window "
-    "garden meeting letter engine story summer question answer evening morning"
-).split()
+    "the a of to and in that it was for on with as at by from this which be are had but they his her their one all there "
+    "what up  out when make can like time him know people into year your good some could them see other than then look only "
+    "come over think  back after two how work first well way even new want any day most us pump valve pressure river "
+    "teacher market company window  garden meeting letter engine story summer question answer evening morning "
+)
 
 
 def prose(count: int, size: int = 700) -> list[Message]:
     """Messages of sentences of 8 to 18 words, a name or a figure in some."""
     rng = random.Random(1)
+    plain = _PLAIN.split()
 
     def sentence() -> str:
-        said = [rng.choice(_PLAIN) for _ in range(rng.randint(8, 18))]
+        said = [rng.choice(plain) for _ in range(rng.randint(8, 18))]
         if rng.random() < 0.25:
             said[rng.randrange(1, len(said))] = rng.choice(("Anna", "Berlin", "Mara", "Oslo", "Acme", "Kafka"))
         if rng.random() < 0.2:
