@@ -17,6 +17,11 @@ CASES = [
     ("They study at the University of Oslo now.", "University of Oslo", "organisation"),
     ("We run on GlobalProtect 6.1.2 here.", "GlobalProtect 6.1.2", "product"),
     ("It needs TLS 1.2 at least.", "TLS 1.2", "product"),
+    ("We take Scenario B now.", "Scenario B", "product"),
+    ("Then Ronan McBride spoke.", "Ronan McBride", "person"),
+    ("They asked Ilse van den Berg about it.", "Ilse van den Berg", "person"),
+    ("It is sold by Vendor CoreLink here.", "Vendor CoreLink", "name"),
+    ("We saw Gita Rao of the Bank of Utrecht there.", "Gita Rao", "person"),
     ("The rules of GDPR apply.", "GDPR", "acronym"),
     ("It uses OpenSearch inside.", "OpenSearch", "camelcase"),
     ("The cost is $1,250.50 today.", "$1,250.50", "money"),
@@ -64,12 +69,9 @@ def test_kinds(text: str, mention: str, kind: str) -> None:
 )
 def test_an_amount_ends_with_what_it_counts(text: str, kind: str) -> None:
     (found,) = [e for e in entities(text) if any(map(str.isdigit, e.text))]
-    words = text.split()
-    assert (found.text, found.kind) == (
-        " ".join(words[2:-2] if words[-2] != "in" else words[2:-3]) if kind != "quantity" else found.text,
-        kind,
-    )
-    assert not set(found.text.split()) & {"on", "and", "of", "came", "in"}
+    assert found.kind == kind
+    assert text[: found.start].rstrip().endswith(("owe", "all", "was", "in", "counted"))
+    assert text[found.end :].lstrip().startswith(("on", "came", "and", "of"))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_words_without_capitals_are_no_names(text: str) -> None:
     assert entities(text) == []
 
 
-@pytest.mark.parametrize(("file", "least"), [("tuned", 120), ("held_out", 78)])
+@pytest.mark.parametrize(("file", "least"), [("tuned", 121), ("held_out", 78)])
 def test_annotated_paragraphs(file: str, least: int) -> None:
     cases = paragraphs(file)
     faults = [fault for paragraph in cases for fault in missed(paragraph)]

@@ -83,33 +83,37 @@ class Read:
 def read(text: str, role: str) -> Read:
     """Cut a text into sentences and rate them; linear."""
     parts = statements(text)
+    exact = _may_hold_exact(text, words(lower_text(text)))
     noted = [
-        None if span.kind in EXACT else _sentence(span.of(text), role, size)
+        None if span.kind in EXACT else _sentence(span.of(text), role, size, exact=exact)
         for span, size in zip(parts.spans, parts.sizes, strict=True)
     ]
     return Read(text, role, parts, noted)
 
 
-def _sentence(piece: str, role: str, size: int) -> _Sentence:
+def _sentence(piece: str, role: str, size: int, *, exact: bool) -> _Sentence:
+    """One sentence judged; `exact` is false where the whole text holds nothing that looks like a secret, JSON or SQL."""
     said = words(lower_text(piece))
     dense = not piece.isascii() and len(said) < len(piece) // 12  # a script without blanks
-    must = (role in TELLS and has_order(piece, said, size)) or holds_exact(piece, said)
+    must = (role in TELLS and has_order(piece, said, size)) or (exact and holds_exact(piece, said))
     bag = terms(piece) if dense else [word for word in said if word not in STOP]
     return _Sentence(must, signal_weight(piece, said), tuple(dict.fromkeys(bag)), tuple(dict.fromkeys(_FACT.findall(piece))))
 
 
 def holds_exact(piece: str, said: Sequence[str] | None = None) -> bool:
     """Whether a piece of a line contains something like a secret, JSON or SQL; `said` are its words, if known."""
-    found = words(lower_text(piece)) if said is None else said
-    if (
-        _TELLING.isdisjoint(found)
-        and "{" not in piece
-        and "[" not in piece
-        and max(map(len, piece.split()), default=0) < _LONG_TOKEN
-        and not any(word in piece for word in _SQL_WORDS)
-    ):
-        return False
-    return _looks_exact(piece)
+    return _may_hold_exact(piece, words(lower_text(piece)) if said is None else said) and _looks_exact(piece)
+
+
+def _may_hold_exact(text: str, said: Sequence[str]) -> bool:
+    """The cheap look: False is certain, for a text and so for each piece of it."""
+    return (
+        not _TELLING.isdisjoint(said)
+        or "{" in text
+        or "[" in text
+        or any(word in text for word in _SQL_WORDS)
+        or any(len(word) >= _LONG_TOKEN and not word.strip(_MARKS).isalpha() for word in text.split())
+    )
 
 
 def _looks_exact(piece: str) -> bool:

@@ -44,11 +44,6 @@ _PERCENT: Final = re.compile(
     rf"{_NUMBER}{_BLANK}?(?:%|‰|(?:per ?cent|percentage points|Prozent(?:punkte)?|pour cent|por ciento|por cento|per cento"
     r"|procent\w?|процент\w{0,3}|bps|basis points)(?!\w)|퍼센트|パーセント)"
 )
-_WORDS: Final = (
-    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety|hundred"
-)
-_SPANS: Final = "seconds|minutes|hours|days|weeks|months|quarters|years|decades|centuries"
-_TOLD: Final = re.compile(rf"\b(?:{_WORDS}) (?:{_SPANS})\b")
 _COUNTED: Final = re.compile(
     rf"{_NUMBER}(?!\.\d){_MAGNITUDE}(?:-(?:to-)?\d[\d,.]*+)?+"
     r"(?P<unit>(?:[- ][^\W\d_]++(?:[-/][^\W\d_]++)*+| ?[°µ][A-Za-z]?|[人個名件年月日回本枚台歳个张张本辆]|[A-Za-zµ]++|/[a-z]++)?)"
@@ -66,7 +61,6 @@ def amounts(text: str) -> Iterator[Mention]:
     sure = list(sure_amounts(text))
     begun = {start for start, _, _ in sure}
     yield from sure
-    yield from ((*m.span(), "quantity") for m in _TOLD.finditer(text))
     for m in _COUNTED.finditer(text):
         start, end = m.span()
         unit = m["unit"]

@@ -92,6 +92,7 @@ _OF_A_PERSON: Final = frozenset(
     ["de", "la", "los", "las", "del", "van", "von", "der", "den", "het", "da", "do", "dos", "das", "di", "du", "zu", "bin", "ibn"]
 )
 _LONGEST_NAME: Final = 12  # words up to which a name is looked at for parts
+_INNER_CAPITAL: Final = re.compile(rf"(?:Mc|Mac|O['’]|D['’]|De|La|Van)[{_UPPER}]\w")
 #: What stands before an identifier and is no part of it.
 _LABELS: Final = frozenset(["Ticket", "Issue", "Bug", "Order", "Case", "Invoice", "Incident", "Build", "Task", "Story", "Error"])
 _BORDER: Final = re.compile(r"(?:[.!?:;…。！？\n][\"'”’)\]]*|\A|[-*•>|#\"“(]|\d[.)])[ \t]*\Z")
@@ -208,15 +209,18 @@ def _start_of_organisation(text: str, start: int, end: int, words: list[str]) ->
 
 
 def _name_kind(name: str, words: list[str]) -> str:
-    if any(map(str.isdigit, name)):
+    if any(map(str.isdigit, name)) or (len(words) == 2 and len(words[1]) == 1):  # "Severity 1", "Scenario B"
         return "product"
     if _ORGANISATION.search(name):
         return "organisation"
     if len(words) == 1:
-        if name.isupper() and len(name) > 1:
-            return "acronym"
-        return "camelcase" if any(map(str.isupper, name[1:])) else "name"
+        return _word_kind(name)
     own = [word for word in words if word not in _OF_A_PERSON]
-    if _TITLE.match(name) or (2 <= len(own) <= 3 and all(word[:1].isupper() and not word.isupper() for word in own)):
-        return "person"
-    return "name"
+    is_person = 2 <= len(own) <= 3 and all(word.istitle() or _INNER_CAPITAL.match(word) for word in own)
+    return "person" if is_person or _TITLE.match(name) else "name"
+
+
+def _word_kind(word: str) -> str:
+    if word.isupper() and len(word) > 1:
+        return "acronym"
+    return "camelcase" if any(map(str.isupper, word[1:])) else "name"

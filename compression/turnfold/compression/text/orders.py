@@ -68,14 +68,15 @@ class _Language:
 
     def at(self, part: str, said: Sequence[str], i: int) -> int:
         """Number of words of the longest phrase of a part at `i`; 0 for none."""
-        if i >= len(said):
+        if i >= len(said) or said[i] not in (listed := self.parts[part]):
             return 0
-        fits = (len(p) for p in self.parts[part].get(said[i], ()) if tuple(said[i : i + len(p)]) == p)
-        return max(fits, default=0)
+        return max((len(p) for p in listed[said[i]] if tuple(said[i : i + len(p)]) == p), default=0)
 
     def has(self, part: str, said: Sequence[str], start: int = 0, end: int | None = None) -> bool:
         """Whether a phrase of a part begins in a range of words."""
-        return any(self.at(part, said, i) for i in range(start, len(said) if end is None else min(end, len(said))))
+        listed = self.parts[part]
+        stop = len(said) if end is None else min(end, len(said))
+        return any(said[i] in listed and self.at(part, said, i) for i in range(start, stop))
 
     def past(self, part: str, said: Sequence[str], i: int) -> int:
         """The end of consecutive phrases of a part that begin at `i`."""
@@ -110,7 +111,7 @@ def _split(phrase: str) -> tuple[str, ...]:
 
 def _split_elision(word: str) -> Iterable[str]:
     """Splits elided French and Italian words: ``n'utilise`` is two words."""
-    for small in _JOINED:
+    for small in _JOINED if "'" in word else ():
         if word.startswith(small) and len(word) > len(small):
             return (small, word[len(small) :])
     return (word,)
@@ -192,6 +193,7 @@ def _clauses(language: _Language, pieces: Sequence[str]) -> list[_OrderClause]:
     found: list[_OrderClause] = []
     said: list[str] = []
     strong = True
+    asides = language.parts["aside"].keys()
     for piece in (*pieces, ""):
         if piece and (piece[0].isalnum() or piece[0] == "_"):
             said.append(piece)
@@ -199,7 +201,8 @@ def _clauses(language: _Language, pieces: Sequence[str]) -> list[_OrderClause]:
         begin = language.past("please", said, 0)
         found.append(_OrderClause(tuple(said[begin:]), strong or begin > 0))
         # "Could you please always ...": behind such a word a command may begin anew.
-        found += [_OrderClause(tuple(said[i + 1 :]), True) for i in range(begin, len(said)) if language.at("aside", said, i)]
+        if not asides.isdisjoint(said):
+            found += [_OrderClause(tuple(said[i + 1 :]), True) for i in range(begin, len(said)) if language.at("aside", said, i)]
         # Behind "please," alone a command may still begin.
         said, strong = [], piece != "," or (strong and begin == len(said))
     return [clause for clause in found if clause.said]
@@ -268,7 +271,11 @@ def _commands(language: _Language, said: Sequence[str]) -> bool:
     """Whether there is a command where one may be: at the start, or after a phrase about the future."""
     if language.commands(said, 0) or (language.at("not", said, 0) and language.commands(said, language.past("fill", said, 1))):
         return True
-    return any(language.commands(said, i) and language.has("bound", said, i + 1, i + 2) for i in range(1, len(said)))
+    bound = language.parts["bound"]
+    return any(
+        said[i + 1] in bound and language.commands(said, i) and language.has("bound", said, i + 1, i + 2)
+        for i in range(1, len(said) - 1)
+    )
 
 
 def _narrates(language: _Language, clauses: Sequence[_OrderClause], clause: _OrderClause, behind: int) -> bool:

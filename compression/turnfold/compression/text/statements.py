@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
@@ -100,9 +101,7 @@ class Statements:
 
 
 class _StatementPiece:
-    """One sentence and what is asked of it, read once."""
-
-    __slots__ = ("body", "dense", "item", "kind", "low", "said", "span", "starts_line", "text")
+    """One sentence and what is asked of it; each answer is found once."""
 
     def __init__(self, text: str, span: Span) -> None:
         self.span, self.kind = span, span.kind
@@ -113,11 +112,12 @@ class _StatementPiece:
         self.body = self.text[lead.end() if lead else 0 :]
         self.low = lower_text(self.body[:400])
         self.said = _WORD.findall(self.low)
+        self.words = frozenset(self.said)
         self.dense = not self.text.isascii() and _DENSE.search(self.body) is not None
 
     def opens_with(self, name: str) -> int:
         """Words of the listed phrase that it begins with; 0 for none."""
-        listed = _phrase_at(name, self.said, 0)
+        listed = _phrase_at(name, self.said, 0) if self.said and self.said[0] in _LISTED[name] else 0
         return listed or int(self.dense and self.body.startswith(_RUN_ON[name]))
 
     def holds(self, name: str) -> bool:
@@ -125,9 +125,11 @@ class _StatementPiece:
         if self.dense and any(mark in self.body for mark in _RUN_ON[name]):
             return True
         first = _LISTED[name]
-        return not first.keys().isdisjoint(self.said) and any(_phrase_at(name, self.said, i) for i in range(len(self.said)))
+        if first.keys().isdisjoint(self.words):
+            return False
+        return any(word in first and _phrase_at(name, self.said, i) for i, word in enumerate(self.said))
 
-    @property
+    @cached_property
     def is_short(self) -> bool:
         """Whether it says little by itself: next to no words, or a few that name nothing and point to something."""
         if self.text.rstrip().endswith(("?", "？", "؟")):
@@ -139,7 +141,7 @@ class _StatementPiece:
         points = self.holds("points") or not _LISTED_SCRIPTS.search(self.body)
         return len(self.said) <= _SHORT_WORDS and points and not _NAMES.search(self.body)
 
-    @property
+    @cached_property
     def is_condition(self) -> bool:
         """Whether it is a condition alone, of something that was said before it."""
         return bool(
@@ -149,17 +151,17 @@ class _StatementPiece:
             and not self.text.rstrip().endswith(("?", "？", "؟"))
         )
 
-    @property
+    @cached_property
     def restricts(self) -> bool:
         """Whether what stands before it is not to be read without it: an objection, an exception, a word about it."""
         return bool(self.opens_with("restricts") or self.holds("back") or (self.follows and len(self.said) <= _ANSWER_WORDS + 2))
 
-    @property
+    @cached_property
     def follows(self) -> bool:
         """Whether its first words point back."""
         return bool(self.opens_with("follows"))
 
-    @property
+    @cached_property
     def answers(self) -> bool:
         words = self.opens_with("answers")
         if not words or len(self.said) <= _ANSWER_WORDS:
