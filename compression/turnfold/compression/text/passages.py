@@ -3,8 +3,8 @@
 Lives here: where a passage begins and ends. Does not belong here: what it is worth.
 
 A message of up to about 150 tokens is one passage; a longer one is cut into chunks of about 25 tokens between statements
-(``statements``; inside blocks at line borders), never across a blank line. What a label or a
-line with a colon announces is in one chunk with that, up to 150 tokens. Every step looks at a character a bounded number of times.
+(``statements``; inside blocks at line borders), never across a blank line. What a line with a colon announces is in one chunk
+with that, up to 150 tokens. Every step looks at a character a bounded number of times.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _announces(text: str, span: Span) -> bool:
-    """Whether a statement is there for what follows it: a label, a line with a colon at its end."""
-    return span.kind == "label" or (not span.kind and span.of(text).rstrip().endswith((":", "：")))
+    """Whether a statement is there for what follows it: a line with a colon at its end."""
+    return not span.kind and span.of(text).rstrip().endswith((":", "："))
 
 
 def sentences(text: str, start: int, end: int) -> list[Range]:
