@@ -1,8 +1,8 @@
-"""Facts of prose that FACTS keeps: numbers, identifiers and names, each with a clause that says it.
+"""Facts of prose that FACTS keeps: numbers, identifiers and names, each with a sentence that says it.
 
 Run: ``python -m benchmarks.prose_facts [--share 0.333 ...] [--shared DIR]``. A text is a document of the cases here and of the
 evaluation data, or twenty turns of a recorded dialogue. A fact is a distinct entity (``text.entities``) of the text; it is kept
-if a clause (``shorten.clauses``) that mentions it stands word for word in what is left.
+if a sentence that mentions it stands word for word in what is left.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import mean
 
-from turnfold.compression.shorten.clauses import clauses
 from turnfold.compression.shorten.prose import shorten
 from turnfold.compression.text.entities import entities
 from turnfold.compression.text.sentences import sentences
@@ -42,11 +41,11 @@ def kept(text: str, share: float) -> tuple[int, int, float]:
     """Facts that are left, facts there were, and the share of tokens that was taken."""
     short = shorten(text, int(share * count(text)), role="assistant", count=count)
     said: dict[str, list[str]] = {}
-    pieces = [(c.start, c.end) for c in clauses(text, sentences(text))]
+    pieces = [(span.start, span.end) for span in sentences(text)]
     for fact in entities(text):
         at = next((text[a:b].strip() for a, b in pieces if a <= fact.start < b), fact.text)
         said.setdefault(fact.text, []).append(at)
-    return sum(any(clause in short for clause in where) for where in said.values()), len(said), count(short) / count(text)
+    return sum(any(sentence in short for sentence in where) for where in said.values()), len(said), count(short) / count(text)
 
 
 def _line(name: str, texts: Iterator[str], share: float, measure: Callable[[str, float], tuple[int, int, float]]) -> str:

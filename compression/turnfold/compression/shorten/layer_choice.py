@@ -21,6 +21,7 @@ from typing import Final
 from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.coverage import CoverageItem, cover_closely
 from turnfold.compression.shorten.evidence import grades
+from turnfold.compression.shorten.lines import is_longer
 from turnfold.compression.text.entities import Entity
 from turnfold.compression.text.sections import is_heading
 from turnfold.compression.text.spans import Span
@@ -150,7 +151,7 @@ class JudgedText:
                 groups[-1] = (groups[-1][0], i + 1)
             else:
                 groups.append((i, i + 1))
-        return [group for group in groups if registry.is_longer(self.slice(*group), _SMALL, self.count)]
+        return [group for group in groups if is_longer(self.slice(*group), _SMALL, self.count)]
 
 
 @dataclass(frozen=True, slots=True)
