@@ -1,4 +1,4 @@
-"""Facts of prose that FACTS keeps: numbers, identifiers and names, each with a clause that says it.
+"""Facts of prose that FACTS keeps: numbers, identifiers and names, each with a sentence that says it.
 
 Run: ``python -m benchmarks.prose_facts [--share 0.333 ...] [--shared DIR]``. A text is a document of the cases here and of the
 evaluation data, or twenty turns of a recorded dialogue. A fact is a distinct entity (``text.entities``) of the text; it is kept
@@ -45,7 +45,7 @@ def facts_left(text: str, share: float) -> tuple[int, int, float]:
     for fact in entities(text):
         at = next((text[a:b].strip() for a, b in pieces if a <= fact.start < b), fact.text)
         said.setdefault(fact.text, []).append(at)
-    return sum(any(clause in short for clause in where) for where in said.values()), len(said), count(short) / count(text)
+    return sum(any(sentence in short for sentence in where) for where in said.values()), len(said), count(short) / count(text)
 
 
 def _line(name: str, texts: Iterator[str], share: float, measure: Callable[[str, float], tuple[int, int, float]]) -> str:

@@ -179,8 +179,22 @@ def choose_facts(source: JudgedText, budget: int) -> ChosenText:
     left = budget - sum(source.count(text) + 1 for text in short.values())
     kept = _kept(source, pieces, needs, ChosenText(frozenset(), short), left, budget)
     if kept or short:
-        return ChosenText(frozenset(kept), short)
+        return ChosenText(_with_sources(source, kept, short, budget), short)
     return _least(source, budget)
+
+
+def _with_sources(source: JudgedText, kept: set[int], short: Mapping[int, str], budget: int) -> frozenset[int]:
+    """What is kept, and as far as the budget goes the lines over it that say where it is from (``[Chunk 3] Source: ...``)."""
+    titles = [i for i, span in enumerate(source.spans) if not span.kind and is_heading(source.text, span)]
+    left = budget - _size(source, sorted(kept), ChosenText(frozenset(), short)) if titles else 0
+    out = set(kept)
+    for title, following in pairwise([*titles, len(source.spans)]):
+        if any(title < i < following for i in (*kept, *short)):
+            left -= source.count(source.spans[title].of(source.text)) + 1
+            if left < 0:
+                break
+            out.add(title)
+    return frozenset(out)
 
 
 def _kept(

@@ -53,6 +53,7 @@ class _QuoteCandidate(NamedTuple):
     order: bool
     words: tuple[str, ...]
     signal: float
+    needs: tuple[tuple[int, int], ...] = ()  # ranges of the message that must be quoted with it
 
 
 class _Ranked(NamedTuple):
@@ -62,6 +63,7 @@ class _Ranked(NamedTuple):
     place: int
     quote: Quote
     base: float
+    needs: tuple[tuple[int, int], ...]
 
 
 def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) -> tuple[Quote, ...]:
@@ -83,11 +85,13 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) 
         if queue and -value > queue[0].minus_value + 1e-12:
             heapq.heappush(queue, top._replace(minus_value=-value))
             continue
-        cost = count(sources[top.quote.source].text[top.quote.start : top.quote.end]) + PER_QUOTE
+        needed = (Quote(top.quote.source, start, end) for start, end in top.needs)
+        new = [quote for quote in (*needed, top.quote) if quote not in chosen]
+        cost = sum(count(sources[quote.source].text[quote.start : quote.end]) + PER_QUOTE for quote in new)
         if spent + cost <= budget:
-            chosen.append(top.quote)
+            chosen += new
             spent += cost
-            seen.update(_facts(sources, top.quote))
+            seen.update(fact for quote in new for fact in _facts(sources, quote))
     return tuple(sorted(chosen))
 
 
@@ -133,22 +137,24 @@ def _candidates_of(source: Source, memo: Memo) -> tuple[_QuoteCandidate, ...]:
 
 
 def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
-    """What of a message may be quoted: statements with all that they need in one piece, and orders with what they need."""
+    """What of a message may be quoted: its statements, each with the ranges of what it needs."""
     read = statements(source.text)
     pieces = [span.of(source.text) for span in read.spans]
     said = [words(lower_text(piece)) for piece in pieces]
     orders = read.complete(_ordering(source, read, pieces, said))
     found: list[_QuoteCandidate] = []
+    ranges = [
+        (span.end - len(piece.lstrip()), span.start + len(piece.rstrip())) for span, piece in zip(read.spans, pieces, strict=True)
+    ]
     for i, span in enumerate(read.spans):
         dense = not pieces[i].isascii() and len(said[i]) < len(pieces[i]) // 12
         if i not in orders and (span.kind or source.role == "tool" or (len(said[i]) < _SHORT and not dense)):
             continue
-        first = i if i in orders else _begin(read, i)
-        end = span.start + len(pieces[i].rstrip())
-        start = read.spans[first].end - len(pieces[first].lstrip())
-        if i in orders or (first >= 0 and end - start <= _LONG):
+        start, end = ranges[i]
+        if i in orders or end - start <= _LONG:
             bag = tuple(dict.fromkeys(terms(pieces[i]) if dense else said[i]))
-            found.append(_QuoteCandidate(start, end, i in orders, bag, signal_weight(pieces[i], said[i])))
+            needs = tuple(ranges[j] for j in sorted(read.with_needs(i)) if j != i)
+            found.append(_QuoteCandidate(start, end, i in orders, bag, signal_weight(pieces[i], said[i]), needs))
     return tuple(found)
 
 
@@ -157,12 +163,6 @@ def _ordering(source: Source, read: Statements, pieces: Sequence[str], said: Seq
     if source.role not in TELLS:
         return set()
     return {i for i, span in enumerate(read.spans) if not span.kind and has_order(pieces[i], said[i], read.sizes[i])}
-
-
-def _begin(read: Statements, i: int) -> int:
-    """The first of what a statement needs if all of it stands right in front of it, -1 if it doesn't."""
-    needed = read.with_needs(i)
-    return min(needed) if len(needed) == max(needed) - min(needed) + 1 and max(needed) == i else -1
 
 
 def _orders(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, ...]], count: Count) -> tuple[list[Quote], int]:
@@ -181,11 +181,13 @@ def _ranking(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, .
         role = _ROLE_WORTH.get(sources[i].role, 0.0)
         late = _OPEN if i >= len(sources) - 2 else 0.0
         worth = (
-            (_centre(c.words, weights) + 0.8 * c.signal + role + late * _asks(sources[i].text, c.end), -c.start, c.end)
+            (_centre(c.words, weights) + 0.8 * c.signal + role + late * _asks(sources[i].text, c.end), -c.start, c.end, c.needs)
             for c in candidates
             if not c.order
         )
-        heap += [_Ranked(-2 * base, i, Quote(i, -start, end), base) for base, start, end in heapq.nlargest(_TAKE, worth)]
+        heap += [
+            _Ranked(-2 * base, i, Quote(i, -start, end), base, needs) for base, start, end, needs in heapq.nlargest(_TAKE, worth)
+        ]
     heapq.heapify(heap)
     return heap
 

@@ -30,6 +30,7 @@ _SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says li
 _FEWEST_WORDS: Final = 2  # of so few, even if it names something
 _SHORT_DENSE: Final = 12  # characters, in scripts without blanks
 _ANSWER_WORDS: Final = 6
+_WORD_ABOUT_IT: Final = 8
 _CONDITION_WORDS: Final = 12
 _PAUSE: Final = re.compile(r"[,:;،，、—–]")
 _LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
@@ -154,7 +155,11 @@ class _StatementPiece:
     @cached_property
     def restricts(self) -> bool:
         """Whether what stands before it is not to be read without it: an objection, an exception, a word about it."""
-        return bool(self.opens_with("restricts") or self.holds("back") or (self.follows and len(self.said) <= _ANSWER_WORDS + 2))
+        return bool(
+            self.opens_with("restricts")
+            or self.holds("back")
+            or (self.follows and len(self.said) <= _WORD_ABOUT_IT and self.holds("points"))
+        )
 
     @cached_property
     def follows(self) -> bool:
