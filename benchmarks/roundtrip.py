@@ -73,16 +73,17 @@ def _mean(rows: Iterable[Ratio]) -> str:
     return f"{statistics.mean(r.characters for r in listed):.2f} / {statistics.mean(r.by_tokens for r in listed):.2f}"
 
 
+def _set_names() -> list[str]:
+    names = {path.name.removesuffix(".jsonl").removesuffix(".conversations") for path in shared_directory().glob("*.jsonl")}
+    return sorted(name for name in names if not name.endswith(".questions"))
+
+
 def ratios(limit: int | None) -> None:
     """Print a table: mean ratios of every set, of its long conversations, and of all long ones."""
     long: dict[str, list[Ratio]] = {}
     print("| set | like | conversations | ratio, characters / tokens | long ones | their ratio |")
     print("|---|---|---|---|---|---|")
-    for name in sorted(
-        {path.name.removesuffix(".jsonl").removesuffix(".conversations") for path in shared_directory().glob("*.jsonl")}
-    ):
-        if name.endswith(".questions"):
-            continue
+    for name in _set_names():
         rows = [ratio_of(messages) for messages in conversations(name)[:limit]]
         long[name] = [row for row in rows if row.tokens >= LONG]
         print(f"| {name} | {KINDS.get(name, '')} | {len(rows)} | {_mean(rows)} | {len(long[name])} | {_mean(long[name])} |")
@@ -115,9 +116,7 @@ def figures(limit: int | None) -> None:
     """Print how many distinct ones of each kind stand in what `compress` leaves by default, by set and in all."""
     kept = dict.fromkeys(PATTERNS, 0)
     there = dict.fromkeys(PATTERNS, 0)
-    for name in sorted({path.name.removesuffix(".jsonl").removesuffix(".conversations") for path in shared().glob("*.jsonl")}):
-        if name.endswith(".questions"):
-            continue
+    for name in _set_names():
         left = whole = 0
         rows = []
         for messages in conversations(name)[:limit]:

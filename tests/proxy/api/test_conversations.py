@@ -143,9 +143,8 @@ async def test_patience_ends() -> None:
 
 async def work(process: str, urls: Sequence[str]) -> None:
     for url in urls:
-        # Patient: on a machine that runs everything else too an answer may take longer than a request would wait.
         store = open_store(StoreSettings(url=url))
-        kept = conversations(store)
+        kept = conversations(store.patient)  # as the API has it
         await asyncio.gather(*(kept.add("anna", "c", note(f"{process}.{n}"), SETTINGS) for n in range(ADDS)))
         await store.close()
 
@@ -166,7 +165,7 @@ async def test_64_concurrent_adds_through_4_processes_lose_nothing(redis_url: st
     await asyncio.gather(*(one_process(number, urls) for number in range(PROCESSES)))
     for url in urls:
         store = open_store(StoreSettings(url=url))
-        found = told((await conversations(store).read("anna", "c")).history)
+        found = told((await conversations(store.patient).read("anna", "c")).history)
         assert sorted(found) == sorted(f"{process}.{n}" for process in range(PROCESSES) for n in range(ADDS))
         for process in range(PROCESSES):  # each one's adds stand in the order in which it made them
             own = [name for name in found if name.startswith(f"{process}.")]

@@ -12,6 +12,9 @@ import httpx
 import pytest
 
 from tests.proxy.harness import UpstreamServer, api_server
+from turnfold.config.settings import Settings, StoreSettings
+from turnfold.proxy.api.conversations import Conversations
+from turnfold.proxy.app import build
 
 TEXT = (
     "Anna Berg leads the Turnfold project at Nordlicht GmbH. The budget is $4.2 million. "
@@ -351,3 +354,16 @@ async def test_many_at_once_are_all_answered_and_counted(tmp_path: Path) -> None
             stats = (await http.get("/v1/cache/stats")).json()
     assert stats["entries"] == 8
     assert stats["hits"] + stats["misses"] == 40
+
+
+async def test_a_bug_of_ours_is_answered_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: object) -> None:
+        raise RuntimeError("a secret of the code")
+
+    monkeypatch.setattr(Conversations, "read", broken)
+    app = build(Settings(store=StoreSettings(url="memory://")), warm=lambda _: None)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://turnfold") as client:
+        answer = await client.get("/v1/conversation/c")
+    assert error_of(answer) == (500, None, "internal_error")
+    assert "secret" not in answer.text

@@ -41,7 +41,7 @@ _KIND: Final = "conversation"
 _BLOCK: Final = "conversation-block"
 _VERSION: Final = 2
 _FIRST_RELEASE: Final = 1  # its heads say so under "format"
-_PATIENCE: Final = 10.0
+_PATIENCE: Final = 30.0
 _OUTLAST: Final = 5.0
 _BATCH_TTL: Final = 60.0
 _MOST_TOKENS: Final = 256
@@ -330,21 +330,21 @@ class Conversations:
         token = token or uuid.uuid4().hex
         message = _public(message)
 
-        async def change(held: bytes | None) -> tuple[Item | None, AddResult]:
+        async def change(held: bytes | None) -> tuple[Item | None, tuple[History, Action]]:
             head = _readable(conversation_id, held) or _EMPTY
             whole = await self._whole(key, head)
             if done := head.done(token, message):
-                return None, AddResult(await self._with_context(whole, settings), done)
+                return None, (whole, done)
             after, action = await self._workshop.run(history.add, whole, message, settings)
             ids = await self._write_blocks(key, after.blocks, dict(head.ids))
             tokens = (*head.tokens, _DoneAdd(token, action, _digest(message)))[-_MOST_TOKENS:]
             fresh = _HistoryRecord(after, settings, ids, tokens)
-            return Item(key, _pack(fresh), self._ttl, conversation_id), AddResult(
-                await self._with_context(after, settings), action
-            )
+            return Item(key, _pack(fresh), self._ttl, conversation_id), (after, action)
 
         async with self._turns.of(key):
-            return await compare_and_set(self._store, key, change, patience=_PATIENCE, outlast=_OUTLAST)
+            after, action = await compare_and_set(self._store, key, change, patience=_PATIENCE, outlast=_OUTLAST)
+        # Outside the lock: telling takes as long as the add itself, and nobody else has to wait for it.
+        return AddResult(await self._with_context(after, settings), action)
 
     async def read(self, tenant: str, conversation_id: str) -> StoredConversation:
         """A conversation as stored.
@@ -376,15 +376,16 @@ class Conversations:
         key = Key(tenant, _KIND, conversation_id)
         state = await self._workshop.run(_public_history, state)
 
-        async def change(held: bytes | None) -> tuple[Item, StoredConversation]:
+        async def change(held: bytes | None) -> tuple[Item, HistorySettings]:
             head = None if held is None else _unpack(held)
             chosen = settings or (_EMPTY if head is None else head).settings
             ids = await self._write_blocks(key, state.blocks, {})
             fresh = _HistoryRecord(state, chosen, ids)
-            return Item(key, _pack(fresh), self._ttl, conversation_id), await self._with_context(state, chosen)
+            return Item(key, _pack(fresh), self._ttl, conversation_id), chosen
 
         async with self._turns.of(key):
-            return await compare_and_set(self._store, key, change, patience=_PATIENCE)
+            chosen = await compare_and_set(self._store, key, change, patience=_PATIENCE)
+        return await self._with_context(state, chosen)
 
     async def forget(self, tenant: str, conversation_id: str) -> None:
         """Delete a conversation and its sections.

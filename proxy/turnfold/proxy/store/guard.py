@@ -51,15 +51,23 @@ class TimedStore:
     Args:
         timeout: seconds for calls that a request waits for (get, put, swap, ping).
         patience: seconds for background work and operators (batches, listings, reports, deletions).
+        report: receives every failure.
     """
 
-    def __init__(self, store: Store, timeout: float, patience: float = 10.0) -> None:
+    def __init__(
+        self, store: Store, timeout: float, patience: float = 10.0, report: Callable[[StoreError], None] = lambda _: None
+    ) -> None:
         self._store = store
         self._timeout = timeout
         self._patience = patience
+        self._report = report
 
     async def _call(self, work: Callable[[], Awaitable[T]], seconds: float) -> T:
-        return await _within(work, seconds)
+        try:
+            return await _within(work, seconds)
+        except StoreError as exc:
+            self._report(exc)
+            raise
 
     async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
         return await self._call(lambda: self._store.get(keys), self._timeout)
@@ -99,7 +107,7 @@ class GuardedStore(TimedStore):
     """A `TimedStore` with a breaker: after a failure calls are refused at once until the store works again."""
 
     def __init__(self, store: Store, timeout: float = 0.1, patience: float = 10.0) -> None:
-        super().__init__(store, timeout, patience)
+        super().__init__(store, timeout, patience, self.failed)
         self._probe: asyncio.Task[None] | None = None
         self._problem = ""
         self.failures = 0
@@ -112,19 +120,13 @@ class GuardedStore(TimedStore):
     async def _call(self, work: Callable[[], Awaitable[T]], seconds: float) -> T:
         if self._problem:
             raise StoreUnavailable(f"set aside: {self._problem}")
-        try:
-            return await super()._call(work, seconds)
-        except StoreUnavailable as exc:
-            self._set_aside(str(exc))
-            raise
-        except StoreError:
-            self.failures += 1
-            raise
+        return await super()._call(work, seconds)
 
-    def _set_aside(self, problem: str) -> None:
+    def failed(self, problem: StoreError) -> None:
+        """Count a failure, by whatever way it was met; a store that is out of reach is set aside."""
         self.failures += 1
-        if not self._problem:
-            self._problem = problem
+        if isinstance(problem, StoreUnavailable) and not self._problem:
+            self._problem = str(problem)
             self._probe = asyncio.create_task(self._ask_again(), name="turnfold-store-probe")
 
     async def _ask_again(self) -> None:

@@ -55,7 +55,8 @@ class OpenStore(CachedStore):
     def __init__(self, backend: Store, settings: StoreSettings) -> None:
         self._guard = GuardedStore(backend, settings.timeout)
         super().__init__(self._guard, CONTENT_ADDRESSED, settings.memory_bytes // 2)
-        self.patient: Store = self.beside(TimedStore(backend, settings.patience, max(settings.patience, _LONGEST)))
+        longest = max(settings.patience, _LONGEST)
+        self.patient: Store = self.beside(TimedStore(backend, settings.patience, longest, self._guard.failed))
 
     @property
     def problem(self) -> str:
