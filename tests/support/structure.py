@@ -131,6 +131,8 @@ def _last_user_text(before: Sequence[Message], after: Sequence[Message]) -> Iter
     there = "" if sent is None else text_of(after[sent])
     parts = after[sent].get("content") if sent is not None else None
     for part in own:
+        if isinstance(part.get("text"), str) and not part["text"].strip():
+            continue  # white space says nothing; upstreams refuse a message of nothing else
         kept = part["text"] in there if isinstance(part.get("text"), str) else isinstance(parts, list) and part in parts
         if not kept:
             yield "the last user message lost something of its own"

@@ -232,7 +232,8 @@ def test_an_idempotency_key_names_one_message(http: httpx.Client, by_header: boo
 def test_the_two_places_of_an_idempotency_key_agree(http: httpx.Client) -> None:
     body = {"conversation_id": "both", "message": {"role": "user", "content": "x"}, "idempotency_key": "a"}
     assert http.post("/v1/conversation", json=body, headers={"idempotency-key": "a"}).status_code == 200
-    assert error_of(http.post("/v1/conversation", json=body, headers={"idempotency-key": "b"}))[:2] == (400, "idempotency_key")
+    refused = error_of(http.post("/v1/conversation", json=body, headers={"idempotency-key": "b"}))
+    assert refused == (409, "idempotency_key", "idempotency_keys_differ")
 
 
 def test_an_import_is_whole_or_refused_by_field_and_brings_its_settings(http: httpx.Client) -> None:

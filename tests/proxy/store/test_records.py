@@ -309,9 +309,10 @@ async def test_learned_windows_are_read_from_every_release() -> None:
     store = MemoryStore()
     spot = Spot("anna", "http://up", "m")
     known = {"ratios": [1.1, 1.2], "limit": 9000, "fits": 5, "fails": None, "quiet": [[10, 12]]}
+    believed = Learned(ratios=(1.1, 1.2), limit=9000, claims=2, over=(False,), fits=5, quiet=((10, 12),))  # one claim was enough
     for until, quiet, expected in (
-        (9e9, [[10, 12]], Learned(ratios=(1.1, 1.2), limit=9000, fits=5, quiet=((10, 12),))),
-        (9e9, [{"ours": 10, "reported": 12, "why": "?"}], Learned(ratios=(1.1, 1.2), limit=9000, fits=5, quiet=((10, 12),))),
+        (9e9, [[10, 12]], believed),
+        (9e9, [{"ours": 10, "reported": 12, "why": "?"}], believed),
         (9e9, "oh", Learned()),
     ):
         await store.put([Item(spot.key, orjson.dumps({**known, "until": until, "quiet": quiet, "new": 1}), 60)])

@@ -78,7 +78,8 @@ def _token(call: OperationCall, body: ConversationBody) -> str | None:
     if token is not None and not _KEY.fullmatch(token):
         raise InvalidInput("idempotency-key", "must be 1 to 200 visible ASCII characters")
     if token is not None and body.idempotency_key not in (None, token):
-        raise InvalidInput("idempotency_key", "must be the same as the header idempotency-key")
+        told = "The idempotency_key and the header idempotency-key differ; send one of them."
+        raise Refused(409, "idempotency_keys_differ", told, "idempotency_key")
     return token or body.idempotency_key
 
 
