@@ -65,18 +65,19 @@ def _loose_ends(messages: Sequence[Message]) -> Counter[tuple[str, str]]:
     Instructions between a call and its results do not part them, as they don't in a unit (``fold.units``). Calls and results
     without an id, as in the old ``function_call``, are paired with each other.
     """
-    out: Counter[tuple[str, str]] = Counter()
-    waiting: Counter[str] = Counter()
+    loose: list[tuple[str, str]] = []
+    waiting: list[str] = []
     for message in messages:
         if message.is_result:
             answers = message.answers or ""
-            out["result", answers] += not waiting[answers]
-            waiting[answers] -= waiting[answers] > 0
+            if answers in waiting:
+                waiting.remove(answers)
+            else:
+                loose.append(("result", answers))
         elif not message.pinned:
-            out.update(("call", call) for call in waiting.elements())
-            waiting = Counter(message.call_ids or ([""] if message.has_calls else []))
-    out.update(("call", call) for call in waiting.elements())
-    return out
+            loose += [("call", call) for call in waiting]
+            waiting = list(message.call_ids) or [""] * message.has_calls
+    return Counter(loose + [("call", call) for call in waiting])
 
 
 def _breaks_arguments(old: Sequence[Message], new: Sequence[Message]) -> bool:
