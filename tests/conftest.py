@@ -16,11 +16,13 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.effort import USUAL
+
 _ANYWHERE = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
-settings.register_profile("quick", _ANYWHERE)
+settings.register_profile("quick", _ANYWHERE, max_examples=USUAL)
 # The same examples in every run: nobody's change is refused for what another run would not have drawn.
-settings.register_profile("ci", _ANYWHERE, derandomize=True, database=None)
+settings.register_profile("ci", _ANYWHERE, max_examples=USUAL, derandomize=True, database=None)
 settings.register_profile("thorough", _ANYWHERE, max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "quick"))
 

@@ -149,7 +149,7 @@ def test_faults_of_the_client_are_not_ours() -> None:
     assert not structure_faults(broken, broken)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(bodies(st.one_of(conversations(1, 4), odd_conversations(1, 4))))
 def test_no_request_has_a_fault_against_itself(body: bytes) -> None:
     assert not structure_faults(body, body)

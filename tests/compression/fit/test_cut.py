@@ -194,7 +194,7 @@ def _exchange(draw: st.DrawFn, number: int) -> list[Body]:
     ]
 
 
-@settings(max_examples=80)
+@settings(max_examples=30)
 @given(conversations(), st.floats(0.05, 0.95))
 def test_any_conversation_fits_well_formed_or_is_left_alone(body: Body, share: float) -> None:
     raw = encoded(body)

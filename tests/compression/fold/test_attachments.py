@@ -7,9 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.effort import costly
 from tests.support.words import prose
 from turnfold.compression.calibration import Learned, learn_from_refusal
 from turnfold.compression.fit.fit import fit
@@ -76,8 +77,9 @@ def alternate(messages: list[Item]) -> bool:
     return all(a != b for a, b in pairwise(roles))
 
 
-@pytest.mark.parametrize("prices", PRICES)
-@pytest.mark.parametrize("part", [image, contract, voice, odd])
+@pytest.mark.parametrize(
+    ("prices", "part"), [*((prices, image) for prices in PRICES), *(("gpt-4o", part) for part in (contract, voice, odd))]
+)
 def test_what_the_first_message_attaches_is_there_after_many_turns(prices: str, part: Any) -> None:
     messages = chat(90, {0: (part(0),)}, size=18)
     folded, sent = forward(messages, FoldOptions(model="gpt-4o", prices=PRICES[prices]))
@@ -107,7 +109,7 @@ def test_an_assistants_attachment_keeps_the_message_that_it_answers() -> None:
     assert alternate(sent)
 
 
-@settings(max_examples=15, deadline=None)
+@costly(8)
 @given(st.dictionaries(st.integers(0, 39), st.sampled_from([image, contract, voice, odd]), max_size=8), st.integers(0, 2))
 def test_without_a_budget_nothing_attached_is_lost(where: dict[int, Any], marked: int) -> None:
     messages = chat(40, {turn: (part(turn),) for turn, part in where.items()}, size=20)
@@ -118,7 +120,7 @@ def test_without_a_budget_nothing_attached_is_lost(where: dict[int, Any], marked
     assert alternate(sent)
 
 
-@settings(max_examples=6, deadline=None)
+@costly(5)
 @given(st.lists(st.integers(0, 29), max_size=5, unique=True), st.sampled_from(sorted(PRICES)))
 def test_the_prefix_stays_while_a_conversation_with_attachments_grows(where: list[int], prices: str) -> None:
     messages = chat(30, {turn: (image(turn),) for turn in where}, size=30)
@@ -127,7 +129,8 @@ def test_the_prefix_stays_while_a_conversation_with_attachments_grows(where: lis
     for end in range(1, len(messages) + 1, 2):
         body = json.dumps({"model": "gpt-4o", "messages": messages[:end]}).encode()
         now = fold_request(body, options, memo)
-        assert now == fold_request(body, options, Memo())
+        if end % 8 == 1:
+            assert now == fold_request(body, options, Memo())
         if before is not None and now.events == before.events:
             old, new = before.forwarded.messages, now.forwarded.messages
             assert [m.raw for m in old[:-1]] == [m.raw for m in new[: len(old) - 1]]

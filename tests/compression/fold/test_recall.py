@@ -47,7 +47,7 @@ vocabulary = st.lists(
 # ---------------------------------------------------------------- laws
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     st.lists(st.one_of(vocabulary, st.text(max_size=40)), max_size=6),
     st.one_of(vocabulary, st.text(max_size=20)),
@@ -65,7 +65,7 @@ def test_quotes_are_real_ranges_in_order_and_fit_the_budget(texts: list[str], te
     assert again == [quotes, quotes]
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(
     st.lists(
         st.sampled_from(["word", "Longer sentence here. ", "\n", "\n\n", " ", "漢字。", "x" * 300, "{'a': 1},"]), max_size=120

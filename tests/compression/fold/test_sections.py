@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import cycle
 
 import pytest
 from hypothesis import given
@@ -103,8 +104,7 @@ def harbour(turns: int, planted: str) -> list[Message]:
     return [*messages, {"role": "user", "content": f"What of {planted} in week 3?"}]
 
 
-@pytest.mark.parametrize("budget", [None, 1500, 6000])
-@pytest.mark.parametrize("planted", PLANTED)
+@pytest.mark.parametrize(("planted", "budget"), list(zip(PLANTED, cycle([None, 1500, 6000]), strict=False)))
 def test_somebody_who_says_what_we_write_spoils_no_record(planted: str, budget: int | None) -> None:
     body = encode(harbour(30, planted))
     folded = fold_request(body, FoldOptions(prices=CachePrices(0.5, 1.0), budget=budget), Memo())

@@ -341,7 +341,7 @@ def test_what_fits_is_unchanged() -> None:
     assert (result.messages, result.fits, result.recency_window, dict(result.verbatim)) == (talk(10), True, 10, {})
 
 
-@pytest.mark.parametrize(("count", "share"), [(800, 0.7), (800, 0.4), (800, 0.2), (800, 0.05), (4000, 0.01)])
+@pytest.mark.parametrize(("count", "share"), [(400, 0.7), (400, 0.4), (400, 0.2), (400, 0.05), (1600, 0.02)])
 def test_thousands_of_messages_fit(count: int, share: float) -> None:
     messages = chat(count)
     whole = sum(map(default_token_counter, messages))
@@ -430,8 +430,8 @@ def recorded() -> Iterator[list[Message]]:
 )
 def test_every_recorded_conversation_comes_back() -> None:
     count = 0
-    for messages in recorded():
+    for messages in every(3, list(recorded())):
         result = compress(messages)
         assert json.dumps(uncompress(result).messages) == json.dumps(messages)
         count += 1
-    assert count > 40
+    assert count > 13

@@ -276,7 +276,7 @@ ASSISTED = st.lists(
 OPTIONS = st.sampled_from([StateOptions(), FORWARDING, StateOptions(preprocess=True)])
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(ASSISTED, OPTIONS)
 def test_each_forwarded_request_begins_with_the_last_one(texts: list[str | None], options: StateOptions) -> None:
     chat = Chat(options)
@@ -293,7 +293,7 @@ def test_each_forwarded_request_begins_with_the_last_one(texts: list[str | None]
     assert moved <= len(texts) // MAX_STALE
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(ASSISTED, OPTIONS)
 def test_never_stuck_and_every_forward_tells_the_whole_state(texts: list[str | None], options: StateOptions) -> None:
     chat = Chat(options)

@@ -28,7 +28,7 @@ def by_definition(seen: list[str], keys: list[str]) -> tuple[int, int, int]:
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=80)
 @given(FEW, FEW)
 def test_it_is_the_longest(seen: list[str], keys: list[str]) -> None:
     run = longest_run(seen, keys)
