@@ -9,17 +9,15 @@ The format's facts (roles, parts, what a token count adds per message) are those
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any, Final
 
 import orjson
 
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.memo import Memo, digest, resumable
+from turnfold.compression.memo import Memo, digest
+from turnfold.compression.wire.bodies import Layout, read_body
 from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE, completion, reply_to, stream
 from turnfold.compression.wire.conversation import (
     Attachment,
@@ -36,10 +34,9 @@ from turnfold.compression.wire.conversation import (
     Wire,
 )
 from turnfold.compression.wire.edits import Edit, json_string, shift
-from turnfold.compression.wire.marks import body_marks
 from turnfold.compression.wire.media import attachment, media_tokens
 from turnfold.compression.wire.removal import removals
-from turnfold.compression.wire.spans import Value, array, members, skip, unique, value, value_span
+from turnfold.compression.wire.spans import value_span
 
 #: Keys that sign or seal an assistant message: the provider refuses it when a byte of it changed. Null and empty are as good as
 #: absent: SDKs write them when they store an answer.
@@ -77,18 +74,14 @@ def read(body: bytes, memo: Memo) -> Conversation:
         FoldRejected: "unparsable" when the body is not a JSON object in strict UTF-8, is nested too deeply, names a key twice, or
             when its messages are not a list of objects that each have a role. Such a body goes upstream as it came.
     """
-    try:
-        text = body.decode("utf-8")
-        found = _read_known(text, body, memo)
-    except (ValueError, RecursionError) as exc:  # the ways in which the scanner gives up
-        raise FoldRejected("unparsable") from exc
+    text, found = read_body(body, _LAYOUT, memo)
     members = found.members
     settings = {key: members[key][0] for key in members if key in _SETTINGS}
     model = settings.get("model")
     return Conversation(
         CHAT,
         text,
-        found.messages,
+        found.elements,
         found.spans,
         model=model if isinstance(model, str) else "",
         schema="".join(text[start:end] for key, (_, start, end) in members.items() if key in _SCHEMA),
@@ -104,74 +97,14 @@ def _positive(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """What was read of a body, or of its beginning: top-level members, and messages with their places.
-
-    The array of messages is no value of its own; in a beginning its span has no end.
-    """
-
-    members: Mapping[str, Value]
-    messages: tuple[Message, ...]
-    spans: tuple[Place, ...]
-
-
-_NOTHING: Final = _Reading({}, (), ())
-
-
-def _read_known(text: str, body: bytes, memo: Memo) -> _Reading:
-    """What a body holds, read from where an earlier request of the conversation ended."""
-
-    def run(known: _Reading) -> _Reading:
-        members, elements = _scan(text, known)
-        if "messages" not in members or skip(text, max(end for _, _, end in members.values()), "}") != len(text):
-            raise ValueError("not one object with messages")
-        messages = tuple(_message(text[start:end], data, memo) for data, start, end in elements)
-        return _Reading(members, known.messages + messages, known.spans + tuple((s, e) for _, s, e in elements))
-
-    def part(found: _Reading, at: int) -> _Reading | None:
-        end = len(body[:at].decode("utf-8", "ignore"))
-        count = bisect_right(found.spans, end, key=lambda span: span[1])
-        return _Reading(_before_messages(found.members), found.messages[:count], found.spans[:count]) if count else None
-
-    return resumable(memo, body_marks("chat", body), _NOTHING, run, part, _weight)
-
-
-def _weight(found: _Reading) -> int:
-    return 1000 + sum(300 + 2 * len(m.raw) for m in found.messages)
-
-
-def _before_messages(members: Mapping[str, Value]) -> dict[str, Value]:
-    """The members through the messages; what a large value says is not kept, nor where the messages end."""
-    before = takewhile(lambda member: member[0] != "messages", members.items())
-    kept = {key: (data if key in _SETTINGS else None, start, end) for key, (data, start, end) in before}
-    return kept | {"messages": (None, members["messages"][1], -1)}
-
-
-def _scan(text: str, known: _Reading) -> tuple[dict[str, Value], list[Value]]:
-    """The members of a body, and those of its messages that are not known."""
-    found = dict(known.members)
-    elements: list[Value] = []
-    at = 0
-    if known.spans:
-        elements, at = array(text, known.spans[-1][1], after=True)
-        found["messages"] = (None, found["messages"][1], at)
-    for key, member in unique(found, members(text, at, after=at > 0, scan=_scan_member)):
-        found[key] = member
-        if key == "messages":
-            elements = member[0]
-    return found, elements
-
-
-def _scan_member(key: str, text: str, at: int) -> tuple[Any, int]:
-    return array(text, at) if key == "messages" else value(key, text, at)
-
-
 def _message(raw: str, data: Any, memo: Memo) -> Message:
     if not isinstance(data, dict) or not isinstance(data.get("role"), str):
         raise FoldRejected("unparsable")
     key = digest(raw)
     return memo.get(("message", key), lambda: _parse(raw, key, data), lambda m: 1000 + 4 * len(m.raw))
+
+
+_LAYOUT: Final = Layout("chat", "messages", _SETTINGS, _message, lambda m: 300 + 2 * len(m.raw))
 
 
 def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:

@@ -1,0 +1,118 @@
+"""Reading a body whose history is one growing array, from where an earlier request of the conversation ended.
+
+Lives here: top-level members, and the elements of the history with their places. Does not belong here: any wire format's keys;
+what an element is.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any, Final, Generic, TypeVar
+
+from turnfold.compression.errors import FoldRejected
+from turnfold.compression.memo import Memo, resumable
+from turnfold.compression.wire.conversation import Place
+from turnfold.compression.wire.marks import body_marks
+from turnfold.compression.wire.spans import Value, array, members, skip, unique, value
+
+T = TypeVar("T")
+
+_FIXED: Final = 1000  # bytes that a reading takes without its elements
+
+
+@dataclass(frozen=True, slots=True)
+class Layout(Generic[T]):
+    """How a wire's bodies are laid out.
+
+    Attributes:
+        wire: the wire's name.
+        history: the key of the growing array.
+        kept: top-level keys whose values are asked for; of the others only the place is.
+        element: an element's JSON text and value, to what is known of it. Raises FoldRejected("unparsable").
+        weigh: bytes that it takes in memory, about.
+        plain: whether the history may be a value that is no array; it has no elements then, and is kept.
+    """
+
+    wire: str
+    history: str
+    kept: frozenset[str]
+    element: Callable[[str, Any, Memo], T]
+    weigh: Callable[[T], int]
+    plain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BodyReading(Generic[T]):
+    """What was read of a body, or of its beginning: top-level members, and the history's elements with their places.
+
+    The history is no value of its own, unless it is no array; in a beginning its span has no end.
+    """
+
+    members: Mapping[str, Value]
+    elements: tuple[T, ...]
+    spans: tuple[Place, ...]
+
+
+def read_body(body: bytes, layout: Layout[T], memo: Memo) -> tuple[str, BodyReading[T]]:
+    """A body as text, and what it holds.
+
+    Raises:
+        FoldRejected: "unparsable" when the body is not a JSON object in strict UTF-8, is nested too deeply, names a key twice,
+            or has no history. Such a body goes upstream as it came.
+    """
+    try:
+        text = body.decode("utf-8")
+        return text, _read_known(text, body, layout, memo)
+    except (ValueError, RecursionError) as exc:  # the ways in which the scanner gives up
+        raise FoldRejected("unparsable") from exc
+
+
+def _read_known(text: str, body: bytes, layout: Layout[T], memo: Memo) -> BodyReading[T]:
+    def run(known: BodyReading[T]) -> BodyReading[T]:
+        found, values = _scan(text, layout, known)
+        if layout.history not in found or skip(text, max(end for _, _, end in found.values()), "}") != len(text):
+            raise ValueError("not one object with a history")
+        elements = tuple(layout.element(text[start:end], data, memo) for data, start, end in values)
+        return BodyReading(found, known.elements + elements, known.spans + tuple((s, e) for _, s, e in values))
+
+    def part(found: BodyReading[T], at: int) -> BodyReading[T] | None:
+        end = len(body[:at].decode("utf-8", "ignore"))
+        count = bisect_right(found.spans, end, key=lambda span: span[1])
+        return BodyReading(_before_history(found.members, layout), found.elements[:count], found.spans[:count]) if count else None
+
+    def weigh(found: BodyReading[T]) -> int:
+        return _FIXED + sum(map(layout.weigh, found.elements))
+
+    nothing: BodyReading[T] = BodyReading({}, (), ())
+    return resumable(memo, body_marks(layout.wire, body), nothing, run, part, weigh)
+
+
+def _before_history(found: Mapping[str, Value], layout: Layout[T]) -> dict[str, Value]:
+    """The members through the history; what a large value says is not kept, nor where the history ends."""
+    before = takewhile(lambda member: member[0] != layout.history, found.items())
+    kept = {key: (data if key in layout.kept else None, start, end) for key, (data, start, end) in before}
+    return kept | {layout.history: (None, found[layout.history][1], -1)}
+
+
+def _scan(text: str, layout: Layout[T], known: BodyReading[T]) -> tuple[dict[str, Value], list[Value]]:
+    """The members of a body, and those elements of its history that are not known."""
+
+    def scan(key: str, text: str, at: int) -> tuple[Any, int]:
+        is_history = key == layout.history and not (layout.plain and text[at : at + 1] != "[")
+        return array(text, at) if is_history else value(key, text, at)
+
+    found = dict(known.members)
+    elements: list[Value] = []
+    at = 0
+    if known.spans:
+        elements, at = array(text, known.spans[-1][1], after=True)
+        found[layout.history] = (None, found[layout.history][1], at)
+    for key, member in unique(found, members(text, at, after=at > 0, scan=scan)):
+        data, start, end = member
+        is_history = key == layout.history and text[start] == "["
+        elements = data if is_history else elements
+        found[key] = (None, start, end) if is_history else member
+    return found, elements
