@@ -74,7 +74,7 @@ def _loose_ends(messages: Sequence[Message]) -> Counter[tuple[str, str]]:
                 waiting.remove(answers)
             else:
                 loose.append(("result", answers))
-        elif not message.pinned:
+        elif (waiting or message.has_calls) and not message.pinned:
             loose += [("call", call) for call in waiting]
             waiting = list(message.call_ids) or [""] * message.has_calls
     return Counter(loose + [("call", call) for call in waiting])

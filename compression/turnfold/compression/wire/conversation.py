@@ -107,6 +107,8 @@ class Message:
         has_calls: whether it calls tools.
         attached: the parts of its content that are not text.
         sole: its text where that is all its content holds; None for anything else (images, several parts, no content).
+        pinned: whether it is verbatim for ever: system and developer messages.
+        is_result: whether it answers a tool call and so belongs to the message before it.
     """
 
     raw: str
@@ -130,15 +132,13 @@ class Message:
     attached: tuple[Attachment, ...]
     sole: str | None
 
-    @property
-    def pinned(self) -> bool:
-        """Whether it is verbatim for ever: system and developer messages."""
-        return self.role in _PINNED
+    pinned: bool = field(init=False, compare=False)
+    is_result: bool = field(init=False, compare=False)
 
-    @property
-    def is_result(self) -> bool:
-        """Whether it answers a tool call and so belongs to the message before it."""
-        return self.role in _RESULTS
+    def __post_init__(self) -> None:
+        # Fields and not properties: every station asks them of every message.
+        object.__setattr__(self, "pinned", self.role in _PINNED)
+        object.__setattr__(self, "is_result", self.role in _RESULTS)
 
 
 @dataclass(frozen=True, slots=True)
