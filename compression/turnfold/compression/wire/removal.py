@@ -11,17 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 from turnfold.compression.wire.conversation import Conversation, Place
 from turnfold.compression.wire.edits import Edit
-
-
-class _ArrayEntry(NamedTuple):
-    """A place among the elements of an array, and whether what stands there goes."""
-
-    place: Place
-    goes: bool
 
 
 def removals(conversation: Conversation, dropped: Iterable[tuple[int, int]]) -> Iterator[Edit]:
@@ -31,28 +23,30 @@ def removals(conversation: Conversation, dropped: Iterable[tuple[int, int]]) -> 
         return
     spans, (start, end) = conversation.spans, conversation.history
     grouped = {index for group in conversation.groups for index in range(group.start, group.end)}
-    outer = [_ArrayEntry(span, i in gone) for i, span in enumerate(spans) if start <= span[0] < end and i not in grouped]
+    inside = [i for i, (at, _) in enumerate(spans) if start <= at < end and i not in grouped]
+    places, goes = [spans[i] for i in inside], [i in gone for i in inside]
     for group in conversation.groups:
-        inner = [_ArrayEntry(spans[i], i in gone) for i in range(group.start, group.end)]
-        goes = all(entry.goes for entry in inner)
-        outer.append(_ArrayEntry(group.place, goes))
-        if not goes:
-            yield from _removals(inner)
-    yield from _removals(sorted(outer))
+        inner = [i in gone for i in range(group.start, group.end)]
+        places.append(group.place)
+        goes.append(all(inner))
+        if not all(inner):
+            yield from _removals(spans[group.start : group.end], inner)
+    order = sorted(range(len(places)), key=places.__getitem__) if conversation.groups else range(len(places))
+    yield from _removals([places[i] for i in order], [goes[i] for i in order])
 
 
-def _removals(entries: Sequence[_ArrayEntry]) -> Iterator[Edit]:
+def _removals(places: Sequence[Place], goes: Sequence[bool]) -> Iterator[Edit]:
+    """Edits that leave out elements of one array: where each stands, in order, and whether it goes."""
     at = 0
-    for goes, run in groupby(entries, key=lambda entry: entry.goes):
+    for gone, run in groupby(goes):
         end = at + len(list(run))
-        if goes:
-            yield _removal(entries, at, end)
+        if gone:
+            yield _removal(places, at, end)
         at = end
 
 
-def _removal(entries: Sequence[_ArrayEntry], start: int, end: int) -> Edit:
+def _removal(places: Sequence[Place], start: int, end: int) -> Edit:
     """Elements go with the comma behind them, the last ones with the comma before them."""
-    first, last = entries[start].place, entries[end - 1].place
-    if end < len(entries):
-        return Edit(first[0], entries[end].place[0], "")
-    return Edit(entries[start - 1].place[1] if start else first[0], last[1], "")
+    if end < len(places):
+        return Edit(places[start][0], places[end][0], "")
+    return Edit(places[start - 1][1] if start else places[start][0], places[end - 1][1], "")
