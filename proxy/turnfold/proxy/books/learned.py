@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from turnfold.compression.calibration import Belief
 from turnfold.proxy.books.pacing import OptionsOf
+from turnfold.proxy.books.report import Query
 from turnfold.proxy.store import Key, Store
 from turnfold.proxy.store.window_records import WindowRecord, list_records, tenants
 
@@ -40,9 +41,17 @@ async def learned_windows(
     return [row for row in rows if model is None or row["model"] == model]
 
 
-def learned_rows(
-    records: Iterable[tuple[Key, WindowRecord]], now: float, options_of: OptionsOf | None
-) -> list[dict[str, Any]]:
+async def windows_of(store: Store, query: Query, now: float, options_of: OptionsOf | None) -> list[dict[str, Any]]:
+    """The rows that belong to a report: of its tenant and model where it is narrowed to them, and only those with a window.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    rows = await learned_windows(store, now, options_of, query.only.get("tenant"), query.only.get("model"))
+    return [row for row in rows if row["window"] is not None]
+
+
+def learned_rows(records: Iterable[tuple[Key, WindowRecord]], now: float, options_of: OptionsOf | None) -> list[dict[str, Any]]:
     """One row for each upstream and model; figures are tokens as the upstream counts them, times are Unix times.
 
     ``upstream`` and ``model`` are None in records of the first release. ``window`` is None where nothing was learned but how the
@@ -54,7 +63,7 @@ def learned_rows(
 
 def _row(key: Key, record: WindowRecord, now: float, options_of: OptionsOf | None) -> dict[str, Any]:
     known, belief, named = record.known, record.known.belief, bool(record.upstream)
-    published = options_of(record.model, None).window if options_of is not None and named else None
+    published = options_of(record.model).window if options_of is not None and named else None
     return {
         "tenant": key.tenant,
         "upstream": record.upstream if named else None,

@@ -79,6 +79,11 @@ class WindowRecord:
     upstream: str = ""
     model: str = ""
 
+    @property
+    def learned_at(self) -> float:
+        """Unix time when what it says of the window was last told."""
+        return self.until - TTL
+
     def at(self, now: float) -> Learned:
         """What is known, as it is to be acted on at a Unix time."""
         trusted = not self.tries or now < self.retry_at
