@@ -31,6 +31,22 @@ _SIGHTINGS: Final = 3  # of truncated prompts before anything is done about it
 
 
 @dataclass(frozen=True, slots=True)
+class Belief:
+    """A window that was learned.
+
+    Attributes:
+        window: in the upstream's own tokens.
+        source: "error" (an error named it), "cut-off" (longer prompts are cut off in silence) or "refusal" (a guess: a longer
+            prompt was refused without naming a limit).
+        seen: how often.
+    """
+
+    window: int
+    source: str
+    seen: int
+
+
+@dataclass(frozen=True, slots=True)
 class Learned:
     """What is known of one upstream and model; all but `ratios` in the upstream's own tokens.
 
@@ -75,6 +91,22 @@ class Learned:
         """The window that errors named, unless most of the prompts beyond it are taken: a pool serves one name by several."""
         return self.limit if self.limit is not None and self.over.count(False) > self.over.count(True) else None
 
+    @property
+    def belief(self) -> Belief | None:
+        """The window that was learned, whether or not it is acted on now; None where none was."""
+        if self.claimed is not None:
+            return Belief(self.claimed, "error", self.claims)
+        if self.cut_at is not None:
+            return Belief(self.cut_at, "cut-off", len(self.quiet))
+        if self.fails is not None:
+            return Belief(self._guess, "refusal", 1)
+        return None
+
+    @property
+    def _guess(self) -> int:
+        """A window that would have refused what was refused, and taken what was taken."""
+        return max(self.fits, (self.fails or 0) // 2)
+
     def window(self, theirs: int, published: int | None = None) -> int | None:
         """The window that a request of so many tokens has to fit; None as long as nothing speaks against sending it.
 
@@ -91,7 +123,7 @@ class Learned:
         if self.cut_at is not None:
             return self.cut_at
         if known is None and self.fails is not None and theirs >= self.fails:
-            return max(self.fits, self.fails // 2)
+            return self._guess
         return known
 
     def may_overflow(self, theirs: int) -> bool:

@@ -80,6 +80,7 @@ class FoldOptions:
         shape_results: whether tool results take a smaller form with the same values when they first appear.
         cache_breakpoints: whether the upstream takes ``prompt_cache_breakpoint`` on a text part (OpenAI 5.6 and later).
         prose: how the prose kept at FACTS is worded.
+        trims_endings: whether the upstream refuses white space at the end of an assistant's text, whatever its model is called.
     """
 
     model: str = ""
@@ -92,3 +93,9 @@ class FoldOptions:
     shape_results: bool = True
     cache_breakpoints: bool = False
     prose: Prose = Prose()
+    trims_endings: bool = False
+
+    @property
+    def refuses_trailing_space(self) -> bool:
+        """Whether an assistant's text must not end in white space: so it is for Claude, under whatever name a cloud has it."""
+        return self.trims_endings or "claude" in self.model.lower()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.options import FoldOptions, Prose
@@ -42,7 +43,14 @@ def fold_options(settings: Settings, model: str, budget: int | None = None) -> F
         shape_results=folding.shape_results,
         cache_breakpoints=breakpoints,
         prose=_prose(folding.prose, folding.prose_lexicon),
+        trims_endings=_is_anthropic(settings.upstream.url),
     )
+
+
+def _is_anthropic(url: str) -> bool:
+    """Whether an upstream is the one that serves Claude alone, where a model may have a name of any kind."""
+    host = (urlsplit(url).hostname or "").lower()
+    return host == "anthropic.com" or host.endswith(".anthropic.com")
 
 
 @lru_cache(maxsize=8)  # once per process: the options of a fold must not change while it runs

@@ -40,6 +40,7 @@ from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.routes.chat import ChatCompletions
 from turnfold.proxy.routes.ops import Readiness, ReadinessCheck, healthz, not_here
 from turnfold.proxy.routes.state import state_routes
+from turnfold.proxy.routes.windows import admin_window_routes
 from turnfold.proxy.store import Store, StoreError, open_store
 from turnfold.proxy.store.state_records import StateRecords
 
@@ -81,7 +82,7 @@ def build(
         options_for,
         settings.limits,
         settings.folding,
-        Windows(parts.store),
+        parts.windows,
         records,
         engine,
     )
@@ -90,8 +91,9 @@ def build(
     table: list[BaseRoute] = [
         Route("/healthz", Endpoint(healthz), methods=["GET"]),
         Route("/readyz", Readiness([ReadinessCheck("store", partial(_answers, parts.store))]), methods=["GET"]),
-        *api_routes(parts.store, settings, parts.gate, parts.workshop),
+        *api_routes(parts.store, settings, parts.gate, parts.workshop, parts.windows),
         *admin_routes(parts.store, parts.ledger, parts.gate, parts.metrics.render, options_for),
+        *admin_window_routes(parts.windows, parts.store.patient, options_for, parts.gate),
         *state_routes(StateRecords(parts.store.patient, settings.store.ttl), partial(_tenant_of, parts.gate)),
         Route("/admin", Endpoint(not_here)),
         Route(f"/admin/{{rest:{ANYTHING}}}", Endpoint(not_here)),
@@ -120,6 +122,7 @@ class Parts:
         self.upstream = Upstream(settings.upstream)
         self.gate = Gate(settings.upstream.api_key, settings.auth)
         self.store = open_store(settings.store)
+        self.windows = Windows(self.store, patient=self.store.patient)
         self.workshop = Workshop(settings.limits.max_fold_workers)
         self.metrics = Metrics(self._health)
         self.ledger = Ledger(self.store, settings.store, price_from(settings), self.metrics)

@@ -12,21 +12,25 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final, Literal
 
 import httpx
 
 from turnfold.compression import tokens
+from turnfold.config.fold import fold_options
 from turnfold.config.paths import default_store_url
 from turnfold.config.prices import prices_of
 from turnfold.config.settings import is_loopback
 from turnfold.config.sources import LoadedSettings, without_password
+from turnfold.proxy.books.learned import learned_windows
 from turnfold.proxy.store import Item, Key, StoreError, open_store
 
 Verdict = Literal["ok", "note", "fault"]
 _PATIENCE: Final = 10.0
 _LARGEST_SKEW: Final = 60.0
+_SHOWN_WINDOWS: Final = 3
 _KNOWN_TEXT: Final = "Turnfold folds long conversations."
 
 
@@ -106,6 +110,23 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
     return found
 
 
+async def _windows(loaded: LoadedSettings) -> list[Finding]:
+    store, now = open_store(loaded.settings.store), time.time()
+    try:
+        rows = await learned_windows(store.patient, now, partial(fold_options, loaded.settings))
+    except StoreError:  # the store's own finding says so
+        return []
+    finally:
+        await store.close()
+    learned = [row for row in rows if row["in_force"]]
+    if not learned:
+        return []
+    shown = "; ".join(f"{row['model'] or '(unnamed)'} {row['window']:,} ({row['how']})" for row in learned[:_SHOWN_WINDOWS])
+    more = f" and {len(learned) - _SHOWN_WINDOWS} more" if len(learned) > _SHOWN_WINDOWS else ""
+    advice = "requests are made to fit; where that is wrong: turnfold windows forget"
+    return [Finding("windows", "note", f"learned from upstreams: {shown}{more}", advice)]
+
+
 async def _vocabularies(_: LoadedSettings) -> list[Finding]:
     try:
         counts = [tokens.count(_KNOWN_TEXT, name) for name in ("o200k_base", "cl100k_base")]
@@ -137,6 +158,7 @@ _LOOKS: Final[tuple[Callable[[LoadedSettings], Awaitable[list[Finding]]], ...]] 
     _settings,
     _upstream,
     _store,
+    _windows,
     _vocabularies,
     _prices,
     _versions,

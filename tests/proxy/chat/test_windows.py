@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from turnfold.compression.calibration import Learned
-from turnfold.proxy.chat.windows import Spot, Windows
+from turnfold.proxy.chat.windows import FORGOTTEN_WITHIN, Spot, Windows
 from turnfold.proxy.store.base import Item, Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 
@@ -137,3 +139,143 @@ async def test_what_was_learned_can_be_forgotten() -> None:
     await windows.forget(SPOT)
     assert await windows.learned(SPOT) == Learned()
     assert await Windows(store).learned(SPOT) == Learned()
+
+
+async def test_every_process_forgets() -> None:
+    """Another process holds it in memory, and would write it back."""
+    store, clock = MemoryStore(), Clock()
+    here, there = Windows(store, clock=clock), Windows(store, clock=clock)
+    await here.learn_from_refusal(SPOT, 8192, 9000)
+    assert (await there.learned(SPOT)).limit == 8192
+    await here.forget(SPOT)
+    await there.learn_from_refusal(SPOT, 8192, 9000)
+    assert await Windows(store, clock=clock).learned(SPOT) == Learned()
+    assert await here.learned(SPOT) == Learned()
+    clock.now += FORGOTTEN_WITHIN
+    assert await there.learned(SPOT) == Learned()
+    await there.learn_from_refusal(SPOT, 4096, 9000)
+    clock.now += FORGOTTEN_WITHIN
+    assert (await there.learned(SPOT)).limit == 4096
+    assert (await Windows(store, clock=clock).learned(SPOT)).limit == 4096
+
+
+async def test_what_is_learned_after_forgetting_reaches_other_processes() -> None:
+    store, clock = MemoryStore(), Clock()
+    here, there = Windows(store, clock=clock), Windows(store, clock=clock)
+    await there.learn_from_refusal(SPOT, 8192, 9000)
+    await here.forget(SPOT)
+    await here.learn_from_refusal(SPOT, 4096, 9000)
+    clock.now += FORGOTTEN_WITHIN
+    assert (await there.learned(SPOT)).limit == 4096
+
+
+async def test_a_store_that_does_not_answer_forgets_nothing() -> None:
+    class Failing(MemoryStore):
+        down = False
+
+        async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+            if self.down:
+                raise StoreUnavailable
+            return await super().get(keys)
+
+    store, clock = Failing(), Clock()
+    windows = Windows(store, clock=clock)
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    store.down = True
+    clock.now += FORGOTTEN_WITHIN
+    assert (await windows.learned(SPOT)).limit == 8192
+
+
+async def test_the_store_is_asked_twice_a_minute_at_most() -> None:
+    class Counting(MemoryStore):
+        gets = 0
+
+        async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+            self.gets += 1
+            return await super().get(keys)
+
+    store, clock = Counting(), Clock()
+    windows = Windows(store, clock=clock)
+    for _ in range(120):
+        await windows.learned(SPOT)
+        clock.now += 1
+    assert 3 <= store.gets <= 4
+
+
+FOUR = [
+    Spot(tenant, f"https://{upstream}.example", model)
+    for tenant, upstream, model in [("t1", "a", "m"), ("t1", "a", "n"), ("t1", "b", "m"), ("t2", "a", "m")]
+]
+
+
+@pytest.mark.parametrize(
+    ("upstream", "model", "left"),
+    [
+        (None, None, [3]),
+        ("https://a.example", None, [2, 3]),
+        (None, "m", [1, 3]),
+        ("https://a.example", "m", [1, 2, 3]),
+        ("https://c.example", None, [0, 1, 2, 3]),
+        (None, "M", [0, 1, 2, 3]),
+    ],
+)
+@pytest.mark.parametrize("fresh", [True, False])
+async def test_a_tenant_forgets_its_own(upstream: str | None, model: str | None, left: list[int], fresh: bool) -> None:
+    store = MemoryStore()
+    windows = Windows(store)
+    for spot in FOUR:
+        await windows.learn_from_refusal(spot, 8192, 9000)
+    forgetting = Windows(store) if fresh else windows
+    assert await forgetting.forget_matching("t1", upstream, model) == 4 - len(left)
+    for other in (forgetting, Windows(store)):
+        assert [i for i, spot in enumerate(FOUR) if (await other.learned(spot)).limit] == left
+    names = [(record.upstream, record.model) for tenant in ("t1", "t2") for _, record in await forgetting.records(tenant)]
+    assert names == [(FOUR[i].upstream, FOUR[i].model) for i in left]
+
+
+async def test_forgetting_all_reaches_what_never_was_in_the_store() -> None:
+    class Deaf(MemoryStore):
+        deaf = True
+
+        async def put(self, items: Sequence[Item]) -> None:
+            if self.deaf:
+                raise StoreUnavailable
+            await super().put(items)
+
+    store, clock = Deaf(), Clock()
+    here, there = Windows(store, clock=clock), Windows(store, clock=clock)
+    await there.learn_from_refusal(SPOT, 8192, 9000)
+    store.deaf = False
+    await here.forget_matching(SPOT.tenant)
+    clock.now += FORGOTTEN_WITHIN
+    assert await there.learned(SPOT) == Learned()
+
+
+async def test_records_say_the_latest_figures() -> None:
+    windows = Windows(MemoryStore())
+    for reported in range(1000, 1020):
+        await windows.learn_from_usage(SPOT, 1000, reported)
+    ((_, record),) = await windows.records(SPOT.tenant)
+    assert (record.known.fits, record.upstream, record.model) == (1019, SPOT.upstream, SPOT.model)
+    assert await Windows().records(SPOT.tenant) == []
+
+
+async def test_names_of_any_kind_are_listed_and_forgotten() -> None:
+    windows = Windows(MemoryStore())
+    for model in ("\ud800", "x" * 10_000, "", "模型 \x1b[31m"):
+        await windows.learn_from_refusal(Spot("t1", "https://u", model), 8192, 9000)
+    assert len(await windows.records("t1")) == 4
+    assert await windows.forget_matching("t1", model="x" * 10_000) == 1
+    assert await windows.forget_matching("t1", model="\ud800") == 1
+    assert await windows.forget_matching("t1", model="") == 1
+
+
+async def test_records_of_the_first_release_have_no_names_and_are_forgotten_all_the_same() -> None:
+    store = MemoryStore()
+    old = b'{"until": 9e9, "ratios": [], "limit": 8192, "fits": 5, "fails": null, "quiet": []}'
+    await store.put([Item(SPOT.key, old, 60)])
+    ((_, record),) = await Windows(store).records("t1")
+    assert (record.upstream, record.known.limit) == ("", 8192)
+    assert await Windows(store).forget_matching("t1", model=SPOT.model) == 0
+    assert await Windows(store).forget_matching("t1", SPOT.upstream, SPOT.model) == 1
+    assert await Windows(store).records("t1") == []

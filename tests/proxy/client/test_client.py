@@ -40,6 +40,7 @@ def test_every_call(client: Client) -> None:
     assert client.exchange(TEXT, accept=["facts"], budget=1, format="mcp").encoding == "summary"
     assert client.cache_stats().entries >= 1
     assert client.clear_cache() >= 1
+    assert (client.windows(), client.forget_windows(model="m")) == ([], 0)
     for n in range(8):
         text = f"Message {n}: " + "all is well in the harbour. " * 5
         added = client.add_message("c/1", "user", text, compress_threshold=150, keep_recent=2)
@@ -73,6 +74,7 @@ async def test_every_call_asynchronously(origin: str) -> None:
         await client.delete_conversation("c")
         assert (await client.report("admin"))["totals"]["requests"] == 0
         assert await client.clear_cache() >= 1
+        assert (await client.windows(), await client.forget_windows()) == ([], 0)
         assert (await client.set_state("talk", STATE))["state"] == STATE
         assert (await client.state("talk"))["state"] == STATE
         preview = await client.preview_state("use docker", messages=[{"role": "user", "content": "prohibit docker"}])

@@ -26,6 +26,7 @@ from typing import Final
 from turnfold.compression import tokens
 from turnfold.compression.fold.check import ATTACHMENT_LOST, check
 from turnfold.compression.fold.counts import conversation_tokens
+from turnfold.compression.fold.endings import trim_endings
 from turnfold.compression.fold.units import Unit, staying, units
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.middle import cut_middle
@@ -85,8 +86,11 @@ class _Way:
     dropped: tuple[Unit, ...] = ()
 
 
-def cut(conversation: Conversation, budget: int, model: str, memo: Memo) -> Cut | None:
+def cut(conversation: Conversation, budget: int, model: str, memo: Memo, *, trims_endings: bool = False) -> Cut | None:
     """The mildest cut of a request with which it counts at most `budget` tokens; None when none does.
+
+    Args:
+        trims_endings: whether an assistant's text must not end in white space, cut or not.
 
     Raises:
         FoldRejected: our own output failed a check.
@@ -101,7 +105,7 @@ def cut(conversation: Conversation, budget: int, model: str, memo: Memo) -> Cut 
         way = next(_ways(messages, pieces, room), None)
         if way is None:
             return None
-        result = _make_cut(conversation, pieces, way, model, memo)
+        result = _make_cut(conversation, pieces, way, model, memo, trims_endings)
         if result.tokens <= budget:
             return result
         room = min(int(room * 0.98), int(room - (result.tokens - budget) * border / max(1, total)))
@@ -196,7 +200,9 @@ def _thin_out(sizes: Sequence[int]) -> Iterator[int]:
     yield from dict.fromkeys((*sizes[step - 1 :: step], *sizes[-1:]))
 
 
-def _make_cut(conversation: Conversation, pieces: Sequence[_CuttableText], way: _Way, model: str, memo: Memo) -> Cut:
+def _make_cut(
+    conversation: Conversation, pieces: Sequence[_CuttableText], way: _Way, model: str, memo: Memo, trims_endings: bool
+) -> Cut:
     messages = conversation.messages
     gone = {i for u in way.dropped for i in range(u.start, u.end)}
     texts: dict[int, dict[Path, str]] = defaultdict(dict)
@@ -210,6 +216,8 @@ def _make_cut(conversation: Conversation, pieces: Sequence[_CuttableText], way: 
         _note_gap(messages, texts, gone)
     dropped = tuple((u.start, u.end) for u in way.dropped)
     changes = Changes(dropped=dropped, texts=texts)
+    if trims_endings:
+        changes = trim_endings(messages, changes)
     forwarded = conversation.with_changes(changes, memo)
     check(conversation, forwarded, waived=frozenset({"last-user-broken", ATTACHMENT_LOST}))
     tokens = conversation_tokens(forwarded, model, memo)

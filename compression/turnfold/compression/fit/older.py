@@ -18,6 +18,7 @@ from turnfold.compression.fit.cut import recent_start
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.check import check
 from turnfold.compression.fold.counts import conversation_tokens
+from turnfold.compression.fold.endings import trim_endings
 from turnfold.compression.fold.engine import LEFT_OUT, Fold, Folded
 from turnfold.compression.fold.units import units
 from turnfold.compression.fold.write import Section
@@ -98,6 +99,8 @@ def _change_whole(
         apart=frozenset(moved.get(i, i) for i in made.apart),
         breakpoint=None if made.breakpoint is None else moved.get(made.breakpoint, made.breakpoint),
     )
+    if options.refuses_trailing_space:
+        changes = trim_endings(conversation.messages, changes)
     forwarded = conversation.with_changes(changes, memo)
     check(conversation, forwarded)
     tokens = conversation_tokens(forwarded, options.model, memo)

@@ -13,6 +13,7 @@ from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.ask import Recall, recall_for
 from turnfold.compression.fold.check import ATTACHMENT_LOST, attachments_lost, check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
+from turnfold.compression.fold.endings import trim_endings
 from turnfold.compression.fold.pieces import recall_tokens
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.shape import shape_results
@@ -167,6 +168,8 @@ def _fold_nothing(conversation: Conversation, options: FoldOptions, memo: Memo) 
     nothing = Plan((), len(cut), (), 0, len(cut), 0)
     blocks = draft(conversation, cut, frozenset(), nothing, options, {}, memo)
     made = changes(conversation.messages, blocks, {}, _caching(conversation, nothing, cut, options))
+    if options.refuses_trailing_space:
+        made = trim_endings(conversation.messages, made)
     forwarded = conversation.with_changes(made, memo)
     check(conversation, forwarded)
     after = conversation_tokens(forwarded, options.model, memo)
@@ -226,6 +229,8 @@ def _best_attempt(conversation: Conversation, options: FoldOptions, memo: Memo) 
         recalls = dict(_recalls(conversation, cut, stays, drawn, drafted, options, setting.room, memo))
         texts = {index: found.text for index, found in recalls.items()}
         made = changes(conversation.messages, drafted, texts, _caching(conversation, drawn, cut, options))
+        if options.refuses_trailing_space:
+            made = trim_endings(conversation.messages, made)
         candidate = _Attempt(drawn, drafted, recalls, made, fitting)
         if options.budget is None or _size_with(conversation, made, options, memo) <= options.budget:
             return candidate

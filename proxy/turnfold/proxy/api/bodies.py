@@ -280,6 +280,33 @@ class CacheCleared(AnswerBody):
     cleared: int
 
 
+class LearnedWindow(AnswerBody):
+    """What was learned of a model's window at an upstream. Figures are tokens as the upstream counts them."""
+
+    upstream: Annotated[str | None, Field(description="null in records of the first release.")]
+    model: Annotated[str | None, Field(description="null in records of the first release.")]
+    window: Annotated[int | None, Field(description="null where nothing was learned but how the upstream counts.")]
+    source: Literal["error", "cut-off", "refusal"] | None
+    how: Annotated[str, Field(description="How the window was learned, in words.")]
+    in_force: Annotated[bool, Field(description="Whether requests are made to fit the window now.")]
+    learned_at: Annotated[float, Field(description="Unix time when the window was last told.")]
+    retry_at: Annotated[float | None, Field(description="Unix time from which the window is tested again.")]
+    largest_prompt: Annotated[int | None, Field(description="The largest prompt that was taken.")]
+    tokens_per_token: Annotated[float | None, Field(description="Tokens that the upstream counts for one of ours.")]
+
+
+class LearnedWindows(AnswerBody):
+    """What was learned from the requests of the caller's tenant."""
+
+    windows: list[LearnedWindow]
+
+
+class WindowsForgotten(AnswerBody):
+    """Number of forgotten records."""
+
+    forgotten: int
+
+
 class ErrorDetail(AnswerBody):
     """Description of an error."""
 

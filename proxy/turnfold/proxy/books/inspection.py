@@ -166,10 +166,17 @@ def _why(message: Message, place: Section | None, what: str, is_question: bool) 
         return "system and developer messages are never touched"
     if is_question:
         return "the question at hand: its own text is unbroken"
-    if place is None and what == "shortened":
-        return "a tool result in a smaller form with the same values and lines, or a reference to an equal one"
     if place is None:
-        return "in the raw tail, or what a summary still answers"
+        return _why_apart(message, what)
     if place.level == "facts" and what != "shortened":
         return "in a folded block, where it has nothing to lose"
     return _WHY[place.level]
+
+
+def _why_apart(message: Message, what: str) -> str:
+    """Why a message is as it is that no folded section holds."""
+    if what != "shortened":
+        return "in the raw tail, or what a summary still answers"
+    if message.role == "assistant":
+        return "without the white space at its end, which Claude refuses"
+    return "a tool result in a smaller form with the same values and lines, or a reference to an equal one"

@@ -1,71 +1,54 @@
 """What was learned of each upstream and model, remembered.
 
 Lives here: memory with a bound and a time to live, in front of the store that other replicas and later starts share. Does not
-belong here: what a figure means (``compression.calibration``), any text of a conversation.
+belong here: what a figure means (``compression.calibration``), the form of a record (``store.window_records``), any text of a
+conversation.
 
 Keys carry the tenant: two credentials may have two windows for one model, and nothing that one tenant's upstream says
-reaches another's requests. The store is never waited for on a request's way more than once per key, and its loss only costs
-learning anew.
+reaches another's requests. The store is never waited for on a request's way more than once per key in half a minute: so long may
+a process go on with what another one was told to forget. The store's loss only costs learning anew.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from hashlib import blake2b
-from typing import Any, Final
-
-import orjson
-from yarl import URL
+from typing import Final
 
 from turnfold.compression.calibration import Learned, learn_from_refusal, learn_from_usage
-from turnfold.proxy.store.base import Item, Key, Store, StoreError
-from turnfold.proxy.store.records import VERSION, decode_record
+from turnfold.proxy.store.base import Key, Store, StoreError
+from turnfold.proxy.store.window_records import (
+    TTL,
+    Marks,
+    Spot,
+    WindowRecord,
+    forget_records,
+    list_records,
+    read_record,
+    storable_name,
+    write_record,
+)
+
+__all__ = ["FORGOTTEN_WITHIN", "Spot", "Windows"]
+
+#: Seconds within which a process learns that another one was told to forget.
+FORGOTTEN_WITHIN: Final = 30.0
 
 _KEPT: Final = 10_000  # keys in memory: a few MB
-_TTL: Final = 7 * 86_400  # seconds; models are replaced under their name about as often
 _REPORTS_PER_WRITE: Final = 32
 _RETRIES: Final = (300.0, 1800.0, 7200.0, 28_800.0, 86_400.0)  # seconds until what was learned of a window is tested again
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """Whose view of what: the credential's tenant, the upstream's URL, the model's name."""
-
-    tenant: str
-    upstream: str
-    model: str
-
-    @classmethod
-    def of(cls, tenant: str, url: URL, model: str) -> Spot:
-        """Of a request to this URL."""
-        return cls(tenant, str(url.origin()), model)
-
-    @property
-    def key(self) -> Key:
-        """A store key of bounded size, in which no part can be mistaken for another."""
-        parts = json.dumps([self.upstream, self.model]).encode()
-        return Key(self.tenant, "window", blake2b(parts, digest_size=16).hexdigest())
-
-
 @dataclass(slots=True)
 class _LearnedEntry:
-    """What is known, until when it is kept, and when what it says of the window is put to the test again."""
+    """A record in memory, when the store was asked for it, and how many changes the store has not seen."""
 
-    known: Learned
-    until: float
-    retry_at: float = 0.0
-    tries: int = 0
+    record: WindowRecord
+    checked_at: float
     unwritten: int = 0
-
-    def at(self, now: float) -> Learned:
-        """What is known, as it is to be acted on at a Unix time."""
-        trusted = not self.tries or now < self.retry_at
-        return self.known if trusted else replace(self.known, trusted=False)
 
 
 class Windows:
@@ -75,76 +58,129 @@ class Windows:
         store: where they are kept beyond this process; None: nowhere.
         ttl: seconds after which what was learned is forgotten.
         clock: Unix time.
+        patient: the same store for those who can wait: listing and forgetting; None: `store`.
     """
 
-    def __init__(self, store: Store | None = None, ttl: int = _TTL, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, store: Store | None = None, ttl: int = TTL, clock: Callable[[], float] = time.time, patient: Store | None = None
+    ) -> None:
         self._store = store
+        self._patient = patient or store
         self._ttl = ttl
         self._clock = clock
         self._entries: OrderedDict[Spot, _LearnedEntry] = OrderedDict()
 
     async def learned(self, spot: Spot) -> Learned:
-        """What is known of an upstream and model; asks the store the first time.
+        """What is known of an upstream and model; asks the store the first time, and now and then whether it was forgotten.
 
         A learned window is a belief with an age: it is tested again after minutes, and after longer each time it was right.
         """
-        return (await self._entry(spot)).at(self._clock())
+        return (await self._entry(spot)).record.at(self._clock())
 
     async def _entry(self, spot: Spot) -> _LearnedEntry:
-        entry = self._entries.get(spot)
-        if entry is None or entry.until <= self._clock():
-            entry = _from_bytes(await self._fetch(spot))
-            if entry.until <= self._clock():
-                entry = _LearnedEntry(Learned(), self._clock() + self._ttl)
-            self._keep(spot, entry)
-        self._entries.move_to_end(spot)
+        entry, now = self._entries.get(spot), self._clock()
+        if entry is None or entry.record.until <= now:
+            entry = await self._load(spot, None)
+        elif self._store is not None and entry.checked_at + FORGOTTEN_WITHIN <= now:
+            entry.checked_at = now  # whoever comes meanwhile does not ask again
+            entry = await self._load(spot, entry)
+        self._keep(spot, entry)
         return entry
+
+    async def _load(self, spot: Spot, known: _LearnedEntry | None) -> _LearnedEntry:
+        """What memory holds, unless it was forgotten; else what the store holds; else nothing."""
+        kept, marks = await self._fetch(spot)
+        now = self._clock()
+        if known is not None and (marks is None or not known.record.is_forgotten(marks)):
+            return known
+        if kept is None or kept.until <= now:
+            kept = WindowRecord(Learned(), now + self._ttl, marks=marks or ("", ""))
+        return _LearnedEntry(kept, now)
+
+    async def _fetch(self, spot: Spot) -> tuple[WindowRecord | None, Marks | None]:
+        if self._store is None:
+            return None, None
+        try:
+            return await read_record(self._store, spot)
+        except StoreError:
+            return None, None
 
     async def learn_from_usage(self, spot: Spot, ours: int, reported: int) -> Learned:
         """Learn from the usage that an upstream reported for a request of `ours` tokens."""
         entry = await self._entry(spot)
-        return await self._learn(spot, entry, learn_from_usage(entry.known, ours, reported))
+        return await self._learn(spot, entry, learn_from_usage(entry.record.known, ours, reported))
 
     async def learn_from_refusal(self, spot: Spot, limit: int | None, theirs: int | None) -> Learned:
         """Learn from a request that overflowed."""
         entry = await self._entry(spot)
-        return await self._learn(spot, entry, learn_from_refusal(entry.known, limit, theirs))
+        return await self._learn(spot, entry, learn_from_refusal(entry.record.known, limit, theirs))
+
+    async def records(self, tenant: str) -> list[tuple[Key, WindowRecord]]:
+        """What a tenant's requests have taught, by upstream and model: in the store, where what this process knows is written
+        first.
+
+        Raises:
+            StoreError: the store does not answer.
+        """
+        if self._patient is None:
+            return [(spot.key, entry.record) for spot, entry in self._entries.items() if spot.tenant == tenant]
+        for spot, entry in list(self._entries.items()):
+            if spot.tenant == tenant and entry.unwritten:
+                entry.unwritten = 0
+                await write_record(self._patient, spot, entry.record, entry.record.until - self._clock())
+        return await list_records(self._patient, tenant, self._clock())
 
     async def forget(self, spot: Spot) -> None:
-        """Forget what was learned of an upstream and model.
+        """Forget what was learned of an upstream and model: here at once, in other processes within `FORGOTTEN_WITHIN` seconds.
 
         Raises:
             StoreError: it is forgotten here, but the store does not answer.
         """
         self._entries.pop(spot, None)
-        if self._store is not None:
-            await self._store.discard([spot.key])
+        if self._patient is not None:
+            await forget_records(self._patient, spot.tenant, [spot.key])
+
+    async def forget_matching(self, tenant: str, upstream: str | None = None, model: str | None = None) -> int:
+        """Forget what a tenant's requests have taught, of one upstream, one model or all (None); says how many records went.
+
+        Records of the first release name neither: they go where both are given, or none.
+
+        Raises:
+            StoreError: some may be forgotten here, but the store does not answer.
+        """
+        everything = upstream is None and model is None
+        exact = Spot(tenant, upstream, model).key if upstream is not None and model is not None else None
+        listed = await self.records(tenant)
+        keys = [key for key, record in listed if everything or key == exact or _matches(record, upstream, model)]
+        for spot in [spot for spot in self._entries if spot.tenant == tenant and (everything or spot.key in keys)]:
+            del self._entries[spot]
+        if self._patient is not None and (keys or everything):
+            await forget_records(self._patient, tenant, None if everything else keys)
+        return len(keys)
 
     async def _learn(self, spot: Spot, entry: _LearnedEntry, after: Learned) -> Learned:
-        before = entry.known
+        before = entry.record.known
         if after == before:
             return after
         told = (after.limit, after.over, after.fails, after.quiet) != (before.limit, before.over, before.fails, before.quiet)
-        entry.known = after
+        entry.record = replace(entry.record, known=after, upstream=storable_name(spot.upstream), model=storable_name(spot.model))
         entry.unwritten += 1
         if told:
-            entry.until = self._clock() + self._ttl
-            believed = after.claimed is not None or after.fails is not None or bool(after.quiet)
-            entry.tries = min(entry.tries + 1, len(_RETRIES)) if believed else 0
-            entry.retry_at = self._clock() + _RETRIES[entry.tries - 1] if believed else 0.0
+            entry.record = self._put_off(entry.record)
         if self._store is not None and (told or entry.unwritten >= _REPORTS_PER_WRITE or len(before.ratios) < 3):
             entry.unwritten = 0
             with contextlib.suppress(StoreError):
-                await self._store.put([Item(spot.key, _to_bytes(entry), max(1.0, entry.until - self._clock()))])
+                await write_record(self._store, spot, entry.record, entry.record.until - self._clock())
         return after
 
-    async def _fetch(self, spot: Spot) -> bytes | None:
-        if self._store is None:
-            return None
-        try:
-            return (await self._store.get([spot.key]))[0]
-        except StoreError:
-            return None
+    def _put_off(self, record: WindowRecord) -> WindowRecord:
+        """The record with a new age: what it says of the window is tested again later than the last time."""
+        now, known = self._clock(), record.known
+        until = now + self._ttl
+        if known.claimed is None and known.fails is None and not known.quiet:
+            return replace(record, until=until, tries=0, retry_at=0.0)
+        tries = min(record.tries + 1, len(_RETRIES))
+        return replace(record, until=until, tries=tries, retry_at=now + _RETRIES[tries - 1])
 
     def _keep(self, spot: Spot, entry: _LearnedEntry) -> None:
         self._entries[spot] = entry
@@ -153,45 +189,9 @@ class Windows:
             self._entries.popitem(last=False)
 
 
-def _to_bytes(entry: _LearnedEntry) -> bytes:
-    known = entry.known
-    return orjson.dumps(
-        {
-            VERSION: 1,
-            "until": entry.until,
-            "retry_at": entry.retry_at,
-            "tries": entry.tries,
-            "ratios": known.ratios,
-            "limit": known.limit,
-            "claims": known.claims,
-            "over": known.over,
-            "fits": known.fits,
-            "fails": known.fails,
-            "top": known.top,
-            "quiet": [{"ours": ours, "reported": reported} for ours, reported in known.quiet],
-        }
+def _matches(record: WindowRecord, upstream: str | None, model: str | None) -> bool:
+    """Whether a record that names its upstream and model is of these; None is any."""
+    named = bool(record.upstream)
+    return named and all(
+        wanted is None or storable_name(wanted) == own for wanted, own in ((upstream, record.upstream), (model, record.model))
     )
-
-
-def _from_bytes(value: bytes | None) -> _LearnedEntry:
-    """An entry; one that is over where there is none, or this release cannot read it."""
-    found = None if value is None else decode_record("window", value, _build)
-    return found or _LearnedEntry(Learned(), 0.0)
-
-
-def _build(data: Any) -> _LearnedEntry:
-    """From the JSON value. The first release had pairs without names, one claim for each limit, and beliefs without an age."""
-    pairs = ((one["ours"], one["reported"]) if isinstance(one, dict) else one for one in data["quiet"])
-    limit = None if data["limit"] is None else int(data["limit"])
-    known = Learned(
-        ratios=tuple(float(ratio) for ratio in data["ratios"]),
-        limit=limit,
-        claims=int(data.get("claims", 2 * (limit is not None))),  # the first release believed one claim
-        over=tuple(bool(taken) for taken in data.get("over", [False] if limit is not None else [])),
-        fits=int(data["fits"]),
-        fails=None if data["fails"] is None else int(data["fails"]),
-        top=(int(data["top"][0]), int(data["top"][1])) if "top" in data else (0, 0),
-        quiet=tuple((int(ours), int(reported)) for ours, reported in pairs),
-    )
-    until = float(data["until"])
-    return _LearnedEntry(known, until, float(data.get("retry_at", until)), int(data.get("tries", limit is not None)))

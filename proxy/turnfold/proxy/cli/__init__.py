@@ -32,6 +32,7 @@ from turnfold.proxy.cli import (
     serve,
     state,
     version,
+    windows,
 )
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.store import StoreError
@@ -49,6 +50,7 @@ COMMANDS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("inspect", inspect_request.inspect),
     ("drill-down", drill_down.drill_down),
     ("state", state.state),
+    ("windows", windows.windows),
     ("config", config.config),
     ("doctor", doctor.doctor),
     ("version", version.version),

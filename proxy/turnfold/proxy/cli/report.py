@@ -20,6 +20,7 @@ from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings
 from turnfold.config.sources import load
 from turnfold.proxy.books.csv_rows import as_csv
+from turnfold.proxy.books.learned import windows_of
 from turnfold.proxy.books.report import FILTERS, GROUPINGS, Query, moment
 from turnfold.proxy.books.report import report as figures_of
 from turnfold.proxy.cli.failure import Failure
@@ -33,7 +34,9 @@ async def _from_store(settings: Settings, query: Query) -> dict[str, Any]:
         raise Failure("a memory:// store is known to the running process only: ask it with --url http://127.0.0.1:8420")
     store = open_store(settings.store)
     try:
-        return await figures_of(store, query, partial(fold_options, settings))
+        options_of = partial(fold_options, settings)
+        windows = await windows_of(store.patient, query, time.time(), options_of)
+        return await figures_of(store, query, options_of) | {"windows": windows}
     except StoreError as exc:
         raise Failure(f"the store does not answer: {exc}") from exc
     finally:
@@ -149,6 +152,18 @@ def _notes(totals: dict[str, Any]) -> list[str]:
     return notes
 
 
+def _learned(windows: list[dict[str, Any]]) -> list[str]:
+    """Learned windows in a line; an older Turnfold reports none."""
+    shown = [f"{plain(row['model'] or '(unnamed)')} {row['window']:,} ({row['how']})" for row in windows[:_SHOWN_WINDOWS]]
+    if not shown:
+        return []
+    more = f", and {len(windows) - _SHOWN_WINDOWS} more" if len(windows) > _SHOWN_WINDOWS else ""
+    return [f"Learned windows: {'; '.join(shown)}{more}. All of them: turnfold windows."]
+
+
+_SHOWN_WINDOWS = 5
+
+
 def print_report(result: dict[str, Any]) -> None:
     console = Console()
     console = console if console.is_terminal else Console(width=160)
@@ -160,7 +175,7 @@ def print_report(result: dict[str, Any]) -> None:
         console.print(_paces(result["groups"]))
     if result["held_out"]:
         console.print(_comparison(result["held_out"]))
-    for note in _notes(result["totals"]):
+    for note in (*_notes(result["totals"]), *_learned(result.get("windows", []))):
         console.print(note, markup=False, highlight=False)
 
 

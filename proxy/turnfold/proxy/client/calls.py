@@ -20,6 +20,8 @@ from turnfold.proxy.api.bodies import (
     Deleted,
     DrillDownAnswer,
     ExchangeAnswer,
+    LearnedWindows,
+    WindowsForgotten,
 )
 from turnfold.proxy.api.message_bodies import CompressMessagesAnswer, UncompressMessagesAnswer
 
@@ -135,5 +137,11 @@ def preview_state(user_input: str, messages: Sequence[Mapping[str, Any]] | None,
     return ApiCall("POST", "/v1/state/preview", dict[str, Any], body)
 
 
+def forget_windows(upstream: str | None, model: str | None) -> ApiCall[WindowsForgotten]:
+    """Forget learned windows."""
+    return ApiCall("DELETE", "/v1/windows", WindowsForgotten, query=_without_none(upstream=upstream, model=model))
+
+
+WINDOWS: Final = ApiCall("GET", "/v1/windows", LearnedWindows)
 CACHE_STATS: Final = ApiCall("GET", "/v1/cache/stats", CacheStats)
 CACHE_CLEAR: Final = ApiCall("POST", "/v1/cache/clear", CacheCleared)

@@ -25,6 +25,7 @@ from turnfold.proxy.api.bodies import (
     ConversationView,
     DrillDownAnswer,
     ExchangeAnswer,
+    LearnedWindow,
 )
 from turnfold.proxy.api.message_bodies import CompressMessagesAnswer, UncompressMessagesAnswer
 from turnfold.proxy.client import calls
@@ -235,6 +236,14 @@ class Client:
         """Empty the compression cache. Returns the number of deleted results."""
         return self._do(calls.CACHE_CLEAR).cleared
 
+    def windows(self) -> list[LearnedWindow]:
+        """What your requests have taught of upstreams' windows."""
+        return self._do(calls.WINDOWS).windows
+
+    def forget_windows(self, *, upstream: str | None = None, model: str | None = None) -> int:
+        """Forget what was learned: of one upstream, one model, or all. Returns the number of forgotten records."""
+        return self._do(calls.forget_windows(upstream, model)).forgotten
+
     def _do(self, call: ApiCall[T]) -> T:
         tries = attempts(call, self._retries)
         wait = next(tries)
@@ -394,6 +403,14 @@ class AsyncClient:
     async def clear_cache(self) -> int:
         """Empty the compression cache. Returns the number of deleted results."""
         return (await self._do(calls.CACHE_CLEAR)).cleared
+
+    async def windows(self) -> list[LearnedWindow]:
+        """What your requests have taught of upstreams' windows."""
+        return (await self._do(calls.WINDOWS)).windows
+
+    async def forget_windows(self, *, upstream: str | None = None, model: str | None = None) -> int:
+        """Forget what was learned: of one upstream, one model, or all. Returns the number of forgotten records."""
+        return (await self._do(calls.forget_windows(upstream, model))).forgotten
 
     async def _do(self, call: ApiCall[T]) -> T:
         tries = attempts(call, self._retries)

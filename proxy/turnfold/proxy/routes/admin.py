@@ -19,11 +19,12 @@ from starlette.routing import Route
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books.csv_rows import as_csv
+from turnfold.proxy.books.learned import windows_of
 from turnfold.proxy.books.ledger import Ledger, receipts_between
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.report import FILTERS, Query, moment, report
 from turnfold.proxy.books.request_details import request_details
-from turnfold.proxy.routes.answers import Gatekeeper, Handler, as_json, error, refuse_strangers, with_error_answers
+from turnfold.proxy.routes.answers import Gatekeeper, as_json, error, only_admins, refuse_strangers
 from turnfold.proxy.store import OpenStore, Scope, Store
 
 _DEFAULT_SINCE: Final = "30d"
@@ -110,7 +111,9 @@ def admin_routes(
         await ledger.flush()
         query = query_of(request.query_params, request.headers.get(_TENANT), time.time())
         result = await report(store.patient, query, options_of)
-        return Response(as_csv(result["groups"]), media_type="text/csv") if form == "csv" else as_json(result)
+        if form == "csv":
+            return Response(as_csv(result["groups"]), media_type="text/csv")
+        return as_json(result | {"windows": await windows_of(store.patient, query, time.time(), options_of)})
 
     async def get_receipts(request: Request) -> Response:
         form = _format(request.query_params, "jsonl", "csv")
@@ -131,20 +134,12 @@ def admin_routes(
         ledger.forget(scope.tenant)
         return as_json({"deleted": gone})
 
-    def only_admins(work: Callable[[Request], Awaitable[Response]]) -> Handler:
-        handler = with_error_answers(work)
-
-        async def check_admin(request: Request) -> Response:
-            return refuse_strangers(request, gate) or await handler(request)
-
-        return check_admin
-
     routes = [
-        Route("/admin/report", only_admins(get_report), methods=["GET"]),
-        Route("/admin/receipts", only_admins(get_receipts), methods=["GET"]),
-        Route("/admin/requests/{request_id}", only_admins(_request_finder(store.patient, ledger)), methods=["GET"]),
-        Route("/admin/ledger", only_admins(get_ledger), methods=["GET"]),
-        Route("/admin/data", only_admins(delete_data), methods=["DELETE"]),
+        Route("/admin/report", only_admins(get_report, gate), methods=["GET"]),
+        Route("/admin/receipts", only_admins(get_receipts, gate), methods=["GET"]),
+        Route("/admin/requests/{request_id}", only_admins(_request_finder(store.patient, ledger), gate), methods=["GET"]),
+        Route("/admin/ledger", only_admins(get_ledger, gate), methods=["GET"]),
+        Route("/admin/data", only_admins(delete_data, gate), methods=["DELETE"]),
     ]
     return [*routes, _metrics_route(metrics, gate)] if metrics else routes
 

@@ -91,3 +91,13 @@ def refuse_strangers(request: Request, gate: Gatekeeper) -> Response | None:
     if gate.is_admin(request.headers.raw):
         return None
     return error(401, "invalid_admin_token", "This route needs the header x-turnfold-admin-token (TURNFOLD_ADMIN_TOKEN).")
+
+
+def only_admins(work: Handler, gate: Gatekeeper) -> Handler:
+    """A handler for requests with the admin token, whose expected exceptions are answers."""
+    handler = with_error_answers(work)
+
+    async def check_admin(request: Request) -> Response:
+        return refuse_strangers(request, gate) or await handler(request)
+
+    return check_admin

@@ -5,16 +5,19 @@ Lives here: which operations there are, and the parts that they share. Does not 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from starlette.routing import Route
 
+from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings
 from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.compressions import Compressions
 from turnfold.proxy.api.conversations import Conversations
 from turnfold.proxy.api.roundtrips import Roundtrips
 from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.chat.windows import Windows
 from turnfold.proxy.routes.answers import Gatekeeper
 from turnfold.proxy.routes.cache import cache_operations
 from turnfold.proxy.routes.compress import compress_operations
@@ -24,13 +27,19 @@ from turnfold.proxy.routes.exchange import exchange_operations
 from turnfold.proxy.routes.messages import message_operations
 from turnfold.proxy.routes.openapi import openapi_route
 from turnfold.proxy.routes.operations import Operation, mount
+from turnfold.proxy.routes.windows import window_operations
 from turnfold.proxy.store import OpenStore
 
 
-def api_routes(store: OpenStore, settings: Settings, gate: Gatekeeper, workshop: Workshop) -> list[Route]:
+def api_routes(
+    store: OpenStore, settings: Settings, gate: Gatekeeper, workshop: Workshop, windows: Windows | None = None
+) -> list[Route]:
     """All routes of the API, and its document.
 
     What cannot be answered without the store gets the patient one; compression passes its cache by when that is slow.
+
+    Args:
+        windows: those that this process's requests use; None: others over the same store.
     """
     patient = store.patient
     compressions = Compressions(patient, settings.store, CompressionCache(store, settings.cache), workshop)
@@ -41,5 +50,6 @@ def api_routes(store: OpenStore, settings: Settings, gate: Gatekeeper, workshop:
         *message_operations(Roundtrips(patient, settings.store, workshop)),
         *exchange_operations(compressions, patient),
         *cache_operations(CompressionCache(patient, settings.cache), settings.cache),
+        *window_operations(windows or Windows(patient), partial(fold_options, settings)),
     ]
     return [*mount(operations, gate, settings.limits), openapi_route(operations)]

@@ -1,0 +1,45 @@
+"""No white space at the end of what the assistant said, for upstreams that refuse it.
+
+Lives here: the changes of a request with its assistant texts trimmed. Does not belong here: which upstreams refuse it
+(``options``).
+
+Claude refuses a request whose last message is the assistant's and ends in white space ("final assistant content cannot end with
+trailing whitespace"). Only what stands behind the first change of a request is trimmed: the bytes in front of it are those that
+the provider's cache knows from earlier requests (law 4), and an unchanged request stays as it came (law 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from turnfold.compression.wire.conversation import Changes, Message, Path, Texts
+
+
+def trim_endings(messages: Sequence[Message], made: Changes) -> Changes:
+    """The same changes, with no white space at the end of an assistant's text behind the first of them.
+
+    Messages that are signed or hold nothing but white space stay as they are.
+    """
+    trimmed = {}
+    for index in range(_first_changed(made, len(messages)), len(messages)):
+        message = messages[index]
+        if message.role == "assistant" and not message.sealed and (ending := _trimmed_ending(message, made.texts.get(index, {}))):
+            trimmed[index] = ending
+    gone = {index for start, end in made.dropped for index in range(start, end)}
+    texts = {**made.texts, **{index: new for index, new in trimmed.items() if index not in gone}}
+    return replace(made, texts=texts) if trimmed else made
+
+
+def _first_changed(made: Changes, nothing: int) -> int:
+    return min((*(start for start, _ in made.dropped), *made.texts, *made.beside, *made.apart), default=nothing)
+
+
+def _trimmed_ending(message: Message, new: Texts) -> dict[Path, str] | None:
+    """The message's new texts with its last text trimmed; None where there is nothing to trim."""
+    if not message.texts:
+        return None
+    last = message.texts[-1]
+    text = new.get(last.path, last.text)
+    short = text.rstrip()
+    return {**new, last.path: short} if short and short != text else None

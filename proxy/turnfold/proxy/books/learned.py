@@ -1,0 +1,79 @@
+"""What was learned of upstreams' windows, in words and figures for people.
+
+Lives here: from records to rows ready for JSON. Does not belong here: the records (``store.window_records``), what a figure means
+(``compression.calibration``), tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from turnfold.compression.calibration import Belief
+from turnfold.proxy.books.pacing import OptionsOf
+from turnfold.proxy.books.report import Query
+from turnfold.proxy.store import Key, Store
+from turnfold.proxy.store.window_records import WindowRecord, list_records, tenants
+
+_HUGE: Final = 2**62  # tokens: a prompt for which every window counts
+
+_IN_WORDS: Final[dict[str, Callable[[Belief, WindowRecord], str]]] = {
+    "error": lambda belief, _: f"named by an error {_times(belief.seen)}",
+    "cut-off": lambda belief, _: f"cut off in silence, seen {_times(belief.seen)}",
+    "refusal": lambda _, record: f"a guess: refused at {record.known.fails:,}",
+}
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+async def learned_windows(
+    store: Store, now: float, options_of: OptionsOf | None, tenant: str | None = None, model: str | None = None
+) -> list[dict[str, Any]]:
+    """Rows of all tenants, or of one, of all models, or of one; for each what `learned_rows` gives.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    chosen = sorted(await tenants(store)) if tenant is None else [tenant]
+    rows = [row for one in chosen for row in learned_rows(await list_records(store, one, now), now, options_of)]
+    return [row for row in rows if model is None or row["model"] == model]
+
+
+async def windows_of(store: Store, query: Query, now: float, options_of: OptionsOf | None) -> list[dict[str, Any]]:
+    """The rows that belong to a report: of its tenant and model where it is narrowed to them, and only those with a window.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    rows = await learned_windows(store, now, options_of, query.only.get("tenant"), query.only.get("model"))
+    return [row for row in rows if row["window"] is not None]
+
+
+def learned_rows(records: Iterable[tuple[Key, WindowRecord]], now: float, options_of: OptionsOf | None) -> list[dict[str, Any]]:
+    """One row for each upstream and model; figures are tokens as the upstream counts them, times are Unix times.
+
+    ``upstream`` and ``model`` are None in records of the first release. ``window`` is None where nothing was learned but how the
+    upstream counts. ``in_force`` says whether requests are made to fit it now: not while it is tested again, nor where only one
+    error named less than the published window.
+    """
+    return [_row(key, record, now, options_of) for key, record in records]
+
+
+def _row(key: Key, record: WindowRecord, now: float, options_of: OptionsOf | None) -> dict[str, Any]:
+    known, belief, named = record.known, record.known.belief, bool(record.upstream)
+    published = options_of(record.model).window if options_of is not None and named else None
+    return {
+        "tenant": key.tenant,
+        "upstream": record.upstream if named else None,
+        "model": record.model if named else None,
+        "window": belief.window if belief else None,
+        "source": belief.source if belief else None,
+        "how": _IN_WORDS[belief.source](belief, record) if belief else "",
+        "in_force": belief is not None and record.at(now).window(_HUGE, published) == belief.window,
+        "learned_at": record.learned_at,
+        "retry_at": record.retry_at if belief else None,
+        "largest_prompt": known.fits or None,
+        "tokens_per_token": round(known.ratio, 4) if known.ratios else None,
+    }

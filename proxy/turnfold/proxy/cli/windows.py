@@ -1,0 +1,136 @@
+"""``turnfold windows``: what was learned of upstreams' windows, and forgetting it.
+
+Lives here: asking a running Turnfold, and printing its answer. Does not belong here: learning, remembering.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from turnfold.config.settings import Settings
+from turnfold.config.sources import load
+from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.cli.plain import plain
+from turnfold.proxy.cli.reading import refuse_unused
+from turnfold.proxy.cli.remote import admin_headers, ask, default_url
+
+_UNITS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+class Action(StrEnum):
+    """What is done."""
+
+    LIST = "list"
+    FORGET = "forget"
+
+
+def _duration(seconds: float) -> str:
+    """A duration in its largest unit: 5 min, 2 d."""
+    size, unit = next((one for one in _UNITS if seconds >= one[0]), _UNITS[-1])
+    return f"{max(0, int(seconds // size))} {unit}"
+
+
+def _tokens(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
+
+
+def _tried_again(row: dict[str, Any], now: float) -> str:
+    if row["retry_at"] is None:
+        return "-"
+    return "now" if row["retry_at"] <= now else f"in {_duration(row['retry_at'] - now)}"
+
+
+def _table(rows: list[dict[str, Any]], now: float) -> Table:
+    table = Table(title="Learned windows (tokens as the upstream counts them)", header_style="bold", title_justify="left")
+    with_tenant = len({row.get("tenant") for row in rows}) > 1
+    for heading in (*(["tenant"] if with_tenant else []), "upstream", "model"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("window", justify="right")
+    table.add_column("learned", overflow="fold")
+    for heading in ("in force", "age", "tested again", "largest prompt taken"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(
+            *([plain(row["tenant"])] if with_tenant else []),
+            plain(row["upstream"] or "(unnamed)"),
+            plain(row["model"] if row["model"] is not None else "(unnamed)"),
+            _tokens(row["window"]),
+            plain(row["how"] or "no window"),
+            "yes" if row["in_force"] else "no",
+            _duration(now - row["learned_at"]),
+            _tried_again(row, now),
+            _tokens(row["largest_prompt"]),
+        )
+    return table
+
+
+def _place(settings: Settings, url: str, key: str, tenant: str) -> tuple[str, dict[str, str]]:
+    """Where to ask, and as whom: the credential's own windows, else an administrator's view of all tenants or of one."""
+    base = (url or default_url(settings.server)).rstrip("/")
+    if key:
+        return f"{base}/v1/windows", {"authorization": f"Bearer {key}"}
+    return f"{base}/admin/windows", admin_headers(settings) | ({"x-turnfold-tenant": tenant} if tenant else {})
+
+
+def windows(  # noqa: PLR0913, PLR0917 - a parameter for each option of the command line
+    context: typer.Context,
+    action: Annotated[Action, typer.Argument(help="What to do.", metavar="list|forget")] = Action.LIST,
+    model: Annotated[str, typer.Argument(help="FORGET: the model.", metavar="MODEL", show_default=False)] = "",
+    upstream: Annotated[str, typer.Option(help="FORGET: the upstream, as it is listed.")] = "",
+    everything: Annotated[bool, typer.Option("--all", help="FORGET: all upstreams and models.")] = False,
+    url: Annotated[str, typer.Option(help="The running Turnfold; default: the address in these settings.")] = "",
+    key: Annotated[
+        str, typer.Option(envvar="OPENAI_API_KEY", help="A client's credential, without the admin token: only its own.")
+    ] = "",
+    tenant: Annotated[str, typer.Option(help="Only this tenant's; default: all tenants, with the admin token.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what was learned of upstreams' windows, or forget it: windows forget MODEL, --upstream URL, or --all.
+
+    What is forgotten no longer counts in the process that is asked, and within 30 seconds in all others.
+    """
+    settings = load().settings
+    if tenant:
+        refuse_unused(context, "cannot be given together with --tenant", "key")
+    if not _is_given(context, "key") and (tenant or settings.auth.admin_token is not None):
+        key = ""  # found in the environment of an administrator
+    if action is Action.LIST:
+        refuse_unused(context, "applies to forget only", "model", "upstream", "everything")
+    elif everything:
+        refuse_unused(context, "cannot be given together with --all", "model", "upstream")
+    elif not (model or upstream):
+        raise typer.BadParameter("needs a MODEL, --upstream, or --all", param_hint="forget")
+    place, headers = _place(settings, url, key, tenant)
+    if action is Action.FORGET:
+        _forget(place, headers, {name: value for name, value in (("model", model), ("upstream", upstream)) if value}, as_json)
+    else:
+        _list(place, headers, as_json)
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _list(place: str, headers: dict[str, str], as_json: bool) -> None:
+    rows: list[dict[str, Any]] = ask("GET", place, headers).json()["windows"]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    console = Console()
+    console = console if console.is_terminal else Console(width=160)
+    console.print(_table(rows, time.time()) if rows else "Nothing was learned of any upstream.")
+
+
+def _forget(place: str, headers: dict[str, str], chosen: dict[str, str], as_json: bool) -> None:
+    gone: int = ask("DELETE", place, headers, params=chosen).json()["forgotten"]
+    if chosen and not gone:
+        raise Failure("nothing was learned of " + " at ".join(chosen.values()))
+    typer.echo(json.dumps({"forgotten": gone}) if as_json else f"{gone} forgotten.")

@@ -1,0 +1,231 @@
+"""What was learned of upstreams and models, as records of the store.
+
+Lives here: the form of a record, listing records, and having them forgotten everywhere. Does not belong here: memory in front of
+them (``chat.windows``), what a figure means (``compression.calibration``).
+
+Every process holds in memory what it knows, and would write back what another one forgot. So what is forgotten leaves a mark with
+a random name, and a record says under which marks it was learned: where a mark is another now, the record counts for nothing,
+whoever wrote it and when. There is a mark for each upstream and model, and one for all of a tenant's.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any, Final
+
+import orjson
+from yarl import URL
+
+from turnfold.compression.calibration import Learned
+from turnfold.proxy.store.base import Item, Key, Scope, Store
+from turnfold.proxy.store.records import VERSION, decode_record
+
+#: Seconds for which a record is kept; models are replaced under their name about as often.
+TTL: Final = 7 * 86_400
+
+_KIND: Final = "window"
+_FORGOTTEN: Final = "window-forgotten"
+_TENANTS: Final = "window-tenant"  # of the installation: which tenants have records
+_MARK_TTL: Final = TTL + 3600.0  # longer than any record that was written before every process knows of the mark
+_PAGE: Final = 500
+_LONGEST: Final = 200  # characters of a name in a record; clients choose the model's
+
+#: The marks of a record: its tenant's, and its own; "" for one that was never set.
+Marks = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Whose view of what: the credential's tenant, the upstream's URL, the model's name."""
+
+    tenant: str
+    upstream: str
+    model: str
+
+    @classmethod
+    def of(cls, tenant: str, url: URL, model: str) -> Spot:
+        """Of a request to this URL."""
+        return cls(tenant, str(url.origin()), model)
+
+    @property
+    def key(self) -> Key:
+        """A store key of bounded size, in which no part can be mistaken for another."""
+        parts = json.dumps([self.upstream, self.model]).encode()
+        return Key(self.tenant, _KIND, blake2b(parts, digest_size=16).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRecord:
+    """What is known of an upstream and model.
+
+    Attributes:
+        until: Unix time until which it is kept.
+        retry_at: Unix time from which what it says of the window is tested again.
+        tries: how often that was put off.
+        marks: under which it was learned.
+        upstream: as in `Spot`, at most 200 characters; "" in records of the first release, which named none.
+        model: likewise.
+    """
+
+    known: Learned
+    until: float
+    retry_at: float = 0.0
+    tries: int = 0
+    marks: Marks = ("", "")
+    upstream: str = ""
+    model: str = ""
+
+    @property
+    def learned_at(self) -> float:
+        """Unix time when what it says of the window was last told."""
+        return self.until - TTL
+
+    def at(self, now: float) -> Learned:
+        """What is known, as it is to be acted on at a Unix time."""
+        trusted = not self.tries or now < self.retry_at
+        return self.known if trusted else replace(self.known, trusted=False)
+
+    def is_forgotten(self, now: Marks) -> bool:
+        """Whether it was learned before one of these marks was set."""
+        return any(mark and mark != own for mark, own in zip(now, self.marks, strict=True))
+
+
+async def read_record(store: Store, spot: Spot) -> tuple[WindowRecord | None, Marks]:
+    """What is kept of an upstream and model, None where nothing counts; and the marks of today.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    value, *held = await store.get([spot.key, *_mark_keys(spot.key)])
+    marks = _marks(*held)
+    record = None if value is None else decode_record(_KIND, value, _build)
+    return (None if record is None or record.is_forgotten(marks) else record), marks
+
+
+async def write_record(store: Store, spot: Spot, record: WindowRecord, ttl: float) -> None:
+    """Keep a record for so many seconds.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    own = Item(spot.key, _to_bytes(record, spot), max(1.0, ttl))
+    await store.put([own, Item(Key("", _TENANTS, spot.tenant), b"1", max(1.0, ttl))])
+
+
+async def tenants(store: Store) -> list[str]:
+    """The tenants that have records.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    return [key.id async for page in _pages(store, Scope("", _TENANTS)) for key in page]
+
+
+async def list_records(store: Store, tenant: str, now: float) -> list[tuple[Key, WindowRecord]]:
+    """A tenant's records that count at a Unix time, by upstream and model.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    found = []
+    async for page in _pages(store, Scope(tenant, _KIND)):
+        everybody, *own = await store.get([_mark_key(tenant), *(_mark_key(tenant, key.id) for key in page)])
+        for key, value, mark in zip(page, await store.get(page), own, strict=True):
+            record = None if value is None else decode_record(_KIND, value, _build)
+            if record is not None and record.until > now and not record.is_forgotten(_marks(everybody, mark)):
+                found.append((key, record))
+    return sorted(found, key=lambda one: (one[1].upstream, one[1].model, one[0].id))
+
+
+async def forget_records(store: Store, tenant: str, keys: Sequence[Key] | None) -> None:
+    """Forget some of a tenant's records, known or not; None: all of them.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    name = secrets.token_hex(8).encode()
+    marks = [_mark_key(tenant)] if keys is None else [_mark_key(tenant, key.id) for key in keys]
+    await store.put([Item(mark, name, _MARK_TTL) for mark in marks])
+    if keys is None:
+        await store.delete(Scope(tenant, _KIND))
+    else:
+        await store.discard(keys)
+
+
+async def _pages(store: Store, scope: Scope) -> AsyncIterator[list[Key]]:
+    offset = 0
+    while page := await store.keys(scope, offset, _PAGE):
+        yield page
+        offset += len(page)
+
+
+def _mark_key(tenant: str, record: str = "") -> Key:
+    return Key(tenant, _FORGOTTEN, record)
+
+
+def _mark_keys(key: Key) -> tuple[Key, Key]:
+    return _mark_key(key.tenant), _mark_key(key.tenant, key.id)
+
+
+def _marks(everybody: bytes | None, own: bytes | None) -> Marks:
+    return (everybody or b"").decode("utf-8", "replace"), (own or b"").decode("utf-8", "replace")
+
+
+def storable_name(name: str) -> str:
+    """A name as a record holds it: bounded, and without the lone surrogates that a client's JSON may bring."""
+    return name[:_LONGEST].encode("utf-8", "replace").decode("utf-8")
+
+
+def _to_bytes(record: WindowRecord, spot: Spot) -> bytes:
+    known = record.known
+    return orjson.dumps(
+        {
+            VERSION: 1,
+            "upstream": storable_name(spot.upstream),
+            "model": storable_name(spot.model),
+            "marks": {"tenant": record.marks[0], "own": record.marks[1]},
+            "until": record.until,
+            "retry_at": record.retry_at,
+            "tries": record.tries,
+            "ratios": known.ratios,
+            "limit": known.limit,
+            "claims": known.claims,
+            "over": known.over,
+            "fits": known.fits,
+            "fails": known.fails,
+            "top": known.top,
+            "quiet": [{"ours": ours, "reported": reported} for ours, reported in known.quiet],
+        }
+    )
+
+
+def _build(data: Any) -> WindowRecord:
+    """From the JSON value. The first release had pairs and records without names, one claim for each limit, and beliefs without
+    an age."""
+    pairs = ((one["ours"], one["reported"]) if isinstance(one, dict) else one for one in data["quiet"])
+    limit = None if data["limit"] is None else int(data["limit"])
+    known = Learned(
+        ratios=tuple(float(ratio) for ratio in data["ratios"]),
+        limit=limit,
+        claims=int(data.get("claims", 2 * (limit is not None))),  # the first release believed one claim
+        over=tuple(bool(taken) for taken in data.get("over", [False] if limit is not None else [])),
+        fits=int(data["fits"]),
+        fails=None if data["fails"] is None else int(data["fails"]),
+        top=(int(data["top"][0]), int(data["top"][1])) if "top" in data else (0, 0),
+        quiet=tuple((int(ours), int(reported)) for ours, reported in pairs),
+    )
+    until = float(data["until"])
+    marks = data.get("marks", {})
+    return WindowRecord(
+        known,
+        until,
+        float(data.get("retry_at", until)),
+        int(data.get("tries", limit is not None)),
+        (str(marks.get("tenant", "")), str(marks.get("own", ""))),
+        str(data.get("upstream", "")),
+        str(data.get("model", "")),
+    )
