@@ -148,7 +148,7 @@ class _StatementPiece:
 
     def holds_rare(self, name: str) -> bool:
         """`holds`, for the lists of which most texts have nothing."""
-        return name in self.hints.listed and self.holds(name)
+        return name in self.hints.listed and (self.dense or not _RAREST[name].isdisjoint(self.said)) and self.holds(name)
 
     @property
     def asks(self) -> bool:
