@@ -38,8 +38,8 @@ _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else cou
 _WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 # "user:", "**Anna Berg:**", "[10:14] Bob:", at the beginning of a line.
 LABEL: Final = re.compile(
-    r"[ \t]*(?:\[[^\]\n]*\d[:/-]\d[^\]\n]*\][ \t]*)?[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[:：][*_]{0,2}"
-    r"[ \t]+(?=\S)"
+    r"[ \t]*(?:\[[^\]\n]{0,60}\d[:/-]\d[^\]\n]{0,60}\][ \t]*)?[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[:：]"
+    r"[*_]{0,2}[ \t]+(?=\S)"
 )
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[[ xX]\])[ \t]")
 _LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
@@ -368,6 +368,7 @@ def _behind_labels(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
 def _introduced(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
     """What stands under "Never do:", behind "The following is not true." or "Suppose that it fails."; items below an item."""
     found = []
+    leads = [not piece.kind and _leads(piece) for piece in pieces]
     above: list[tuple[int, int]] = []  # the items that are open: how far each is indented, and which it is
     listed = False
     for i, piece in enumerate(pieces[:-1]):
@@ -383,27 +384,35 @@ def _introduced(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
             above.append((indent, i))
         if piece.kind or (listed and not piece.item):
             continue
-        colon = piece.hints.introduces and _INTRODUCES.search(piece.text[-12:]) is not None
-        ahead = colon or "supposes" in piece.opens or piece.holds_rare("ahead")
-        if ahead or pieces[i + 1].item:
-            found += [(k, i) for k in _governed(pieces, i, ahead=ahead)]
+        found += [(k, i) for k in _governed(pieces, i, leads)]
     return found
 
 
-def _governed(pieces: Sequence[_StatementPiece], i: int, *, ahead: bool) -> range:
-    """The sentences that the one at `i` governs: the rest of its line, else the list, block or line behind it."""
+def _leads(piece: _StatementPiece) -> bool:
+    """Whether what comes behind it is not to be read without it."""
+    colon = piece.hints.introduces and _INTRODUCES.search(piece.text[-12:]) is not None
+    return colon or "supposes" in piece.opens or piece.holds_rare("ahead")
+
+
+def _governed(pieces: Sequence[_StatementPiece], i: int, leads: Sequence[bool]) -> range:
+    """The sentences that the one at `i` governs: the rest of its line, else the list, block or line behind it.
+
+    In a line it is the rest up to the next sentence that governs, which is governed itself: all pairs would be quadratic.
+    """
     k = i + 1
     if not pieces[k].starts_line and not pieces[k].kind:
-        if not ahead:
+        if not leads[i]:
             return range(0)
         while k < len(pieces) and not pieces[k].starts_line and not pieces[k].kind:
             k += 1
+            if leads[k - 1] and not pieces[i].item:
+                break
         return range(i + 1, k)
     if pieces[k].item and not pieces[i].item:
         while k < len(pieces) and (pieces[k].item or not (pieces[k].starts_line or pieces[k].kind)):
             k += 1
         return range(i + 1, k)
-    if not ahead or pieces[k].kind in ("heading", "label"):
+    if not leads[i] or pieces[k].kind in ("heading", "label"):
         return range(0)
     k += 1
     while k < len(pieces) and not pieces[k].starts_line and not pieces[k].kind and not pieces[i + 1].kind:
