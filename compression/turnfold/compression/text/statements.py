@@ -69,7 +69,9 @@ _LISTED: Final = {
 }
 _RUN_ON: Final = {name: tuple(_TIES[f"{name}-run-on"]) for name in _LISTED}
 #: The lists with phrases that begin with a word.
-_OPENERS: Final = {word: tuple(name for name in _LISTED if word in _LISTED[name]) for listed in _LISTED.values() for word in listed}
+_OPENERS: Final = {
+    word: tuple(name for name in _LISTED if word in _LISTED[name]) for listed in _LISTED.values() for word in listed
+}
 _NO_OPENINGS: Final[dict[str, int]] = {}
 #: Of each phrase its longest word: a text without any of them has no phrase of the list.
 _RAREST: Final = {name: frozenset(max(p, key=len) for ps in listed.values() for p in ps) for name, listed in _LISTED.items()}
