@@ -115,7 +115,7 @@ def test_a_query_bends_the_layers() -> None:
 @pytest.mark.parametrize("query", [None, "What did the crew eat?"])
 def test_a_decision_with_its_figures_outlives_filler(query: str | None) -> None:
     text = (
-        "The ferry left pier 4 at 06:40 on 3 June 2031 with 212 passengers. It was a rather grey morning by all accounts, really. "
+        "The ferry left pier 4 at 06:40 on 3 June 2031 with 212 passengers. It was a rather grey morning by all accounts. "
         "The crew ate rolls. Captain Ines Horta decided to turn back at buoy K-17 because the second pump failed. "
         "Everybody was fairly tired by then, which surprised nobody. The repair cost €18,400 and took nine days."
     )

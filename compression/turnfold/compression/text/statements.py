@@ -69,7 +69,7 @@ _LISTED: Final = {
 }
 _RUN_ON: Final = {name: tuple(_TIES[f"{name}-run-on"]) for name in _LISTED}
 #: The lists with phrases that begin with a word.
-_OPENERS: Final = {
+_LISTS_BY_OPENING: Final = {
     word: tuple(name for name in _LISTED if word in _LISTED[name]) for listed in _LISTED.values() for word in listed
 }
 _NO_OPENINGS: Final[dict[str, int]] = {}
@@ -201,9 +201,9 @@ class _StatementPiece:
 
 def _openings(said: Sequence[str]) -> dict[str, int]:
     """Words of the listed phrase that a sentence begins with, by the list's name."""
-    if not said or said[0] not in _OPENERS:
+    if not said or said[0] not in _LISTS_BY_OPENING:
         return _NO_OPENINGS
-    found = ((name, _phrase_at(name, said, 0)) for name in _OPENERS[said[0]])
+    found = ((name, _phrase_at(name, said, 0)) for name in _LISTS_BY_OPENING[said[0]])
     return {name: words for name, words in found if words}
 
 
