@@ -112,6 +112,20 @@ def test_a_query_bends_the_layers() -> None:
     assert "budget" in asked.layers[2].text
 
 
+@pytest.mark.parametrize("query", [None, "What did the crew eat?"])
+def test_a_decision_with_its_figures_outlives_filler(query: str | None) -> None:
+    text = (
+        "The ferry left pier 4 at 06:40 on 3 June 2031 with 212 passengers. It was a rather grey morning by all accounts. "
+        "The crew ate rolls. Captain Ines Horta decided to turn back at buoy K-17 because the second pump failed. "
+        "Everybody was fairly tired by then, which surprised nobody. The repair cost €18,400 and took nine days."
+    )
+    facts = compress(text, query=query, l1_ratio=0.75).layers[1].text
+    assert "buoy K-17" in facts
+    assert "€18,400" in facts
+    assert "surprised nobody" not in facts
+    assert query is None or "ate rolls" in facts
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -213,7 +213,7 @@ class Compressor:
         """
         scorer = SCORERS[request.scorer] if request.scorer else self._scorer
         query = request.query if request.query and request.query.strip() else None
-        source = self._judge(request.text, QueryAware(scorer, self._relevance) if query else scorer, query)
+        source = self._judge(request.text, scorer, query)
         whole = Layer(request.text, self._count(request.text))
         facts, told = self._facts(source, whole, request.l1_ratio)
         chosen = choose_summary(source, request.l2_max_sentences, facts.tokens)
@@ -244,18 +244,23 @@ class Compressor:
     def _judge(self, text: str, scorer: Scorer, query: str | None) -> JudgedText:
         read = statements(text, data_blocks(text))
         pieces = [span.of(text) for span in read.spans]
+        central = scores_of(scorer, pieces, query)
         source = JudgedText(
             text=text,
             read=read,
             starts=section_starts(text, read.spans),
-            scores=scores_of(scorer, pieces, query),
+            scores=central,
+            central=central,
             signals=[signal_weight(piece) if not span.kind else 0.0 for span, piece in zip(read.spans, pieces, strict=True)],
-            factors=[1.0] * len(pieces),
+            relevance=[0.0] * len(pieces),
             found=entities(text),
             count=self._count,
             words=frozenset(terms(query)) if query else frozenset(),
         )
-        return replace(source, factors=self._factors(source, query)) if query else source
+        if not query:
+            return source
+        aware = scores_of(QueryAware(scorer, self._relevance), pieces, query)
+        return replace(source, scores=aware, relevance=self._answers(source, query))
 
     def _facts(self, source: JudgedText, whole: Layer, ratio: float) -> tuple[Layer, ChosenText]:
         """Layer 1 and what was chosen for it; the text itself where all of it may stay or nothing shorter says anything."""
@@ -272,12 +277,12 @@ class Compressor:
         layer = Layer(text, self._count(text))
         return layer if layer.tokens <= than.tokens and text.strip() else than
 
-    def _factors(self, source: JudgedText, query: str) -> list[float]:
-        """Factors for the worth of each sentence under a query: 1 to 4, by the relevance of the sentence and its section."""
+    def _answers(self, source: JudgedText, query: str) -> list[float]:
+        """How well each span answers a query, 0 to 1: two thirds by its own relevance, one by its section's."""
         alone = _normalise(self._relevance([span.of(source.text) for span in source.spans], query))
         around = _normalise(self._relevance([source.slice(first, last) for first, last in source.ranges], query))
         shared = [around[k] for k, (first, last) in enumerate(source.ranges) for _ in range(first, last)]
-        return [1 + 2 * a + b for a, b in zip(alone, shared, strict=True)]
+        return [(2 * a + b) / 3 for a, b in zip(alone, shared, strict=True)]
 
     def _sections(self, source: JudgedText, told: ChosenText, result_id: str, ratio: float) -> tuple[TextSection, ...]:
         data = {i for first, last in source.data for i in range(first, last)}

@@ -188,3 +188,8 @@ def test_audited_sentences_are_shown_whole() -> None:
     for ratio in (0.05, 0.2, 0.5, 0.8):
         for layer in Compressor().compress(CompressRequest(text, l1_ratio=ratio)).layers[1:]:
             assert {line.strip() for line in layer.text.split("\n") if line.strip()} <= set(lines)
+
+
+@pytest.mark.parametrize("unit", ["Suppose it is. That is false. ", "[1:1", "Never so: a. ", '"a ', "# A\n", "不是。"])
+def test_hostile_text_costs_linear_time(unit: str) -> None:
+    assert_linear(statements, lambda size: unit * (size // len(unit)), 3_000)

@@ -29,14 +29,17 @@ from turnfold.compression.text.statements import LABEL, Statements
 
 Count = Callable[[str], int]
 
-# What a fact of each kind is worth; a sentence's score and its signals weigh a part of one figure.
+# What a fact of each kind is worth; a sentence's score, its signals and its relevance weigh about as much as one figure at most.
 _KIND_WORTH: Final = {
     **dict.fromkeys(("product", "money", "version", "identifier"), 1.3),
     **dict.fromkeys(("person", "organisation", "camelcase", "date", "percent", "quantity"), 0.8),
     **dict.fromkeys(("acronym", "name"), 0.5),
 }
 _FIGURE_WORTH: Final = 0.8
-_SCORE_WORTH, _SIGNAL_WORTH = 0.3, 0.2
+_SCORE_WORTH, _SIGNAL_WORTH = 0.9, 0.45
+_FILLER_FACTOR: Final = 0.3  # of a score without any fact or signal: central words alone tell a reader nothing
+# Added, by its cube: what answers a query is worth a figure more, but multiplied it would buy off the figures of the rest.
+_RELEVANCE_WORTH, _RELEVANCE_POWER = 1.0, 3
 _FIRST_WORTH, _LAST_WORTH, _NEAR_END = 1.0, 0.6, 0.12  # who begins says what it is about, who ends what came of it
 _QUESTION_FACTOR: Final = 0.6  # a question claims nothing
 _FIGURE: Final = re.compile(r"[$€£¥]?\d(?:[\w.,:/%-]*[\w%])?|`[^`\n]+`")
@@ -60,7 +63,9 @@ class JudgedText:
     Attributes:
         read: its statements and blocks.
         starts: spans that begin sections.
-        scores, signals, factors: by span; a factor is what a query multiplies the worth with.
+        scores, signals: by span, how central it is (to a query too, if there is one) and what it decides, promises or finds.
+        central: by span its score without the query.
+        relevance: by span how well it and its section answer the query, 0 to 1; 0 without one.
         found: its entities, in order.
         words: lower-case words of the query.
         count: tokens of a text.
@@ -71,7 +76,8 @@ class JudgedText:
     starts: list[int]
     scores: list[float]
     signals: list[float]
-    factors: list[float]
+    central: list[float]
+    relevance: list[float]
     found: list[Entity]
     count: Count = field(repr=False)
     words: frozenset[str] = _NO_WORDS
@@ -251,12 +257,13 @@ def _pieces(source: JudgedText, groups: set[int]) -> list[CoverageItem]:
 
 
 def _base(source: JudgedText, i: int) -> float:
-    return _SCORE_WORTH * source.scores[i] + _SIGNAL_WORTH * source.signals[i]
+    score = _SCORE_WORTH * source.central[i] * (1.0 if source.facts[i] or source.signals[i] else _FILLER_FACTOR)
+    return score + _SIGNAL_WORTH * source.signals[i] + _RELEVANCE_WORTH * source.relevance[i] ** _RELEVANCE_POWER
 
 
 def _factor(source: JudgedText, i: int) -> float:
     asks = source.spans[i].of(source.text).rstrip().endswith(("?", "？", "؟"))
-    return source.factors[i] * (_QUESTION_FACTOR if asks else 1.0)
+    return _QUESTION_FACTOR if asks else 1.0
 
 
 def _least(source: JudgedText, budget: int) -> ChosenText:
@@ -272,7 +279,7 @@ def _least(source: JudgedText, budget: int) -> ChosenText:
     def value(i: int) -> tuple[float, int]:
         worth = _base(source, i) + sum(source.weights[f] for f in facts[i])
         cost = sum(source.spans[j].end - source.spans[j].start for j in source.read.with_needs(i))
-        return source.factors[i] * (worth + 0.1) / (cost + 40), -i
+        return (worth + 0.1) / (cost + 40), -i
 
     return ChosenText(frozenset(source.read.with_needs(max(said, key=value))), {})
 

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from turnfold.compression.scorers.terms import STOP, terms
@@ -38,7 +39,7 @@ _FACT: Final = re.compile(r"https?://[^\s)>\]]+|[^\W\d_a-z](?<=\w .)[^\W_]+|\d(?
 _TELLING_WORDS: Final = "password passwd passphrase secret token apikey api accesskey access key bearer authorization"
 _TELLING: Final = frozenset(_TELLING_WORDS.split())
 _SQL_WORDS: Final = ("SELECT", "INSERT", "DELETE", "UPDATE", "CREATE", "ALTER", "DROP")
-_LONG_TOKEN: Final = 12  # characters: the shortest that is taken for a secret by its looks
+_LONG_TOKEN: Final = re.compile(r"(?<!\S)\S{12,}")  # the shortest that is taken for a secret by its looks
 _MARKS: Final = ".,;:!?\"'()*"
 _SHORT: Final = 3  # words: a sentence of so few says nothing by itself, unless it names something
 _LEAST_GAP: Final = 80  # characters: prose beside a block that is shorter stays
@@ -55,7 +56,7 @@ class _Sentence(NamedTuple):
     facts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Read:
     """A text cut into rated sentences; `sentences` has None for blocks, which are kept unchanged."""
 
@@ -68,6 +69,12 @@ class Read:
     def spans(self) -> Sequence[Span]:
         """Its statements and blocks."""
         return self.parts.spans
+
+    @cached_property
+    def figures(self) -> dict[int, tuple[str, ...]]:
+        """By the index of a sentence or block, where it has any, its figures."""
+        found = ((j, figures(span.of(self.text))) for j, span in enumerate(self.spans))
+        return {j: held for j, held in found if held}
 
     @property
     def has_blocks(self) -> bool:
@@ -112,7 +119,7 @@ def _may_hold_exact(text: str, said: Sequence[str]) -> bool:
         or "{" in text
         or "[" in text
         or any(word in text for word in _SQL_WORDS)
-        or any(len(word) >= _LONG_TOKEN and not word.strip(_MARKS).isalpha() for word in text.split())
+        or _has_long_token(text)
     )
 
 
@@ -120,9 +127,12 @@ def _looks_exact(piece: str) -> bool:
     """The costly check after a cheaper one: long words of plain letters are not secrets."""
     if "{" in piece or "[" in piece or any(word in piece for word in _SQL_WORDS) or inline.SECRET_WORDS.search(piece):
         return any(span.kind in _EXACT_INLINE for span in protected_spans(piece))
-    return any(len(word) >= _LONG_TOKEN and not word.strip(_MARKS).isalpha() for word in piece.split()) and any(
-        span.kind in _EXACT_INLINE for span in inline.tokens(piece)
-    )
+    return _has_long_token(piece) and any(span.kind in _EXACT_INLINE for span in inline.tokens(piece))
+
+
+def _has_long_token(text: str) -> bool:
+    """Whether a word is as long as a secret and has more than letters."""
+    return not all(word.strip(_MARKS).isalpha() for word in _LONG_TOKEN.findall(text))
 
 
 def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, keep_figures: bool = False) -> list[str]:
@@ -163,7 +173,7 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, kee
 
 def _figure_sentences(one: Read, kept: Set[int], repeated: Set[int]) -> set[int]:
     """Sentences that are needed beside the kept ones so that every figure of a text is said; the richest are taken first."""
-    held = {j: found for j, span in enumerate(one.spans) if j not in repeated and (found := figures(span.of(one.text)))}
+    held = {j: found for j, found in one.figures.items() if j not in repeated}
     said = {figure for j in kept for figure in held.get(j, ())}
     wanted: set[int] = set()
     for j in sorted(held.keys() - kept, key=lambda j: (-len(held[j]), j)):

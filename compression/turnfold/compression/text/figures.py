@@ -44,7 +44,8 @@ def figures(piece: str) -> tuple[str, ...]:
         if bare:
             found[f"{bare} {token.lower()}"] = None
             bare = ""
-        if not token or not _TELLS.search(token) or _NOT_ONE.fullmatch(token):
+        plain = token.isascii() and token.isalpha() and token[1:].islower()  # most tokens: told without the pattern
+        if plain or not token or not _TELLS.search(token) or _NOT_ONE.fullmatch(token):
             continue
         if _FIGURE.fullmatch(token) and raw[-1] not in ".,;:!?)":
             bare = token

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
@@ -39,8 +38,8 @@ _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else cou
 _WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 # "user:", "**Anna Berg:**", "[10:14] Bob:", at the beginning of a line.
 LABEL: Final = re.compile(
-    r"[ \t]*(?:\[[^\]\n]*\d[:/-]\d[^\]\n]*\][ \t]*)?[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[:：][*_]{0,2}"
-    r"[ \t]+(?=\S)"
+    r"[ \t]*(?:\[[^\]\n]{0,60}\d[:/-]\d[^\]\n]{0,60}\][ \t]*)?[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[:：]"
+    r"[*_]{0,2}[ \t]+(?=\S)"
 )
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[[ xX]\])[ \t]")
 _LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
@@ -69,6 +68,13 @@ _LISTED: Final = {
     for name in ("restricts", "follows", "answers", "back", "ahead", "supposes", "counts", "points", "conditions")
 }
 _RUN_ON: Final = {name: tuple(_TIES[f"{name}-run-on"]) for name in _LISTED}
+#: The lists with phrases that begin with a word.
+_LISTS_BY_OPENING: Final = {
+    word: tuple(name for name in _LISTED if word in _LISTED[name]) for listed in _LISTED.values() for word in listed
+}
+_NO_OPENINGS: Final[dict[str, int]] = {}
+#: Of each phrase its longest word: a text without any of them has no phrase of the list.
+_RAREST: Final = {name: frozenset(max(p, key=len) for ps in listed.values() for p in ps) for name, listed in _LISTED.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,78 +107,104 @@ class Statements:
         return set().union(*map(self.with_needs, chosen))
 
 
-class _StatementPiece:
-    """One sentence and what is asked of it; each answer is found once."""
+class _Hints:
+    """What a whole text holds, so that a sentence is not asked for what stands nowhere in it."""
 
-    def __init__(self, text: str, span: Span) -> None:
-        self.span, self.kind = span, span.kind
-        self.text = span.of(text)
+    def __init__(self, text: str) -> None:
+        said = _WORD.findall(lower_text(text))
+        dense = not text.isascii() and _DENSE.search(text) is not None
+        self.dense = dense
+        self.listed = frozenset(
+            name
+            for name in ("back", "ahead")
+            if not _RAREST[name].isdisjoint(said) or (dense and any(mark in text for mark in _RUN_ON[name]))
+        )
+        self.introduces = ":" in text or "：" in text
+
+
+class _StatementPiece:
+    """One sentence and what is asked of it."""
+
+    __slots__ = ("body", "dense", "hints", "item", "kind", "opens", "said", "span", "starts_line", "text")
+
+    def __init__(self, text: str, span: Span, hints: _Hints) -> None:
+        self.span, self.kind, self.hints = span, span.kind, hints
+        self.text = self.body = span.of(text)
         self.starts_line = text[span.start - 1 : span.start] in ("", "\n")
         self.item = self.starts_line and not span.kind and _ITEM.match(self.text) is not None
-        lead = _LEAD.match(self.text)
-        self.body = self.text[lead.end() if lead else 0 :]
-        self.low = lower_text(self.body[:400])
-        self.said = _WORD.findall(self.low)
-        self.words = frozenset(self.said)
-        self.dense = not self.text.isascii() and _DENSE.search(self.body) is not None
-
-    def opens_with(self, name: str) -> int:
-        """Words of the listed phrase that it begins with; 0 for none."""
-        listed = _phrase_at(name, self.said, 0) if self.said and self.said[0] in _LISTED[name] else 0
-        return listed or int(self.dense and self.body.startswith(_RUN_ON[name]))
+        if not self.text[:1].isalpha() and (lead := _LEAD.match(self.text)):
+            self.body = self.text[lead.end() :]
+        self.said = _WORD.findall(lower_text(self.body[:400]))
+        self.dense = hints.dense and _DENSE.search(self.body) is not None
+        #: Words of the listed phrase that it begins with, by the list's name.
+        self.opens = _openings(self.said)
+        if self.dense:
+            self.opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | self.opens
 
     def holds(self, name: str) -> bool:
         """Whether a listed phrase is anywhere in it."""
         if self.dense and any(mark in self.body for mark in _RUN_ON[name]):
             return True
         first = _LISTED[name]
-        if first.keys().isdisjoint(self.words):
-            return False
         return any(word in first and _phrase_at(name, self.said, i) for i, word in enumerate(self.said))
 
-    @cached_property
+    def holds_rare(self, name: str) -> bool:
+        """`holds`, for the lists of which most texts have nothing."""
+        return name in self.hints.listed and (self.dense or not _RAREST[name].isdisjoint(self.said)) and self.holds(name)
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is a question."""
+        return self.text.rstrip().endswith(("?", "？", "؟"))
+
+    @property
     def is_short(self) -> bool:
         """Whether it says little by itself: next to no words, or a few that name nothing and point to something."""
-        if self.text.rstrip().endswith(("?", "？", "؟")):
+        if (len(self.said) > _SHORT_WORDS and not self.dense) or self.asks:
             return False
         if self.dense:
             return len(self.body.strip()) <= _SHORT_DENSE and not _NAMES.search(self.body)
         if len(self.said) <= _FEWEST_WORDS:
             return True
         points = self.holds("points") or not _LISTED_SCRIPTS.search(self.body)
-        return len(self.said) <= _SHORT_WORDS and points and not _NAMES.search(self.body)
+        return points and not _NAMES.search(self.body)
 
-    @cached_property
+    @property
     def is_condition(self) -> bool:
         """Whether it is a condition alone, of something that was said before it."""
-        return bool(
-            self.opens_with("conditions")
-            and len(self.said) <= _CONDITION_WORDS
-            and not _PAUSE.search(self.body)
-            and not self.text.rstrip().endswith(("?", "？", "؟"))
+        return (
+            "conditions" in self.opens and len(self.said) <= _CONDITION_WORDS and not _PAUSE.search(self.body) and not self.asks
         )
 
-    @cached_property
+    @property
     def restricts(self) -> bool:
         """Whether what stands before it is not to be read without it: an objection, an exception, a word about it."""
-        return bool(
-            self.opens_with("restricts")
-            or self.holds("back")
+        return (
+            "restricts" in self.opens
+            or self.holds_rare("back")
             or (self.follows and len(self.said) <= _WORD_ABOUT_IT and self.holds("points"))
         )
 
-    @cached_property
+    @property
     def follows(self) -> bool:
         """Whether its first words point back."""
-        return bool(self.opens_with("follows"))
+        return "follows" in self.opens
 
-    @cached_property
+    @property
     def answers(self) -> bool:
-        words = self.opens_with("answers")
+        words = self.opens.get("answers", 0)
         if not words or len(self.said) <= _ANSWER_WORDS:
             return bool(words)
         last = re.match(rf"(?:[^\W_]+\W+){{{words - 1}}}[^\W_]+", self.body)
         return self.dense or bool(last and _SIGN.match(self.body, last.end()))
+
+
+def _openings(said: Sequence[str]) -> dict[str, int]:
+    """Words of the listed phrase that a sentence begins with, by the list's name."""
+    if not said or said[0] not in _LISTS_BY_OPENING:
+        return _NO_OPENINGS
+    found = ((name, _phrase_at(name, said, 0)) for name in _LISTS_BY_OPENING[said[0]])
+    return {name: words for name, words in found if words}
 
 
 def _phrase_at(name: str, said: Sequence[str], i: int) -> int:
@@ -187,8 +219,9 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     spans = _with_labels(text, sentences(text, blocks))
     if len(spans) < 2:
         return Statements(spans, ((),) * len(spans), (1,) * len(spans))
-    pieces = [_StatementPiece(text, span) for span in spans]
-    joined = _joined(pieces)
+    hints = _Hints(text)
+    pieces = [_StatementPiece(text, span, hints) for span in spans]
+    joined = _joined(pieces, quotes=_QUOTING.search(text) is not None)
     of: list[int] = []
     for tied in joined:
         of.append(of[-1] + (not tied) if of else 0)
@@ -210,9 +243,11 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
 
 def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
     """The spans with the labels that name the speakers of lines as spans of their own, where there are several."""
+    if ":" not in text and "：" not in text:
+        return list(spans)
     labels = [
         m
-        if not span.kind and (m := LABEL.match(text, span.start, span.end)) and text[span.start - 1 : span.start] in ("", "\n")
+        if not span.kind and text[span.start - 1 : span.start] in ("", "\n") and (m := LABEL.match(text, span.start, span.end))
         else None
         for span in spans
     ]
@@ -229,9 +264,9 @@ def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
 # ---------------------------------------------------------------- what is one statement
 
 
-def _joined(pieces: Sequence[_StatementPiece]) -> list[bool]:
-    """Whether each sentence is one statement with the one before it."""
-    quoted = _in_quotation(pieces)
+def _joined(pieces: Sequence[_StatementPiece], *, quotes: bool) -> list[bool]:
+    """Whether each sentence is one statement with the one before it; `quotes` says whether the text has any quotation marks."""
+    quoted = _in_quotation(pieces) if quotes else [False] * len(pieces)
     out = [False]
     begun = 0
     for i in range(1, len(pieces)):
@@ -335,6 +370,7 @@ def _behind_labels(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
 def _introduced(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
     """What stands under "Never do:", behind "The following is not true." or "Suppose that it fails."; items below an item."""
     found = []
+    leads = [not piece.kind and _leads(piece) for piece in pieces]
     above: list[tuple[int, int]] = []  # the items that are open: how far each is indented, and which it is
     listed = False
     for i, piece in enumerate(pieces[:-1]):
@@ -350,26 +386,35 @@ def _introduced(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
             above.append((indent, i))
         if piece.kind or (listed and not piece.item):
             continue
-        colon = _INTRODUCES.search(piece.text[-12:]) is not None
-        ahead = colon or piece.holds("ahead") or bool(piece.opens_with("supposes"))
-        found += [(k, i) for k in _governed(pieces, i, ahead=ahead)]
+        found += [(k, i) for k in _governed(pieces, i, leads)]
     return found
 
 
-def _governed(pieces: Sequence[_StatementPiece], i: int, *, ahead: bool) -> range:
-    """The sentences that the one at `i` governs: the rest of its line, else the list, block or line behind it."""
+def _leads(piece: _StatementPiece) -> bool:
+    """Whether what comes behind it is not to be read without it."""
+    colon = piece.hints.introduces and _INTRODUCES.search(piece.text[-12:]) is not None
+    return colon or "supposes" in piece.opens or piece.holds_rare("ahead")
+
+
+def _governed(pieces: Sequence[_StatementPiece], i: int, leads: Sequence[bool]) -> range:
+    """The sentences that the one at `i` governs: the rest of its line, else the list, block or line behind it.
+
+    In a line it is the rest up to the next sentence that governs, which is governed itself: all pairs would be quadratic.
+    """
     k = i + 1
     if not pieces[k].starts_line and not pieces[k].kind:
-        if not ahead:
+        if not leads[i]:
             return range(0)
         while k < len(pieces) and not pieces[k].starts_line and not pieces[k].kind:
             k += 1
+            if leads[k - 1] and not pieces[i].item:
+                break
         return range(i + 1, k)
     if pieces[k].item and not pieces[i].item:
         while k < len(pieces) and (pieces[k].item or not (pieces[k].starts_line or pieces[k].kind)):
             k += 1
         return range(i + 1, k)
-    if not ahead or pieces[k].kind in ("heading", "label"):
+    if not leads[i] or pieces[k].kind in ("heading", "label"):
         return range(0)
     k += 1
     while k < len(pieces) and not pieces[k].starts_line and not pieces[k].kind and not pieces[i + 1].kind:
@@ -394,7 +439,7 @@ def _counted(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
     for i, piece in enumerate(pieces):
         if piece.kind:
             anchor = -1
-        elif piece.opens_with("counts"):
+        elif "counts" in piece.opens:
             anchor = i - 1 if anchor < 0 else anchor
             if anchor >= 0:
                 found.append((i, anchor))
