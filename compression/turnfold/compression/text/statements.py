@@ -72,7 +72,6 @@ _RUN_ON: Final = {name: tuple(_TIES[f"{name}-run-on"]) for name in _LISTED}
 _LISTS_BY_OPENING: Final = {
     word: tuple(name for name in _LISTED if word in _LISTED[name]) for listed in _LISTED.values() for word in listed
 }
-_NO_OPENINGS: Final[dict[str, int]] = {}
 #: Of each phrase its longest word: a text without any of them has no phrase of the list.
 _RAREST: Final = {name: frozenset(max(p, key=len) for ps in listed.values() for p in ps) for name, listed in _LISTED.items()}
 
@@ -202,7 +201,7 @@ class _StatementPiece:
 def _openings(said: Sequence[str]) -> dict[str, int]:
     """Words of the listed phrase that a sentence begins with, by the list's name."""
     if not said or said[0] not in _LISTS_BY_OPENING:
-        return _NO_OPENINGS
+        return {}
     found = ((name, _phrase_at(name, said, 0)) for name in _LISTS_BY_OPENING[said[0]])
     return {name: words for name, words in found if words}
 
