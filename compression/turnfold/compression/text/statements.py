@@ -110,14 +110,7 @@ class _Hints:
     """What a whole text holds, so that a sentence is not asked for what stands nowhere in it."""
 
     def __init__(self, text: str) -> None:
-        said = _WORD.findall(lower_text(text))
-        dense = not text.isascii() and _DENSE.search(text) is not None
-        self.dense = dense
-        self.listed = frozenset(
-            name
-            for name in ("back", "ahead")
-            if not _RAREST[name].isdisjoint(said) or (dense and any(mark in text for mark in _RUN_ON[name]))
-        )
+        self.dense = not text.isascii() and _DENSE.search(text) is not None
         self.introduces = ":" in text or "：" in text
 
 
@@ -149,7 +142,7 @@ class _StatementPiece:
 
     def holds_rare(self, name: str) -> bool:
         """`holds`, for the lists of which most texts have nothing."""
-        return name in self.hints.listed and (self.dense or not _RAREST[name].isdisjoint(self.said)) and self.holds(name)
+        return (self.dense or not _RAREST[name].isdisjoint(self.said)) and self.holds(name)
 
     @property
     def asks(self) -> bool:
