@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Final, NamedTuple
 
 from turnfold.compression.scorers.terms import STOP, terms
@@ -90,17 +91,18 @@ class Read:
 def read(text: str, role: str) -> Read:
     """Cut a text into sentences and rate them; linear."""
     parts = statements(text)
-    exact = _may_hold_exact(text, words(lower_text(text)))
+    pieces = [None if span.kind in EXACT else span.of(text) for span in parts.spans]
+    said = [words(lower_text(piece)) if piece else [] for piece in pieces]
+    exact = _may_hold_exact(text, list(chain.from_iterable(said)))
     noted = [
-        None if span.kind in EXACT else _sentence(span.of(text), role, size, exact=exact)
-        for span, size in zip(parts.spans, parts.sizes, strict=True)
+        None if piece is None else _sentence(piece, heard, role, size, exact=exact)
+        for piece, heard, size in zip(pieces, said, parts.sizes, strict=True)
     ]
     return Read(text, role, parts, noted)
 
 
-def _sentence(piece: str, role: str, size: int, *, exact: bool) -> _Sentence:
-    """One sentence judged; `exact` is false where the whole text holds nothing that looks like a secret, JSON or SQL."""
-    said = words(lower_text(piece))
+def _sentence(piece: str, said: list[str], role: str, size: int, *, exact: bool) -> _Sentence:
+    """One sentence, of these words, judged; `exact` is false where the whole text holds nothing like a secret, JSON or SQL."""
     dense = not piece.isascii() and len(said) < len(piece) // 12  # a script without blanks
     must = (role in TELLS and has_order(piece, said, size)) or (exact and holds_exact(piece, said))
     bag = terms(piece) if dense else [word for word in said if word not in STOP]

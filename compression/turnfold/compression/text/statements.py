@@ -72,7 +72,6 @@ _RUN_ON: Final = {name: tuple(_TIES[f"{name}-run-on"]) for name in _LISTED}
 _LISTS_BY_OPENING: Final = {
     word: tuple(name for name in _LISTED if word in _LISTED[name]) for listed in _LISTED.values() for word in listed
 }
-_NO_OPENINGS: Final[dict[str, int]] = {}
 #: Of each phrase its longest word: a text without any of them has no phrase of the list.
 _RAREST: Final = {name: frozenset(max(p, key=len) for ps in listed.values() for p in ps) for name, listed in _LISTED.items()}
 
@@ -111,14 +110,7 @@ class _Hints:
     """What a whole text holds, so that a sentence is not asked for what stands nowhere in it."""
 
     def __init__(self, text: str) -> None:
-        said = _WORD.findall(lower_text(text))
-        dense = not text.isascii() and _DENSE.search(text) is not None
-        self.dense = dense
-        self.listed = frozenset(
-            name
-            for name in ("back", "ahead")
-            if not _RAREST[name].isdisjoint(said) or (dense and any(mark in text for mark in _RUN_ON[name]))
-        )
+        self.dense = not text.isascii() and _DENSE.search(text) is not None
         self.introduces = ":" in text or "：" in text
 
 
@@ -150,7 +142,7 @@ class _StatementPiece:
 
     def holds_rare(self, name: str) -> bool:
         """`holds`, for the lists of which most texts have nothing."""
-        return name in self.hints.listed and (self.dense or not _RAREST[name].isdisjoint(self.said)) and self.holds(name)
+        return (self.dense or not _RAREST[name].isdisjoint(self.said)) and self.holds(name)
 
     @property
     def asks(self) -> bool:
@@ -202,7 +194,7 @@ class _StatementPiece:
 def _openings(said: Sequence[str]) -> dict[str, int]:
     """Words of the listed phrase that a sentence begins with, by the list's name."""
     if not said or said[0] not in _LISTS_BY_OPENING:
-        return _NO_OPENINGS
+        return {}
     found = ((name, _phrase_at(name, said, 0)) for name in _LISTS_BY_OPENING[said[0]])
     return {name: words for name, words in found if words}
 
