@@ -144,3 +144,32 @@ def test_further_wordings(status: int, body: bytes, limit: int | None, prompt: i
 )
 def test_the_users_own_words_are_no_overflow(message: str) -> None:
     assert detect(400, error(message)) is None
+
+
+FIGURES = {"n_prompt_tokens": 9001, "n_ctx": 4096}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"details": [{"type": "x"}]},
+        {"details": [{"reason": "too long"}, {"loc": ["body", 0]}]},
+        {"input": [{"role": "user", "content": "short"}]},
+    ],
+)
+@pytest.mark.parametrize("front", ["", "upstream said: "])
+def test_figures_beside_an_array_of_objects_are_read(more: dict[str, Any], front: str) -> None:
+    """The array may stand before the figures, behind them, and around the whole."""
+    words = {"message": "the request exceeds the available context size"}
+    for inner in (words | FIGURES | more, more | words | FIGURES, words | more | FIGURES):
+        for whole in ({"error": inner}, [{"error": inner}], {"error": inner, "trace": [{"at": 1}]}):
+            found = detect(400, (front + json.dumps(whole)).encode())
+            assert found is not None
+            assert (found.limit, found.prompt) == (4096, 9001)
+
+
+def test_figures_in_a_later_object_of_an_array_are_read() -> None:
+    words = {"message": "the request exceeds the available context size"}
+    found = detect(400, json.dumps([{"code": 400}, {"error": words | FIGURES}]).encode())
+    assert found is not None
+    assert (found.limit, found.prompt) == (4096, 9001)

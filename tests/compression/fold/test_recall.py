@@ -235,6 +235,20 @@ def test_a_cover_of_everything_takes_a_quote_from_each_of_its_parts() -> None:
     assert tens(figures(cover_least=9999, cover_tokens=9999)) < tens(TUNING)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The lock keeper retires in June. His boat is for sale.",
+        "Die Schleuse schließt um neun! Danach wartet man bis früh",
+        "水门在九点关闭。之后只能等到早上。",
+    ],
+)
+def test_a_cover_takes_short_messages_through_their_last_sentence(text: str) -> None:
+    sources = [source(text)]
+    budget = tokens.count(fence.render(sources, [Quote(0, 0, len(text))])) + 1  # no room to quote it a second time
+    assert recall(sources, Question("Summarise all of it."), budget, (), tokens.count, Memo()) == (Quote(0, 0, len(text)),)
+
+
 def test_the_benchmark_takes_every_figure_by_its_name() -> None:
     assert recall_offline.tuned([]) == TUNING
     changed = recall_offline.tuned(["covered=0.3", "chat=0.4,0.2", "hop_names=2"])

@@ -88,6 +88,25 @@ def test_an_equal_result_is_a_reference_to_the_first() -> None:
     ]
 
 
+def test_equal_results_without_their_calls_are_references_too() -> None:
+    """Clients that cut their history leave results whose call is gone."""
+    text = SAID.format(4, 5)
+    loose: list[Message] = [{"role": "tool", "tool_call_id": f"gone_{i}", "content": text} for i in range(2)]
+    answered = step(7, "tide", {"at": "noon"}, text)
+    assert [m["content"] for m in sent([TASK, *loose]) if m["role"] == "tool"] == [
+        text,
+        "[turnfold: the same text as another result above]",
+    ]
+    assert [m["content"] for m in sent([TASK, loose[0], *answered]) if m["role"] == "tool"] == [
+        text,
+        "[turnfold: the same text as another result above]",
+    ]
+    assert [m["content"] for m in sent([TASK, *answered, loose[0]]) if m["role"] == "tool"] == [
+        text,
+        '[turnfold: the same text as the result of tide {"at": "noon"} above]',
+    ]
+
+
 def test_short_results_are_never_references() -> None:
     messages = [TASK, *step(1, "poll", {}, "still waiting"), *step(2, "poll", {}, "still waiting")]
     assert sent(messages) == messages
