@@ -36,6 +36,15 @@ def test_own_cases(case: dict[str, Any]) -> None:
         assert found.requested == case["requested"]
 
 
+@pytest.mark.parametrize(
+    "case", [case for case in OWN if not case["in_stream"] and case["status"] == 400], ids=lambda c: c["name"]
+)
+def test_own_cases_inside_a_stream(case: dict[str, Any]) -> None:
+    """An error says the same whether it comes before the stream or as its first event."""
+    before = detect(case["status"], case["body"].encode())
+    assert detect(200, f"event: error\ndata: {' '.join(case['body'].splitlines())}\n\n".encode(), in_stream=True) == before
+
+
 @pytest.mark.skipif(not _FIXTURES.exists(), reason="the shared fixtures are not beside this repository")
 def test_shared_fixtures_before_and_inside_a_stream() -> None:
     wrong = []

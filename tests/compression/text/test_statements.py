@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import product
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.support.data import shared_root
 from tests.support.growth import assert_linear
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.memo import Memo
@@ -179,11 +179,17 @@ def test_cost_is_linear() -> None:
     assert_linear(statements, text, 20)
 
 
-def test_audited_sentences_are_shown_whole() -> None:
-    path = Path(os.environ.get("TURNFOLD_SHARED", "")) / "data" / "audit" / "meaning.txt"
-    if not os.environ.get("TURNFOLD_SHARED") or not path.is_file():
-        pytest.skip("the audited sentences are not here")
-    lines = [line.strip() for line in path.read_text().splitlines() if line.strip()]
+OWN = Path(__file__).parent / "cases" / "whole_sentences.txt"
+AUDITED = shared_root() / "data" / "audit" / "meaning.txt"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [OWN, pytest.param(AUDITED, marks=pytest.mark.skipif(not AUDITED.is_file(), reason="the audited sentences are not here"))],
+    ids=["own", "audited"],
+)
+def test_sentences_are_shown_whole_or_not_at_all(path: Path) -> None:
+    lines = [line.strip() for line in path.read_text("utf-8").splitlines() if line.strip()]
     text = "\n".join(lines)
     for ratio in (0.05, 0.2, 0.5, 0.8):
         for layer in Compressor().compress(CompressRequest(text, l1_ratio=ratio)).layers[1:]:
