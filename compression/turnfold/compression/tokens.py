@@ -28,7 +28,8 @@ EncodingName = Literal["o200k_base", "cl100k_base"]
 BORDER_ENCODING: Final[EncodingName] = "o200k_base"
 
 # Longest runs of one class that tiktoken's backtracking regex takes without trouble; about a million blanks make it fail.
-_LONG_RUN: Final = re.compile(r"\s{4000,}|[^\s]{20000,}")
+# Looked for from their beginnings only: from every place in it, a run that is just too short takes quadratic time.
+_LONG_RUN: Final = re.compile(r"(?<!\s)\s{4000,}|(?<!\S)\S{20000,}")
 _PIECE: Final = 4000
 
 
