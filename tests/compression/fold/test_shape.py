@@ -16,6 +16,7 @@ from tests.support.replay import requests_of
 from turnfold.compression.fold import fold_request, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.wire.chat import CHAT
 
 FREE = FoldOptions(prices=CachePrices(1.0, 1.0))
 ORDER = json.dumps(
@@ -69,6 +70,22 @@ def test_a_fresh_result_is_shaped_in_its_first_request() -> None:
 def test_what_may_be_a_file_keeps_its_bytes(name: str, arguments: dict[str, Any]) -> None:
     messages = [TASK, *step(1, name, arguments, STOCK)]
     assert sent(messages) == messages
+
+
+def test_a_result_is_shaped_from_a_hundred_tokens_on() -> None:
+    """Counted is the whole message; words behind the JSON's border make it just as long as is needed."""
+    rows = [{"sku": f"sku-{i}", "berth": i, "open": True} for i in range(3)]
+
+    def message(note: int) -> Message:
+        return {**step(1, "list_stock", {}, json.dumps([*rows, {"sku": "a" + " a" * note, "berth": 9, "open": True}]))[1]}
+
+    def size(note: int) -> int:
+        return CHAT.read(encode([message(note)]), Memo()).messages[0].tokens
+
+    exact = next(note for note in range(100) if size(note) == 100)
+    for note, shaped in ((exact - 1, False), (exact, True)):
+        messages = [TASK, step(1, "list_stock", {}, "")[0], message(note)]
+        assert (sent(messages)[-1] != messages[-1]) is shaped
 
 
 def test_the_setting_turns_it_off() -> None:

@@ -179,6 +179,18 @@ def test_cost_is_linear() -> None:
     assert_linear(statements, text, 20)
 
 
+@pytest.mark.parametrize("marks", ['""', "“”", "«»", "()", "「」"])
+def test_what_stands_in_one_quotation_stays_together(marks: str) -> None:
+    opening, closing = marks
+    quotation = f"{opening}The pump in bay 7 ran all night. The valve of the boiler held. Nobody was hurt there{closing}"
+    text = f"The porter of the quay told Mara Lind {quotation} before he left. The canteen serves 140 meals a day at noon."
+    shown = [span.of(text) for span in statements(text).spans]
+    assert len(shown) == 2
+    assert quotation in shown[0]
+    apart = text.replace(opening, "").replace(closing, "")
+    assert len(statements(apart).spans) == 4
+
+
 OWN = Path(__file__).parent / "cases" / "whole_sentences.txt"
 AUDITED = shared_root() / "data" / "audit" / "meaning.txt"
 

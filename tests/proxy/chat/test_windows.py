@@ -97,6 +97,22 @@ async def test_what_was_learned_lasts_for_days_here_and_in_the_store() -> None:
     assert await windows.learned(SPOT) == Learned()
 
 
+async def test_what_was_learned_is_over_at_its_time() -> None:
+    clock = Clock()
+    windows = Windows(ttl=60, clock=clock)
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    clock.now += 60
+    assert await windows.learned(SPOT) == Learned()
+
+
+@pytest.mark.parametrize("store", [None, MemoryStore()])
+async def test_a_ratio_alone_is_remembered_too(store: MemoryStore | None) -> None:
+    windows = Windows(store, clock=Clock())
+    await windows.learn_from_usage(SPOT, 1000, 1300)
+    await windows.learn_from_usage(SPOT, 1000, 1300)
+    assert (await windows.learned(SPOT)).ratios == (1.3, 1.3)
+
+
 async def test_a_word_about_the_window_makes_it_last_longer_and_a_ratio_does_not() -> None:
     clock, store = Clock(), Lasting()
     windows = Windows(store, clock=clock)
