@@ -181,7 +181,7 @@ def test_cost_is_linear() -> None:
 
 @pytest.mark.parametrize("marks", ['""', "“”", "«»", "()", "「」"])
 def test_what_stands_in_one_quotation_stays_together(marks: str) -> None:
-    opening, closing = marks
+    opening, closing = marks[0], marks[1]
     quotation = f"{opening}The pump in bay 7 ran all night. The valve of the boiler held. Nobody was hurt there{closing}"
     text = f"The porter of the quay told Mara Lind {quotation} before he left. The canteen serves 140 meals a day at noon."
     shown = [span.of(text) for span in statements(text).spans]
