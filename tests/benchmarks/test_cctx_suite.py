@@ -11,6 +11,7 @@ pytest.importorskip("rouge_score", reason="rouge-score is in the dev group")
 
 from benchmarks.cctx_suite import HERE, PUBLISHED, datasets, rows
 
+FLOOR = 0.7  # of our four cases, with the question in mind; .8 as measured
 TARGETS = {"conversations": 0.70, "documents": 0.65, "rag_chunks": 0.73}
 
 
@@ -18,6 +19,8 @@ def test_it_runs_on_our_own_cases() -> None:
     found = list(rows(HERE / "cases", query=True))
     assert {row.set for row in found} == set(PUBLISHED)
     assert all(0 <= row.recall <= row.reachable <= 1 and row.ratio > 1 and 0 < row.rouge_l < 1 for row in found)
+    assert mean(row.ratio for row in found) > 2
+    assert mean(row.recall for row in found) >= FLOOR
     assert datasets(Path("given")) == Path("given")
 
 

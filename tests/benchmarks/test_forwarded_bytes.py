@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.forwarded_bytes import compare, differences
-from benchmarks.support.data import shared_directory
+from benchmarks.support.data import own_cases, shared_directory
 from benchmarks.support.forwarded_cases import QUICK, parts, read, with_directives
 
 RUN: dict[str, dict[str, Any]] = {
@@ -54,8 +56,22 @@ def test_directives_leave_the_conversation_as_it_is() -> None:
     assert [message["role"] for message in stated] == ["user", "assistant"] * 8 + ["user"]
 
 
+def keys_are_their_own(least: int) -> None:
+    keys = [case.key for part in parts(read(QUICK)) for chain in part.chains for case in chain]
+    assert len(keys) == len(set(keys)) > least
+    assert all(key.isascii() and " " not in key for key in keys)
+
+
+def test_every_case_of_our_own_talk_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "eval"
+    folder.mkdir(parents=True)
+    talks = [json.dumps({"id": case["name"], "messages": case["messages"]}) for case in own_cases("orders")]
+    for name in QUICK.sets or ():
+        (folder / f"{name}.jsonl").write_text("\n".join(talks), "utf-8")
+    monkeypatch.setenv("TURNFOLD_SHARED", str(tmp_path))
+    keys_are_their_own(100)
+
+
 @pytest.mark.skipif(not shared_directory().is_dir(), reason="the evaluation data is not here")
 def test_every_case_has_a_key_of_its_own() -> None:
-    keys = [case.key for part in parts(read(QUICK)) for chain in part.chains for case in chain]
-    assert len(keys) == len(set(keys)) > 300
-    assert all(key.isascii() and " " not in key for key in keys)
+    keys_are_their_own(300)

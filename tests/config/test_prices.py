@@ -54,6 +54,24 @@ def test_a_bill_takes_no_guess() -> None:
     assert dollars("gpt-5-foo", TokenUse(1000), NOW) is None
 
 
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("gpt-4o-harbour", "gpt-4o"),
+        ("gpt-4.1-mini-of-ours", "gpt-4.1-mini"),
+        ("openai/gpt-4o-mini-tide-tables-2031", "gpt-4o-mini"),
+        ("o3-mini-harbour-edition", "o3-mini"),
+    ],
+)
+def test_an_unlisted_model_has_the_prices_of_its_family(model: str, family: str) -> None:
+    """None of these is in the table of ratios that stands in where the price list says nothing."""
+    prices, known = prices_of(model), prices_of(family)
+    assert (prices.input, prices.output, prices.cache) == (known.input, known.output, known.cache)
+    assert prices.cache.read < 1.0
+    assert (prices.guessed, known.guessed) == (True, False)
+    assert dollars(model, TokenUse(1000), NOW) is None
+
+
 def test_dollars_count_the_cache() -> None:
     assert dollars("gpt-4o", TokenUse(10_000, 100, 8_000), NOW) == pytest.approx((2_000 * 2.5 + 8_000 * 1.25 + 100 * 10) / 1e6)
     assert dollars("claude-sonnet-4-5", TokenUse(10_000, 0, 0, 4_000), NOW) == pytest.approx((6_000 * 3 + 4_000 * 3.75) / 1e6)

@@ -28,7 +28,7 @@ def costly(examples: int) -> settings:
     if effort > 1:
         return settings(max_examples=examples * effort)
     phases = [phase for phase in profile.phases if phase not in {Phase.shrink, Phase.explain}]
-    return settings(max_examples=examples, phases=phases, verbosity=Verbosity.quiet)
+    return settings(max_examples=min(examples, profile.max_examples), phases=phases, verbosity=Verbosity.quiet)
 
 
 def every(step: int, cases: Sequence[T], start: int = 0) -> Sequence[T]:

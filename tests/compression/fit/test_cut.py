@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tests.support.overfull import Writer, overfull
 from tests.support.structure import structure_faults
-from turnfold.compression.fit.cut import Cut, cut
+from turnfold.compression import tokens
+from turnfold.compression.fit.cut import LEVELS, Cut, cut
 from turnfold.compression.fold import conversation_tokens
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.chat import CHAT
@@ -62,6 +63,37 @@ def test_only_what_is_larger_than_the_level_changes() -> None:
     assert result.tokens > 850  # no more is cut than a step of the ladder
 
 
+@pytest.mark.parametrize("level", [LEVELS.index(n) for n in LEVELS if 400 <= n <= 1500])
+def test_a_cut_takes_no_more_than_it_has_to(level: int) -> None:
+    """What is missing is just what the level saves: with one token less of it the next lower level would be due."""
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "word " * 2500 + "end"}]
+    body = {"model": "gpt-4o", "messages": [*messages, {"role": "user", "content": "go on"}]}
+    long = tokens.count(messages[1]["content"])
+    budget = tokens_of(encoded(body)) - long + LEVELS[level]
+    result, after = cut_to(body, budget)
+    assert LEVELS[level + 1] < tokens.count(after["messages"][1]["content"]) <= LEVELS[level]
+    assert (result.shortened, result.dropped) == (1, 0)
+    _, below = cut_to(body, budget - 1)
+    assert tokens.count(below["messages"][1]["content"]) <= LEVELS[level + 1]
+
+
+def test_a_message_of_just_the_levels_size_stays() -> None:
+    level = next(n for n in LEVELS if n < 1000)
+    exact = "word" + " word" * (level - 1)
+    assert tokens.count(exact) == level
+    turns = [("user", "hi"), ("assistant", exact), ("user", "and?"), ("assistant", "word " * 3 * level), ("user", "go on")]
+    body = {"model": "gpt-4o", "messages": [{"role": role, "content": text} for role, text in turns]}
+    _, after = cut_to(body, tokens_of(encoded(body)) - tokens.count("word " * 3 * level) + level)
+    assert after["messages"][1] == body["messages"][1]
+    assert after["messages"][3] != body["messages"][3]
+
+
+def test_what_just_fits_is_not_cut() -> None:
+    body = encoded(overfull("long chat", 3000, model="gpt-4o"))
+    result = cut(read(body), tokens_of(body), "gpt-4o", Memo())
+    assert result is None or result.forwarded.body == body
+
+
 def test_untouched_messages_keep_their_bytes() -> None:
     odd = '{ "role":"user" , "content":"\\u00e9 and 1.0", "x": 1.0e2 }'
     raw = f'{{"model":"gpt-4o","messages":[{odd},{{"role":"assistant","content":{json.dumps("word " * 3000)}}},{odd}]}}'.encode()
@@ -75,7 +107,7 @@ def test_the_oldest_go_when_cutting_is_not_enough() -> None:
     result, after = cut_to(body, 2200)
     count = len(body["messages"])
     recent = -(-count // 5)
-    assert result.dropped > 0
+    assert result.dropped == count - len(after["messages"]) > 0
     assert after["messages"][0] == body["messages"][0]
     assert after["messages"][-recent + 1 :] == body["messages"][-recent + 1 :]
     assert f"[... {result.dropped} messages left out here ...]" in after["messages"][1]["content"]

@@ -36,6 +36,15 @@ def test_own_cases(case: dict[str, Any]) -> None:
         assert found.requested == case["requested"]
 
 
+@pytest.mark.parametrize(
+    "case", [case for case in OWN if not case["in_stream"] and case["status"] == 400], ids=lambda c: c["name"]
+)
+def test_own_cases_inside_a_stream(case: dict[str, Any]) -> None:
+    """An error says the same whether it comes before the stream or as its first event."""
+    before = detect(case["status"], case["body"].encode())
+    assert detect(200, f"event: error\ndata: {' '.join(case['body'].splitlines())}\n\n".encode(), in_stream=True) == before
+
+
 @pytest.mark.skipif(not _FIXTURES.exists(), reason="the shared fixtures are not beside this repository")
 def test_shared_fixtures_before_and_inside_a_stream() -> None:
     wrong = []
@@ -144,3 +153,32 @@ def test_further_wordings(status: int, body: bytes, limit: int | None, prompt: i
 )
 def test_the_users_own_words_are_no_overflow(message: str) -> None:
     assert detect(400, error(message)) is None
+
+
+FIGURES = {"n_prompt_tokens": 9001, "n_ctx": 4096}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"details": [{"type": "x"}]},
+        {"details": [{"reason": "too long"}, {"loc": ["body", 0]}]},
+        {"input": [{"role": "user", "content": "short"}]},
+    ],
+)
+@pytest.mark.parametrize("front", ["", "upstream said: "])
+def test_figures_beside_an_array_of_objects_are_read(more: dict[str, Any], front: str) -> None:
+    """The array may stand before the figures, behind them, and around the whole."""
+    words = {"message": "the request exceeds the available context size"}
+    for inner in (words | FIGURES | more, more | words | FIGURES, words | more | FIGURES):
+        for whole in ({"error": inner}, [{"error": inner}], {"error": inner, "trace": [{"at": 1}]}):
+            found = detect(400, (front + json.dumps(whole)).encode())
+            assert found is not None
+            assert (found.limit, found.prompt) == (4096, 9001)
+
+
+def test_figures_in_a_later_object_of_an_array_are_read() -> None:
+    words = {"message": "the request exceeds the available context size"}
+    found = detect(400, json.dumps([{"code": 400}, {"error": words | FIGURES}]).encode())
+    assert found is not None
+    assert (found.limit, found.prompt) == (4096, 9001)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -235,6 +237,20 @@ def test_a_cover_of_everything_takes_a_quote_from_each_of_its_parts() -> None:
     assert tens(figures(cover_least=9999, cover_tokens=9999)) < tens(TUNING)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The lock keeper retires in June. His boat is for sale.",
+        "Die Schleuse schließt um neun! Danach wartet man bis früh",
+        "水门在九点关闭。之后只能等到早上。",
+    ],
+)
+def test_a_cover_takes_short_messages_through_their_last_sentence(text: str) -> None:
+    sources = [source(text)]
+    budget = tokens.count(fence.render(sources, [Quote(0, 0, len(text))])) + 1  # no room to quote it a second time
+    assert recall(sources, Question("Summarise all of it."), budget, (), tokens.count, Memo()) == (Quote(0, 0, len(text)),)
+
+
 def test_the_benchmark_takes_every_figure_by_its_name() -> None:
     assert recall_offline.tuned([]) == TUNING
     changed = recall_offline.tuned(["covered=0.3", "chat=0.4,0.2", "hop_names=2"])
@@ -260,6 +276,23 @@ def test_a_cover_reaches_most_segments() -> None:
 def test_questions_about_nothing_said_recall_next_to_nothing() -> None:
     assert len(recall_cases.cases("unsaid")) >= 12
     assert statistics.fmean(recall_cases.tokens_for_nothing(c) for c in recall_cases.cases("unsaid")) <= 75
+
+
+EVIDENCE = json.loads((Path(__file__).parent / "cases" / "evidence.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("fill", [False, True])
+def test_evidence_of_our_own_documents_at_a_tenth(fill: bool) -> None:
+    documents = EVIDENCE["documents"]
+    sources = [source("\n\n".join(documents[at : at + 3])) for at in range(0, len(documents), 3)]
+    budget = sum(tokens.count(s.text) for s in sources) // 10
+    found = {
+        case["question"]: any(
+            case["evidence"] in part for part in quoted(sources, asked(sources, case["question"], budget, fill=fill))
+        )
+        for case in EVIDENCE["questions"]
+    }
+    assert sum(found.values()) >= 8, [question for question, held in found.items() if not held]
 
 
 # ---------------------------------------------------------------- floors on the shared data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import cycle
 
@@ -64,6 +65,45 @@ def sections_are_told_as_they_stand(folded: Folded) -> None:
             assert all(holds(sent[at[index]], text) for text in new.values())
             if instead is None and index not in folded.changes.beside and index not in folded.changes.apart:
                 assert sent[at[index]].raw == messages[index].raw
+
+
+def markers_count_what_they_stand_for(folded: Folded) -> None:
+    """What a marker says of its section, as the forwarded texts have it."""
+    told = {m["id"]: m for one in folded.forwarded.messages for text in one.texts for m in _MARKER.finditer(text.text)}
+    for section in folded.sections:
+        marker = told.get(section.id)
+        if section.level == "facts":
+            shortened = sum(instead is not None for instead in section.instead)
+            if marker is None:  # an agent's loop has no user message that could carry one
+                assert not any(json.loads(raw)["role"] == "user" for raw in section.messages)
+            else:
+                assert (int(marker["some"]), int(marker["all"])) == (shortened, len(section.messages))
+        else:
+            assert marker is not None
+            assert int(marker["folded"]) == len(section.messages)
+
+
+_MARKER = re.compile(
+    r"\[turnfold (?P<id>[0-9a-f]{12}): (?:(?P<some>\d+) of (?P<all>\d+) messages shortened|(?P<folded>\d+) messages folded)\]"
+)
+
+
+def test_the_first_request_that_is_folded_says_how_many_messages_are_gone() -> None:
+    for turns, budget in ((20, 900), (20, None)):
+        folded = fold_request(encode(harbour(turns, "a bow")), FoldOptions(prices=CachePrices(1.0, 1.0), budget=budget), Memo())
+        assert folded.folded
+        markers_count_what_they_stand_for(folded)
+        gone = sum(len(s.messages) for s in folded.sections if s.level != "facts")
+        assert gone == len(folded.conversation.messages) - len(folded.forwarded.messages)
+
+
+def test_the_marker_of_an_agents_loop_counts_the_task_that_stays_in_it() -> None:
+    """A section may begin with the kept user message that all of it answers: that one counts, and is never shortened."""
+    talk, (task, *loop) = harbour(4, "a bow")[:-1], harbour(20, "a bow")[1:-1]
+    messages = [*talk, task, *(m for m in loop if m["role"] != "user")]
+    folded = fold_request(encode(messages[:-1]), FoldOptions(prices=CachePrices(1.0, 1.0)), Memo())
+    assert folded.folded
+    markers_count_what_they_stand_for(folded)
 
 
 def quotes_are_told_as_they_stand(folded: Folded) -> None:

@@ -16,6 +16,7 @@ from tests.support.replay import requests_of
 from turnfold.compression.fold import fold_request, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.wire.chat import CHAT
 
 FREE = FoldOptions(prices=CachePrices(1.0, 1.0))
 ORDER = json.dumps(
@@ -71,6 +72,22 @@ def test_what_may_be_a_file_keeps_its_bytes(name: str, arguments: dict[str, Any]
     assert sent(messages) == messages
 
 
+def test_a_result_is_shaped_from_a_hundred_tokens_on() -> None:
+    """Counted is the whole message; words behind the JSON's border make it just as long as is needed."""
+    rows = [{"sku": f"sku-{i}", "berth": i, "open": True} for i in range(3)]
+
+    def message(note: int) -> Message:
+        return {**step(1, "list_stock", {}, json.dumps([*rows, {"sku": "a" + " a" * note, "berth": 9, "open": True}]))[1]}
+
+    def size(note: int) -> int:
+        return CHAT.read(encode([message(note)]), Memo()).messages[0].tokens
+
+    exact = next(note for note in range(100) if size(note) == 100)
+    for note, shaped in ((exact - 1, False), (exact, True)):
+        messages = [TASK, step(1, "list_stock", {}, "")[0], message(note)]
+        assert (sent(messages)[-1] != messages[-1]) is shaped
+
+
 def test_the_setting_turns_it_off() -> None:
     messages = [TASK, *step(1, "get_order", {}, ORDER), *step(2, "get_order", {}, ORDER)]
     assert sent(messages, FoldOptions(shape_results=False)) == messages
@@ -85,6 +102,25 @@ def test_an_equal_result_is_a_reference_to_the_first() -> None:
         file,
         '[turnfold: the same text as the result of read_file {"path": "a"} above]',
         "[turnfold: the same text as the result of the same call above]",
+    ]
+
+
+def test_equal_results_without_their_calls_are_references_too() -> None:
+    """Clients that cut their history leave results whose call is gone."""
+    text = SAID.format(4, 5)
+    loose: list[Message] = [{"role": "tool", "tool_call_id": f"gone_{i}", "content": text} for i in range(2)]
+    answered = step(7, "tide", {"at": "noon"}, text)
+    assert [m["content"] for m in sent([TASK, *loose]) if m["role"] == "tool"] == [
+        text,
+        "[turnfold: the same text as another result above]",
+    ]
+    assert [m["content"] for m in sent([TASK, loose[0], *answered]) if m["role"] == "tool"] == [
+        text,
+        "[turnfold: the same text as another result above]",
+    ]
+    assert [m["content"] for m in sent([TASK, *answered, loose[0]]) if m["role"] == "tool"] == [
+        text,
+        '[turnfold: the same text as the result of tide {"at": "noon"} above]',
     ]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.support.data import shared_directory
+from benchmarks.support.data import own_cases, shared_directory
 from tests.support.effort import every
 from tests.support.growth import assert_linear
 from tests.support.small_talk import CHAT, FENCE, Message, chat, talk, text_of
@@ -423,6 +423,15 @@ def recorded() -> Iterator[list[Message]]:
             with path.open(encoding="utf-8") as lines:
                 seen = {str(row.get("conversation_id") or row["id"]): row["messages"] for row in map(json.loads, lines)}
             yield from every(8, list(seen.values()))
+
+
+def test_every_conversation_of_our_own_comes_back() -> None:
+    cases = own_cases("orders")
+    assert len(cases) > 5
+    for case in cases:
+        result = compress(case["messages"])
+        assert sum(len(m["content"]) for m in result.messages) < sum(len(m["content"]) for m in case["messages"])
+        assert json.dumps(uncompress(result).messages) == json.dumps(case["messages"])
 
 
 @pytest.mark.skipif(

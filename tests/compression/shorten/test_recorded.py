@@ -1,6 +1,10 @@
-"""Recorded tool results (not part of this repository): what must survive a tenth of the tokens."""
+"""Recorded tool results: what must survive a tenth of the tokens, and JSON that must come back.
+
+The large sets are no part of this repository; results of our own stand in for them.
+"""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,3 +45,30 @@ def test_recorded_json_comes_back() -> None:
                 assert unshape_json(form) == json.loads(message["content"])
                 assert count(shape(message["content"], count)) <= count(message["content"])
     assert shaped
+
+
+HERE = Path(__file__).parent
+LOG = [f"2031-04-{day:02} 06:{day:02}:00 INFO pump {day % 5} at {40 + day % 7} percent" for day in range(1, 29)] * 12
+
+
+@pytest.mark.parametrize(
+    ("at", "line"),
+    [
+        (100, "2031-04-17 09:12:44 ERROR pump 3 stopped: seal KX-88213 is leaking"),
+        (40, "Traceback: SealBroken('gate B4')"),
+        (301, "2031-04-28 23:59:59 FATAL no pump left, reference QZ-40177"),
+    ],
+)
+def test_what_is_odd_survives_a_tenth(at: int, line: str) -> None:
+    text = "\n".join([*LOG[:at], line, *LOG[at:]])
+    short = facts(text, count(text) // 10, frozenset(), count)
+    assert line in short
+    assert count(short) <= 0.12 * count(text)
+
+
+@pytest.mark.parametrize("name", ["orders", "table", "account", "envelope", "single"])
+def test_json_of_our_own_comes_back(name: str) -> None:
+    text = (HERE / "cases" / "json" / f"{name}.txt").read_text("utf-8").split("\n", 1)[1].partition("\n==========\n")[0]
+    form = shape_json(text)
+    assert form is None or unshape_json(form) == json.loads(text)
+    assert count(shape(text, count)) <= count(text)

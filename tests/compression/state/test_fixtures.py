@@ -1,6 +1,6 @@
-"""The contract's fixtures, run unchanged where the shared data is there.
+"""The contract's fixtures, run unchanged where the shared data is there, and a few of our own in the same form anywhere.
 
-Lives here: one runner per suite, as the fixtures' own README says they are run. Does not belong here: cases of our own.
+Lives here: one runner per suite, as the fixtures' own README says they are run. Does not belong here: cases of another form.
 """
 
 from __future__ import annotations
@@ -33,14 +33,31 @@ SUITES = {
 needs_data = pytest.mark.skipif(not ROOT.is_dir(), reason=f"no fixtures at {ROOT}; TURNFOLD_SHARED names another place")
 
 
-def cases(suite: str) -> list[Any]:
-    return [pytest.param(path, id=path.stem) for path in sorted((ROOT / suite).glob("*.json"))]
+OWN: dict[str, list[dict[str, Any]]] = json.loads((Path(__file__).parent / "cases" / "contract.json").read_text("utf-8"))
+
+
+def paths(suite: str) -> list[Path]:
+    return sorted((ROOT / suite).glob("*.json"))
 
 
 def load(path: Path) -> dict[str, Any]:
     found = json.loads(path.read_text(encoding="utf-8"))
     assert isinstance(found, dict)
     return found
+
+
+def cases(suite: str) -> list[Any]:
+    """Our own fixtures of a suite, and the contract's."""
+    own = [pytest.param(fixture, id=fixture["id"]) for fixture in OWN.get(suite, ())]
+    return own + [pytest.param(load(path), id=path.stem) for path in paths(suite)]
+
+
+def scenarios() -> list[Any]:
+    """Scenarios with their turns, which the contract keeps apart."""
+    suite = "engine-regression/structured/scenarios"
+    own = [pytest.param(fixture, id=fixture["id"]) for fixture in OWN[suite]]
+    pairs = ((load(path), load(path.parents[1] / "expected" / path.name)) for path in paths(suite))
+    return own + [pytest.param({**scenario, "turns": expected["turns"]}, id=scenario["id"]) for scenario, expected in pairs]
 
 
 def engine_of(fixture: dict[str, Any]) -> Engine:
@@ -67,13 +84,11 @@ def same_decision(decision: Any, expected: dict[str, Any]) -> None:
 
 @needs_data
 def test_every_suite_is_whole() -> None:
-    assert {suite: len(cases(suite)) for suite in SUITES} == SUITES
+    assert {suite: len(paths(suite)) for suite in SUITES} == SUITES
 
 
-@needs_data
-@pytest.mark.parametrize("path", cases("conformance/step"))
-def test_step(path: Path) -> None:
-    fixture = load(path)
+@pytest.mark.parametrize("fixture", cases("conformance/step"))
+def test_step(fixture: dict[str, Any]) -> None:
     engine = engine_of(fixture)
     same_decision(engine.step(fixture["input"]), fixture["expected"]["decision"])
     check_behind(engine, fixture["expected"])
@@ -99,10 +114,8 @@ ACTIONS: dict[str, Callable[[Engine, dict[str, Any]], object]] = {
 }
 
 
-@needs_data
-@pytest.mark.parametrize("path", cases("conformance/state-json") + cases("conformance/checkpoint"))
-def test_serialisation(path: Path) -> None:
-    fixture = load(path)
+@pytest.mark.parametrize("fixture", cases("conformance/state-json") + cases("conformance/checkpoint"))
+def test_serialisation(fixture: dict[str, Any]) -> None:
     expected = fixture["expected"]
     engine = engine_of(fixture)
     act = ACTIONS[fixture["action"]["fn"]]
@@ -124,10 +137,8 @@ def test_serialisation(path: Path) -> None:
         check_behind(engine, expected["followup"])
 
 
-@needs_data
-@pytest.mark.parametrize("path", cases("conformance/controller"))
-def test_controller(path: Path) -> None:
-    fixture = load(path)
+@pytest.mark.parametrize("fixture", cases("conformance/controller"))
+def test_controller(fixture: dict[str, Any]) -> None:
     expected = fixture["expected"]
     engine = engine_of(fixture)
     result = ACTIONS[fixture["action"]["fn"]](engine, fixture["action"])
@@ -135,10 +146,8 @@ def test_controller(path: Path) -> None:
     check_behind(engine, {**expected, "state": expected.get("state", expected.get("state_after_preview", engine.state))})
 
 
-@needs_data
-@pytest.mark.parametrize("path", cases("controller"))
-def test_preview_leaves_the_engine_alone(path: Path) -> None:
-    fixture = load(path)
+@pytest.mark.parametrize("fixture", cases("controller"))
+def test_preview_leaves_the_engine_alone(fixture: dict[str, Any]) -> None:
     engine = engine_of(fixture)
     before = engine.state
     result = controller.preview(engine, fixture["input"])
@@ -151,10 +160,8 @@ def test_preview_leaves_the_engine_alone(path: Path) -> None:
     }
 
 
-@needs_data
-@pytest.mark.parametrize("path", cases("conformance/transcript"))
-def test_transcript(path: Path) -> None:
-    fixture = load(path)
+@pytest.mark.parametrize("fixture", cases("conformance/transcript"))
+def test_transcript(fixture: dict[str, Any]) -> None:
     result = compile_transcript(fixture["messages"])
     if "clarify" in fixture["expected"]:
         assert result == {"kind": "confirm", **fixture["expected"]["clarify"]}
@@ -162,25 +169,21 @@ def test_transcript(path: Path) -> None:
         assert result == fixture["expected"]["state"]
 
 
-@needs_data
-@pytest.mark.parametrize("path", cases("engine-regression/structured/scenarios"))
-def test_regression(path: Path) -> None:
-    scenario, expected = load(path), load(path.parents[1] / "expected" / path.name)
+@pytest.mark.parametrize("fixture", scenarios())
+def test_regression(fixture: dict[str, Any]) -> None:
     engine = create_engine()
-    if scenario["initial_checkpoint"] is not None:
-        engine.import_checkpoint(scenario["initial_checkpoint"])
+    if fixture["initial_checkpoint"] is not None:
+        engine.import_checkpoint(fixture["initial_checkpoint"])
     turns = []
-    for text in scenario["inputs"]:
+    for text in fixture["inputs"]:
         decision = engine.step(text)
         kept = {"kind": decision["kind"], "prompt_to_user": decision["prompt_to_user"]}
         turns.append({"input": text, "decision": kept, "checkpoint": engine.export_checkpoint()})
-    assert turns == expected["turns"]
+    assert turns == fixture["turns"]
 
 
-@needs_data
-@pytest.mark.parametrize("path", cases("conformance/api"))
-def test_public_face(path: Path) -> None:
-    fixture = load(path)
+@pytest.mark.parametrize("fixture", cases("conformance/api"))
+def test_public_face(fixture: dict[str, Any]) -> None:
     assert [name for name in fixture["required_exports"] if not hasattr(face, name)] == []
     assert [name for name in fixture["engine"]["required_members"] if not hasattr(Engine, name)] == []
 
@@ -199,9 +202,7 @@ PREPROCESSOR: dict[str, Callable[[dict[str, Any]], tuple[object, object]]] = {
 }
 
 
-@needs_data
-@pytest.mark.parametrize("path", cases("preprocessor"))
-def test_preprocessor(path: Path) -> None:
-    fixture = load(path)
+@pytest.mark.parametrize("fixture", cases("preprocessor"))
+def test_preprocessor(fixture: dict[str, Any]) -> None:
     found, expected = PREPROCESSOR[fixture.get("kind", "heuristic")](fixture)
     assert found == expected

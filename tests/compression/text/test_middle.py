@@ -90,3 +90,10 @@ def test_any_text_comes_down_to_its_cap(text: str, times: int, cap: int) -> None
     assert tokens.count(short) <= cap
     assert short == whole or NOTE.search(short)
     assert short == cut(whole, cap)
+
+
+def test_a_text_of_just_the_size_stays() -> None:
+    text = "word" + " word" * 299
+    count = tokens.count(text)
+    assert cut_middle(text, count, count) == text
+    assert cut_middle(text, count - 1, count) != text

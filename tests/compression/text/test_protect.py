@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from tests.support.growth import assert_linear, repeated
 from turnfold.compression.text.protect import BLOCK_KINDS, protected_spans
 
 SHARED = shared_root() / "data"
+PROGRAMS = Path(__file__).parents[1] / "shorten" / "corpus"
 
 INLINE = {
     "inline-code": ["`npm i`", "``a ` b``", "`rm -rf /`"],
@@ -184,6 +186,13 @@ HOSTILE = [
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_hostile_text_takes_linear_time(unit: str) -> None:
     assert_linear(protected_spans, repeated(unit), 4_000)
+
+
+def test_laws_hold_over_outputs_of_programs() -> None:
+    texts = [path.read_text("utf-8") for path in sorted(PROGRAMS.glob("*.txt"))]
+    assert len(texts) > 10
+    for text in texts:
+        test_spans_are_ordered_disjoint_and_inside.hypothesis.inner_test(text)  # type: ignore[attr-defined]
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared evaluation data is not here")

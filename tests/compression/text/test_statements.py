@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -181,9 +182,28 @@ def test_cost_is_linear() -> None:
     assert_linear(statements, text, 20)
 
 
-@pytest.mark.skipif(not AUDITED.is_file(), reason=f"the audited sentences are not at {AUDITED}; set TURNFOLD_SHARED")
-def test_audited_sentences_are_shown_whole() -> None:
-    text = AUDITED.read_text("utf-8")
+@pytest.mark.parametrize("marks", ['""', "“”", "«»", "()", "「」"])
+def test_what_stands_in_one_quotation_stays_together(marks: str) -> None:
+    opening, closing = marks[0], marks[1]
+    quotation = f"{opening}The pump in bay 7 ran all night. The valve of the boiler held. Nobody was hurt there{closing}"
+    text = f"The porter of the quay told Mara Lind {quotation} before he left. The canteen serves 140 meals a day at noon."
+    shown = [span.of(text) for span in statements(text).spans]
+    assert len(shown) == 2
+    assert quotation in shown[0]
+    apart = text.replace(opening, "").replace(closing, "")
+    assert len(statements(apart).spans) == 4
+
+
+OWN = Path(__file__).parent / "cases" / "whole_sentences.txt"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [OWN, pytest.param(AUDITED, marks=pytest.mark.skipif(not AUDITED.is_file(), reason="the audited sentences are not here"))],
+    ids=["own", "audited"],
+)
+def test_sentences_are_shown_whole_or_not_at_all(path: Path) -> None:
+    text = path.read_text("utf-8")
     whole = set(_plain_sentences(text))
     for ratio in (0.05, 0.2, 0.5, 0.8):
         for layer in Compressor().compress(CompressRequest(text, l1_ratio=ratio)).layers[1:]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -133,6 +134,26 @@ async def test_a_store_that_fails_costs_nothing_and_counts_once() -> None:
     totals = (await report(store, Query(NOON, NOON + 3600)))["totals"]
     assert totals["requests"] == 5
     assert book.written == 5
+
+
+async def test_flushes_at_the_same_time_write_everything_once() -> None:
+    class Slow(MemoryStore):
+        async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+            await asyncio.sleep(0)
+            return await super().get(keys)
+
+        async def record(self, batch: Batch) -> None:
+            await asyncio.sleep(0.01)
+            await super().record(batch)
+
+    store = Slow()
+    book = ledger(store)
+    for number in range(5):
+        book.record(receipt(request_id=str(number)), (SECTION,))
+    assert await asyncio.gather(*(book.flush() for _ in range(4))) == [True] * 4
+    assert [line["request_id"] for line in await logged(store)] == list("01234")
+    assert (book.written, book.queued) == (5, 0)
+    assert (await report(store, Query(NOON, NOON + 3600)))["totals"]["requests"] == 5
 
 
 async def test_a_store_that_stays_away_holds_up_neither_requests_nor_the_stop(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.metrics import Metrics
+from turnfold.proxy.books.pacing import pacing
 from turnfold.proxy.books.report import GROUPINGS, Query, moment, report
 from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.api import api_routes
@@ -194,6 +195,33 @@ async def test_a_conversation_says_why_it_folds_as_often_as_it_does() -> None:
     assert f"folds every {claude['turns']:.0f} turns at these prices" in claude["words"]
     assert len(list(csv.DictReader(io.StringIO(as_csv(result["groups"]))))) == 2
     assert "pacing" not in (await report(store, Query(*EVERYTHING, "conversation")))["groups"][0]
+
+
+async def test_a_conversation_that_only_repeats_has_a_pace_of_nothing() -> None:
+    store = MemoryStore()
+    book = Ledger(store, StoreSettings(), dollars)
+    for at in (NOON, NOON + DAY, NOON + DAY + 60):
+        book.record(receipt(at=at, tokens_before=5000), ())
+        await book.flush()
+    result = await report(store, Query(NOON + DAY, NOON + DAY + HOUR, "conversation"), partial(fold_options, Settings()))
+    (group,) = result["groups"]
+    assert group["requests"] == 2
+    assert (group["pacing"]["turns"], group["pacing"]["words"], group["pacing"]["events"]) == (None, None, 0)
+
+
+@pytest.mark.parametrize(("turns", "tokens"), [(0, 900), (3, 0), (0, 0), (-1, 900)])
+def test_no_turns_or_no_growth_is_no_pace(turns: int, tokens: int) -> None:
+    assert pacing("gpt-4o", fold_options(Settings(), "gpt-4o"), turns, tokens) is None
+
+
+async def test_a_conversation_of_which_nothing_was_served_has_no_pace() -> None:
+    store = MemoryStore()
+    book = Ledger(store, StoreSettings(), dollars)
+    book.record(receipt(upstream_status=500, usage=()), ())
+    await book.flush()
+    result = await report(store, Query(*EVERYTHING, "conversation"), partial(fold_options, Settings()))
+    assert result["groups"][0]["pacing"]["turn"] is None
+    assert result["totals"]["tokens"]["saved_share"] is None
 
 
 @pytest.fixture

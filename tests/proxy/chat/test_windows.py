@@ -12,6 +12,7 @@ from turnfold.proxy.store.base import Item, Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 
 SPOT = Spot("t1", "https://api.example", "m")
+DAY = 86_400.0
 
 
 class Clock:
@@ -20,6 +21,16 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+class Lasting(MemoryStore):
+    """A store that tells how long it was asked to keep the last item."""
+
+    seconds = 0.0
+
+    async def put(self, items: Sequence[Item]) -> None:
+        self.seconds = items[-1].ttl
+        await super().put(items)
 
 
 class Dead(MemoryStore):
@@ -72,6 +83,45 @@ async def test_it_is_forgotten_after_a_while() -> None:
     clock.now += 2
     assert await windows.learned(SPOT) == Learned()
     assert await Windows(store, ttl=60, clock=clock).learned(SPOT) == Learned()
+
+
+async def test_what_was_learned_lasts_for_days_here_and_in_the_store() -> None:
+    clock, store = Clock(), Lasting()
+    windows = Windows(store, clock=clock)
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    assert store.seconds == pytest.approx(7 * DAY)
+    clock.now += 6 * DAY
+    assert (await windows.learned(SPOT)).limit == 8192
+    assert (await Windows(store, clock=clock).learned(SPOT)).limit == 8192
+    clock.now += DAY + 1
+    assert await windows.learned(SPOT) == Learned()
+
+
+async def test_what_was_learned_is_over_at_its_time() -> None:
+    clock = Clock()
+    windows = Windows(ttl=60, clock=clock)
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    clock.now += 60
+    assert await windows.learned(SPOT) == Learned()
+
+
+@pytest.mark.parametrize("store", [None, MemoryStore()])
+async def test_a_ratio_alone_is_remembered_too(store: MemoryStore | None) -> None:
+    windows = Windows(store, clock=Clock())
+    await windows.learn_from_usage(SPOT, 1000, 1300)
+    await windows.learn_from_usage(SPOT, 1000, 1300)
+    assert (await windows.learned(SPOT)).ratios == (1.3, 1.3)
+
+
+async def test_a_word_about_the_window_makes_it_last_longer_and_a_ratio_does_not() -> None:
+    clock, store = Clock(), Lasting()
+    windows = Windows(store, clock=clock)
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    clock.now += 3 * DAY
+    await windows.learn_from_usage(SPOT, 1000, 1200)
+    assert store.seconds == pytest.approx(4 * DAY)
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    assert store.seconds == pytest.approx(7 * DAY)
 
 
 async def test_a_dead_store_costs_learning_anew() -> None:

@@ -53,6 +53,14 @@ def test_inspect_folds_a_file_here(run: RunCommand, tmp_path: Path) -> None:
     assert "so old" in out or "too old" in out
 
 
+def test_inspect_folds_a_file_within_a_budget(run: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "request.json").write_bytes(LONG)
+    found = json.loads(run("inspect", "request.json", "--json")[1])
+    tight = json.loads(run("inspect", "request.json", "--json", "--budget", "900")[1])
+    assert tight["tokens"]["before"] == found["tokens"]["before"]
+    assert tight["tokens"]["after"] <= 900 < found["tokens"]["after"]
+
+
 def test_inspect_tells_a_shaped_result(run: RunCommand, tmp_path: Path) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "list_cranes", "arguments": "{}"}}
     cranes = json.dumps([{"crane": f"c-{n}", "berth": n, "open": True} for n in range(20)], indent=2)

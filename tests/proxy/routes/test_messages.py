@@ -8,11 +8,14 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from tests.proxy.harness import api_server
 from tests.support.small_talk import talk
 from turnfold.compression import compress
+from turnfold.config.settings import AuthSettings
 from turnfold.proxy.client import AsyncClient, Client
+from turnfold.proxy.http.tenancy import Gate
 
 MESSAGES = talk(30)
 ANNA = {"authorization": "Bearer anna"}
@@ -50,6 +53,20 @@ def test_a_budget(origin: str) -> None:
     assert made["fits"]
     assert made["token_count"] <= 400
     assert made["recency_window"] < 30
+
+
+def test_originals_go_with_their_conversation() -> None:
+    admin = {"x-turnfold-admin-token": "adm", "x-turnfold-tenant": ""}
+    with api_server("memory://", auth=AuthSettings(admin_token=SecretStr("adm"))) as served:
+        labelled = httpx.post(
+            f"{served}/v1/messages/compress", json={"messages": MESSAGES}, headers={**ANNA, "x-turnfold-conversation": "trip"}
+        ).json()
+        assert post(served, "uncompress", messages=labelled["messages"]).json()["missing_ids"] == []
+        admin["x-turnfold-tenant"] = Gate(None, AuthSettings()).admit([(b"authorization", b"Bearer anna")]).tenant
+        for label, left in (("another", True), ("trip", False)):
+            gone = httpx.delete(f"{served}/admin/data", params={"conversation": label}, headers=admin)
+            assert gone.status_code == 200, gone.text
+            assert (post(served, "uncompress", messages=labelled["messages"]).json()["missing_ids"] == []) is left
 
 
 def test_missing_originals_are_named(origin: str) -> None:

@@ -199,6 +199,18 @@ async def test_the_memory_before_a_store_forgets_what_was_deleted() -> None:
     assert store._recent.weight <= 4000
 
 
+async def test_the_memory_before_a_store_keeps_what_was_not_deleted() -> None:
+    inner = MemoryStore()
+    store = CachedStore(inner, frozenset({"section", "layers"}))
+    keys = [KEY, Key("anna", "layers", "l"), Key("bert", "section", KEY.id)]
+    for scope, left in ((Scope("anna", "layers"), [b"v", None, b"v"]), (Scope("anna"), [None, None, b"v"])):
+        await store.put([Item(key, b"v", 60) for key in keys])
+        await store.delete(scope)
+        await inner.delete(Scope("anna"))
+        await inner.delete(Scope("bert"))
+        assert await store.get(keys) == left
+
+
 async def test_open_store_takes_every_url(tmp_path: Path, redis_url: str) -> None:
     for url in ("memory://", f"sqlite:///{tmp_path}/a.db", redis_url):
         store = open_store(StoreSettings(url=url))

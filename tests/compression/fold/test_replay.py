@@ -1,0 +1,51 @@
+"""Where folds may begin: what the client keeps a cache mark on stays as it was sent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.bodies import Message, raw_messages
+from tests.support.words import prose
+from turnfold.compression.fold import fold_request
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import CachePrices, FoldOptions
+
+MARK: dict[str, Any] = {"cache_control": {"type": "ephemeral"}}
+CHEAP = FoldOptions(model="claude-sonnet-4-5", prices=CachePrices(1.0, 1.0))
+
+
+def part(role: str, text: str, *, marked: bool = False) -> Message:
+    return {"role": role, "content": [{"type": "text", "text": text, **(MARK if marked else {})}]}
+
+
+def talk(turns: int, marked: int, size: int = 6) -> list[Message]:
+    """A chat in which the client keeps one mark in the user's message of an old turn."""
+    messages: list[Message] = [{"role": "system", "content": "You keep the harbour's books."}]
+    for turn in range(turns):
+        messages.append(part("user", prose(turn, "en", size), marked=turn == marked))
+        messages.append(part("assistant", prose(1000 + turn, "en", size)))
+    return [*messages, part("user", "And now?")]
+
+
+def body_of(messages: list[Message]) -> bytes:
+    return json.dumps({"model": "claude-sonnet-4-5", "messages": messages}).encode()
+
+
+@pytest.mark.parametrize("marked", [3, 10])
+def test_what_stands_before_an_old_mark_of_the_clients_is_sent_as_it_came(marked: int) -> None:
+    messages = talk(45, marked)
+    folded = fold_request(body_of(messages), CHEAP, Memo())
+    through = 1 + 2 * marked + 1
+    assert folded.folded
+    assert raw_messages(folded.body)[:through] == raw_messages(body_of(messages))[:through]
+    assert all(start >= through for start, _ in folded.changes.dropped)
+
+
+def test_the_cached_beginning_stays_while_the_conversation_grows() -> None:
+    memo, marked = Memo(), 10
+    requests = [fold_request(body_of(talk(turns, marked)), CHEAP, memo) for turns in range(12, 52, 8)]
+    assert len({one.events for one in requests}) > 1
+    assert len({tuple(raw_messages(one.body)[: 2 * marked + 2]) for one in requests}) == 1
