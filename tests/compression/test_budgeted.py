@@ -61,7 +61,7 @@ def played(messages: list[HistoryMessage], chosen: HistorySettings) -> History:
     return state
 
 
-@pytest.mark.parametrize(("n", "threshold"), [(50, 300), (50, 1000), (500, 1000)])
+@pytest.mark.parametrize(("n", "threshold"), [(50, 300), (50, 1000), (250, 1000)])
 def test_the_budget_holds_after_every_message(n: int, threshold: int) -> None:
     chosen = HistorySettings(compress_threshold=threshold, keep_recent=3)
     state = History()
@@ -76,11 +76,11 @@ def test_the_budget_holds_after_every_message(n: int, threshold: int) -> None:
     assert told.raw_tokens > 1.5 * told.tokens
 
 
-def test_two_thousand_messages_stay_within_the_budget() -> None:
+def test_a_thousand_messages_stay_within_the_budget() -> None:
     chosen = HistorySettings(compress_threshold=1500, keep_recent=5)
-    state = played(talk(2000), chosen)
+    state = played(talk(1000), chosen)
     assert context(state, chosen).tokens <= 1500
-    for i in range(0, 2000, 200):
+    for i in range(0, 1000, 100):
         assert any(f"zebra-{i * 37}" in f.message.content for f in search(state, f"What is the access code of locker K{i}?")), i
 
 

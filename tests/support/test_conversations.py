@@ -75,12 +75,12 @@ ODD: dict[str, Callable[[list[Message]], bool]] = {
 
 
 def test_every_ingredient_is_drawn() -> None:
-    drawn = sample(conversations(1, 4, sizes=("short",)), 150)
+    drawn = sample(conversations(1, 4, sizes=("short",)), 80)
     assert not [name for name, holds in INGREDIENTS.items() if not any(map(holds, drawn))]
 
 
 def test_every_oddity_is_drawn() -> None:
-    drawn = sample(odd_conversations(1, 2), 150)
+    drawn = sample(odd_conversations(1, 2), 80)
     assert not [name for name, holds in ODD.items() if not any(map(holds, drawn))]
     assert any("tool result without its call" in own_faults(messages) for messages in drawn)
 
@@ -96,8 +96,8 @@ def test_conversations_are_what_an_upstream_takes(messages: list[Message]) -> No
 
 
 def test_sizes() -> None:
-    long = [len(encode(messages)) for messages in sample(long_conversations(), 8)]
-    huge = [max(len(text_of(message)) for message in messages) for messages in sample(huge_conversations(), 8)]
+    long = [len(encode(messages)) for messages in sample(long_conversations(), 5)]
+    huge = [max(len(text_of(message)) for message in messages) for messages in sample(huge_conversations(), 4)]
     assert min(long) > 30_000
     assert max(long) > 200_000
     assert max(huge) > 40_000

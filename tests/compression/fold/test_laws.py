@@ -61,7 +61,7 @@ def test_any_conversation_any_options(body: bytes, chosen: FoldOptions) -> None:
 
 
 @few
-@given(bodies(st.one_of(long_conversations(), huge_conversations())), options)
+@given(bodies(st.one_of(long_conversations(8, 16), huge_conversations())), options)
 def test_long_conversations(body: bytes, chosen: FoldOptions) -> None:
     holds(body, chosen)
 
@@ -135,7 +135,7 @@ def test_the_prefix_is_stable_between_fold_events(messages: list[Message], playe
 def test_fold_events_are_rare(prices: CachePrices) -> None:
     turn = "In week {i} the harbour office moved crane {i} to berth {j}, because the tide table of {i} March said so. " * 4
     messages: list[Message] = []
-    for i in range(120):
+    for i in range(90):
         messages += [
             {"role": "user", "content": f"Note {i}: " + turn.format(i=i, j=i * 7 % 13)},
             {"role": "assistant", "content": f"Noted {i}. " + turn.format(i=i, j=i * 5 % 11)},
