@@ -5,7 +5,8 @@ Lives here: OpenAI's and Anthropic's upstreams side by side, and the choice betw
 
 The choice is made by the path, and where both providers have the same path by the header that only one has:
 
-    /anthropic/v1/...    Anthropic, said outright; ``/anthropic`` is left out of the path that is asked for
+    /anthropic/v1/...    Anthropic, said outright; ``/anthropic`` is left out of the path that is asked for, unless the upstream's
+                         URL has no path: there it may be the server's own (Azure, LiteLLM)
     /openai/v1/...       OpenAI, likewise (Azure's ``/openai/deployments/...`` is a path of its own)
     .../messages[/...]   Anthropic
     any other path       Anthropic with an ``anthropic-version`` header, else OpenAI
@@ -77,13 +78,13 @@ class Destinations:
         """
         raw: bytes = scope.get("raw_path") or scope["path"].encode()
         said = _SAID.match(raw)
-        path = raw[said.end() :] if said else raw
         if said:
             to_anthropic = said[1] == b"anthropic"
         else:
-            to_anthropic = bool(_MESSAGES.search(path)) or first(scope["headers"], _VERSION) is not None
+            to_anthropic = bool(_MESSAGES.search(raw)) or first(scope["headers"], _VERSION) is not None
         upstream = self._anthropic if to_anthropic else self._openai
         keys = self._keys if to_anthropic else "openai"
+        path = raw[said.end() :] if said and upstream.has_path else raw
         return Destination(upstream, upstream.url(path, scope["query_string"]), keys)
 
 
