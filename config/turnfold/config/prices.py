@@ -33,6 +33,7 @@ _MAKERS: Final = ("openai", "anthropic", "google", "deepseek", "x-ai", "mistral"
 # Dates and tags: gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, gpt-4-0613, gemini-2.5-pro-preview-05-06, x:free, x@latest.
 _TAG: Final = re.compile(r"(?:-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|(?:preview|exp)(?:-\d{2}-\d{2})?|latest)|[:@][\w.-]*)$")
 _MAX_NAME: Final = 200
+_HOUR_WRITE: Final = 2.0  # of an input token's price (Anthropic, "Prompt caching": one-hour writes)
 
 # Where prompt_cache_breakpoint came in (OpenAI, prompt caching guide): version 5.6 of the gpt family, and what follows it.
 _GPT_VERSION: Final = re.compile(r"gpt-(\d{1,3})(?:\.(\d{1,3}))?(?:$|[-:@])")
@@ -183,12 +184,13 @@ def prices_of(model: str, upstream_url: str = "", own: ModelSettings | None = No
 
 @dataclass(frozen=True, slots=True)
 class TokenUse:
-    """Billed tokens; ``prompt`` includes tokens read from and written to the cache."""
+    """Billed tokens; ``prompt`` includes those read from and written to the cache, ``written`` those that it keeps an hour."""
 
     prompt: int
     completion: int = 0
     cached: int = 0
     written: int = 0
+    written_hour: int = 0
 
 
 #: Dollars for a model's tokens at a Unix time; None when the price is unknown.
@@ -229,7 +231,12 @@ def _flat_rates(model: str, url: str) -> _Flat | None:
 def _bill(rates: _Flat, use: TokenUse) -> float:
     rest = use.prompt - use.cached - use.written
     paid = rates.plain * rest + rates.cached * use.cached + rates.written * use.written + rates.output * use.completion
-    return paid / 1e6
+    return paid / 1e6 + _hour_surcharge(rates.plain, rates.written, use)
+
+
+def _hour_surcharge(plain: float, written: float, use: TokenUse) -> float:
+    """What writes that the cache keeps for an hour cost more than others, in dollars, from dollars for a million tokens."""
+    return max(0.0, _HOUR_WRITE * plain - written) * use.written_hour / 1e6
 
 
 def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: ModelSettings | None = None) -> float | None:
@@ -238,7 +245,8 @@ def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: M
     A price that is only known for the family counts as unknown: a bill must not contain guesses.
     """
     cached = min(max(use.cached, 0), use.prompt)
-    use = TokenUse(use.prompt, use.completion, cached, min(max(use.written, 0), use.prompt - cached))
+    written = min(max(use.written, 0), use.prompt - cached)
+    use = TokenUse(use.prompt, use.completion, cached, written, min(max(use.written_hour, 0), written))
     if own is not None and own.input is not None:
         prices = prices_of(model, upstream_url, own)
         read, write = own.input * prices.cache.read, own.input * prices.cache.write
@@ -257,7 +265,9 @@ def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: M
     )
     when = datetime.fromtimestamp(at, UTC)
     priced = found.info.calc_price(usage, found.provider, genai_request_timestamp=when, auto_update_timestamp=None)
-    return float(priced.total_price)
+    rates = prices_of(model, upstream_url)
+    plain = rates.input or 0.0
+    return float(priced.total_price) + _hour_surcharge(plain, plain * rates.cache.write, use)
 
 
 def price_from(settings: Settings) -> PriceOf:

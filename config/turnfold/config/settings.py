@@ -21,6 +21,8 @@ ProseMode = Literal["off", "lite", "full", "ultra"]
 
 STORE_SCHEMES: Final = ("memory", "sqlite", "redis", "rediss")
 _DAY: Final = 86400
+_OPENAI_HOST: Final = "api.openai.com"
+_ANTHROPIC_URL: Final = "https://api.anthropic.com"
 # Underscores are none of DNS's, but container networks have them; what looks like numbers must be an address.
 _HOST_NAME: Final = re.compile(r"(?!-)[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
 _NUMBERS: Final = re.compile(r"[\d.]+")
@@ -73,6 +75,16 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def anthropic_url(settings: Settings) -> str | None:
+    """Where requests in Anthropic's format go, if that is not where all others go.
+
+    Anthropic's own address is the default only beside OpenAI's own: whoever sends OpenAI's requests elsewhere (a gateway, a
+    server in the house) means all of them, and no text may leave for another host.
+    """
+    own = urlsplit(settings.upstream.url).hostname == _OPENAI_HOST
+    return settings.anthropic.url or (_ANTHROPIC_URL if own else None)
+
+
 class _Group(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -89,6 +101,19 @@ class UpstreamSettings(_Group):
         float, Field(gt=0, description="Seconds to wait for the next bytes of a response; SDKs wait 600.")
     ] = 600.0
     max_connections: Annotated[int, Field(gt=0, description="Maximum number of connections to the upstream.")] = 1000
+
+
+class AnthropicSettings(_Group):
+    """Where requests in Anthropic's format go."""
+
+    url: Annotated[
+        Annotated[str, AfterValidator(_http_url)] | None,
+        Field(
+            description="Base URL for /v1/messages, as ANTHROPIC_BASE_URL would have it; default: Anthropic's own while the"
+            " upstream is OpenAI's own, else the upstream."
+        ),
+    ] = None
+    api_key: Annotated[SecretStr | None, Field(description="Key that is sent there instead of the client's.")] = None
 
 
 class FoldingSettings(_Group):
@@ -236,6 +261,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="TURNFOLD_", extra="forbid", frozen=True)
 
     upstream: UpstreamSettings = UpstreamSettings()
+    anthropic: AnthropicSettings = AnthropicSettings()
     folding: FoldingSettings = FoldingSettings()
     store: StoreSettings = StoreSettings()
     cache: CacheSettings = CacheSettings()
@@ -268,9 +294,11 @@ class Settings(BaseSettings):
 
 def exposure(settings: Settings) -> str | None:
     """The problem with settings that would let other machines spend the operator's key; None if there is none."""
-    if settings.upstream.api_key is None or settings.auth.client_tokens or is_loopback(settings.server.host):
+    keys = {"TURNFOLD_UPSTREAM_API_KEY": settings.upstream.api_key, "TURNFOLD_ANTHROPIC_API_KEY": settings.anthropic.api_key}
+    name = next((name for name, key in keys.items() if key is not None), None)
+    if name is None or settings.auth.client_tokens or is_loopback(settings.server.host):
         return None
     return (
-        f"TURNFOLD_UPSTREAM_API_KEY is set and TURNFOLD_HOST is {settings.server.host}, which others can reach: "
+        f"{name} is set and TURNFOLD_HOST is {settings.server.host}, which others can reach: "
         "set TURNFOLD_CLIENT_TOKENS, or anybody could spend your key"
     )

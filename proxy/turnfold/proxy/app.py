@@ -26,18 +26,18 @@ from turnfold.config.settings import Settings
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.metrics import Health, Metrics
-from turnfold.proxy.chat.passthrough import Passthrough
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.chat.service import Service
-from turnfold.proxy.chat.upstream import Upstream
 from turnfold.proxy.chat.windows import Windows
 from turnfold.proxy.http.front import Endpoint, Front
 from turnfold.proxy.http.tenancy import Gate, check_exposure
+from turnfold.proxy.outbound.destinations import Destinations
+from turnfold.proxy.outbound.passthrough import Passthrough
 from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.answers import fault
 from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.api import api_routes
-from turnfold.proxy.routes.chat import ChatCompletions
+from turnfold.proxy.routes.model_calls import ModelCalls, model_routes
 from turnfold.proxy.routes.ops import Readiness, ReadinessCheck, healthz, not_here
 from turnfold.proxy.routes.state import state_routes
 from turnfold.proxy.routes.windows import admin_window_routes
@@ -77,7 +77,6 @@ def build(
     options_for = partial(fold_options, settings)
     records = StateRecords(parts.store, settings.store.ttl)
     service = Service(
-        parts.upstream,
         recorder or parts.ledger,
         options_for,
         settings.limits,
@@ -86,8 +85,7 @@ def build(
         records,
         engine,
     )
-    chat = ChatCompletions(service, parts.upstream, parts.gate, settings.limits, settings.folding)
-    passthrough = Passthrough(parts.upstream, parts.gate)
+    passthrough = Passthrough(parts.destinations, parts.gate)
     table: list[BaseRoute] = [
         Route("/healthz", Endpoint(healthz), methods=["GET"]),
         Route("/readyz", Readiness([ReadinessCheck("store", partial(_answers, parts.store))]), methods=["GET"]),
@@ -97,15 +95,14 @@ def build(
         *state_routes(StateRecords(parts.store.patient, settings.store.ttl), partial(_tenant_of, parts.gate)),
         Route("/admin", Endpoint(not_here)),
         Route(f"/admin/{{rest:{ANYTHING}}}", Endpoint(not_here)),
-        Route("/chat/completions", chat, methods=["POST"]),
-        Route("/{base:path}/chat/completions", chat, methods=["POST"]),
+        *model_routes(partial(ModelCalls, service, parts.destinations, parts.gate, settings.limits, settings.folding)),
         Route("/{rest:path}", passthrough),
     ]
 
     @contextlib.asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
         await asyncio.to_thread(warm, settings)
-        async with parts.upstream, parts.running():
+        async with parts.destinations.running(), parts.running():
             with _without_full_collections():
                 yield
             await service.close()
@@ -119,8 +116,8 @@ class Parts:
     """What the routes of one process share; it belongs to the event loop that runs it."""
 
     def __init__(self, settings: Settings) -> None:
-        self.upstream = Upstream(settings.upstream)
-        self.gate = Gate(settings.upstream.api_key, settings.auth)
+        self.destinations = Destinations(settings)
+        self.gate = Gate(settings.upstream.api_key, settings.auth, settings.anthropic.api_key)
         self.store = open_store(settings.store)
         self.windows = Windows(self.store, patient=self.store.patient)
         self.workshop = Workshop(settings.limits.max_fold_workers)

@@ -31,7 +31,21 @@ CASES: dict[str, tuple[dict[str, Any], Usage]] = {
     ),
     "anthropic": (
         {"input_tokens": 9, "output_tokens": 1, "cache_read_input_tokens": 7, "cache_creation_input_tokens": 2},
-        Usage(9, 1, 7, 2),
+        Usage(18, 1, 7, 2),  # its input tokens are those behind the cache
+    ),
+    "anthropic, an hour": (
+        {
+            "input_tokens": 9,
+            "cache_read_input_tokens": 0,
+            "cache_creation_input_tokens": 5,
+            "cache_creation": {"ephemeral_5m_input_tokens": 2, "ephemeral_1h_input_tokens": 3},
+            "output_tokens": 1,
+        },
+        Usage(14, 1, 0, 5, 3),
+    ),
+    "responses": (
+        {"input_tokens": 90, "input_tokens_details": {"cached_tokens": 64}, "output_tokens": 5},
+        Usage(90, 5, 64, None),
     ),
     "moonshot": ({"prompt_tokens": 9, "completion_tokens": 1, "cached_tokens": 3}, Usage(9, 1, 3, None)),
     "details null": ({"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": None}, Usage(9, 1, None, None)),
@@ -118,3 +132,10 @@ def test_memory_stays_the_same_however_long_the_stream() -> None:
         assert tracemalloc.get_traced_memory()[0] < 50_000
     finally:
         tracemalloc.stop()
+
+
+def test_a_stream_of_anthropic_reports_twice() -> None:
+    begin = {"type": "message_start", "message": {"model": "m1", "usage": {**CASES["anthropic"][0], "output_tokens": 1}}}
+    end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 40}}
+    body = b"".join(b"event: %s\ndata: %s\n\n" % (str(e["type"]).encode(), json.dumps(e).encode()) for e in (begin, end))
+    assert _read(body, []).usage == Usage(18, 40, 7, 2)

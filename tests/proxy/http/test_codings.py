@@ -7,6 +7,7 @@ import zlib
 from itertools import pairwise
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ def test_inflating_in_pieces(data: bytes, cuts: list[int]) -> None:
         "gzip": gzip.compress(data) + gzip.compress(data),
         "deflate": zlib.compress(data + data),
         "x-gzip": gzip.compress(data + data) + b"\x00\x00",
+        "zstd": zstandard.compress(data) + zstandard.compress(data),
     }
     for coding, body in coded.items():
         assert inflate(body, coding, 20_000) == data + data
@@ -36,6 +38,16 @@ def test_inflating_is_bounded() -> None:
         inflate(bomb, "gzip", 10**6)
     assert len(inflate(bomb, "gzip", 10**7)) == 10**7
     assert max(len(piece) for piece in Inflater("gzip", 10**7).pieces(bomb)) <= 65536
+
+
+def test_inflating_zstd_is_bounded() -> None:
+    bomb = zstandard.compress(bytes(10**9))
+    with pytest.raises(CodedBodyTooLarge):
+        inflate(bomb, "zstd", 10**6)
+    assert max(len(piece) for piece in Inflater("zstd", 10**9).pieces(bomb)) < 2**24
+    for broken in (b"", zstandard.compress(b"abc")[:-2], b"\x28\xb5\x2f\xfd" + b"\xff" * 50, b"plain text"):
+        with pytest.raises(CodedBodyBroken):
+            inflate(broken, "zstd", 1000)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import UpstreamSettings
-from turnfold.proxy.chat.upstream import Upstream
 from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.outbound.upstream import Upstream
 
 ROUTES = [
     ("https://api.openai.com/v1", "/v1/chat/completions", "https://api.openai.com/v1/chat/completions"),

@@ -17,9 +17,12 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.state import Machine, Record, State, read_record, render_block
 from turnfold.compression.wire.chat import CHAT
+from turnfold.config.settings import UpstreamSettings
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.folding import Lanes
 from turnfold.proxy.chat.stating import Stating
+from turnfold.proxy.outbound.destinations import Destination
+from turnfold.proxy.outbound.upstream import Upstream
 from turnfold.proxy.store import Item, Key, StoreFailed, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.state_records import KIND, StateRecords
@@ -44,7 +47,8 @@ class AtOnce(Lanes):
 async def decide(records: StateRecords, lanes: Lanes | None = None) -> Exchange:
     """What the station makes of a lone "hello", sent under the label "c"."""
     body = BODY if lanes is None else BODY.ljust(5000)  # a small one does not go to a lane
-    request = ChatRequest("r", 0.0, 0.0, 0.0, URL("http://u/v1"), (), "", body, "on", None, "c", "t", "enforce")
+    to = Destination(Upstream(UpstreamSettings()), URL("http://u/v1"), "openai")
+    request = ChatRequest("r", 0.0, 0.0, 0.0, CHAT, to, (), "", body, "on", None, "c", "t", "enforce")
     memo = Memo()
     lanes = lanes or AtOnce()
     stating = Stating("local", lambda model, budget: FoldOptions(model=model, budget=budget), records, lanes, memo)

@@ -24,7 +24,7 @@ Without a conversation label only the request's own share of cached tokens is kn
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 import orjson
@@ -100,7 +100,13 @@ def token_use(usage: Usage) -> TokenUse | None:
     """The tokens that the upstream billed; None if it reported none."""
     if usage.prompt_tokens is None:
         return None
-    return TokenUse(usage.prompt_tokens, usage.completion_tokens or 0, usage.cached_tokens or 0, usage.cache_write_tokens or 0)
+    return TokenUse(
+        usage.prompt_tokens,
+        usage.completion_tokens or 0,
+        usage.cached_tokens or 0,
+        usage.cache_write_tokens or 0,
+        usage.cache_write_hour_tokens or 0,
+    )
 
 
 def is_folded(receipt: Receipt) -> bool:
@@ -173,14 +179,20 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
     if past is None:
         cached = round(prompt * used.cached / used.prompt) if used.prompt else 0
         written = round(prompt * used.written / used.prompt) if used.prompt else 0
-        return TokenUse(prompt, used.completion, cached, min(written, prompt - cached))
+        return _with_hours(TokenUse(prompt, used.completion, cached, min(written, prompt - cached)), used)
     reach = _reach(receipt, past, sections)
     warm = _look(used, past, reach, sections).warm_share(past)
     writes = past.writes or used.written > 0
     whole = min(prompt, round(reach.unfolded))
     whole = 0 if whole < _SMALLEST else whole if writes else whole - whole % _STEP
     cached = round(warm * whole + (1 - warm) * min(whole, used.cached))
-    return TokenUse(prompt, used.completion, cached, prompt - cached if writes else 0)
+    return _with_hours(TokenUse(prompt, used.completion, cached, prompt - cached if writes else 0), used)
+
+
+def _with_hours(without: TokenUse, used: TokenUse) -> TokenUse:
+    """The client asks for the same lifetimes, folded or not: the same share of what is written stays for an hour."""
+    hours = round(without.written * used.written_hour / used.written) if used.written else 0
+    return replace(without, written_hour=hours)
 
 
 def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastRequest | None, sections: str) -> PastRequest:

@@ -10,16 +10,15 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from yarl import URL
-
 from turnfold.compression.calibration import Learned
 from turnfold.compression.fold import Section
-from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.conversation import Conversation, Wire
 from turnfold.config.settings import Mode, StateMode
 from turnfold.proxy.chat.receipts import OwnCall, Status
 from turnfold.proxy.chat.recovering import Peeked
 from turnfold.proxy.chat.trail import Trails
 from turnfold.proxy.chat.usage import UsageReader
+from turnfold.proxy.outbound.destinations import Destination
 
 _NOTHING_LEARNED: Final = Learned()
 
@@ -32,6 +31,8 @@ class ChatRequest:
         at: Unix time of arrival.
         started: the monotonic clock at arrival.
         received: the monotonic clock when the body was whole; our own time counts from here.
+        wire: the format of its body.
+        to: where it goes.
         headers: what the upstream gets, names in lower case, without a length.
         coding: the body's content coding, lower case; "" for none.
         body: as received.
@@ -42,7 +43,8 @@ class ChatRequest:
     at: float
     started: float
     received: float
-    url: URL
+    wire: Wire
+    to: Destination
     headers: tuple[tuple[str, str], ...]
     coding: str
     body: bytes

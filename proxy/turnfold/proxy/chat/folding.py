@@ -20,7 +20,6 @@ from turnfold.compression.fit.fit import fit
 from turnfold.compression.fold import LEFT_OUT, Fold, attachments_lost, conversation_name
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
 from turnfold.config.settings import LimitSettings
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
@@ -96,7 +95,7 @@ class Folding:
         if plain is None:
             return exchange.settle("passthrough", "content-encoding")
         try:
-            conversation = CHAT.read(plain, self.memo)
+            conversation = request.wire.read(plain, self.memo)
         except FoldRejected as exc:
             return exchange.settle("passthrough", exc.reason)
         return replace(exchange, conversation=conversation, name=request.label)
@@ -110,7 +109,7 @@ class Folding:
         request, conversation = exchange.request, exchange.conversation
         if conversation is None:
             return exchange
-        known = await self._windows.learned(Spot.of(request.tenant, request.url, conversation.model))
+        known = await self._windows.learned(Spot.of(request.tenant, request.to.url, conversation.model))
         exchange = replace(exchange, known=known)
         if _is_instant(request, conversation):
             return self._fold(exchange, conversation)

@@ -16,12 +16,18 @@ Status = Literal["folded", "passthrough", "observed", "bypassed", "failed-open",
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the upstream reported them; None where it said nothing."""
+    """Tokens as the upstream reported them; None where it said nothing.
+
+    Attributes:
+        prompt_tokens: all of the prompt, whatever the cache had of it.
+        cache_write_hour_tokens: those of `cache_write_tokens` that the cache keeps for an hour, and not for minutes.
+    """
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
+    cache_write_hour_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from typing import Final
 
 from turnfold.proxy.chat.exchange import Exchange, Watch
 from turnfold.proxy.chat.receipts import Receipt, Usage
-from turnfold.proxy.chat.recovering import Answer
 from turnfold.proxy.http.headers import first, returned_headers, without
 from turnfold.proxy.http.refusals import RawHeaders
+from turnfold.proxy.outbound.relay import RelayableAnswer
 
 _OURS: Final = (
     b"x-turnfold-status",
@@ -27,7 +27,7 @@ _OURS: Final = (
 _NOT_A_SLUG: Final = re.compile(r"[^\w.-]+", re.ASCII)
 
 
-def response_headers(exchange: Exchange, answer: Answer) -> RawHeaders:
+def response_headers(exchange: Exchange, answer: RelayableAnswer) -> RawHeaders:
     """The answer's own headers, with ours behind them."""
     headers = without(returned_headers(answer.headers, answer.status), *_OURS)
     headers += _our_headers(exchange)
@@ -55,7 +55,7 @@ def lowered(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]
     return [(key.lower(), value) for key, value in headers]
 
 
-def is_event_stream(answer: Answer) -> bool:
+def is_event_stream(answer: RelayableAnswer) -> bool:
     """Whether the answer is a stream of server-sent events."""
     return (first(lowered(answer.headers), b"content-type") or b"").lower().startswith(b"text/event-stream")
 

@@ -10,37 +10,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from turnfold.compression.fit.overflow import SCANNED
 from turnfold.compression.fit.recover import Outcome, Resend, UpstreamReply
+from turnfold.proxy.outbound.relay import RelayableAnswer
 
 T = TypeVar("T")
 
 _PATIENCE: Final = 10.0  # seconds for which an answer is held back: a refusal comes at once, a slow model's first word may not
+_MOST_HELD: Final = 2**20  # bytes of a stream's beginning; its first event may repeat the whole request's instructions
 _LOOKED_AT: Final = frozenset({400, 413, 422, 500})  # statuses of answers whose bodies are read before they are passed on
+#: An event that comes before anything is known of the answer (OpenAI, Responses), or a comment.
+_ARRIVED: Final = re.compile(
+    rb"(?:event: ?(?:response\.(?:created|in_progress|queued)|ping)\r?\n(?:data:[^\r\n]*\r?\n)+|:[^\r\n]*\r?\n)\r?\n"
+)
 _READABLE: Final = frozenset({b"", b"identity", b"gzip", b"x-gzip", b"deflate"})
 
 
-class Answer(Protocol):
-    """A response whose head has arrived (``proxy.upstream.Answer``)."""
-
-    status: int
-    headers: Sequence[tuple[bytes, bytes]]
-
-    def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
-        """The body's bytes as they arrive, each with whether it is known to be the last."""
-        ...
-
-    def close(self) -> None:
-        """Drop the connection unless the response was read to its end."""
-        ...
-
-
-Send = Callable[[bytes], Awaitable[Answer]]
+Send = Callable[[bytes], Awaitable[RelayableAnswer]]
 #: Runs CPU-heavy work outside of the event loop.
 Run = Callable[[Callable[[], T]], Awaitable[T]]
 
@@ -49,11 +41,11 @@ class Peeked:
     """An answer of which the beginning was looked at, and that still gives all of it.
 
     Attributes:
-        head: the beginning of its body, without its content coding; of a stream its first event.
+        head: the beginning of its body, without its content coding; of a stream its first event that says how it goes.
         in_stream: whether it has status 200.
     """
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: RelayableAnswer) -> None:
         self.status = answer.status
         self.headers = answer.headers
         self.in_stream = answer.status == 200
@@ -65,7 +57,8 @@ class Peeked:
     @property
     def head(self) -> bytes:
         """What was read so far."""
-        return _plain(b"".join(chunk for chunk, _ in self._held), _header(self.headers, b"content-encoding"))
+        plain = _plain(b"".join(chunk for chunk, _ in self._held), _header(self.headers, b"content-encoding"))
+        return _telling(plain) if self.status == 200 else plain
 
     async def look(self, *, inside: bool) -> None:
         """Read as much as tells an overflow; what comes late is not waited for, what cannot be read is not looked at.
@@ -88,7 +81,8 @@ class Peeked:
         return _never if self.status in _LOOKED_AT else None
 
     def _is_whole(self) -> bool:
-        return bool(self._held) and (self._held[-1][1] or sum(len(chunk) for chunk, _ in self._held) >= SCANNED)
+        most = _MOST_HELD if self.status == 200 else SCANNED
+        return bool(self._held) and (self._held[-1][1] or sum(len(chunk) for chunk, _ in self._held) >= most)
 
     async def _read_before(self, deadline: float) -> bool:
         """One more chunk; False at the end, or when none came in time, or none but a failure: those are given with the rest."""
@@ -187,6 +181,13 @@ def _never(_: bytes) -> bool:
     return False
 
 
+def _telling(head: bytes) -> bytes:
+    """A stream from its first event on that says more than that the request has arrived."""
+    while said := _ARRIVED.match(head):
+        head = head[said.end() :]
+    return head
+
+
 def _has_event(head: bytes) -> bool:
     """Whether the first event of a stream is whole; comments are none."""
     event = head.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -208,6 +209,6 @@ def _plain(data: bytes, coding: bytes) -> bytes:
     if coding in (b"", b"identity") or not data:
         return data
     try:
-        return zlib.decompressobj(47).decompress(data, SCANNED)
+        return zlib.decompressobj(47).decompress(data, _MOST_HELD)
     except zlib.error:
         return b""

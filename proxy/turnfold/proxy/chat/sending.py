@@ -24,9 +24,9 @@ from turnfold.proxy.chat.folding import Folding
 from turnfold.proxy.chat.receipts import OwnCall, Usage
 from turnfold.proxy.chat.recovering import Peeked, Recovered, Run, resend
 from turnfold.proxy.chat.trail import trails_of
-from turnfold.proxy.chat.upstream import Answer, Upstream, UpstreamFailed, refusal
 from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.chat.windows import Spot, Windows
+from turnfold.proxy.outbound.upstream import Answer, UpstreamFailed, refusal
 
 #: Why a request whose context was full could not be helped.
 _WHY_NOT: Final = MappingProxyType(
@@ -51,13 +51,11 @@ class Sending:
 
     def __init__(
         self,
-        upstream: Upstream,
         folding: Folding,
         windows: Windows,
         run_step: Run[Resend | Outcome],
         in_background: Callable[[asyncio.Task[None]], None],
     ) -> None:
-        self._upstream = upstream
         self._folding = folding
         self._windows = windows
         self._run_step = run_step
@@ -86,7 +84,7 @@ class Sending:
     async def _send(self, exchange: Exchange, body: bytes) -> Answer:
         request = exchange.request
         headers = [pair for pair in request.headers if body is request.body or pair[0] != "content-encoding"]
-        return await self._upstream.send("POST", request.url, headers, body)
+        return await request.to.upstream.send("POST", request.to.url, headers, body)
 
     async def recover_request(self, exchange: Exchange) -> Exchange:
         """Where its context was full and we may touch it, make it smaller and send it once more."""
@@ -111,7 +109,7 @@ class Sending:
         outcome, answer = recovered.outcome, recovered.answer
         exchange = replace(exchange, answer=answer, upstream_status=answer.status, calls=_unseen_call(exchange, recovered.unseen))
         theirs = overflow.requested or exchange.known.theirs(outcome.tokens_before)
-        spot = Spot.of(exchange.request.tenant, exchange.request.url, exchange.model)
+        spot = Spot.of(exchange.request.tenant, exchange.request.to.url, exchange.model)
         known = await self._windows.learn_from_refusal(spot, outcome.window or overflow.limit, theirs)
         ending = "sent again, smaller" if outcome.recovered else _WHY_NOT.get(outcome.reason, outcome.reason)
         _log.warning("%s: the context was full: %s", exchange.request.id, ending)
@@ -136,7 +134,7 @@ class Sending:
         if not exchange.recoverable or exchange.tokens is None or reported is None or exchange.upstream_status != 200:
             return exchange
         ours = exchange.tokens[1]
-        spot = Spot.of(exchange.request.tenant, exchange.request.url, exchange.model)
+        spot = Spot.of(exchange.request.tenant, exchange.request.to.url, exchange.model)
         self._in_background(asyncio.get_running_loop().create_task(self._remember(spot, ours, reported)))
         if not is_truncated(exchange.known, ours, reported):
             return exchange

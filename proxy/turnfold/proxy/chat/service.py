@@ -1,4 +1,4 @@
-"""One chat completion, station by station.
+"""One request for a model's turn, station by station.
 
 Lives here: the order of the stations, and THE place where a failure of ours sends the original instead (law 2). Does not belong
 here: how a station does its work (``folding``, ``stating``, ``sending``, ``recording``), reading of the head (``routes.chat``).
@@ -25,14 +25,14 @@ from turnfold.proxy.chat.exchange import ChatRequest, Exchange, Watch
 from turnfold.proxy.chat.folding import Folding, Lanes, OptionsFor
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.chat.recording import lowered, receipt_of, response_headers
-from turnfold.proxy.chat.relay import relay
 from turnfold.proxy.chat.sending import Sending, depart
 from turnfold.proxy.chat.stating import Stating
-from turnfold.proxy.chat.upstream import Upstream, UpstreamFailed
 from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.chat.windows import Windows
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.outbound.relay import relay
+from turnfold.proxy.outbound.upstream import UpstreamFailed
 from turnfold.proxy.store.state_records import StateRecords
 
 Station = Callable[[Exchange], Awaitable[Exchange]]
@@ -54,7 +54,6 @@ class Service:
 
     def __init__(
         self,
-        upstream: Upstream,
         recorder: Recorder,
         options_for: OptionsFor,
         limits: LimitSettings,
@@ -69,7 +68,7 @@ class Service:
         self._lanes = Lanes(limits.max_fold_workers)
         self._folding = Folding(engine, options_for, limits, windows, self._lanes, folding.holdout_share)
         self._stating = Stating(folding.state_acknowledge, options_for, records, self._lanes, self._folding.memo)
-        self._sending = Sending(upstream, self._folding, windows, self._recovery_step, self._in_background)
+        self._sending = Sending(self._folding, windows, self._recovery_step, self._in_background)
         self._background: dict[asyncio.Task[None], int] = {}  # with the bytes of bodies that each holds
         self._serving = 0
         self._closing = False

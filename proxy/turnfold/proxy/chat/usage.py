@@ -40,6 +40,7 @@ _PATHS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("cache_write_tokens",),
         ("cache_creation_input_tokens",),
     ),
+    "cache_write_hour_tokens": (("cache_creation", "ephemeral_1h_input_tokens"),),
 }
 
 
@@ -56,7 +57,15 @@ def merged(before: Usage, reported: dict[str, Any]) -> Usage:
         name: next((figure for path in paths if (figure := _figure(reported, path)) is not None), getattr(before, name))
         for name, paths in _PATHS.items()
     }
-    return Usage(**found)
+    return Usage(**found | {"prompt_tokens": _whole_prompt(before, reported, found)})
+
+
+def _whole_prompt(before: Usage, reported: dict[str, Any], found: dict[str, int | None]) -> int | None:
+    """Anthropic's `input_tokens` are those behind the cache; OpenAI's, which come with details, are all of the prompt."""
+    if "prompt_tokens" in reported or "input_tokens_details" in reported or _figure(reported, ("input_tokens",)) is None:
+        return found["prompt_tokens"]
+    whole = sum(found[name] or 0 for name in ("prompt_tokens", "cached_tokens", "cache_write_tokens"))
+    return max(whole, before.prompt_tokens or 0)
 
 
 class UsageReader:

@@ -1,17 +1,22 @@
 """Content codings: decoding a body within a size limit.
 
-Lives here: gzip and deflate, piece by piece. Does not belong here: encoding (bytes pass the proxy unchanged), other codings (no
-dependency decodes br or zstd, so such a body is relayed but not read).
+Lives here: gzip, deflate and zstd, piece by piece. Does not belong here: encoding (bytes pass the proxy unchanged), other codings
+(no dependency decodes br, so such a body is relayed but not read).
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Protocol
+
+import zstandard
 
 _PIECE: Final = 65536
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
+_ZSTD_STEP: Final = 256  # bytes that are decoded at once: of this library nothing else bounds what they become (8 MB at worst)
+_ZSTD_WINDOW: Final = 2**27  # bytes; what encoders use at their highest level without being asked for more
 _GZIP: Final = frozenset(("gzip", "x-gzip"))
 
 
@@ -25,11 +30,51 @@ class CodedBodyBroken(Exception):
 
 def is_readable(coding: str) -> bool:
     """Whether `Inflater` can decode this coding."""
-    return coding in _GZIP or coding == "deflate"
+    return coding in _GZIP or coding in ("deflate", "zstd")
+
+
+class _Member(Protocol):
+    """A decoder of one member of a body, as `zlib.decompressobj` is."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    @property
+    def unconsumed_tail(self) -> bytes: ...
+
+    def decompress(self, data: bytes, most: int, /) -> bytes: ...
+
+
+class _ZstdFrame:
+    """The same for one frame of zstd."""
+
+    def __init__(self) -> None:
+        self._engine = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
+        self.unconsumed_tail = b""
+
+    @property
+    def eof(self) -> bool:
+        return self._engine.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._engine.unused_data + self.unconsumed_tail
+
+    def decompress(self, data: bytes, most: int, /) -> bytes:
+        del most
+        self.unconsumed_tail = data[_ZSTD_STEP:]
+        try:
+            return self._engine.decompress(data[:_ZSTD_STEP])
+        except zstandard.ZstdError as exc:
+            raise zlib.error(str(exc)) from exc
 
 
 class Inflater:
-    """Decodes one body's gzip (RFC 1952, also several members) or deflate (RFC 1950, or bare RFC 1951 as some clients send it).
+    """Decodes one body's gzip (RFC 1952, also several members), zstd (RFC 8878, also several frames) or deflate (RFC 1950, or
+    bare RFC 1951 as some clients send it).
 
     Args:
         coding: one that is `is_readable`.
@@ -37,10 +82,11 @@ class Inflater:
     """
 
     def __init__(self, coding: str, limit: int) -> None:
-        self._gzip = coding in _GZIP
+        self._coding = coding
+        self._magic = _GZIP_MAGIC if coding in _GZIP else _ZSTD_MAGIC if coding == "zstd" else b""
         self._left = limit
         self._held = b""
-        self._engine: zlib._Decompress | None = None
+        self._engine: _Member | None = None
         self._closed = False
         self.finished = False
 
@@ -60,28 +106,28 @@ class Inflater:
                     raise CodedBodyTooLarge
                 yield piece
             if engine.eof:
-                self._held, self._engine, self.finished, self._closed = engine.unused_data, None, True, not self._gzip
+                self._held, self._engine, self.finished, self._closed = engine.unused_data, None, True, not self._magic
             elif not self._held and len(piece) < _PIECE:
                 return
 
-    def _member(self) -> zlib._Decompress | None:
+    def _member(self) -> _Member | None:
         """The current member or the next one; None if there is no more, or more bytes are needed to tell."""
-        if self._engine is None and not self._closed and len(self._held) > 1:  # two bytes tell what it is
-            self._closed = self.finished and not self._held.startswith(_GZIP_MAGIC)  # padding behind the last member
+        if self._engine is None and not self._closed and len(self._held) >= (len(self._magic) or 2):  # that tells what it is
+            self._closed = self.finished and not self._held.startswith(self._magic)  # padding behind the last member
             if not self._closed:
-                self._engine, self.finished = zlib.decompressobj(self._window()), False
+                self._engine, self.finished = self._decoder(), False
         if self._closed:
             self._held = b""
         return self._engine
 
-    def _window(self) -> int:
-        if self._gzip:
-            return 31
+    def _decoder(self) -> _Member:
+        if self._coding == "zstd":
+            return _ZstdFrame()
         head = self._held
         wrapped = head[0] & 0x0F == 8 and (head[0] << 8 | head[1]) % 31 == 0
-        return 15 if wrapped else -15
+        return zlib.decompressobj(31 if self._magic else 15 if wrapped else -15)
 
-    def _step(self, engine: zlib._Decompress) -> bytes:
+    def _step(self, engine: _Member) -> bytes:
         try:
             piece = engine.decompress(self._held, _PIECE)
         except zlib.error as exc:

@@ -40,15 +40,20 @@ class Front:
             return
         try:
             if scope["type"] == "websocket" or (first(scope["headers"], b"upgrade") or b"").lower() == b"websocket":
-                raise _no_websockets()
+                raise _no_websockets(scope["path"])
             check_head(scope["headers"], self._limits)
             await self._app(scope, receive, send)
         except Refused as refused:
-            await refused.send(_as_denial(send) if scope["type"] == "websocket" else send)
+            to_anthropic = first(scope["headers"], b"anthropic-version") is not None
+            await refused.send(_as_denial(send) if scope["type"] == "websocket" else send, to_anthropic=to_anthropic)
 
 
-def _no_websockets() -> Refused:
+def _no_websockets(path: str) -> Refused:
+    """Clients of the Responses API that try a WebSocket first (Codex) fall back to HTTP at once on 426, and only on that."""
     never = ((b"x-should-retry", b"false"),)
+    if path.rstrip("/").endswith("/responses"):
+        spoken = ((b"upgrade", b"HTTP/1.1"), (b"connection", b"upgrade"))
+        return Refused(426, "websocket_unsupported", "Turnfold speaks HTTP here, and no WebSocket.", headers=(*never, *spoken))
     return Refused(501, "websocket_unsupported", "Turnfold does not relay WebSockets; use HTTP.", headers=never)
 
 

@@ -1,4 +1,4 @@
-"""Error answers for requests that are not served, in OpenAI's shape, so that SDKs raise their own exception types.
+"""Error answers for requests that are not served, in the shape of the client's API, so that SDKs raise their own exception types.
 
 Lives here: the shape, and the exception that carries it to the one place that sends it. Does not belong here: deciding what is
 refused (``limits``, ``tenancy`` and the routes do), the upstream's own error responses (they pass unchanged).
@@ -7,12 +7,25 @@ refused (``limits``, ``tenancy`` and the routes do), the upstream's own error re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import orjson
 from starlette.types import Send
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
+
+#: Anthropic, "Errors": the type that each status has.
+_ANTHROPIC_TYPES: Final = MappingProxyType(
+    {
+        401: "authentication_error",
+        403: "permission_error",
+        404: "not_found_error",
+        413: "request_too_large",
+        429: "rate_limit_error",
+        504: "timeout_error",
+    }
+)
 
 
 class Refused(Exception):
@@ -34,11 +47,18 @@ class Refused(Exception):
         self.param = param
         self.headers = headers
 
-    async def send(self, send: Send) -> None:
-        """Send the answer."""
+    async def send(self, send: Send, *, to_anthropic: bool = False) -> None:
+        """Send the answer, in OpenAI's shape or in Anthropic's."""
+        body = self._as_anthropic() if to_anthropic else self._as_openai()
+        await send_json(send, self.status, body, self.headers)
+
+    def _as_openai(self) -> dict[str, Any]:
         kind = "invalid_request_error" if self.status < 500 else "api_error"
-        error = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
-        await send_json(send, self.status, {"error": error}, self.headers)
+        return {"error": {"message": self.message, "type": kind, "param": self.param, "code": self.code}}
+
+    def _as_anthropic(self) -> dict[str, Any]:
+        kind = _ANTHROPIC_TYPES.get(self.status, "invalid_request_error" if self.status < 500 else "api_error")
+        return {"type": "error", "error": {"type": kind, "message": self.message}}
 
 
 async def send_json(send: Send, status: int, value: Any, headers: RawHeaders = ()) -> None:

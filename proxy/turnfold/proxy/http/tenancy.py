@@ -4,7 +4,8 @@ Lives here: from credentials to the tenant and the outgoing credentials; the adm
 a credential.
 
 Without an operator's key the client's own credentials go upstream unchanged and determine the tenant. With one, clients must send
-a Turnfold token, which is replaced by that key on the way upstream.
+a Turnfold token, which is replaced by that key on the way upstream. There is one key for each provider, and neither is ever sent
+to the other's host; nor is a Turnfold token sent to any.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
@@ -24,12 +25,18 @@ from turnfold.proxy.http.refusals import RawHeaders, Refused
 
 #: Headers that carry a credential: OpenAI's and most others', Azure's, Anthropic's, Google's.
 _CREDENTIALS: Final = (b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key")
+#: Whose key a request carries, where the operator has set it.
+Keys = Literal["openai", "anthropic"]
 _ADMIN: Final = b"x-turnfold-admin-token"
 _TENANT: Final = b"x-turnfold-tenant"
 _FOREIGN: Final = (
     "Without auth.client_tokens only programs on this machine may use the operator's key; this request's 'host' or 'origin'"
     " is another's."
 )
+_KEY_MISSING: Final[dict[Keys, str]] = {
+    "openai": "This Turnfold has no key for OpenAI's upstream; its operator sets TURNFOLD_UPSTREAM_API_KEY.",
+    "anthropic": "This Turnfold has no key for Anthropic's upstream; its operator sets TURNFOLD_ANTHROPIC_API_KEY.",
+}
 _UNAUTHORISED: Final = "A token of this Turnfold is needed, as 'Authorization: Bearer ...' or as 'api-key'."
 
 
@@ -58,6 +65,10 @@ def _host_name(url: str) -> str:
         return ""
 
 
+def _secret(value: SecretStr | None) -> bytes | None:
+    return None if value is None else value.get_secret_value().encode()
+
+
 def _token(value: bytes) -> bytes:
     scheme, _, rest = value.strip().partition(b" ")
     return rest.strip() if scheme.lower() == b"bearer" and rest else value.strip()
@@ -79,34 +90,39 @@ class Admission:
 class Gate:
     """Admits callers and determines their tenant."""
 
-    def __init__(self, upstream_key: SecretStr | None, auth: AuthSettings) -> None:
-        self._upstream_key = None if upstream_key is None else upstream_key.get_secret_value().encode()
+    def __init__(self, upstream_key: SecretStr | None, auth: AuthSettings, anthropic_key: SecretStr | None = None) -> None:
+        self._keys: dict[Keys, bytes | None] = {"openai": _secret(upstream_key), "anthropic": _secret(anthropic_key)}
+        self._spends = any(key is not None for key in self._keys.values())
         self._client_tokens = tuple(token.get_secret_value().encode() for token in auth.client_tokens)
-        self._admin_token = None if auth.admin_token is None else auth.admin_token.get_secret_value().encode()
-        secret = b"" if auth.secret is None else auth.secret.get_secret_value().encode()
+        self._admin_token = _secret(auth.admin_token)
+        secret = _secret(auth.secret) or b""
         self._hash_key = hashlib.blake2b(secret).digest() if secret else b""
 
-    def admit(self, headers: RawHeaders) -> Admission:
+    def admit(self, headers: RawHeaders, keys: Keys = "openai") -> Admission:
         """Admit a caller.
+
+        Args:
+            keys: whose key its request is to carry.
 
         Raises:
             Refused: 401, client tokens are set and the caller has none of them; 403, none are set, and the request seems to come
-                from a web page in a browser on this machine.
+                from a web page in a browser on this machine; 403, the caller has a token of ours, and the operator no such key.
         """
-        name, token = self._credential(headers)
-        if self._upstream_key is None:
+        name, token = self._caller(headers)
+        key = self._keys[keys]
+        if key is None:
+            if self._spends and self._client_tokens:
+                raise Refused(403, "key_missing", _KEY_MISSING[keys])
             return Admission(self._tenant(token), list(headers))
-        if self._client_tokens and not self._is_ours(token):
-            raise Refused(401, "invalid_api_key", _UNAUTHORISED, headers=((b"www-authenticate", b"Bearer"),))
-        if not self._client_tokens and not _from_this_machine(headers):
-            raise Refused(403, "foreign_origin", _FOREIGN)
-        key = b"Bearer " + self._upstream_key if name == b"authorization" else self._upstream_key
-        return Admission(self._tenant(token), [*without(headers, *_CREDENTIALS), (name, key)])
+        if keys == "anthropic":
+            name = b"x-api-key"
+        sent = b"Bearer " + key if name == b"authorization" else key
+        return Admission(self._tenant(token), [*without(headers, *_CREDENTIALS), (name, sent)])
 
     def preflight(self, headers: RawHeaders) -> list[tuple[bytes, bytes]]:
         """The headers of an OPTIONS request: browsers send it without credentials, so none are required, and the operator's key
         is not added."""
-        return list(headers) if self._upstream_key is None else without(headers, *_CREDENTIALS)
+        return list(headers) if not self._spends else without(headers, *_CREDENTIALS)
 
     def tenant(self, headers: RawHeaders) -> str:
         """The tenant whose data a request to Turnfold's own routes is about: the caller, or the tenant that an administrator
@@ -118,12 +134,21 @@ class Gate:
         chosen = first(headers, _TENANT)
         if chosen is not None and self.is_admin(headers):
             return chosen.decode("latin-1")
-        return self.admit(headers).tenant
+        return self._tenant(self._caller(headers)[1])
 
     def is_admin(self, headers: RawHeaders) -> bool:
         """Whether the request carries the admin token; always false if none is set."""
         brought = first(headers, _ADMIN)
         return brought is not None and self._admin_token is not None and _same(brought, self._admin_token)
+
+    def _caller(self, headers: RawHeaders) -> tuple[bytes, bytes]:
+        """The credential of a caller who may use this Turnfold, with the header that carries it."""
+        name, token = self._credential(headers)
+        if self._spends and self._client_tokens and not self._is_ours(token):
+            raise Refused(401, "invalid_api_key", _UNAUTHORISED, headers=((b"www-authenticate", b"Bearer"),))
+        if self._spends and not self._client_tokens and not _from_this_machine(headers):
+            raise Refused(403, "foreign_origin", _FOREIGN)
+        return name, token
 
     def _credential(self, headers: RawHeaders) -> tuple[bytes, bytes]:
         """The header that carries the credential, and the credential; if there are several, the one that is a client token."""

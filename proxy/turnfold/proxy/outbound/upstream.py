@@ -149,6 +149,11 @@ class Upstream:
         if self._session is not None:
             await self._session.close()
 
+    @property
+    def has_path(self) -> bool:
+        """Whether ``upstream.url`` has a path."""
+        return bool(self._base)
+
     def url(self, raw_path: bytes, query: bytes) -> URL:
         """The upstream's URL for a request's path and query, byte for byte.
 

@@ -1,33 +1,60 @@
-"""``POST .../chat/completions``, OpenAI's and Azure's.
+"""The paths on which a model is asked for a turn, in each provider's format.
 
-Lives here: parsing the request's head into a `ChatRequest`. Does not belong here: the stations (``service``).
+Lives here: which path has which format, and parsing a request's head into a `ChatRequest`. Does not belong here: the stations
+(``service``), where a request goes (``outbound.destinations``).
 """
 
 from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Final
 
-from starlette.types import Receive, Scope, Send
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.conversation import Wire
 from turnfold.config.settings import FoldingSettings, LimitSettings
 from turnfold.proxy.chat.exchange import ChatRequest
-from turnfold.proxy.chat.passthrough import target
 from turnfold.proxy.chat.service import Service
-from turnfold.proxy.chat.upstream import Upstream
 from turnfold.proxy.http.headers import as_text, first, forwarded_headers, wishes, without
 from turnfold.proxy.http.inbound import ClientGone, Inbound, while_present
 from turnfold.proxy.http.limits import read_body
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.http.tenancy import Gate
+from turnfold.proxy.outbound.destinations import Destinations
+
+#: The last part of a path, and the format of the bodies that are posted there. Gateways, Azure's included, have other beginnings.
+WIRES: Final = MappingProxyType({"chat/completions": CHAT})
 
 
-class ChatCompletions:
-    """The ASGI endpoint."""
+def model_routes(endpoint: Callable[[Wire], ASGIApp]) -> list[Route]:
+    """The routes of every format."""
+    return [
+        Route(path, endpoint(wire), methods=["POST"])
+        for ending, wire in WIRES.items()
+        for path in (f"/{ending}", f"/{{base:path}}/{ending}")
+    ]
 
-    def __init__(self, service: Service, upstream: Upstream, gate: Gate, limits: LimitSettings, folding: FoldingSettings) -> None:
+
+class ModelCalls:
+    """The ASGI endpoint of one format."""
+
+    def __init__(
+        self,
+        service: Service,
+        destinations: Destinations,
+        gate: Gate,
+        limits: LimitSettings,
+        folding: FoldingSettings,
+        wire: Wire,
+    ) -> None:
         self._service = service
-        self._upstream = upstream
+        self._destinations = destinations
+        self._wire = wire
         self._gate = gate
         self._limits = limits
         self._folding = folding
@@ -51,16 +78,17 @@ class ChatCompletions:
 
     async def _read(self, request_id: str, scope: Scope, inbound: Inbound) -> ChatRequest:
         at, started = time.time(), time.perf_counter()
-        admission = self._gate.admit(inbound.headers)
+        to = self._destinations.of(scope)
+        admission = self._gate.admit(inbound.headers, to.keys)
         asked = wishes(inbound.headers)
-        url = target(scope, self._upstream)
         body = await read_body(inbound, self._limits)
         return ChatRequest(
             id=request_id,
             at=at,
             started=started,
             received=time.perf_counter(),
-            url=url,
+            wire=self._wire,
+            to=to,
             headers=tuple(as_text(without(forwarded_headers(admission.headers), b"content-length"))),
             coding=(first(inbound.headers, b"content-encoding") or b"").strip().lower().decode("latin-1"),
             body=body,

@@ -6,15 +6,30 @@ ASGI's ``send`` waits while the client does not read, and so does our reading fr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Protocol
 
 from starlette.types import Send
 
-from turnfold.proxy.chat.recovering import Answer
 from turnfold.proxy.http.refusals import RawHeaders
 
 
-async def relay(answer: Answer, headers: RawHeaders, send: Send, watch: Callable[[bytes], None]) -> None:
+class RelayableAnswer(Protocol):
+    """A response whose head has arrived (``upstream.Answer``, or one of our own)."""
+
+    status: int
+    headers: Sequence[tuple[bytes, bytes]]
+
+    def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
+        """The body's bytes as they arrive, each with whether it is known to be the last."""
+        ...
+
+    def close(self) -> None:
+        """Drop the connection unless the response was read to its end."""
+        ...
+
+
+async def relay(answer: RelayableAnswer, headers: RawHeaders, send: Send, watch: Callable[[bytes], None]) -> None:
     """Pass a response on, showing each chunk to `watch` first (so that the last one is seen even if the client goes then).
 
     Raises:

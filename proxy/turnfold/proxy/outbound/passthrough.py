@@ -8,32 +8,22 @@ from __future__ import annotations
 import logging
 
 from starlette.types import Receive, Scope, Send
-from yarl import URL
 
-from turnfold.proxy.chat.relay import relay, see_nothing
-from turnfold.proxy.chat.upstream import Upstream, UpstreamFailed, refusal
 from turnfold.proxy.http.headers import as_text, forwarded_headers, returned_headers
 from turnfold.proxy.http.inbound import Inbound, while_present
 from turnfold.proxy.http.tenancy import Gate
+from turnfold.proxy.outbound.destinations import Destination, Destinations
+from turnfold.proxy.outbound.relay import relay, see_nothing
+from turnfold.proxy.outbound.upstream import UpstreamFailed, refusal
 
 _log = logging.getLogger(__name__)
-
-
-def target(scope: Scope, upstream: Upstream) -> URL:
-    """The upstream's URL of a request, from the bytes of its path.
-
-    Raises:
-        Refused: 400, a path with dot segments.
-    """
-    raw_path = scope.get("raw_path") or scope["path"].encode()
-    return upstream.url(raw_path, scope["query_string"])
 
 
 class Passthrough:
     """The ASGI endpoint of every other path and method."""
 
-    def __init__(self, upstream: Upstream, gate: Gate) -> None:
-        self._upstream = upstream
+    def __init__(self, destinations: Destinations, gate: Gate) -> None:
+        self._destinations = destinations
         self._gate = gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -44,14 +34,15 @@ class Passthrough:
         """
         inbound = Inbound(scope, receive)
         method = scope["method"]
-        headers = self._gate.preflight(inbound.headers) if method == "OPTIONS" else self._gate.admit(inbound.headers).headers
-        url = target(scope, self._upstream)
-        await while_present(inbound, self._exchange(method, url, as_text(forwarded_headers(headers)), inbound, send))
+        to = self._destinations.of(scope)
+        brought = inbound.headers
+        headers = self._gate.preflight(brought) if method == "OPTIONS" else self._gate.admit(brought, to.keys).headers
+        await while_present(inbound, self._exchange(method, to, as_text(forwarded_headers(headers)), inbound, send))
 
-    async def _exchange(self, method: str, url: URL, headers: list[tuple[str, str]], inbound: Inbound, send: Send) -> None:
+    async def _exchange(self, method: str, to: Destination, headers: list[tuple[str, str]], inbound: Inbound, send: Send) -> None:
         body = inbound.chunks() if inbound.has_body else None
         try:
-            answer = await self._upstream.send(method, url, headers, body)
+            answer = await to.upstream.send(method, to.url, headers, body)
         except UpstreamFailed as exc:
             _log.warning("%s: %s", method, type(exc).__name__)
             raise refusal(exc) from exc

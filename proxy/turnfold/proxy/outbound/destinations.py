@@ -1,0 +1,93 @@
+"""Which upstream a request is for.
+
+Lives here: OpenAI's and Anthropic's upstreams side by side, and the choice between them. Does not belong here: connections
+(``upstream``), credentials (``http.tenancy`` holds one for each).
+
+The choice is made by the path, and where both providers have the same path by the header that only one has:
+
+    /anthropic/v1/...    Anthropic, said outright; ``/anthropic`` is left out of the path that is asked for, unless the upstream's
+                         URL has no path: there it may be the server's own (Azure, LiteLLM)
+    /openai/v1/...       OpenAI, likewise (Azure's ``/openai/deployments/...`` is a path of its own)
+    .../messages[/...]   Anthropic
+    any other path       Anthropic with an ``anthropic-version`` header, else OpenAI
+
+Where only one upstream is set it gets everything: gateways speak several formats under one address.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.types import Scope
+from yarl import URL
+
+from turnfold.config.settings import Settings, UpstreamSettings, anthropic_url
+from turnfold.proxy.http.headers import first
+from turnfold.proxy.http.tenancy import Keys
+from turnfold.proxy.outbound.upstream import Upstream
+
+_SAID: Final = re.compile(rb"/(anthropic|openai)(?=/v1(?:/|$))")
+_MESSAGES: Final = re.compile(rb"/messages(?:/|$)")
+_VERSION: Final = b"anthropic-version"
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where one request goes.
+
+    Attributes:
+        upstream: whose connection it takes.
+        url: the upstream's URL of the request.
+        keys: whose credential it carries.
+    """
+
+    upstream: Upstream
+    url: URL
+    keys: Keys
+
+
+class Destinations:
+    """The upstreams of a process; `running` opens and closes their connections."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._openai = Upstream(settings.upstream)
+        url = anthropic_url(settings)
+        self._anthropic = self._openai if url is None else Upstream(_at(settings.upstream, url))
+        one_host = url is None or urlsplit(url).netloc == urlsplit(settings.upstream.url).netloc
+        #: The operator's key for OpenAI's host is for Anthropic's format only where that is asked for at the same host.
+        self._keys: Keys = "openai" if one_host and settings.anthropic.api_key is None else "anthropic"
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Their connections."""
+        async with AsyncExitStack() as stack:
+            for upstream in {self._openai, self._anthropic}:
+                await stack.enter_async_context(upstream)
+            yield
+
+    def of(self, scope: Scope) -> Destination:
+        """Where a request goes, from the bytes of its path.
+
+        Raises:
+            Refused: 400, a path with dot segments.
+        """
+        raw: bytes = scope.get("raw_path") or scope["path"].encode()
+        said = _SAID.match(raw)
+        if said:
+            to_anthropic = said[1] == b"anthropic"
+        else:
+            to_anthropic = bool(_MESSAGES.search(raw)) or first(scope["headers"], _VERSION) is not None
+        upstream = self._anthropic if to_anthropic else self._openai
+        keys = self._keys if to_anthropic else "openai"
+        path = raw[said.end() :] if said and upstream.has_path else raw
+        return Destination(upstream, upstream.url(path, scope["query_string"]), keys)
+
+
+def _at(settings: UpstreamSettings, url: str) -> UpstreamSettings:
+    """The same settings for another address; SDKs ask it for ``/v1/...``, whether it is given with that or without."""
+    return settings.model_copy(update={"url": url if url.endswith("/v1") else f"{url}/v1", "api_key": None})
