@@ -107,6 +107,8 @@ class Message:
         has_calls: whether it calls tools.
         attached: the parts of its content that are not text.
         sole: its text where that is all its content holds; None for anything else (images, several parts, no content).
+        bound: whether it is never parted from the message before it, as what stands between a call and its late result.
+        fixed: whether it is verbatim for ever because of its place, as what stands before a summary of the provider's.
     """
 
     raw: str
@@ -129,11 +131,13 @@ class Message:
     has_calls: bool
     attached: tuple[Attachment, ...]
     sole: str | None
+    bound: bool = False
+    fixed: bool = False
 
     @property
     def pinned(self) -> bool:
-        """Whether it is verbatim for ever: system and developer messages."""
-        return self.role in _PINNED
+        """Whether it is verbatim for ever: system and developer messages, and those that are `fixed`."""
+        return self.fixed or self.role in _PINNED
 
     @property
     def is_result(self) -> bool:
@@ -231,6 +235,9 @@ class Conversation:
         history: where the array of messages stands in `text`.
         state: the state of the conversation, as blocks beside user messages; it is no part of what is folded, quoted or kept as
             an original.
+        held: why nothing of it may be folded or left out, as a slug ("server-history"); "" where it may.
+        keeps_history: whether the client sends the whole history each time, so that an answer of ours becomes part of it; False
+            where the upstream keeps answers for requests that build on them.
     """
 
     wire: Wire
@@ -246,6 +253,8 @@ class Conversation:
     history: Place = (0, 0)
     groups: tuple[MessageGroup, ...] = ()
     state: StateBlocks = _STATELESS
+    held: str = ""
+    keeps_history: bool = True
 
     @property
     def body(self) -> bytes:
