@@ -2,8 +2,8 @@
 
 Lives here: the keys of input items. Does not belong here: the body around them, how items join (``responses``).
 
-The facts are those of OpenAI's specification (types as of its Python SDK 3.54). Calls and results are paired by `call_id`. Items of
-hosted tools carry their result inside, and are read for recall, but never edited. So are items that nobody here knows.
+The facts are those of OpenAI's specification (types as of its Python SDK 3.54). Calls and results are paired by `call_id`. Items
+of hosted tools carry their result inside, and are read for recall, but never edited. So are items that nobody here knows.
 """
 
 from __future__ import annotations
@@ -304,7 +304,7 @@ _READERS: Final[dict[str, Callable[[Mapping[str, Any]], Reading]]] = {
 
 
 def _refers(data: Mapping[str, Any]) -> str:
-    """The earlier call that an item belongs to beside what it answers: the program that made it, the approval that it asked for."""
+    """The earlier call that an item belongs to beside what it answers: the program that made it, the approval asked for."""
     caller = data.get("caller")
     return (_id(caller, "caller_id") if isinstance(caller, dict) else None) or _id(data, "approval_request_id") or ""
 
@@ -320,11 +320,7 @@ def _ids(call_id: str | None) -> tuple[str, ...]:
 def _strings(value: Any) -> Iterator[str]:
     """What a value says to a reader: its texts, but for names of things and data of media."""
     if isinstance(value, str):
-        if (
-            value
-            and not value.startswith("data:")
-            and (len(value) < _LONGEST_WORD or any(map(str.isspace, value[:_LONGEST_WORD])))
-        ):
+        if value and not _is_data(value):
             yield value
     elif isinstance(value, dict):
         for key, inner in value.items():
@@ -333,3 +329,7 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _strings(inner)
+
+
+def _is_data(text: str) -> bool:
+    return text.startswith("data:") or (len(text) >= _LONGEST_WORD and not any(map(str.isspace, text[:_LONGEST_WORD])))
