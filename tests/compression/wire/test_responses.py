@@ -65,17 +65,17 @@ DEVELOPER = {"type": "message", "role": "developer", "content": "Answer in Dutch
 RUNS: dict[str, tuple[list[Item], str]] = {
     "text and calls are one turn": (
         [user("a"), said("b"), call("c"), call("d"), result("c"), result("d"), user("e")],
-        "u A tt u",
+        "u att u",
     ),
-    "reasoning goes with what follows": ([user("a"), reasoning(1), call("c"), result("c"), reasoning(2), said("b")], "u A t A"),
-    "hosted tools are the assistant's": ([user("a"), *HOSTED, said("b"), user("c")], "u A u"),
-    "instructions part no reasoning": ([user("a"), reasoning(1), DEVELOPER, said("b"), user("c")], "u Asa u"),
+    "reasoning goes with what follows": ([user("a"), reasoning(1), call("c"), result("c"), reasoning(2), said("b")], "u at a"),
+    "hosted tools are the assistant's": ([user("a"), *HOSTED, said("b"), user("c")], "u a u"),
+    "instructions part no reasoning": ([user("a"), reasoning(1), DEVELOPER, said("b"), user("c")], "u asa u"),
     "a late result binds what is before it": (
         [user("a"), call("c"), call("d"), result("d"), said("b"), result("c"), user("e")],
-        "u Atat u",
+        "u atat u",
     ),
-    "even a user's words": ([user("a"), call("c"), user("hurry"), result("c"), said("b")], "u Aut A"),
-    "ids may be used again": ([user("a"), call("c"), result("c"), said("b"), call("c"), result("c"), user("d")], "u At At u"),
+    "even a user's words": ([user("a"), call("c"), user("hurry"), result("c"), said("b")], "u aut a"),
+    "ids may be used again": ([user("a"), call("c"), result("c"), said("b"), call("c"), result("c"), user("d")], "u at at u"),
     "a program holds its calls": (
         [
             user("a"),
@@ -85,7 +85,7 @@ RUNS: dict[str, tuple[list[Item], str]] = {
             {**call("d"), "caller": {"type": "program", "caller_id": "p"}},
             result("d"),
         ],
-        "u Atat",
+        "u atat",
     ),
     "an approval holds what it allows": (
         [
@@ -95,9 +95,9 @@ RUNS: dict[str, tuple[list[Item], str]] = {
             said("b"),
             user("c"),
         ],
-        "u At A u",
+        "u at a u",
     ),
-    "a configuration is an instruction": ([user("a"), {"type": "configuration_update", "id": "k"}, said("b")], "u s A"),
+    "a configuration is an instruction": ([user("a"), {"type": "configuration_update", "id": "k"}, said("b")], "u s a"),
 }
 
 
@@ -107,10 +107,7 @@ def test_items_become_messages_and_units(name: str) -> None:
     found = read(items).messages
     letters = {"user": "u", "assistant": "a", "tool": "t", "developer": "s"}
     cut = ["".join(letters[m.role] for m in found[u.start : u.end]) for u in units(found)]
-    assert (
-        " ".join(cut).lower() == wanted.lower().replace("a tt", "att").replace("a t ", "at ")
-        or " ".join(cut).lower() == wanted.lower()
-    )
+    assert " ".join(cut) == wanted
 
 
 @pytest.mark.parametrize("item", [reasoning(1), *HOSTED])
@@ -185,20 +182,9 @@ def test_messages_count_as_on_chat(messages: list[chat.Message]) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"[]",
-        b"{}",
-        b'{"input":[',
-        b'{"input":7}',
-        b'{"input":null}',
-        b'{"input":[1]}',
-        b'{"input":[{"content":"x"}]}',
-        b'{"input":["x"]}',
-    ]
-    + [
-        b'{"input":[{"type":"message"}]}',
-        b'{"input":[],"input":[]}',
-        b'{"input":"x","instructions":[]}',
-        b'{"input":[{"type":3}]}',
+        *(b"[]", b"{}", b'{"input":[', b'{"input":7}', b'{"input":null}', b'{"input":[1]}', b'{"input":["x"]}'),
+        *(b'{"input":[{"content":"x"}]}', b'{"input":[{"type":"message"}]}', b'{"input":[{"type":3}]}'),
+        *(b'{"input":[],"input":[]}', b'{"input":"x","instructions":[]}'),
     ],
 )
 def test_what_is_no_request_is_refused_by_name(body: bytes) -> None:
@@ -239,7 +225,7 @@ def test_history_that_lies_upstream_is_never_folded_against(name: str) -> None:
     assert not fitted.fitted
     assert fitted.forwarded.body == body
     with pytest.raises(StopIteration):
-        next(recover(conversation, Overflow("input", limit=4000), FREE, Memo()))
+        next(recover(conversation, Overflow("prompt", limit=4000), FREE, Memo()))
 
 
 @pytest.mark.parametrize(
@@ -277,7 +263,7 @@ def _at(items: Any, path: tuple[str | int, ...]) -> Any:
     return items
 
 
-@costly(20)
+@costly(10)
 @given(bodies(short))
 def test_every_message_stands_where_its_span_says(body: bytes) -> None:
     found = RESPONSES.read(body, Memo())
@@ -354,7 +340,7 @@ def _changed(found: Conversation, changes: Changes) -> list[Item]:
     return out
 
 
-@costly(40)
+@costly(20)
 @given(bodies(short), st.data())
 def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: st.DataObject) -> None:
     found = RESPONSES.read(body, Memo())
@@ -407,20 +393,20 @@ def holds(body: bytes, chosen: FoldOptions) -> Folded:
     return folded
 
 
-@costly(15)
+@costly(4)
 @given(bodies(), options)
 def test_any_conversation_any_options(body: bytes, chosen: FoldOptions) -> None:
     holds(body, chosen)
 
 
-@costly(3)
-@given(bodies(inputs(chat.long_conversations(8, 20))), options)
+@costly(1)
+@given(bodies(inputs(chat.long_conversations(8, 16))), options)
 def test_long_conversations(body: bytes, chosen: FoldOptions) -> None:
     holds(body, chosen)
 
 
-@costly(8)
-@given(bodies(inputs(chat.long_conversations(6, 12))), st.integers(1500, 9000))
+@costly(3)
+@given(bodies(inputs(chat.conversations(3, 6))), st.integers(1500, 4000))
 def test_what_is_cut_to_a_window_is_well_formed(body: bytes, window: int) -> None:
     fitted = fit(RESPONSES.read(body, Memo()), FoldOptions(window=window), Memo())
     faults = [f for f in rule_faults(body, fitted.forwarded.body) if not f.startswith("The question")]
@@ -457,8 +443,8 @@ def prefix_holds(items: Sequence[Item], chosen: FoldOptions) -> int:
     return events
 
 
-@costly(3)
-@given(inputs(chat.long_conversations(6, 12)), st.sampled_from([CachePrices(1.0, 1.0), CachePrices(0.5, 1.0)]))
+@costly(1)
+@given(inputs(chat.long_conversations(5, 8)), st.sampled_from([CachePrices(1.0, 1.0), CachePrices(0.5, 1.0)]))
 def test_the_prefix_is_stable_between_fold_events(items: list[Item], prices: CachePrices) -> None:
     marked = any("prompt_cache_breakpoint" in json.dumps(item) for item in items)
     prefix_holds([] if marked else items, FoldOptions(prices=prices))
@@ -476,7 +462,7 @@ def codex_loop(calls: int) -> list[Item]:
         {"type": "message", "role": "user", "content": [_part("Find out why bay 7 is booked twice, and repair it.")]},
     ]
     for i in range(calls):
-        log = "\n".join(f"2024-03-{i % 28 + 1:02} 10:{j:02} bay {j % 9} booked by order {i * 100 + j}" for j in range(60))
+        log = "\n".join(f"2024-03-{i % 28 + 1:02} 10:{j:02} bay {j % 9} booked by order {i * 100 + j}" for j in range(14))
         arguments = json.dumps({"cmd": ["bash", "-lc", f"grep -n bay log.{i}"], "workdir": "/srv/desk"})
         items += [
             reasoning(i),
@@ -488,8 +474,8 @@ def codex_loop(calls: int) -> list[Item]:
 
 
 def test_a_long_agent_folds_rarely_and_well() -> None:
-    items = codex_loop(60)
+    items = codex_loop(40)
     chosen = FoldOptions(model="gpt-5", prices=CachePrices(0.5, 1.0))
-    assert 0 < prefix_holds(items, chosen) <= 12
+    assert 0 < prefix_holds(items, chosen) <= 8
     folded = holds(body_of(items, instructions="You are Codex."), chosen)
-    assert folded.tokens_after < 0.5 * folded.tokens_before
+    assert folded.tokens_after < 0.8 * folded.tokens_before

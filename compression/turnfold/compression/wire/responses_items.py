@@ -259,10 +259,11 @@ def _read_reasoning(data: Mapping[str, Any]) -> Reading:
 def _read_picture(data: Mapping[str, Any]) -> Reading:
     """A generated image, which is no text of the assistant's but attached."""
     picture = data.get("result")
-    size = len(picture) * 3 // 4 if isinstance(picture, str) else 0
-    other = media_tokens([{"image_url": ""}]) if size else 0
-    attached = (Attachment((0,), "image", "", size),) if size else ()
-    return Reading("assistant", spoken=tuple(_strings(data)), attached=attached, other=other, sealed=True)
+    spoken = tuple(_strings(data))
+    if not isinstance(picture, str) or not picture:
+        return Reading("assistant", spoken=spoken, sealed=True)
+    attached = (Attachment((0,), "image", "", len(picture) * 3 // 4),)
+    return Reading("assistant", spoken=spoken, attached=attached, other=media_tokens([{"image_url": ""}]), sealed=True)
 
 
 def _read_approval(data: Mapping[str, Any]) -> Reading:
