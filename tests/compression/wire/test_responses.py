@@ -93,9 +93,10 @@ RUNS: dict[str, tuple[list[Item], str]] = {
             {"type": "mcp_approval_request", "id": "q", "name": "f", "arguments": "{}"},
             {"type": "mcp_approval_response", "approval_request_id": "q", "approve": True},
             said("b"),
+            {"type": "mcp_call", "id": "m", "name": "f", "arguments": "{}", "output": "9", "approval_request_id": "q"},
             user("c"),
         ],
-        "u at a u",
+        "u ata u",
     ),
     "a configuration is an instruction": ([user("a"), {"type": "configuration_update", "id": "k"}, said("b")], "u s a"),
 }

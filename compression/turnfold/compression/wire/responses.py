@@ -14,14 +14,14 @@ History that lies upstream is never folded against: such a conversation is held.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
 import orjson
 
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.memo import Memo, digest
+from turnfold.compression.memo import Mark, Memo, digest, resumable
 from turnfold.compression.wire.bodies import BodyReading, Layout, read_body
 from turnfold.compression.wire.content_edits import merge, put_beside, replace_text, split_apart
 from turnfold.compression.wire.conversation import (
@@ -36,7 +36,7 @@ from turnfold.compression.wire.conversation import (
 )
 from turnfold.compression.wire.edits import Edit, shift
 from turnfold.compression.wire.removal import removals
-from turnfold.compression.wire.responses_items import MARKS, Item, read_item, string_message
+from turnfold.compression.wire.responses_items import MARKS, InputItem, read_item, string_message
 from turnfold.compression.wire.responses_reply import JSON_TYPE, STREAM_TYPE, reply_to, response, stream
 from turnfold.compression.wire.spans import value_span
 
@@ -44,6 +44,7 @@ from turnfold.compression.wire.spans import value_span
 SERVER_HISTORY: Final = "server-history"
 BACKGROUND: Final = "background"
 
+_STEP: Final = 64  # items from one beginning of a history whose messages are kept to the next
 #: Keys that say where the history lies.
 _UPSTREAM: Final = ("previous_response_id", "conversation", "context_management")
 #: Keys that our own reply repeats, or that say how the upstream treats the request.
@@ -66,13 +67,13 @@ def read(body: bytes, memo: Memo) -> Conversation:
     settings = {key: members[key][0] for key in members if key in _SETTINGS}
     model, output = settings.get("model"), settings.get("max_output_tokens")
     outside = tuple(_instructions(text, found))
-    inside, spans = _history(text, found, memo)
-    held = _reason_to_hold(settings, found.elements)
+    inside = _history(text, found, memo)
+    held = _reason_to_hold(settings, inside)
     return Conversation(
         RESPONSES,
         text,
-        tuple(message for message, _ in outside) + inside,
-        tuple(place for _, place in outside) + spans,
+        (*(message for message, _ in outside), *[turn.message for turn in inside]),
+        (*(place for _, place in outside), *[turn.place for turn in inside]),
         model=model if isinstance(model, str) else "",
         schema=_schema(text, members),
         output=output if isinstance(output, int) and not isinstance(output, bool) and output > 0 else None,
@@ -85,7 +86,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
     )
 
 
-def _read_item(raw: str, data: Any, memo: Memo) -> Item:
+def _read_item(raw: str, data: Any, memo: Memo) -> InputItem:
     return memo.get(("item", digest(raw)), lambda: read_item(raw, data), lambda item: 1200 + 4 * len(item.message.raw))
 
 
@@ -99,7 +100,7 @@ _LAYOUT: Final = Layout(
 )
 
 
-def _instructions(text: str, found: BodyReading[Item]) -> Iterator[tuple[Message, Place]]:
+def _instructions(text: str, found: BodyReading[InputItem]) -> Iterator[tuple[Message, Place]]:
     """The system text, which stands outside of the history."""
     value, start, end = found.members.get("instructions", (None, 0, 0))
     if isinstance(value, str):
@@ -108,22 +109,19 @@ def _instructions(text: str, found: BodyReading[Item]) -> Iterator[tuple[Message
         raise FoldRejected("unparsable")
 
 
-def _history(text: str, found: BodyReading[Item], memo: Memo) -> tuple[tuple[Message, ...], tuple[Place, ...]]:
+def _history(text: str, found: BodyReading[InputItem], memo: Memo) -> tuple[_PlacedMessage, ...]:
     """The messages of the input, with their places."""
     value, start, end = found.members["input"]
     if isinstance(value, str):
-        return (string_message(text[start:end], value, "user"),), ((start, end),)
+        return (_PlacedMessage(string_message(text[start:end], value, "user"), (start, end), 0),)
     if text[start] != "[":
         raise FoldRejected("unparsable")
-    items, spans = found.elements, found.spans
-    runs = list(_runs(items))
-    places = tuple((spans[a][0], spans[b - 1][1]) for a, b in runs)
-    messages = [_joined(text, items[a:b], spans[a:b], memo) for a, b in runs]
-    for index in _bound(messages, [items[a:b] for a, b in runs]):
-        messages[index] = _placed(messages[index], "bound")
-    compacted = next((i + 1 for i in range(len(runs) - 1, -1, -1) if items[runs[i][0]].is_compaction), 0)
-    messages[:compacted] = [_placed(message, "fixed") for message in messages[:compacted]]
-    return tuple(messages), places
+    turns = list(_turns(text, found.elements, found.spans, memo))
+    for index in _bound(turns) if any(turn.strays for turn in turns) else ():
+        turns[index] = replace(turns[index], message=_placed(turns[index].message, "bound"))
+    compacted = next((i + 1 for i in range(len(turns) - 1, -1, -1) if turns[i].is_compaction), 0)
+    turns[:compacted] = [replace(turn, message=_placed(turn.message, "fixed")) for turn in turns[:compacted]]
+    return tuple(turns)
 
 
 def _placed(message: Message, place: str) -> Message:
@@ -132,8 +130,8 @@ def _placed(message: Message, place: str) -> Message:
     return replace(message, key=key, bound=place == "bound", fixed=place == "fixed")
 
 
-def _reason_to_hold(settings: Mapping[str, Any], items: Sequence[Item]) -> str:
-    if any(settings.get(key) for key in _UPSTREAM) or any(item.is_upstream for item in items):
+def _reason_to_hold(settings: Mapping[str, Any], turns: Sequence[_PlacedMessage]) -> str:
+    if any(settings.get(key) for key in _UPSTREAM) or any(turn.is_upstream for turn in turns):
         return SERVER_HISTORY
     return BACKGROUND if settings.get("background") is True else ""
 
@@ -152,25 +150,88 @@ def _schema(text: str, members: Mapping[str, tuple[Any, int, int]]) -> str:
 # ---------------------------------------------------------------- items joined into messages
 
 
-def _runs(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
+@dataclass(frozen=True, slots=True)
+class _PlacedMessage:
+    """A message of the history.
+
+    Attributes:
+        place: where it stands in the body's text.
+        end: index of the first item behind it.
+        refers: ids of earlier calls that it belongs to.
+        joins: whether its items are the assistant's.
+        waits: whether it ends in reasoning, which is refused without what follows.
+        is_compaction, is_upstream: as of its item.
+        strays: whether it may belong to more than the message in front of it (see `_bound`).
+    """
+
+    message: Message
+    place: Place
+    end: int
+    refers: tuple[str, ...] = ()
+    joins: bool = False
+    waits: bool = False
+    is_compaction: bool = False
+    is_upstream: bool = False
+    strays: bool = False
+
+
+def _turns(text: str, items: Sequence[InputItem], spans: Sequence[Place], memo: Memo) -> tuple[_PlacedMessage, ...]:
+    """Items joined into messages, begun where an earlier request of the conversation left off."""
+    keys = [item.message.key for item in items]
+    between = [text[a:b] for (_, a), (b, _) in pairwise(spans)]
+    last = len(items) // _STEP * _STEP
+    marks = [
+        Mark(end, ("turns", spans[0], b"".join(keys[:end]), "".join(between[:end]))) for end in (last, last - _STEP) if end > 0
+    ]
+    none: tuple[_PlacedMessage, ...] = ()
+
+    def run(known: tuple[_PlacedMessage, ...]) -> tuple[_PlacedMessage, ...]:
+        begin = known[-1].end if known else 0
+        more = tuple(_place_items(text, items[a:b], spans[a:b], b) for a, b in _runs(items, begin))
+        return known + tuple(_find_strays(known, more))
+
+    def part(turns: tuple[_PlacedMessage, ...], end: int) -> tuple[_PlacedMessage, ...] | None:
+        return tuple(turn for turn in turns if turn.end < end) or None  # the last one may go on
+
+    return resumable(memo, marks, none, run, part, lambda turns: 200 + sum(300 + 2 * len(turn.message.raw) for turn in turns))
+
+
+def _runs(items: Sequence[InputItem], begin: int) -> Iterator[tuple[int, int]]:
     """Items that are one message, as half-open ranges."""
-    start = 0
-    for end, (item, following) in enumerate(pairwise(items), 1):
-        if not (item.joins and following.joins):
+    start = begin
+    for end in range(begin + 1, len(items)):
+        if not (items[end - 1].joins and items[end].joins):
             yield start, end
             start = end
-    if items:
+    if start < len(items):
         yield start, len(items)
 
 
-def _joined(text: str, items: Sequence[Item], spans: Sequence[Place], memo: Memo) -> Message:
-    """Items of the assistant's as one message."""
-    if len(items) == 1:
-        return items[0].message
-    between = "".join(text[a:b] for (_, a), (b, _) in pairwise(spans))
-    key = ("run", between, b"".join([item.message.key for item in items]))
-    raw = text[spans[0][0] : spans[-1][1]]
-    return memo.get(key, lambda: _join(raw, [item.message for item in items]), lambda m: 1000 + 4 * len(m.raw))
+def _place_items(text: str, items: Sequence[InputItem], spans: Sequence[Place], end: int) -> _PlacedMessage:
+    place = (spans[0][0], spans[-1][1])
+    return _PlacedMessage(
+        items[0].message if len(items) == 1 else _join(text[place[0] : place[1]], [item.message for item in items]),
+        place,
+        end,
+        refers=tuple(item.refers for item in items if item.refers),
+        joins=items[0].joins,
+        waits=items[-1].is_reasoning,
+        is_compaction=items[0].is_compaction,
+        is_upstream=any(item.is_upstream for item in items),
+    )
+
+
+def _find_strays(known: Sequence[_PlacedMessage], more: Sequence[_PlacedMessage]) -> Iterator[_PlacedMessage]:
+    """Messages behind those that are known, with a note on those that call for a closer look."""
+    speaker = next((one for one in reversed(known) if not (one.message.is_result or one.message.pinned)), None)
+    for one in more:
+        message = one.message
+        if message.is_result:
+            strays = speaker is None or message.answers not in speaker.message.call_ids
+        else:
+            strays = message.pinned and speaker is not None and speaker.waits
+            speaker = speaker if message.pinned else one
+        yield replace(one, strays=True) if strays or one.refers else one
 
 
 def _join(raw: str, parts: Sequence[Message]) -> Message:
@@ -204,23 +265,29 @@ def _moved(path: Path, number: int) -> Path:
     return (number, *path[1:])
 
 
-def _bound(messages: Sequence[Message], runs: Sequence[Sequence[Item]]) -> set[int]:
+def _bound(turns: Sequence[_PlacedMessage]) -> set[int]:
     """Messages that stay with the one before them: those between a call and what belongs to it, and those between reasoning and
     the item that it led to."""
     out: set[int] = set()
+    made: dict[str, int] = {}
     opened: dict[str, int] = {}
-    waiting: int | None = None
-    for index, (message, items) in enumerate(zip(messages, runs, strict=True)):
-        for earlier in {message.answers, *(item.refers for item in items)} & opened.keys():
-            out.update(range(opened[earlier] + 1, index + 1))  # type: ignore[index]  # None opens nothing
-        if message.answers:
-            opened.pop(message.answers, None)
-        opened.update((call, index) for call in message.call_ids)
-        if waiting is not None and items[0].joins:
+    spoken, waiting = 0, -1
+    for index, turn in enumerate(turns):
+        message = turn.message
+        for earlier in turn.refers:
+            out.update(range(made.get(earlier, index) + 1, index + 1))
+        if message.is_result:
+            first = opened.pop(message.answers or "", index)
+            out.update(range(first + 1, index) if first < spoken else ())
+            continue
+        spoken = index
+        for call in message.call_ids:
+            made[call] = opened[call] = index
+        if waiting >= 0 and turn.joins:
             out.update(range(waiting + 1, index + 1))
         if not message.pinned:
-            waiting = index if items[-1].is_reasoning else None
-    return {index for index in out if not messages[index].is_result}
+            waiting = index if turn.waits else -1
+    return {index for index in out if not turns[index].message.is_result}
 
 
 # ---------------------------------------------------------------- writing

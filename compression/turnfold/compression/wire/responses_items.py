@@ -37,7 +37,7 @@ _LONGEST_WORD: Final = 512  # characters without white space from which a text i
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class InputItem:
     """An item of the input.
 
     Attributes:
@@ -71,7 +71,7 @@ class Item:
         return self.kind in _UPSTREAM
 
 
-def read_item(raw: str, data: Any) -> Item:
+def read_item(raw: str, data: Any) -> InputItem:
     """An item from its JSON text and value; paths begin with its number in a run of items, here 0.
 
     Raises:
@@ -85,7 +85,7 @@ def read_item(raw: str, data: Any) -> Item:
     if not isinstance(kind, str) or (kind == "message" and not isinstance(role, str)):
         raise FoldRejected("unparsable")
     message = build(raw, digest(raw), _READERS.get(kind, _read_other)(data), data)
-    return Item(message, kind, _refers(data))
+    return InputItem(message, kind, _refers(data))
 
 
 def string_message(raw: str, text: str, role: str) -> Message:
