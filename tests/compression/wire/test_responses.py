@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Sequence
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +30,8 @@ from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Beside, Changes, Conversation
 from turnfold.compression.wire.edits import apply, invert
 from turnfold.compression.wire.responses import RESPONSES
+
+CASES = Path(__file__).parent / "cases"
 
 short = inputs(chat.conversations(1, 3, sizes=("short", "middle")))
 
@@ -175,6 +178,25 @@ def test_messages_count_as_on_chat(messages: list[chat.Message]) -> None:
         assert abs(a.tokens - b.tokens) <= 1 + len(a.calls)
         assert (a.role, a.call_ids, a.answers) == (b.role, b.call_ids, b.answers)
         assert (a.own or "") == b.own
+
+
+def rendered(body: bytes) -> str:
+    """A line for each message: its unit, role, what it is, and its text."""
+    found = RESPONSES.read(body, Memo())
+    unit_of = {i: n for n, unit in enumerate(units(found.messages)) for i in range(unit.start, unit.end)}
+    lines = []
+    for i, message in enumerate(found.messages):
+        flags = [name for name in ("pinned", "sealed", "bound", "has_calls") if getattr(message, name)]
+        attached = [one.label for one in message.attached]
+        lines.append(json.dumps([unit_of[i], message.role, flags, [*message.call_ids, message.answers], attached, message.text]))
+    return "\n".join([*lines, f"schema {found.schema}", f"keeps history {found.keeps_history}", ""])
+
+
+@pytest.mark.parametrize("case", sorted(CASES.glob("*.json")), ids=lambda case: case.stem)
+def test_what_clients_send(case: Path) -> None:
+    body = case.read_bytes()
+    assert rendered(body) == case.with_suffix(".txt").read_text()
+    assert rule_faults(body, fold(RESPONSES.read(body, Memo()), FoldOptions(budget=100), Memo()).body) == []
 
 
 # -- what is no request, what is not to be folded --------------------------------------------------------------------------------
