@@ -12,8 +12,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOTS = [str(Path(__file__).parents[2] / root) for root in ("proxy", "compression", "config")]
 #: Programs that print what a wing makes of some texts.
 PROGRAMS = {

@@ -109,11 +109,13 @@ def output_reserve(output: int | None, window: int) -> int:
 
 
 def shrink(conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold = fold) -> SmallRequest | None:
-    """The mildest way of making a request count at most `room` tokens.
+    """The mildest way of making a request count at most `room` tokens; None where there is none, or where it is held.
 
     In this order: a fold of its older part; a cut in the middle of its largest texts; one that leaves old messages out, where
     the recent ones stay as they are; a fold of all of it; a cut of that fold; whatever cut there is.
     """
+    if conversation.held:
+        return None
     options = replace(options, model=options.model or conversation.model)
     base, trims = lean(conversation, options, memo), options.refuses_trailing_space
     older = _attempt(lambda: fold_older(base, room, options, fold, memo))

@@ -36,8 +36,8 @@ class Folded:
         forwarded: as it goes out, read anew from what was written; `conversation` itself when nothing is changed.
         changes: what was changed.
         folded: whether anything is folded or shape_results.
-        reason: a slug: why nothing was folded ("short", "not-smaller"), "over-budget" when the parts that stay verbatim exceed
-            the budget, "attachments-left-out" when a budget left no room for them, else "".
+        reason: a slug: why nothing was folded ("short", "not-smaller", why the conversation is held), "over-budget" when the
+            parts that stay verbatim exceed the budget, "attachments-left-out" when a budget left no room for them, else "".
         tokens_before: tokens of the request as received, by the model's own count, tool schemas included.
         tokens_after: tokens of `forwarded`.
         sections: originals of what is folded, and what stands instead, for drill-down.
@@ -94,6 +94,8 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     """
     options = replace(options, model=options.model or conversation.model)
     plain = _fold_nothing(conversation, options, memo)
+    if conversation.held:
+        return replace(plain, reason=conversation.held)
     best = _best_attempt(conversation, options, memo)
     if best is None:
         return plain

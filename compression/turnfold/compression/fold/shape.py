@@ -49,7 +49,7 @@ def shape_results(messages: Sequence[Message], memo: Memo) -> dict[int, ShapedRe
     out: dict[int, ShapedResult] = {}
     for index, call in _results_with_calls(messages):
         message = messages[index]
-        if message.tokens >= _LEAST and not message.sealed and call is not None and not _reads_file(call):
+        if message.tokens >= _LEAST and not (message.sealed or message.pinned) and call is not None and not _reads_file(call):
             form = memo.get(("shaped", message.key), lambda m=message: _shape_result(m), _weight)  # type: ignore[misc]  # bound now
             if form.texts:
                 out[index] = form

@@ -79,12 +79,13 @@ def _group(messages: Sequence[Message], results: Mapping[int, ShapedResult], beg
     """The units from a border on."""
     rest = range(begin, len(messages))
     inside = set(_instructions_inside(messages, begin))
-    starts = [i for i in rest if i == begin or not (messages[i].is_result or i in inside or _is_blank(messages[i]))]
+    starts = [i for i in rest if i == begin or not (_continues(messages[i]) or i in inside)]
     return tuple(_unit(messages, results, a, b) for a, b in pairwise([*starts, len(messages)]))
 
 
-def _is_blank(message: Message) -> bool:
-    return message.role == "user" and not message.holds
+def _continues(message: Message) -> bool:
+    """Whether a message goes with the one before it."""
+    return message.is_result or message.bound or (message.role == "user" and not message.holds)
 
 
 def _instructions_inside(messages: Sequence[Message], begin: int) -> Iterator[int]:
@@ -107,7 +108,7 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], star
         end,
         tokens=sum(sizes),
         facts=sum(map(min, sizes, facts)),
-        is_user=first.role == "user" and first.holds,
+        is_user=first.role == "user" and first.holds and not first.fixed,
         pinned=first.pinned,
         marked=any(m.marked for m in inside),
         attached=any(m.attached and not m.is_result for m in inside),

@@ -19,6 +19,7 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.wire.bodies import Layout, read_body
 from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE, completion, reply_to, stream
+from turnfold.compression.wire.content_edits import merge, put_beside, replace_text, split_apart
 from turnfold.compression.wire.conversation import (
     Attachment,
     Beside,
@@ -27,13 +28,10 @@ from turnfold.compression.wire.conversation import (
     Conversation,
     Message,
     OwnReply,
-    Path,
-    Place,
     Text,
-    Texts,
     Wire,
 )
-from turnfold.compression.wire.edits import Edit, json_string, shift
+from turnfold.compression.wire.edits import Edit, shift
 from turnfold.compression.wire.media import attachment, media_tokens
 from turnfold.compression.wire.removal import removals
 from turnfold.compression.wire.spans import value_span
@@ -59,9 +57,6 @@ _SCHEMA: Final = ("tools", "functions", "response_format")
 _OUTPUT: Final = ("max_completion_tokens", "max_tokens")
 #: Top-level keys whose values are asked for; of the others only the text is.
 _SETTINGS: Final = frozenset({"model", "n", "stream", "stream_options", *_OUTPUT})
-# How a text part ends: with a breakpoint (OpenAI, "Prompt caching": explicit breakpoints, 5.6 and later) or without.
-_BREAKPOINT: Final = ',"prompt_cache_breakpoint":{"mode":"explicit"}}'
-_NO_BREAKPOINT: Final = "}"
 
 
 # ---------------------------------------------------------------- reading
@@ -212,60 +207,24 @@ def write(conversation: Conversation, changes: Changes) -> list[Edit]:
     """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
     out = list(removals(conversation, changes.dropped))
     for index in sorted({*changes.texts, *changes.beside, *changes.apart}):
-        apart = ""
-        if index in changes.apart:
-            apart = _BREAKPOINT if index == changes.breakpoint else _NO_BREAKPOINT
-        edits = _message_edits(
-            conversation.messages[index], changes.texts.get(index, {}), changes.beside.get(index, Beside()), apart
-        )
-        out += shift(edits, conversation.spans[index][0])
+        message = conversation.messages[index]
+        edits = [
+            replace_text(message.raw, value_span(message.raw, path), t, "text")
+            for path, t in changes.texts.get(index, {}).items()
+        ]
+        edits += _around(message, changes.beside.get(index), index in changes.apart, marked=index == changes.breakpoint)
+        out += shift(merge(edits), conversation.spans[index][0])
     return out
 
 
-def _message_edits(message: Message, new: Texts, beside: Beside, apart: str) -> list[Edit]:
-    """Edits of one message: its new texts, and texts of ours around its content.
-
-    Args:
-        apart: how its own text ends where it becomes a part of its own; "" where it stays as it is.
-    """
-    front, behind = beside.front, beside.behind
-    out = [_replacement(message.raw, path, text) for path, text in new.items()]
-    if not (front or behind) and (message.is_list or not apart):
-        return out
-    start, end = value_span(message.raw, ("content",))
-    if message.is_list:
-        out += [Edit(start + 1, start + 1, f"{_part(t)},") for t in front]
-        out += [Edit(end - 1, end - 1, f",{_part(t)}") for t in behind]
-    elif apart:
-        head = "[" + "".join(f"{_part(t)}," for t in front) + '{"type":"text","text":'
-        out += [Edit(start, start, head), Edit(end, end, apart + "".join(f",{_part(t)}" for t in behind) + "]")]
-    else:
-        out += [Edit(start + 1, start + 1, "".join(_string_content(f"{t}\n\n") for t in front))]
-        out += [Edit(end - 1, end - 1, "".join(_string_content(f"\n\n{t}") for t in behind))]
-    return _merge(out)
-
-
-def _merge(edits: Sequence[Edit]) -> list[Edit]:
-    """Insertions at one place become one, and join a replacement that begins or ends there, so that order is never in doubt."""
-    by_place: dict[Place, str] = {}
-    for edit in edits:
-        by_place[edit.start, edit.end] = by_place.get((edit.start, edit.end), "") + edit.new
-    return [Edit(a, b, new) for (a, b), new in by_place.items()]
-
-
-def _replacement(raw: str, path: Path, text: str) -> Edit:
-    start, end = value_span(raw, path)
-    if isinstance(path[-1], int):
-        return Edit(start, end, _part(text))
-    return Edit(start + 1, end - 1, _string_content(text))
-
-
-def _part(text: str) -> str:
-    return f'{{"type":"text","text":{json_string(text)}}}'
-
-
-def _string_content(text: str) -> str:
-    return json_string(text)[1:-1]
+def _around(message: Message, beside: Beside | None, apart: bool, *, marked: bool) -> list[Edit]:
+    """Edits around a message's content, which becomes a part of its own where it is to stand `apart`."""
+    if beside is None and (message.is_list or not apart):
+        return []
+    place, beside = value_span(message.raw, ("content",)), beside or Beside()
+    if apart and not message.is_list:
+        return split_apart(place, beside, "text", marked=marked)
+    return put_beside(place, beside, "text", is_list=message.is_list)
 
 
 # ---------------------------------------------------------------- fingerprints and replies

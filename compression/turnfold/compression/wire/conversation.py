@@ -107,7 +107,9 @@ class Message:
         has_calls: whether it calls tools.
         attached: the parts of its content that are not text.
         sole: its text where that is all its content holds; None for anything else (images, several parts, no content).
-        pinned: whether it is verbatim for ever: system and developer messages.
+        bound: whether it is never parted from the message before it, as what stands between a call and its late result.
+        fixed: whether it is verbatim for ever because of its place, as what stands before a summary of the provider's.
+        pinned: whether it is verbatim for ever: system and developer messages, and those that are `fixed`.
         is_result: whether it answers a tool call and so belongs to the message before it.
     """
 
@@ -131,13 +133,15 @@ class Message:
     has_calls: bool
     attached: tuple[Attachment, ...]
     sole: str | None
+    bound: bool = False
+    fixed: bool = False
 
     pinned: bool = field(init=False, compare=False)
     is_result: bool = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         # Fields and not properties: every station asks them of every message.
-        object.__setattr__(self, "pinned", self.role in _PINNED)
+        object.__setattr__(self, "pinned", self.fixed or self.role in _PINNED)
         object.__setattr__(self, "is_result", self.role in _RESULTS)
 
 
@@ -231,6 +235,9 @@ class Conversation:
         history: where the array of messages stands in `text`.
         state: the state of the conversation, as blocks beside user messages; it is no part of what is folded, quoted or kept as
             an original.
+        held: why nothing of it may be folded or left out, as a slug ("server-history"); "" where it may.
+        keeps_history: whether the client sends the whole history each time, so that an answer of ours becomes part of it; False
+            where the upstream keeps answers for requests that build on them.
     """
 
     wire: Wire
@@ -246,6 +253,8 @@ class Conversation:
     history: Place = (0, 0)
     groups: tuple[MessageGroup, ...] = ()
     state: StateBlocks = _STATELESS
+    held: str = ""
+    keeps_history: bool = True
 
     @property
     def body(self) -> bytes:

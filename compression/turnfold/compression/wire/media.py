@@ -35,7 +35,7 @@ def attachment(path: Path, part: Mapping[str, Any]) -> Attachment:
     held = inside if isinstance(inside, dict) else part
     name, data = held.get("filename"), held.get("file_data") or held.get("data")
     _, size = _named(data)
-    return Attachment(path, "audio" if kind == "input_audio" else kind, _plain_name(name), size)
+    return Attachment(path, kind.removeprefix("input_"), _plain_name(name), size)
 
 
 def _named(url: object) -> tuple[str, int]:

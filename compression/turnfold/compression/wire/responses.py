@@ -1,0 +1,376 @@
+"""Responses: ``POST /v1/responses``.
+
+Lives here: a body of this format read into a conversation, and changes written back into its bytes. Does not belong here: what
+an item says (``responses_items``), what is changed, and why.
+
+A run of items of the assistant's (text, reasoning, calls, hosted tools) is one message, so that reasoning stays with the item
+that follows it, and a call's results, which are messages of their own, with all that the assistant did before them.
+`instructions` are a system message outside of the history. A path is that inside the run: (2, "arguments") are the arguments of
+its third item.
+
+History that lies upstream is never folded against: such a conversation is held. What stands before a compaction item is fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Final
+
+import orjson
+
+from turnfold.compression.errors import FoldRejected
+from turnfold.compression.memo import Mark, Memo, digest, resumable
+from turnfold.compression.wire.bodies import BodyReading, Layout, read_body
+from turnfold.compression.wire.content_edits import merge, put_beside, replace_text, split_apart
+from turnfold.compression.wire.conversation import (
+    Beside,
+    Changes,
+    Conversation,
+    Message,
+    OwnReply,
+    Path,
+    Place,
+    Wire,
+)
+from turnfold.compression.wire.edits import Edit, shift
+from turnfold.compression.wire.removal import removals
+from turnfold.compression.wire.responses_items import MARKS, InputItem, read_item, string_message
+from turnfold.compression.wire.responses_reply import JSON_TYPE, STREAM_TYPE, reply_to, response, stream
+from turnfold.compression.wire.spans import value_span
+
+#: Why a conversation is held.
+SERVER_HISTORY: Final = "server-history"
+BACKGROUND: Final = "background"
+
+_STEP: Final = 64  # items from one beginning of a history whose messages are kept to the next
+#: Keys that say where the history lies.
+_UPSTREAM: Final = ("previous_response_id", "conversation", "context_management")
+#: Keys that our own reply repeats, or that say how the upstream treats the request.
+_SETTINGS: Final = frozenset(
+    {"background", "max_output_tokens", "metadata", "model", "parallel_tool_calls", "store", "stream", "temperature", "top_p"}
+    | {"truncation", *_UPSTREAM}
+)
+# ---------------------------------------------------------------- reading
+
+
+def read(body: bytes, memo: Memo) -> Conversation:
+    """Read a Responses body.
+
+    Raises:
+        FoldRejected: "unparsable" when the body is not a JSON object in strict UTF-8, is nested too deeply, names a key twice, or
+            when its input is neither a text nor a list of items. Such a body goes upstream as it came.
+    """
+    text, found = read_body(body, _LAYOUT, memo)
+    members = found.members
+    settings = {key: members[key][0] for key in members if key in _SETTINGS}
+    model, output = settings.get("model"), settings.get("max_output_tokens")
+    outside = tuple(_instructions(text, found))
+    inside = _history(text, found, memo)
+    held = _reason_to_hold(settings, inside)
+    return Conversation(
+        RESPONSES,
+        text,
+        (*(message for message, _ in outside), *[turn.message for turn in inside]),
+        (*(place for _, place in outside), *[turn.place for turn in inside]),
+        model=model if isinstance(model, str) else "",
+        schema=_schema(text, members),
+        output=output if isinstance(output, int) and not isinstance(output, bool) and output > 0 else None,
+        streams=settings.get("stream") is True,
+        keys=tuple(members),
+        settings=settings,
+        history=members["input"][1:] if text[members["input"][1]] == "[" else (members["input"][1],) * 2,
+        held=held,
+        keeps_history=settings.get("store") is False and held != SERVER_HISTORY,
+    )
+
+
+def _read_item(raw: str, data: Any, memo: Memo) -> InputItem:
+    return memo.get(("item", digest(raw)), lambda: read_item(raw, data), lambda item: 1200 + 4 * len(item.message.raw))
+
+
+_LAYOUT: Final = Layout(
+    "responses",
+    "input",
+    _SETTINGS | {"instructions", "text"},
+    _read_item,
+    lambda item: 400 + 2 * len(item.message.raw),
+    plain=True,
+)
+
+
+def _instructions(text: str, found: BodyReading[InputItem]) -> Iterator[tuple[Message, Place]]:
+    """The system text, which stands outside of the history."""
+    value, start, end = found.members.get("instructions", (None, 0, 0))
+    if isinstance(value, str):
+        yield string_message(text[start:end], value, "system"), (start, end)
+    elif value is not None:
+        raise FoldRejected("unparsable")
+
+
+def _history(text: str, found: BodyReading[InputItem], memo: Memo) -> tuple[_PlacedMessage, ...]:
+    """The messages of the input, with their places."""
+    value, start, end = found.members["input"]
+    if isinstance(value, str):
+        return (_PlacedMessage(string_message(text[start:end], value, "user"), (start, end), 0),)
+    if text[start] != "[":
+        raise FoldRejected("unparsable")
+    turns = list(_turns(text, found.elements, found.spans, memo))
+    for index in _bound(turns) if any(turn.strays for turn in turns) else ():
+        turns[index] = replace(turns[index], message=_placed(turns[index].message, "bound"))
+    compacted = next((i + 1 for i in range(len(turns) - 1, -1, -1) if turns[i].is_compaction), 0)
+    turns[:compacted] = [replace(turn, message=_placed(turn.message, "fixed")) for turn in turns[:compacted]]
+    return tuple(turns)
+
+
+def _placed(message: Message, place: str) -> Message:
+    """A message of which its place says more than its text."""
+    key = digest(place, message.key.hex())
+    return replace(message, key=key, bound=place == "bound", fixed=place == "fixed")
+
+
+def _reason_to_hold(settings: Mapping[str, Any], turns: Sequence[_PlacedMessage]) -> str:
+    if any(settings.get(key) for key in _UPSTREAM) or any(turn.is_upstream for turn in turns):
+        return SERVER_HISTORY
+    return BACKGROUND if settings.get("background") is True else ""
+
+
+def _schema(text: str, members: Mapping[str, tuple[Any, int, int]]) -> str:
+    """Tools, and the schema of a structured answer."""
+    found = [text[start:end] for key, (_, start, end) in members.items() if key == "tools"]
+    value, start, end = members.get("text", (None, 0, 0))
+    form = value.get("format") if isinstance(value, dict) else None
+    if isinstance(form, dict) and "schema" in form:
+        a, b = value_span(text[start:end], ("format",))
+        found.append(text[start + a : start + b])
+    return "".join(found)
+
+
+# ---------------------------------------------------------------- items joined into messages
+
+
+@dataclass(frozen=True, slots=True)
+class _PlacedMessage:
+    """A message of the history.
+
+    Attributes:
+        place: where it stands in the body's text.
+        end: index of the first item behind it.
+        refers: ids of earlier calls that it belongs to.
+        joins: whether its items are the assistant's.
+        waits: whether it ends in reasoning, which is refused without what follows.
+        is_compaction, is_upstream: as of its item.
+        strays: whether it may belong to more than the message in front of it (see `_bound`).
+    """
+
+    message: Message
+    place: Place
+    end: int
+    refers: tuple[str, ...] = ()
+    joins: bool = False
+    waits: bool = False
+    is_compaction: bool = False
+    is_upstream: bool = False
+    strays: bool = False
+
+
+def _turns(text: str, items: Sequence[InputItem], spans: Sequence[Place], memo: Memo) -> tuple[_PlacedMessage, ...]:
+    """Items joined into messages, begun where an earlier request of the conversation left off."""
+    keys = [item.message.key for item in items]
+    between = [text[a:b] for (_, a), (b, _) in pairwise(spans)]
+    last = len(items) // _STEP * _STEP
+    marks = [
+        Mark(end, ("turns", spans[0], b"".join(keys[:end]), "".join(between[:end]))) for end in (last, last - _STEP) if end > 0
+    ]
+    none: tuple[_PlacedMessage, ...] = ()
+
+    def run(known: tuple[_PlacedMessage, ...]) -> tuple[_PlacedMessage, ...]:
+        begin = known[-1].end if known else 0
+        more = tuple(_place_items(text, items[a:b], spans[a:b], b) for a, b in _runs(items, begin))
+        return known + tuple(_find_strays(known, more))
+
+    def part(turns: tuple[_PlacedMessage, ...], end: int) -> tuple[_PlacedMessage, ...] | None:
+        return tuple(turn for turn in turns if turn.end < end) or None  # the last one may go on
+
+    return resumable(memo, marks, none, run, part, lambda turns: 200 + sum(300 + 2 * len(turn.message.raw) for turn in turns))
+
+
+def _runs(items: Sequence[InputItem], begin: int) -> Iterator[tuple[int, int]]:
+    """Items that are one message, as half-open ranges."""
+    start = begin
+    for end in range(begin + 1, len(items)):
+        if not (items[end - 1].joins and items[end].joins):
+            yield start, end
+            start = end
+    if start < len(items):
+        yield start, len(items)
+
+
+def _place_items(text: str, items: Sequence[InputItem], spans: Sequence[Place], end: int) -> _PlacedMessage:
+    place = (spans[0][0], spans[-1][1])
+    return _PlacedMessage(
+        items[0].message if len(items) == 1 else _join(text[place[0] : place[1]], [item.message for item in items]),
+        place,
+        end,
+        refers=tuple(item.refers for item in items if item.refers),
+        joins=items[0].joins,
+        waits=items[-1].is_reasoning,
+        is_compaction=items[0].is_compaction,
+        is_upstream=any(item.is_upstream for item in items),
+    )
+
+
+def _find_strays(known: Sequence[_PlacedMessage], more: Sequence[_PlacedMessage]) -> Iterator[_PlacedMessage]:
+    """Messages behind those that are known, with a note on those that call for a closer look."""
+    speaker = next((one for one in reversed(known) if not (one.message.is_result or one.message.pinned)), None)
+    for one in more:
+        message = one.message
+        if message.is_result:
+            strays = speaker is None or message.answers not in speaker.message.call_ids
+        else:
+            strays = message.pinned and speaker is not None and speaker.waits
+            speaker = speaker if message.pinned else one
+        yield replace(one, strays=True) if strays or one.refers else one
+
+
+def _join(raw: str, parts: Sequence[Message]) -> Message:
+    said = [m for m in parts if m.texts or m.attached]
+    other = sum(m.other_tokens for m in parts) - 3 * (len(parts) - 1)  # one message, however many items it takes
+    return Message(
+        raw=raw,
+        key=digest(raw),
+        role="assistant",
+        texts=tuple(replace(t, path=_moved(t.path, i)) for i, m in enumerate(parts) for t in m.texts),
+        arguments=tuple(replace(t, path=_moved(t.path, i)) for i, m in enumerate(parts) for t in m.arguments),
+        own="\n".join(m.own for m in said),
+        text="\n".join(m.text for m in parts if m.text),
+        tokens=sum(m.tokens - m.other_tokens for m in parts) + other,
+        other_tokens=other,
+        holds=any(m.holds for m in parts),
+        keys=frozenset[str]().union(*(m.keys for m in parts)),
+        calls=tuple(call for m in parts for call in m.calls),
+        call_ids=tuple(call for m in parts for call in m.call_ids),
+        answers=None,
+        is_list=any(m.is_list for m in parts),
+        sealed=any(m.sealed for m in parts),
+        marked=any(m.marked for m in parts),
+        has_calls=any(m.has_calls for m in parts),
+        attached=tuple(replace(one, path=_moved(one.path, i)) for i, m in enumerate(parts) for one in m.attached),
+        sole=said[0].sole if len(said) == 1 else None,
+    )
+
+
+def _moved(path: Path, number: int) -> Path:
+    return (number, *path[1:])
+
+
+def _bound(turns: Sequence[_PlacedMessage]) -> set[int]:
+    """Messages that stay with the one before them: those between a call and what belongs to it, and those between reasoning and
+    the item that it led to."""
+    out: set[int] = set()
+    made: dict[str, int] = {}
+    opened: dict[str, int] = {}
+    spoken, waiting = 0, -1
+    for index, turn in enumerate(turns):
+        message = turn.message
+        for earlier in turn.refers:
+            out.update(range(made.get(earlier, index) + 1, index + 1))
+        if message.is_result:
+            first = opened.pop(message.answers or "", index)
+            out.update(range(first + 1, index) if first < spoken else ())
+            continue
+        spoken = index
+        for call in message.call_ids:
+            made[call] = opened[call] = index
+        if waiting >= 0 and turn.joins:
+            out.update(range(waiting + 1, index + 1))
+        if not message.pinned:
+            waiting = index if turn.waits else -1
+    return {index for index in out if not turns[index].message.is_result}
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write(conversation: Conversation, changes: Changes) -> list[Edit]:
+    """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
+    out = list(removals(conversation, changes.dropped))
+    for index in sorted({*changes.texts, *changes.beside, *changes.apart}):
+        message = conversation.messages[index]
+        kind = "output_text" if message.role == "assistant" else "input_text"
+        new = changes.texts.get(index, {})
+        edits = [replace_text(message.raw, _place(message.raw, path), text, kind) for path, text in new.items()]
+        edits += _around(message, changes.beside.get(index), index in changes.apart, marked=index == changes.breakpoint)
+        out += shift(merge(edits), conversation.spans[index][0])
+    return out
+
+
+def _around(message: Message, beside: Beside | None, apart: bool, *, marked: bool) -> list[Edit]:
+    """Edits around the content of a user's message, which becomes a part of its own where it is to stand `apart`; an input that
+    is a mere text stays one."""
+    if beside is None and (message.is_list or not apart):
+        return []
+    whole, beside = message.raw[0] == '"', beside or Beside()
+    place = _place(message.raw, (0,) if whole else (0, "content"))
+    if apart and not (message.is_list or whole):
+        return split_apart(place, beside, "input_text", marked=marked)
+    return put_beside(place, beside, "input_text", is_list=message.is_list)
+
+
+def _place(raw: str, path: Path) -> Place:
+    """Where a value stands in a run of items."""
+    start, end = value_span(f"[{raw}]", path)
+    return start - 1, end - 1
+
+
+# ---------------------------------------------------------------- fingerprints and replies
+
+
+def unmarked(conversation: Conversation) -> bytes:
+    """The messages' JSON; where one carries a cache mark, written anew without marks and with content as a list of texts: marks
+    move on from request to request, and a string becomes a list of parts to carry one, which no cache takes for a change."""
+    if any(m.marked for m in conversation.messages):
+        return b"".join(_unmarked(m.raw) for m in conversation.messages)
+    start, end = conversation.history
+    inside = conversation.text[start:end] if end > start else ""
+    outside = [m.raw for m, (at, _) in zip(conversation.messages, conversation.spans, strict=True) if not start <= at < end]
+    return "".join([*outside, inside]).encode("utf-8")
+
+
+def _unmarked(raw: str) -> bytes:
+    try:
+        items = orjson.loads(f"[{raw}]")
+    except orjson.JSONDecodeError:  # a lone surrogate: a fingerprint of the text as it is will do
+        return raw.encode("utf-8")
+    return orjson.dumps([_bare_item(item) for item in items])
+
+
+def _bare_item(item: Any) -> Any:
+    """An item with its content in front."""
+    if not isinstance(item, dict) or "content" not in item:
+        return _bare(item)
+    content = item["content"]
+    parts = content if isinstance(content, list) else [{"text": content}]
+    rest = {key: value for key, value in item.items() if key not in ("content", *MARKS)}
+    return [
+        item.get("role"),
+        [part["text"] if isinstance(part, dict) and "text" in part else _bare(part) for part in parts],
+        rest,
+    ]
+
+
+def _bare(value: Any) -> Any:
+    return {key: inner for key, inner in value.items() if key not in MARKS} if isinstance(value, dict) else value
+
+
+def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
+    """A response of ours, streamed where the client asks for that."""
+    answer = reply_to(conversation.settings, text, created=created, seed=digest(conversation.text).hex())
+    if conversation.streams:
+        return OwnReply(STREAM_TYPE, tuple(stream(answer)))
+    return OwnReply(JSON_TYPE, (response(answer),))
+
+
+#: Responses.
+RESPONSES: Final = Wire("responses", read, write, unmarked, reply)

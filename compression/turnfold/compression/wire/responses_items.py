@@ -1,0 +1,336 @@
+"""Items of a Responses request, each by itself as a neutral message.
+
+Lives here: the keys of input items. Does not belong here: the body around them, how items join (``responses``).
+
+The facts are those of OpenAI's specification (types as of its Python SDK 3.54). Calls and results are paired by `call_id`. Items
+of hosted tools carry their result inside, and are read for recall, but never edited. So are items that nobody here knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from turnfold.compression import tokens
+from turnfold.compression.errors import FoldRejected
+from turnfold.compression.memo import digest
+from turnfold.compression.wire.conversation import Attachment, Call, Message, Text
+from turnfold.compression.wire.media import attachment, media_tokens
+
+#: Keys by which a client marks the end of a cached prefix, on items and parts.
+MARKS: Final = ("prompt_cache_breakpoint", "cache_control")
+
+_SEALS: Final = ("encrypted_content", "signature", "annotations", "logprobs")
+_SPOKEN_PARTS: Final = frozenset({"input_text", "output_text", "refusal"})
+_INSTRUCTING: Final = frozenset({"system", "developer"})
+#: Items that hold for all that follows: which tools there are, how the model answers.
+_STANDING: Final = frozenset({"additional_tools", "configuration_update"})
+_COMPACTION: Final = frozenset({"compaction", "compaction_summary", "context_compaction"})
+_UPSTREAM: Final = frozenset({"item_reference", "compaction_trigger"})
+#: Keys whose values say nothing to a reader: identities, states, data of media.
+_SILENT: Final = frozenset(
+    {"type", "id", "call_id", "status", "role", "encrypted_content", "approval_request_id", "server_label", "caller", "env"}
+    | {"result", "image_url", "file_id", "file_data", "container_id", "created_by", "annotations", "logprobs"}
+)
+_LONGEST_WORD: Final = 512  # characters without white space from which a text is taken for data
+
+
+@dataclass(frozen=True, slots=True)
+class InputItem:
+    """An item of the input.
+
+    Attributes:
+        message: it alone, as a message.
+        kind: its type.
+        refers: the id of an earlier call that it belongs to, "" where there is none.
+    """
+
+    message: Message
+    kind: str
+    refers: str = ""
+
+    @property
+    def joins(self) -> bool:
+        """Whether it is the assistant's, and one message with its like beside it."""
+        return self.message.role == "assistant" and not self.is_compaction
+
+    @property
+    def is_reasoning(self) -> bool:
+        """Whether it is refused without the item that follows it, and that one without it."""
+        return self.kind == "reasoning"
+
+    @property
+    def is_compaction(self) -> bool:
+        """Whether it stands for all that is before it."""
+        return self.kind in _COMPACTION
+
+    @property
+    def is_upstream(self) -> bool:
+        """Whether what it means lies upstream."""
+        return self.kind in _UPSTREAM
+
+
+def read_item(raw: str, data: Any) -> InputItem:
+    """An item from its JSON text and value; paths begin with its number in a run of items, here 0.
+
+    Raises:
+        FoldRejected: "unparsable" where it is neither a message nor has a type or an id.
+    """
+    if not isinstance(data, dict):
+        raise FoldRejected("unparsable")
+    kind, role = data.get("type"), data.get("role")
+    if kind is None:
+        kind = "message" if "role" in data else "item_reference" if isinstance(data.get("id"), str) else None
+    if not isinstance(kind, str) or (kind == "message" and not isinstance(role, str)):
+        raise FoldRejected("unparsable")
+    message = build(raw, digest(raw), _READERS.get(kind, _read_other)(data), data)
+    return InputItem(message, kind, _refers(data))
+
+
+def string_message(raw: str, text: str, role: str) -> Message:
+    """A message that is a mere string of the body: instructions, or the input as one text."""
+    return build(raw, digest(role, raw), Reading(role, texts=(Text((0,), text),), sole=text), {})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read of an item: the attributes of a message that differ from kind to kind.
+
+    Attributes:
+        spoken: texts that belong to it and are never edited.
+        parts: content parts, where it is a list of such.
+        other: tokens of what is no text.
+    """
+
+    role: str
+    texts: tuple[Text, ...] = ()
+    arguments: tuple[Text, ...] = ()
+    calls: tuple[Call, ...] = ()
+    call_ids: tuple[str, ...] = ()
+    answers: str | None = None
+    spoken: tuple[str, ...] = ()
+    parts: Sequence[Any] | None = None
+    attached: tuple[Attachment, ...] = ()
+    other: int = 0
+    sealed: bool = False
+    sole: str | None = None
+
+
+def build(raw: str, key: bytes, found: Reading, data: Mapping[str, Any]) -> Message:
+    """The message of an item."""
+    own = "\n".join(t.text for t in found.texts)
+    spoken = [f"{call.name} {call.arguments}" for call in found.calls] + list(found.spoken)
+    text = "\n".join([own, *spoken] if own or not spoken else spoken)
+    parts = found.parts or ()
+    inside = [p for p in (data, *parts) if isinstance(p, dict)]
+    other = 3 + found.other
+    return Message(
+        raw=raw,
+        key=key,
+        role=found.role,
+        texts=found.texts,
+        arguments=found.arguments,
+        own=own,
+        text=text,
+        tokens=tokens.count(text) + other,
+        other_tokens=other,
+        holds=bool(own.strip()) or bool(parts),
+        keys=frozenset(data),
+        calls=found.calls,
+        call_ids=found.call_ids,
+        answers=found.answers,
+        is_list=found.parts is not None,
+        sealed=found.sealed or (found.role == "assistant" and any(p.get(k) for p in inside for k in _SEALS)),
+        marked=any(mark in p for p in inside for mark in MARKS),
+        has_calls=bool(found.call_ids or found.calls),
+        attached=found.attached,
+        sole=found.sole,
+    )
+
+
+# ---------------------------------------------------------------- messages and results
+
+
+def _read_message(data: Mapping[str, Any]) -> Reading:
+    return _with_content(data["role"], data.get("content"), "content")
+
+
+def _read_result(data: Mapping[str, Any]) -> Reading:
+    return _with_content("tool", data.get("output"), "output", answers=_id(data, "call_id"))
+
+
+def _with_content(role: str, content: Any, key: str, answers: str | None = None) -> Reading:
+    parts = content if isinstance(content, list) else None
+    texts = tuple(_content_texts(content, key))
+    listed = [p for p in parts or () if isinstance(p, dict)]
+    refusals = sum(tokens.count(p["refusal"]) for p in listed if isinstance(p.get("refusal"), str))
+    return Reading(
+        role,
+        texts=texts,
+        answers=answers,
+        parts=parts,
+        attached=tuple(_attached(parts or (), key)),
+        other=_media(listed) + refusals,
+        sole=texts[0].text if len(texts) == 1 and len(parts or "1") == 1 else None,
+    )
+
+
+def _content_texts(content: Any, key: str) -> Iterator[Text]:
+    if isinstance(content, str):
+        yield Text((0, key), content)
+        return
+    for i, part in enumerate(content if isinstance(content, list) else ()):
+        for name in ("text", "stdout", "stderr") if isinstance(part, dict) else ():
+            if isinstance(part.get(name), str) and (part[name] or name == "text"):
+                yield Text((0, key, i, name), part[name])
+
+
+def _attached(parts: Sequence[Any], key: str) -> Iterator[Attachment]:
+    """Parts that are not text; a shell's output is text, and a refusal is said."""
+    for i, part in enumerate(parts):
+        if isinstance(part, dict) and part.get("type") not in _SPOKEN_PARTS and not {"text", "stdout", "stderr"} & part.keys():
+            yield attachment((0, key, i), part)
+
+
+def _media(parts: Sequence[Mapping[str, Any]]) -> int:
+    """Tokens of images, which say their detail beside their address, or lie upstream."""
+    images = (p for p in parts if p.get("type") in ("input_image", "computer_screenshot"))
+    return media_tokens([{"image_url": {"url": p.get("image_url"), "detail": p.get("detail")}} for p in images])
+
+
+def _read_screenshot(data: Mapping[str, Any]) -> Reading:
+    """Whole or gone: nothing but a picture may stand in its place."""
+    shot = data.get("output")
+    pictures = [shot] if isinstance(shot, dict) else []
+    attached = tuple(attachment((0, "output"), {**p, "type": "input_image"}) for p in pictures)
+    return Reading("tool", answers=_id(data, "call_id"), attached=attached, other=_media(pictures), sealed=True)
+
+
+def _read_local_shell_result(data: Mapping[str, Any]) -> Reading:
+    """Its output is JSON in a string, says the specification: then it stays as it is."""
+    output = data.get("output")
+    answers = _id(data, "call_id") or _id(data, "id")
+    if isinstance(output, str) and output.lstrip()[:1] not in ("{", "["):
+        return _with_content("tool", output, "output", answers)
+    return Reading("tool", answers=answers, spoken=(output,) if isinstance(output, str) else (), sealed=True)
+
+
+# ---------------------------------------------------------------- calls
+
+
+def _read_function_call(data: Mapping[str, Any]) -> Reading:
+    return _editable_call(data, "arguments", is_json=True)
+
+
+def _read_custom_call(data: Mapping[str, Any]) -> Reading:
+    return _editable_call(data, "input", is_json=False)
+
+
+def _editable_call(data: Mapping[str, Any], key: str, *, is_json: bool) -> Reading:
+    given = data.get(key)
+    call_id = _id(data, "call_id")
+    calls = (Call(call_id or "", str(data.get("name", "")), given),) if isinstance(given, str) else ()
+    arguments = tuple(Text((0, key), call.arguments, is_json=is_json) for call in calls)
+    return Reading("assistant", arguments=arguments, calls=calls, call_ids=_ids(call_id))
+
+
+def _read_other_call(data: Mapping[str, Any]) -> Reading:
+    """A call whose arguments are an object of their own: whole or gone."""
+    call_id = _id(data, "call_id") or _id(data, "id")
+    given = " ".join(_strings({key: value for key, value in data.items() if key != "name"}))
+    name = data.get("name") or str(data["type"]).removesuffix("_call")
+    return Reading("assistant", calls=(Call(call_id or "", str(name), given),), call_ids=_ids(call_id), sealed=True)
+
+
+# ---------------------------------------------------------------- what is whole or gone
+
+
+def _read_reasoning(data: Mapping[str, Any]) -> Reading:
+    """Reasoning is never read: it counts what it says in the clear, else what its sealed bytes may hold."""
+    sealed = data.get("encrypted_content")
+    if isinstance(sealed, str) and sealed:
+        # Codex counts so: base64 of the text and about 650 bytes around it, four bytes a token.
+        return Reading("assistant", other=max(0, len(sealed) * 3 // 4 - 650) // 4, sealed=True)
+    clear = sum(tokens.count(text) for text in _strings(data.get("content")))
+    return Reading("assistant", other=clear, sealed=True)
+
+
+def _read_picture(data: Mapping[str, Any]) -> Reading:
+    """A generated image, which is no text of the assistant's but attached."""
+    picture = data.get("result")
+    spoken = tuple(_strings(data))
+    if not isinstance(picture, str) or not picture:
+        return Reading("assistant", spoken=spoken, sealed=True)
+    attached = (Attachment((0,), "image", "", len(picture) * 3 // 4),)
+    return Reading("assistant", spoken=spoken, attached=attached, other=media_tokens([{"image_url": ""}]), sealed=True)
+
+
+def _read_approval(data: Mapping[str, Any]) -> Reading:
+    spoken = "approved" if data.get("approve") is True else "refused"
+    return Reading("tool", spoken=(spoken, *_strings(data)), answers=_id(data, "approval_request_id"), sealed=True)
+
+
+def _read_other(data: Mapping[str, Any]) -> Reading:
+    """A hosted tool's item, or one that nobody here knows."""
+    kind, role, call_id = str(data.get("type")), data.get("role"), _id(data, "call_id")
+    if kind in _STANDING or role in _INSTRUCTING:
+        return Reading(str(role) if role in _INSTRUCTING else "developer", spoken=tuple(_strings(data)))
+    if call_id and kind.endswith("_output"):
+        return Reading("tool", answers=call_id, spoken=tuple(_strings(data)), sealed=True)
+    if call_id:
+        return _read_other_call(data)
+    return Reading("assistant", spoken=tuple(_strings(data)), sealed=True)
+
+
+_READERS: Final[dict[str, Callable[[Mapping[str, Any]], Reading]]] = {
+    "message": _read_message,
+    "reasoning": _read_reasoning,
+    "function_call": _read_function_call,
+    "function_call_output": _read_result,
+    "custom_tool_call": _read_custom_call,
+    "custom_tool_call_output": _read_result,
+    "local_shell_call": _read_other_call,
+    "local_shell_call_output": _read_local_shell_result,
+    "shell_call": _read_other_call,
+    "shell_call_output": _read_result,
+    "apply_patch_call": _read_other_call,
+    "apply_patch_call_output": _read_result,
+    "computer_call": _read_other_call,
+    "computer_call_output": _read_screenshot,
+    "mcp_approval_request": _read_other_call,
+    "mcp_approval_response": _read_approval,
+    "image_generation_call": _read_picture,
+}
+
+
+def _refers(data: Mapping[str, Any]) -> str:
+    """The earlier call that an item belongs to beside what it answers: the program that made it, the approval asked for."""
+    caller = data.get("caller")
+    return (_id(caller, "caller_id") if isinstance(caller, dict) else None) or _id(data, "approval_request_id") or ""
+
+
+def _id(data: Mapping[str, Any], key: str) -> str | None:
+    return data[key] if isinstance(data.get(key), str) else None
+
+
+def _ids(call_id: str | None) -> tuple[str, ...]:
+    return (call_id,) if call_id else ()
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """What a value says to a reader: its texts, but for names of things and data of media."""
+    if isinstance(value, str):
+        if value and not _is_data(value):
+            yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in _SILENT:
+                yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _is_data(text: str) -> bool:
+    return text.startswith("data:") or (len(text) >= _LONGEST_WORD and not any(map(str.isspace, text[:_LONGEST_WORD])))

@@ -1,0 +1,504 @@
+"""Responses: items are read into messages that a fold can work on, and changes come out as what they say."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support import conversations as chat
+from tests.support.effort import costly
+from tests.support.prefix import Kind, classify
+from tests.support.responses import HOSTED, Item, bodies, inputs, items_of, reasoning
+from tests.support.responses_rules import rule_faults
+from turnfold.compression.errors import FoldRejected
+from turnfold.compression.fit.fit import fit
+from turnfold.compression.fit.overflow import Overflow
+from turnfold.compression.fit.recover import recover
+from turnfold.compression.fold import Folded, fold, unfold
+from turnfold.compression.fold.units import units
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.conversation import Beside, Changes, Conversation
+from turnfold.compression.wire.edits import apply, invert
+from turnfold.compression.wire.responses import RESPONSES
+
+CASES = Path(__file__).parent / "cases"
+
+short = inputs(chat.conversations(1, 3, sizes=("short", "middle")))
+
+
+def body_of(items: Sequence[Item] | str, **keys: Any) -> bytes:
+    return json.dumps({"model": "gpt-5", "store": False, "input": items, **keys}).encode()
+
+
+def read(items: Sequence[Item] | str, **keys: Any) -> Conversation:
+    return RESPONSES.read(body_of(items, **keys), Memo())
+
+
+def user(text: str) -> Item:
+    return {"role": "user", "content": text}
+
+
+def said(text: str, **keys: Any) -> Item:
+    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text, "annotations": []}], **keys}
+
+
+def call(name: str, arguments: str = "{}") -> Item:
+    return {"type": "function_call", "call_id": name, "name": "count", "arguments": arguments}
+
+
+def result(name: str, output: Any = "7") -> Item:
+    return {"type": "function_call_output", "call_id": name, "output": output}
+
+
+DEVELOPER = {"type": "message", "role": "developer", "content": "Answer in Dutch."}
+
+
+# -- what is one message -------------------------------------------------------------------------------------------------------
+
+RUNS: dict[str, tuple[list[Item], str]] = {
+    "text and calls are one turn": (
+        [user("a"), said("b"), call("c"), call("d"), result("c"), result("d"), user("e")],
+        "u att u",
+    ),
+    "reasoning goes with what follows": ([user("a"), reasoning(1), call("c"), result("c"), reasoning(2), said("b")], "u at a"),
+    "hosted tools are the assistant's": ([user("a"), *HOSTED, said("b"), user("c")], "u a u"),
+    "instructions part no reasoning": ([user("a"), reasoning(1), DEVELOPER, said("b"), user("c")], "u asa u"),
+    "a late result binds what is before it": (
+        [user("a"), call("c"), call("d"), result("d"), said("b"), result("c"), user("e")],
+        "u atat u",
+    ),
+    "even a user's words": ([user("a"), call("c"), user("hurry"), result("c"), said("b")], "u aut a"),
+    "ids may be used again": ([user("a"), call("c"), result("c"), said("b"), call("c"), result("c"), user("d")], "u at at u"),
+    "a program holds its calls": (
+        [
+            user("a"),
+            {"type": "program", "call_id": "p", "code": "x"},
+            {**call("c"), "caller": {"type": "program", "caller_id": "p"}},
+            result("c"),
+            {**call("d"), "caller": {"type": "program", "caller_id": "p"}},
+            result("d"),
+        ],
+        "u atat",
+    ),
+    "an approval holds what it allows": (
+        [
+            user("a"),
+            {"type": "mcp_approval_request", "id": "q", "name": "f", "arguments": "{}"},
+            {"type": "mcp_approval_response", "approval_request_id": "q", "approve": True},
+            said("b"),
+            {"type": "mcp_call", "id": "m", "name": "f", "arguments": "{}", "output": "9", "approval_request_id": "q"},
+            user("c"),
+        ],
+        "u ata u",
+    ),
+    "a configuration is an instruction": ([user("a"), {"type": "configuration_update", "id": "k"}, said("b")], "u s a"),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_items_become_messages_and_units(name: str) -> None:
+    items, wanted = RUNS[name]
+    found = read(items).messages
+    letters = {"user": "u", "assistant": "a", "tool": "t", "developer": "s"}
+    cut = ["".join(letters[m.role] for m in found[u.start : u.end]) for u in units(found)]
+    assert " ".join(cut) == wanted
+
+
+@pytest.mark.parametrize("item", [reasoning(1), *HOSTED])
+def test_what_is_whole_or_gone_seals_its_turn(item: Item) -> None:
+    assert read([user("a"), said("b"), call("c")]).messages[1].sealed is False
+    assert read([user("a"), item, said("b"), call("c")]).messages[1].sealed is True
+
+
+def test_what_the_assistant_cites_keeps_its_places() -> None:
+    cited = said("Bay 7, says the register.")
+    cited["content"][0]["annotations"] = [{"type": "url_citation", "start_index": 0, "end_index": 5, "url": "https://x.example"}]
+    assert read([cited]).messages[0].sealed
+
+
+def test_instructions_are_a_system_message_outside_of_the_history() -> None:
+    found = read([user("a")], instructions="Be brief.")
+    assert [(m.role, m.own, m.pinned) for m in found.messages] == [("system", "Be brief.", True), ("user", "a", False)]
+    assert found.text[slice(*found.spans[0])] == '"Be brief."'
+    assert not found.history[0] <= found.spans[0][0] < found.history[1]
+    assert [m.role for m in read([user("a")], instructions=None).messages] == ["user"]
+
+
+def test_a_text_is_one_message_of_the_users() -> None:
+    found = read("How many crates?")
+    assert [(m.role, m.sole) for m in found.messages] == [("user", "How many crates?")]
+    after = found.with_changes(Changes(beside={0: Beside(("before",), ("behind",))}, apart=frozenset({0})), Memo())
+    assert json.loads(after.body)["input"] == "before\n\nHow many crates?\n\nbehind"
+    assert found.with_changes(Changes(texts={0: {(0,): "Less."}}), Memo()).messages[0].own == "Less."
+
+
+def test_settings_that_count() -> None:
+    form = {"type": "json_schema", "name": "n", "schema": {"type": "object"}}
+    found = read(
+        [user("a")], tools=[{"type": "function"}], text={"format": form}, max_output_tokens=70, stream=True, truncation="auto"
+    )
+    assert found.schema == '[{"type": "function"}]' + json.dumps(form)
+    assert (found.model, found.output, found.streams, found.keeps_history) == ("gpt-5", 70, True, True)
+    assert found.settings["truncation"] == "auto"
+    assert read([user("a")], text={"format": {"type": "text"}}).schema == ""
+    assert not read([user("a")], store=True).keeps_history
+
+
+@pytest.mark.parametrize("size", [0, 1000, 40_000])
+def test_media_count_by_their_size_in_pixels_and_reasoning_by_what_it_holds(size: int) -> None:
+    picture = {"type": "input_image", "image_url": "data:image/png;base64," + "A" * size, "detail": "auto"}
+    assert read([{"role": "user", "content": [{"type": "input_text", "text": "a"}, picture]}]).messages[0].tokens == 3 + 1 + 765
+    low = {**picture, "detail": "low"}
+    assert read([{"role": "user", "content": [{"type": "input_text", "text": "a"}, low]}]).messages[0].tokens == 3 + 1 + 85
+    one = {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "A" * size}
+    assert read([one, said("a")]).messages[0].tokens == 3 + 1 + max(0, (size * 3 // 4 - 650) // 4)
+    image = {"type": "image_generation_call", "id": "i", "result": "A" * (size + 1)}
+    assert [one.kind for one in read([image]).messages[0].attached] == ["image"]
+    assert read([image]).messages[0].tokens == 3 + 765
+
+
+@costly(15)
+@given(chat.conversations(1, 3, sizes=("short", "middle")))
+def test_messages_count_as_on_chat(messages: list[chat.Message]) -> None:
+    plain = [m for m in messages if not any(k in m for k in ("reasoning_content", "refusal", "name"))]
+    plain = [m for m in plain if not isinstance(m.get("content"), list)]
+    there = CHAT.read(json.dumps({"messages": plain}).encode(), Memo()).messages
+    here = [read(items).messages[0] for m in plain if (items := items_of(m))]
+    for a, b in zip(there, here, strict=True):
+        assert abs(a.tokens - b.tokens) <= 1 + len(a.calls)
+        assert (a.role, a.call_ids, a.answers) == (b.role, b.call_ids, b.answers)
+        assert (a.own or "") == b.own
+
+
+def rendered(body: bytes) -> str:
+    """A line for each message: its unit, role, what it is, and its text."""
+    found = RESPONSES.read(body, Memo())
+    unit_of = {i: n for n, unit in enumerate(units(found.messages)) for i in range(unit.start, unit.end)}
+    lines = []
+    for i, message in enumerate(found.messages):
+        flags = [name for name in ("pinned", "sealed", "bound", "has_calls") if getattr(message, name)]
+        attached = [one.label for one in message.attached]
+        lines.append(json.dumps([unit_of[i], message.role, flags, [*message.call_ids, message.answers], attached, message.text]))
+    return "\n".join([*lines, f"schema {found.schema}", f"keeps history {found.keeps_history}", ""])
+
+
+@pytest.mark.parametrize("case", sorted(CASES.glob("*.json")), ids=lambda case: case.stem)
+def test_what_clients_send(case: Path) -> None:
+    body = case.read_bytes()
+    assert rendered(body) == case.with_suffix(".txt").read_text()
+    assert rule_faults(body, fold(RESPONSES.read(body, Memo()), FoldOptions(budget=100), Memo()).body) == []
+
+
+# -- what is no request, what is not to be folded --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"[]", b"{}", b'{"input":[', b'{"input":7}', b'{"input":null}', b'{"input":[1]}', b'{"input":["x"]}'),
+        *(b'{"input":[{"content":"x"}]}', b'{"input":[{"type":"message"}]}', b'{"input":[{"type":3}]}'),
+        *(b'{"input":[],"input":[]}', b'{"input":"x","instructions":[]}'),
+    ],
+)
+def test_what_is_no_request_is_refused_by_name(body: bytes) -> None:
+    with pytest.raises(FoldRejected, match="unparsable"):
+        RESPONSES.read(body, Memo())
+
+
+LONG = [
+    item
+    for i in range(60)
+    for item in (
+        user(f"Note {i}: crane {i} was moved to berth {i % 7}. " * 12),
+        said(f"Noted {i}: the crane stands at {i % 5}. " * 12),
+    )
+]
+QUESTION = user("Where does crane 12 stand?")
+FREE = FoldOptions(prices=CachePrices(1.0, 1.0))
+HELD: dict[str, tuple[list[Item], Item, str]] = {
+    "a response upstream": ([QUESTION], {"previous_response_id": "resp_1"}, "server-history"),
+    "a conversation upstream": ([QUESTION], {"conversation": {"id": "conv_1"}}, "server-history"),
+    "compaction upstream": ([QUESTION], {"context_management": [{"type": "compaction"}]}, "server-history"),
+    "a reference": ([{"type": "item_reference", "id": "msg_1"}, QUESTION], {}, "server-history"),
+    "a bare reference": ([{"id": "msg_1"}, QUESTION], {}, "server-history"),
+    "a compaction asked for": ([QUESTION, {"type": "compaction_trigger"}], {}, "server-history"),
+    "a background response": ([QUESTION], {"background": True}, "background"),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_history_that_lies_upstream_is_never_folded_against(name: str) -> None:
+    more, keys, reason = HELD[name]
+    body = body_of([*LONG, *more], **keys)
+    conversation = RESPONSES.read(body, Memo())
+    for options in (FREE, FoldOptions(budget=500)):
+        folded = fold(conversation, options, Memo())
+        assert (folded.folded, folded.reason, folded.body) == (False, reason, body)
+    fitted = fit(conversation, FoldOptions(window=4000), Memo())
+    assert not fitted.fitted
+    assert fitted.forwarded.body == body
+    with pytest.raises(StopIteration):
+        next(recover(conversation, Overflow("prompt", limit=4000), FREE, Memo()))
+
+
+@pytest.mark.parametrize(
+    "keys", [{"store": True}, {"previous_response_id": None, "conversation": None, "context_management": []}]
+)
+def test_a_request_with_its_whole_history_is_folded(keys: Item) -> None:
+    assert fold(read([*LONG, QUESTION], **keys), FREE, Memo()).folded
+
+
+@pytest.mark.parametrize("kind", ["compaction", "compaction_summary"])
+def test_what_stands_before_a_compaction_is_left_alone(kind: str) -> None:
+    before = [*LONG[:40], call("c"), result("c", "bay 7\n" * 4000), said("Counted.")]
+    compaction = {"type": kind, "id": "cmp_1", "encrypted_content": "gAAAAA" + "q" * 400}
+    folded = fold(read([*before, compaction, *LONG[40:], QUESTION]), FREE, Memo())
+    assert folded.folded
+    sent = json.loads(folded.body)["input"]
+    assert sent[: len(before) + 1] == [*before, compaction]
+    assert len(sent) < len(before) + 1 + len(LONG[40:])
+    alone = fold(read([*before, compaction, QUESTION]), FREE, Memo())
+    assert not alone.folded
+    cut = fit(read([*before, compaction, *LONG[40:], QUESTION]), FoldOptions(window=9000), Memo())
+    assert json.loads(cut.forwarded.body)["input"][: len(before) + 1] == [*before, compaction]
+
+
+# -- read and written ------------------------------------------------------------------------------------------------------------
+
+
+def _items(messages: Sequence[Any], skip: int) -> list[Item]:
+    return [item for m in messages[skip:] for item in json.loads(f"[{m.raw}]")]
+
+
+def _at(items: Any, path: tuple[str | int, ...]) -> Any:
+    for step in path:
+        items = items[step]
+    return items
+
+
+@costly(10)
+@given(bodies(short))
+def test_every_message_stands_where_its_span_says(body: bytes) -> None:
+    found = RESPONSES.read(body, Memo())
+    data = json.loads(body)
+    outside = int("instructions" in data)
+    assert found.body == body
+    assert [found.text[a:b] for a, b in found.spans] == [m.raw for m in found.messages]
+    assert _items(found.messages, outside) == data["input"]
+    for message in found.messages:
+        items = json.loads(f"[{message.raw}]")
+        assert all(_at(items, text.path) == text.text for text in (*message.texts, *message.arguments))
+        assert all(isinstance(_at(items, one.path), dict) for one in message.attached)
+
+
+@costly(10)
+@given(short, st.integers(1, 9))
+def test_what_is_known_of_the_beginning_changes_nothing(items: list[Item], grown: int) -> None:
+    memo = Memo()
+    padded = [user("word " * 7000), *items]
+    for end in sorted({*range(0, len(padded), grown), len(padded)}):
+        body = body_of(padded[:end], instructions="Be brief.", stream=True)
+        assert RESPONSES.read(body, memo) == RESPONSES.read(body, Memo())
+
+
+new_texts = st.text(st.sampled_from('ab "\\\n\u2028\u00e9\U0001f600\x00'), max_size=12)
+beside = st.lists(new_texts.filter(str.strip), max_size=2).map(tuple)
+
+
+@st.composite
+def changes_of(draw: st.DrawFn, found: Conversation) -> Changes:
+    """Any changes that a fold could ask for."""
+    inside = [i for i, (at, _) in enumerate(found.spans) if found.history[0] <= at < found.history[1]]
+    gone = draw(st.sets(st.sampled_from(inside))) if inside else set[int]()
+    kept = [i for i in inside if i not in gone]
+    texts = {}
+    for i in draw(st.sets(st.sampled_from(kept))) if kept else ():
+        places = [t.path for t in (*found.messages[i].texts, *found.messages[i].arguments)]
+        texts[i] = {path: draw(new_texts) for path in places if draw(st.booleans())}
+    users = [i for i in kept if found.messages[i].role == "user" and found.messages[i].holds]
+    some = st.sets(st.sampled_from(users)) if users else st.just(set[int]())
+    apart = draw(some)
+    return Changes(
+        dropped=tuple(draw(st.permutations([(i, i + 1) for i in gone]))),
+        texts=texts,
+        beside={i: Beside(draw(beside), draw(beside)) for i in draw(some)},
+        apart=frozenset(apart),
+        breakpoint=draw(st.sampled_from(sorted(apart))) if apart else None,
+    )
+
+
+def _part(text: str) -> Item:
+    return {"type": "input_text", "text": text}
+
+
+def _changed(found: Conversation, changes: Changes) -> list[Item]:
+    """The same on parsed items: what the written body has to say."""
+    gone = {i for a, b in changes.dropped for i in range(a, b)}
+    out: list[Item] = []
+    for i, message in enumerate(found.messages):
+        if i in gone or not found.history[0] <= found.spans[i][0] < found.history[1]:
+            continue
+        items = copy.deepcopy(json.loads(f"[{message.raw}]"))
+        for path, text in changes.texts.get(i, {}).items():
+            _at(items, path[:-1])[path[-1]] = text
+        one = changes.beside.get(i, Beside())
+        content: Any = items[0].get("content")
+        if i in changes.apart and isinstance(content, str):
+            content = [_part(content) | ({"prompt_cache_breakpoint": {"mode": "explicit"}} if i == changes.breakpoint else {})]
+        if isinstance(content, list):
+            items[0]["content"] = [*map(_part, one.front), *content, *map(_part, one.behind)]
+        elif one.front or one.behind:
+            items[0]["content"] = "\n\n".join([*one.front, content, *one.behind])
+        out += items
+    return out
+
+
+@costly(20)
+@given(bodies(short), st.data())
+def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: st.DataObject) -> None:
+    found = RESPONSES.read(body, Memo())
+    changes = data.draw(changes_of(found))
+    edits = RESPONSES.write(found, changes)
+    after = apply(found.text, edits)
+    now = json.loads(after)
+    assert now == json.loads(body) | {"input": _changed(found, changes)}
+    assert list(now) == list(json.loads(body))
+    assert apply(after, invert(found.text, edits)).encode() == body
+
+
+def test_an_attachment_gives_way_to_a_text_of_its_place() -> None:
+    picture = {"type": "input_image", "image_url": "https://x.example/bay.png"}
+    found = read([{"role": "user", "content": [_part("a"), picture]}, call("c"), result("c", [picture])])
+    changes = Changes(texts={i: {found.messages[i].attached[0].path: "gone"} for i in (0, 2)})
+    after = json.loads(found.with_changes(changes, Memo()).body)["input"]
+    assert after[0]["content"] == [_part("a"), _part("gone")]
+    assert after[2]["output"] == [_part("gone")]
+
+
+def test_a_mark_that_moves_changes_no_fingerprint() -> None:
+    mark = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+    before = [{"role": "user", "content": [_part("a") | mark]}, said("b"), user("c")]
+    after = [{"role": "user", "content": [_part("a")]}, said("b"), {"role": "user", "content": [_part("c") | mark]}]
+    assert RESPONSES.unmarked(read(before)) == RESPONSES.unmarked(read(after))
+    assert RESPONSES.unmarked(read(before)) != RESPONSES.unmarked(read([*after[:2], user("d")]))
+    assert b"Be brief" in RESPONSES.unmarked(read([user("a")], instructions="Be brief."))
+
+
+# -- folded ----------------------------------------------------------------------------------------------------------------------
+
+options = st.builds(
+    FoldOptions,
+    model=st.sampled_from(["gpt-5", "gpt-4", ""]),
+    prices=st.sampled_from([CachePrices(1.0, 1.0), CachePrices(0.1, 1.25)]),
+    budget=st.one_of(st.none(), st.integers(1, 3000)),
+    recall=st.booleans(),
+    cache_breakpoints=st.booleans(),
+)
+
+
+def holds(body: bytes, chosen: FoldOptions) -> Folded:
+    """Fold, and hold the result against the laws and the wire's own rules."""
+    folded = fold(RESPONSES.read(body, Memo()), chosen, Memo())
+    assert unfold(folded) == body
+    assert folded.folded or folded.body == body
+    assert folded == fold(RESPONSES.read(body, Memo()), chosen, Memo())
+    assert rule_faults(body, folded.body) == []
+    return folded
+
+
+@costly(4)
+@given(bodies(), options)
+def test_any_conversation_any_options(body: bytes, chosen: FoldOptions) -> None:
+    holds(body, chosen)
+
+
+@costly(1)
+@given(bodies(inputs(chat.long_conversations(8, 16))), options)
+def test_long_conversations(body: bytes, chosen: FoldOptions) -> None:
+    holds(body, chosen)
+
+
+@costly(3)
+@given(bodies(inputs(chat.conversations(3, 6))), st.integers(1500, 4000))
+def test_what_is_cut_to_a_window_is_well_formed(body: bytes, window: int) -> None:
+    fitted = fit(RESPONSES.read(body, Memo()), FoldOptions(window=window), Memo())
+    faults = [f for f in rule_faults(body, fitted.forwarded.body) if not f.startswith("The question")]
+    assert faults == []
+
+
+def _as_chat(body: bytes) -> bytes:
+    """A body as what compares prefixes reads: its items under the key of chat's messages."""
+    data = json.loads(body)
+    return json.dumps({"model": data["model"], "messages": data["input"]}).encode()
+
+
+def _requests(items: Sequence[Item]) -> list[Sequence[Item]]:
+    """What a client sends as the conversation grows: all before each turn of the assistant's."""
+    roles = [m.role for m in read(items).messages]
+    lengths = [len(json.loads(f"[{m.raw}]")) for m in read(items).messages]
+    starts = list(accumulate(lengths, initial=0))
+    ends = [starts[i] for i, role in enumerate(roles) if role == "assistant" and i and roles[i - 1] != "assistant"]
+    return [items[:end] for end in (*ends, len(items))]
+
+
+def prefix_holds(items: Sequence[Item], chosen: FoldOptions) -> int:
+    """Play a conversation; between two requests the prefix is stable unless a fold event lies between. Their number."""
+    memo, events = Memo(), 0
+    last: Folded | None = None
+    for request in _requests(items):
+        now = fold(RESPONSES.read(body_of(request), memo), chosen, memo)
+        if last is not None and last.events == now.events:
+            step = classify(_as_chat(last.conversation.body), _as_chat(last.body), _as_chat(now.body))
+            assert step.kind is not Kind.REWRITE, step
+        elif last is not None:
+            events += 1
+        last = now
+    return events
+
+
+@costly(1)
+@given(inputs(chat.long_conversations(5, 8)), st.sampled_from([CachePrices(1.0, 1.0), CachePrices(0.5, 1.0)]))
+def test_the_prefix_is_stable_between_fold_events(items: list[Item], prices: CachePrices) -> None:
+    marked = any("prompt_cache_breakpoint" in json.dumps(item) for item in items)
+    prefix_holds([] if marked else items, FoldOptions(prices=prices))
+
+
+def codex_loop(calls: int) -> list[Item]:
+    """What Codex sends: instructions of its own as items, a task, then reasoning, calls and results in turn."""
+    items: list[Item] = [
+        {"type": "message", "role": "developer", "content": [_part("<permissions>never ask</permissions>")]},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [_part("<environment_context><cwd>/srv/desk</cwd></environment_context>")],
+        },
+        {"type": "message", "role": "user", "content": [_part("Find out why bay 7 is booked twice, and repair it.")]},
+    ]
+    for i in range(calls):
+        log = "\n".join(f"2024-03-{i % 28 + 1:02} 10:{j:02} bay {j % 9} booked by order {i * 100 + j}" for j in range(14))
+        arguments = json.dumps({"cmd": ["bash", "-lc", f"grep -n bay log.{i}"], "workdir": "/srv/desk"})
+        items += [
+            reasoning(i),
+            *([said(f"Log {i} next.", phase="commentary")] if i % 5 == 0 else []),
+            {"type": "function_call", "name": "exec_command", "arguments": arguments, "call_id": f"call_{i}"},
+            {"type": "function_call_output", "call_id": f"call_{i}", "output": f"Exit code: 0\nOutput:\n{log}"},
+        ]
+    return items
+
+
+def test_a_long_agent_folds_rarely_and_well() -> None:
+    items = codex_loop(40)
+    chosen = FoldOptions(model="gpt-5", prices=CachePrices(0.5, 1.0))
+    assert 0 < prefix_holds(items, chosen) <= 8
+    folded = holds(body_of(items, instructions="You are Codex."), chosen)
+    assert folded.tokens_after < 0.8 * folded.tokens_before
