@@ -122,8 +122,10 @@ class Stating:
         verdict, kept = placement.verdict, placement.record
         if exchange.request.state != "enforce":
             return _Decision(replace(exchange, verdict=f"would-{verdict.kind}"), kept.without_question())
-        exchange = replace(exchange, verdict=verdict.kind)
-        if verdict.kind == "forward":
+        # An answer of ours would be missing from a history that the provider keeps.
+        is_forwarded = verdict.kind == "forward" or not conversation.keeps_history
+        exchange = replace(exchange, verdict="forward" if is_forwarded else verdict.kind)
+        if is_forwarded:
             return _Decision(self._with_blocks(exchange, conversation, placement), kept)
         reply = conversation.wire.reply(conversation, verdict.text, int(exchange.request.at))
         answered = replace(exchange.settle("answered", f"state-{verdict.kind}"), answer=Peeked(OwnAnswer(reply)))
