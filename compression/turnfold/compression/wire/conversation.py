@@ -83,6 +83,21 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class Reasoning:
+    """Signed reasoning in a message, and what the message would be without it.
+
+    Attributes:
+        tokens: tokens of the reasoning by the border counter.
+        bare: the message's JSON text without it; "" where nothing would be left.
+        sealed: whether what is left is sealed by something else.
+    """
+
+    tokens: int
+    bare: str
+    sealed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message; two messages of equal `key` are equal in everything.
 
@@ -107,6 +122,7 @@ class Message:
         has_calls: whether it calls tools.
         attached: the parts of its content that are not text.
         sole: its text where that is all its content holds; None for anything else (images, several parts, no content).
+        reasoning: signed reasoning in it that its wire can take out (see ``Changes.unsigned``); None where there is none.
     """
 
     raw: str
@@ -129,6 +145,22 @@ class Message:
     has_calls: bool
     attached: tuple[Attachment, ...]
     sole: str | None
+    reasoning: Reasoning | None = None
+
+    @property
+    def unsigned(self) -> Message:
+        """The same message as a fold sees it once its reasoning is taken out; paths stay those of `raw`."""
+        if self.reasoning is None:
+            return self
+        spent = self.reasoning.tokens
+        return replace(
+            self,
+            key=self.key + b"unsigned",
+            sealed=self.reasoning.sealed,
+            tokens=self.tokens - spent,
+            other_tokens=self.other_tokens - spent,
+            reasoning=None,
+        )
 
     @property
     def pinned(self) -> bool:
@@ -174,6 +206,7 @@ class Changes:
             that was a string. A cache mark ends where a part ends, and clients write a message as parts while they mark it and
             as a string when the mark has moved on: the parts must be the same.
         breakpoint: the user message whose own text gets a cache breakpoint (OpenAI 5.6 and later); None: none.
+        unsigned: messages whose signed reasoning is taken out; one that holds nothing else goes with it.
     """
 
     dropped: tuple[tuple[int, int], ...] = ()
@@ -181,6 +214,7 @@ class Changes:
     beside: Mapping[int, Beside] = field(default_factory=dict)
     apart: frozenset[int] = frozenset()
     breakpoint: int | None = None
+    unsigned: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +265,8 @@ class Conversation:
         history: where the array of messages stands in `text`.
         state: the state of the conversation, as blocks beside user messages; it is no part of what is folded, quoted or kept as
             an original.
+        marked_at_end: whether the client asks for a cache mark at the end of whatever is sent: what is taken back from there later
+            makes every later request miss.
     """
 
     wire: Wire
@@ -246,6 +282,7 @@ class Conversation:
     history: Place = (0, 0)
     groups: tuple[MessageGroup, ...] = ()
     state: StateBlocks = _STATELESS
+    marked_at_end: bool = False
 
     @property
     def body(self) -> bytes:

@@ -17,7 +17,7 @@ from turnfold.compression.wire.conversation import Conversation, Place
 from turnfold.compression.wire.edits import Edit
 
 
-class _ArrayEntry(NamedTuple):
+class ArrayEntry(NamedTuple):
     """A place among the elements of an array, and whether what stands there goes."""
 
     place: Place
@@ -31,17 +31,18 @@ def removals(conversation: Conversation, dropped: Iterable[tuple[int, int]]) -> 
         return
     spans, (start, end) = conversation.spans, conversation.history
     grouped = {index for group in conversation.groups for index in range(group.start, group.end)}
-    outer = [_ArrayEntry(span, i in gone) for i, span in enumerate(spans) if start <= span[0] < end and i not in grouped]
+    outer = [ArrayEntry(span, i in gone) for i, span in enumerate(spans) if start <= span[0] < end and i not in grouped]
     for group in conversation.groups:
-        inner = [_ArrayEntry(spans[i], i in gone) for i in range(group.start, group.end)]
+        inner = [ArrayEntry(spans[i], i in gone) for i in range(group.start, group.end)]
         goes = all(entry.goes for entry in inner)
-        outer.append(_ArrayEntry(group.place, goes))
+        outer.append(ArrayEntry(group.place, goes))
         if not goes:
-            yield from _removals(inner)
-    yield from _removals(sorted(outer))
+            yield from entry_removals(inner)
+    yield from entry_removals(sorted(outer))
 
 
-def _removals(entries: Sequence[_ArrayEntry]) -> Iterator[Edit]:
+def entry_removals(entries: Sequence[ArrayEntry]) -> Iterator[Edit]:
+    """Edits that leave out those elements of one array that go."""
     at = 0
     for goes, run in groupby(entries, key=lambda entry: entry.goes):
         end = at + len(list(run))
@@ -50,7 +51,7 @@ def _removals(entries: Sequence[_ArrayEntry]) -> Iterator[Edit]:
         at = end
 
 
-def _removal(entries: Sequence[_ArrayEntry], start: int, end: int) -> Edit:
+def _removal(entries: Sequence[ArrayEntry], start: int, end: int) -> Edit:
     """Elements go with the comma behind them, the last ones with the comma before them."""
     first, last = entries[start].place, entries[end - 1].place
     if end < len(entries):
