@@ -80,6 +80,9 @@ class FoldOptions:
         shape_results: whether tool results take a smaller form with the same values when they first appear.
         cache_breakpoints: whether the upstream takes ``prompt_cache_breakpoint`` on a text part (OpenAI 5.6 and later).
         prose: how the prose kept at FACTS is worded.
+        preserved_thinking: whether the model takes a thinking block only behind what was sent when it was produced: fold events
+            fall at the user's own turns, and take all earlier thinking out; None: as the model's name says.
+        recall_stays: whether what was recalled for a user message stays until the next fold event, whatever reading it costs.
     """
 
     model: str = ""
@@ -92,3 +95,5 @@ class FoldOptions:
     shape_results: bool = True
     cache_breakpoints: bool = False
     prose: Prose = Prose()
+    preserved_thinking: bool | None = None
+    recall_stays: bool = False

@@ -265,8 +265,8 @@ class Conversation:
         history: where the array of messages stands in `text`.
         state: the state of the conversation, as blocks beside user messages; it is no part of what is folded, quoted or kept as
             an original.
-        marked_at_end: whether the client asks for a cache mark at the end of whatever is sent: what is taken back from there later
-            makes every later request miss.
+        marked_at_end: whether the client asks for a cache mark at the end of whatever is sent: what is taken back from there
+            later makes every later request miss.
     """
 
     wire: Wire

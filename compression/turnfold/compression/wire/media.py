@@ -1,6 +1,7 @@
 """Tokens of what is not text in a message.
 
-Lives here: the documented prices of images in tokens, one for each provider that documents one. Does not belong here: decoding pixels, tokenising base64.
+Lives here: the documented prices of images in tokens, one for each provider that documents one, and what attachments say of
+themselves. Does not belong here: decoding pixels, tokenising base64.
 """
 
 from __future__ import annotations

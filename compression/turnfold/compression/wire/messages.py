@@ -399,7 +399,8 @@ def _content_span(message: Message) -> Place:
 
 def _is_run(message: Message) -> bool:
     """Whether a message is a run of blocks beside results, so that its paths begin at a block."""
-    return any(isinstance(one.path[0], int) for one in (*message.texts, *message.attached))
+    paths = [*(text.path for text in message.texts), *(one.path for one in message.attached)]
+    return any(isinstance(path[0], int) for path in paths)
 
 
 def _value_span(message: Message, path: Path) -> Place:
