@@ -80,8 +80,13 @@ class _Maker:
         if self.odd():
             return {"role": "user", "content": [self.image(), {"type": "text", "text": text}]}
         if self.odd(0.05):
-            return {"role": "user", "content": [{"type": "container_upload", "file_id": "file_1"}, {"type": "text", "text": text}]}
-        content: str | list[Block] = text if self.random.random() < 0.5 else [{"type": "text", "text": text}]
+            return {
+                "role": "user",
+                "content": [{"type": "container_upload", "file_id": "file_1"}, {"type": "text", "text": text}],
+            }
+        # A client that marks its messages writes them as blocks from the start: a string that becomes one unbinds the thinking.
+        as_string = not self.kind.marks and self.random.random() < 0.5
+        content: str | list[Block] = text if as_string else [{"type": "text", "text": text}]
         return {"role": "user", "content": content}
 
     def thinking(self) -> list[Block]:

@@ -18,7 +18,7 @@ from turnfold.compression.fold.pieces import Piece, recall_tokens
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.shape import shape_results
 from turnfold.compression.fold.state_blocks import add_block_tokens
-from turnfold.compression.fold.thinking import binds_thinking, decided, thinking_turn
+from turnfold.compression.fold.thinking import binds_thinking, decided, first_thought
 from turnfold.compression.fold.units import Unit, staying, units
 from turnfold.compression.fold.write import Caching, FoldDraft, Section, changes, draft
 from turnfold.compression.memo import Memo, digest
@@ -247,16 +247,17 @@ def _steady_attempt(conversation: Conversation, options: FoldOptions, memo: Memo
     """The best attempt.
 
     Under a budget it may be another with each request. Where thinking is bound to what was sent, the one of the request that
-    began the latest turn holds as long as the turn goes on: results that come behind take their form, and nothing else changes.
+    the first thinking of the latest turn answered holds as long as the turn goes on: results that come behind take their form,
+    and nothing else changes.
     """
     if options.budget is None or not options.preserved_thinking:
         return _best_attempt(conversation, options, memo)
     results = shape_results(conversation.messages, memo) if options.shape_results else {}
     cut = units(conversation.messages, results, memo)
-    user = thinking_turn(cut)
-    if user is None:
+    thought = first_thought(cut)
+    if thought is None:
         return _best_attempt(conversation, options, memo)
-    begun = conversation.with_changes(Changes(dropped=((cut[user].end, len(conversation.messages)),)), memo)
+    begun = conversation.with_changes(Changes(dropped=((cut[thought].start, len(conversation.messages)),)), memo)
     best = _best_attempt(begun.with_state(conversation.state), options, memo)
     drawn, stays, recalls = (best.plan, best.stays, best.recalls) if best else (_UNFOLDED, frozenset[int](), {})
     drafted = draft(conversation, cut, stays, drawn, options, results, memo)

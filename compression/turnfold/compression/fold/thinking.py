@@ -64,7 +64,7 @@ def unsigned(messages: Sequence[Message], units: Sequence[Unit], plan: Plan, opt
     return frozenset(i for i, m in enumerate(messages[: decided(units, plan, options)]) if m.reasoning is not None)
 
 
-def thinking_turn(units: Sequence[Unit]) -> int | None:
-    """Index of the user unit that the latest turn answers, where thinking stands behind it."""
+def first_thought(units: Sequence[Unit]) -> int | None:
+    """Index of the first unit of the latest turn that thinks; None where none does."""
     last = next((i for i in range(len(units) - 1, -1, -1) if units[i].is_user), len(units))
-    return last if any(u.reasons for u in units[last + 1 :]) else None
+    return next((i for i in range(last + 1, len(units)) if units[i].reasons), None)

@@ -74,7 +74,8 @@ def units(
 
 
 def _content_key(messages: Sequence[Message], results: Mapping[int, ShapedResult]) -> Hashable:
-    return "units", b"".join([m.key for m in messages]), tuple([i for i in results if i < len(messages)])
+    marked = tuple([i for i, m in enumerate(messages) if m.marked])  # which a key need not say
+    return "units", b"".join([m.key for m in messages]), marked, tuple([i for i in results if i < len(messages)])
 
 
 def _group(messages: Sequence[Message], results: Mapping[int, ShapedResult], begin: int) -> tuple[Unit, ...]:

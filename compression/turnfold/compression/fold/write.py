@@ -193,7 +193,8 @@ class _Writer:
     def _section(self, level: Level, indices: Sequence[int]) -> Section:
         messages = [self.messages[i] for i in indices]
         key = ("section", level.value, _keys(messages))
-        return self.memo.get(key, lambda: _make_section(level, messages), lambda made: 300 + 60 * len(made.messages))
+        name = self.memo.get(key, lambda: digest(level.value, *(m.key.hex() for m in messages)).hex()[:12])
+        return Section(name, level.value, tuple(m.raw for m in messages), sum(m.tokens for m in messages))
 
     def _summary(self, level: Level, start: int, end: int) -> str:
         """The text that stands for units which are left out; "" for none."""
@@ -280,11 +281,6 @@ def _left_out(section: Section, attachment: Attachment) -> str:
 
 def _keys(messages: Sequence[Message]) -> bytes:
     return b"".join([m.key for m in messages])
-
-
-def _make_section(level: Level, messages: Sequence[Message]) -> Section:
-    name = digest(level.value, *(m.key.hex() for m in messages)).hex()[:12]
-    return Section(name, level.value, tuple(m.raw for m in messages), sum(m.tokens for m in messages))
 
 
 def _words(users: Sequence[Message], assistants: Sequence[Message]) -> Iterator[str]:

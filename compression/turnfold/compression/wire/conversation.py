@@ -99,11 +99,12 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message; two messages of equal `key` are equal in everything.
+    """One message; two messages of equal `key` are equal in everything but cache marks, where their wire's marks move.
 
     Attributes:
         raw: its JSON text as received; of a run of values all of them, with the commas between them.
-        key: content digest: of `raw`, and of what its place makes of it where that says more (its role, say).
+        key: content digest: of `raw`, and of what its place makes of it where that says more (its role, say). Where marks move
+            from request to request they are no part of it.
         role: "system", "developer", "user", "assistant", "tool" or "function"; anything else is carried as it is.
         texts: the text parts of its content, in order.
         arguments: the arguments of its tool calls, in order.

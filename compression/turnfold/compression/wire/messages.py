@@ -43,7 +43,7 @@ from turnfold.compression.wire.edits import Edit, apply, json_string, shift
 from turnfold.compression.wire.media import source_attachment, source_tokens
 from turnfold.compression.wire.messages_reply import MessageReply, stream, whole
 from turnfold.compression.wire.removal import ArrayEntry, entry_removals, removals
-from turnfold.compression.wire.spans import elements, value_span
+from turnfold.compression.wire.spans import Value, elements, members, skip, value_span
 
 _MARK: Final = "cache_control"
 _RESULT: Final = "tool_result"
@@ -127,7 +127,7 @@ def _element(raw: str, data: Any, memo: Memo) -> _Element:
     if not isinstance(data, dict) or not isinstance(data.get("role"), str) or not _is_content(data.get("content")):
         raise FoldRejected("unparsable")
     key = digest(raw)
-    return memo.get(("blocks", key), lambda: _parse(raw, key, data), _weigh)
+    return memo.get(("blocks", key), lambda: _parse(raw, data), _weigh)
 
 
 def _weigh(element: _Element) -> int:
@@ -141,33 +141,52 @@ def _is_content(content: object) -> bool:
 _LAYOUT: Final = Layout("messages", "messages", _KEPT, _element, lambda e: 300 + sum(2 * len(m.raw) for m in e.messages))
 
 
-def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> _Element:
+def _parse(raw: str, data: Mapping[str, Any]) -> _Element:
     role, content = data["role"], data["content"]
+    values = list(elements(raw, value_span(raw, ("content",))[0])) if isinstance(content, list) else []
+    key = digest(_cut_marks(raw, values))
     if role == "assistant":
         return _Element((_assistant(raw, key, data),), ((0, len(raw)),))
     if role == "user" and any(block.get("type") == _RESULT for block in _blocks(content)):
-        return _user_with_results(raw, data)
+        return _user_with_results(raw, data, values)
     return _Element((_spoken(raw, key, role, content, ("content",), frozenset(data)),), ((0, len(raw)),))
+
+
+def _cut_marks(raw: str, blocks: Sequence[Value]) -> str:
+    """A message's JSON text without the cache marks of its blocks: as the same client writes it without them."""
+    return apply(raw, _mark_cuts(raw, blocks)) if f'"{_MARK}"' in raw else raw
+
+
+def _mark_cuts(raw: str, blocks: Sequence[Value]) -> Iterator[Edit]:
+    for block, start, _ in blocks:
+        found = list(members(raw, start))
+        for i, (key, (data, begin, end)) in enumerate(found):
+            if key == _MARK and i:
+                yield Edit(found[i - 1][1][2], end, "")
+            elif key == _MARK:
+                behind = skip(raw, end)
+                yield Edit(start + 1, skip(raw, behind, ",") if raw[behind] == "," else end, "")
+            elif key == "content" and block.get("type") == _RESULT and _is_content(data) and isinstance(data, list):
+                yield from _mark_cuts(raw, list(elements(raw, begin)))
 
 
 def _blocks(content: Any) -> Sequence[Any]:
     return content if isinstance(content, list) else ()
 
 
-def _user_with_results(raw: str, data: Mapping[str, Any]) -> _Element:
+def _user_with_results(raw: str, data: Mapping[str, Any], content: Sequence[Value]) -> _Element:
     """A user's message as one message per result, and one per run of other blocks."""
     messages, places = [], []
-    content = elements(raw, value_span(raw, ("content",))[0])
     for result, run in groupby(content, key=lambda value: value[0].get("type") == _RESULT):
         found = list(run)
         for values in [[one] for one in found] if result else [found]:
             start, end = values[0][1], values[-1][2]
-            text = raw[start:end]
+            text, blocks = raw[start:end], [(block, a - start, b - start) for block, a, b in values]
+            key = digest(_cut_marks(text, blocks), _RESULT if result else "run")
             if result:
-                messages.append(_result(text, digest(text, _RESULT), values[0][0]))
+                messages.append(_result(text, key, blocks[0][0]))
             else:
-                key = digest(text, "run")
-                messages.append(_spoken(text, key, "user", [block for block, _, _ in values], (), frozenset(data)))
+                messages.append(_spoken(text, key, "user", [block for block, _, _ in blocks], (), frozenset(data)))
             places.append((start, end))
     return _Element(tuple(messages), tuple(places), grouped=True)
 
