@@ -169,13 +169,13 @@ def conversation(seed: int, kind: Kind) -> list[Message]:
     return _Maker(seed, kind).messages()
 
 
-def requests_of(messages: list[Message], kind: Kind = Kind()) -> list[bytes]:  # noqa: B008 - frozen
+def requests_of(messages: list[Message], kind: Kind = Kind()) -> list[bytes]:
     """The bodies that a client sends as the conversation grows: one before each message of the assistant's, and the last."""
     ends = [i for i, m in enumerate(messages) if m["role"] == "assistant"]
     return [encode(messages[:end], kind) for end in (*ends, len(messages))]
 
 
-def encode(messages: list[Message], kind: Kind = Kind(), **keys: Any) -> bytes:  # noqa: B008 - frozen
+def encode(messages: list[Message], kind: Kind = Kind(), **keys: Any) -> bytes:
     """A body as an agent sends it: with tools and a system text, and marks where its kind has them."""
     system: list[Block] = [{"type": "text", "text": "You run the harbour desk. Never book bay 7."}]
     if kind.marks:
