@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.support.block_conversations import SEEDS, Kind, conversation, encode, kinds
 from tests.support.effort import costly
 from tests.support.messages_api import Bindings, blocks_of, refusals
+from turnfold.compression.fit.fit import shrink
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.fold.thinking import binds_thinking
 from turnfold.compression.memo import Memo
@@ -192,3 +193,14 @@ def test_an_option_says_it_where_a_name_does_not() -> None:
     assert bodies[0] != bodies[1] == bodies[2]
     named = replace(read(body, Memo()), model=BINDING)
     assert fold(named, FoldOptions(prices=FREE), Memo()).body == bodies[0]
+
+
+@costly(8)
+@given(SEEDS, kinds(thinks=0.7), st.sampled_from([BINDING, "claude-sonnet-4-5"]), st.floats(0.2, 0.9))
+def test_what_is_made_to_fit_a_window_is_not_refused(seed: int, kind: Kind, model: str, share: float) -> None:
+    found = read(encode(conversation(seed, kind), kind, model=model), Memo())
+    room = int(share * fold(found, FoldOptions(), Memo()).tokens_before)
+    small = shrink(found, room, FoldOptions(prices=FREE), Memo())
+    if small is not None:
+        assert refusals(small.forwarded.body) == []
+        assert small.tokens <= room

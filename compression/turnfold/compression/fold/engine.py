@@ -18,7 +18,7 @@ from turnfold.compression.fold.pieces import Piece, recall_tokens
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.shape import shape_results
 from turnfold.compression.fold.state_blocks import add_block_tokens
-from turnfold.compression.fold.thinking import binds_thinking, decided, first_thought
+from turnfold.compression.fold.thinking import binds_thinking, decided, first_thought, without_thinking
 from turnfold.compression.fold.units import Unit, staying, units
 from turnfold.compression.fold.write import Caching, FoldDraft, Section, changes, draft
 from turnfold.compression.memo import Memo, digest
@@ -194,7 +194,8 @@ def _fold_nothing(conversation: Conversation, options: FoldOptions, memo: Memo, 
     cut = units(conversation.messages, {}, memo)
     nothing = Plan((), len(cut), (), 0, len(cut), 0)
     blocks = draft(conversation, cut, frozenset(), nothing, options, {}, memo)
-    made = replace(changes(conversation.messages, blocks, {}, _caching(conversation, nothing, cut, options)), unsigned=unsigned)
+    made = changes(conversation.messages, blocks, {}, _caching(conversation, nothing, cut, options))
+    made = without_thinking(made, conversation.messages, unsigned)
     forwarded = conversation.with_changes(made, memo)
     check(conversation, forwarded)
     after = conversation_tokens(forwarded, options.model, memo)
@@ -300,9 +301,8 @@ def _attempt(
 ) -> _Attempt:
     texts = {index: found.text for index, found in recalls.items()}
     made = changes(conversation.messages, drafted, texts, _caching(conversation, drawn, cut, options))
-    return _Attempt(
-        drawn, stays, drafted, recalls, replace(made, unsigned=drafted.unsigned), fitting, decided(cut, drawn, options)
-    )
+    made = without_thinking(made, conversation.messages, drafted.unsigned)
+    return _Attempt(drawn, stays, drafted, recalls, made, fitting, decided(cut, drawn, options))
 
 
 def _attached(cut: Sequence[Unit]) -> list[int]:

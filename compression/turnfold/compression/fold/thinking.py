@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.conversation import Changes, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,24 @@ def unsigned(messages: Sequence[Message], units: Sequence[Unit], plan: Plan, opt
     if not options.preserved_thinking:
         return frozenset()
     return frozenset(i for i, m in enumerate(messages[: decided(units, plan, options)]) if m.reasoning is not None)
+
+
+def without_thinking(changes: Changes, messages: Sequence[Message], indices: frozenset[int]) -> Changes:
+    """The changes with the thinking of these messages taken out; one that holds nothing else goes."""
+    gone = {i for start, end in changes.dropped for i in range(start, end)}
+    empty = (i for i in sorted(indices - gone) if (found := messages[i].reasoning) is not None and not found.bare)
+    return replace(changes, dropped=(*changes.dropped, *((i, i + 1) for i in empty)), unsigned=indices)
+
+
+def all_thinking(messages: Sequence[Message], model: str, bound: bool | None = None) -> frozenset[int]:
+    """Messages that lose their thinking where anything in front of it may change: all that have some.
+
+    Args:
+        bound: whether the model binds it; None: as its name says.
+    """
+    if not (binds_thinking(model) if bound is None else bound):
+        return frozenset()
+    return frozenset(i for i, m in enumerate(messages) if m.reasoning is not None)
 
 
 def first_thought(units: Sequence[Unit]) -> int | None:
