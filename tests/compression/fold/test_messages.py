@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from tests.support.block_conversations import SEEDS, Kind, conversation, encode, kinds
 from tests.support.effort import costly
 from tests.support.messages_api import Bindings, blocks_of, refusals
+from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import shrink
 from turnfold.compression.fold import Folded, fold, unfold
+from turnfold.compression.fold.check import check
 from turnfold.compression.fold.thinking import binds_thinking
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions, StateBlocks
@@ -204,3 +206,43 @@ def test_what_is_made_to_fit_a_window_is_not_refused(seed: int, kind: Kind, mode
     if small is not None:
         assert refusals(small.forwarded.body) == []
         assert small.tokens <= room
+
+
+# -- the check of our own output -----------------------------------------------------------------------------------------------
+
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
+SAID = {"type": "text", "text": "Said."}
+USE = {"type": "tool_use", "id": "t", "name": "n", "input": {}}
+ANSWER = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "r"}]}
+
+
+def said(*blocks: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "assistant", "content": list(blocks)}
+
+
+ASK = {"role": "user", "content": "Ask."}
+OLD = [ASK, said(THOUGHT, SAID), ASK]
+LOOP = [*OLD, said(THOUGHT, SAID, USE), ANSWER]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (OLD, OLD, ""),
+        (OLD, [ASK, said(SAID), ASK], ""),
+        (OLD, [ASK, said(THOUGHT | {"thinking": "ha"}, SAID), ASK], "seal-broken"),
+        (OLD, [ASK, said(THOUGHT, SAID | {"text": "Else."}), ASK], "seal-broken"),
+        ([ASK, said(THOUGHT), ASK], [ASK, ASK], ""),
+        ([ASK, said(SAID), ASK], [ASK, ASK], "roles-broken"),
+        (LOOP, [ASK, said(SAID), *LOOP[2:]], ""),
+        (LOOP, [*OLD, said(SAID, USE), ANSWER], "turn-broken"),
+        ([*OLD, said(SAID, USE), ANSWER], [*OLD, said(USE), ANSWER], ""),
+    ],
+)
+def test_thinking_goes_as_a_whole_and_never_from_the_latest_turn(old: list[Any], new: list[Any], reason: str) -> None:
+    received, sent = (MESSAGES.read(encode(messages), Memo()) for messages in (old, new))
+    if not reason:
+        check(received, sent)
+        return
+    with pytest.raises(FoldRejected, match=reason):
+        check(received, sent)
