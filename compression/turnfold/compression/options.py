@@ -81,6 +81,9 @@ class FoldOptions:
         cache_breakpoints: whether the upstream takes ``prompt_cache_breakpoint`` on a text part (OpenAI 5.6 and later).
         prose: how the prose kept at FACTS is worded.
         trims_endings: whether the upstream refuses white space at the end of an assistant's text, whatever its model is called.
+        preserved_thinking: whether the model takes a thinking block only behind what was sent when it was produced: fold events
+            fall at the user's own turns, and take all earlier thinking out; None: as the model's name says.
+        recall_stays: whether what was recalled for a user message stays until the next fold event, whatever reading it costs.
     """
 
     model: str = ""
@@ -94,6 +97,8 @@ class FoldOptions:
     cache_breakpoints: bool = False
     prose: Prose = Prose()
     trims_endings: bool = False
+    preserved_thinking: bool | None = None
+    recall_stays: bool = False
 
     @property
     def refuses_trailing_space(self) -> bool:

@@ -24,9 +24,10 @@ from math import ceil
 from typing import Final
 
 from turnfold.compression import tokens
-from turnfold.compression.fold.check import ATTACHMENT_LOST, check
+from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, check
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.endings import trim_endings
+from turnfold.compression.fold.thinking import all_thinking, without_thinking
 from turnfold.compression.fold.units import Unit, staying, units
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.middle import cut_middle
@@ -39,6 +40,7 @@ _STEP: Final = 1.1  # between levels: at most a tenth of the room is given away 
 _RECENT: Final = 0.2
 _TRIES: Final = 4
 _MOST_NAMED: Final = 20  # attachments that the note of a gap names
+_WAIVED: Final = frozenset({"last-user-broken", ATTACHMENT_LOST, TURN_BROKEN})
 
 #: Levels from the largest down.
 LEVELS: Final[tuple[int, ...]] = tuple(sorted({int(_HARD * _STEP**k) for k in range(130)}, reverse=True))
@@ -218,8 +220,9 @@ def _make_cut(
     changes = Changes(dropped=dropped, texts=texts)
     if trims_endings:
         changes = trim_endings(messages, changes)
+    changes = without_thinking(changes, messages, all_thinking(messages, model))
     forwarded = conversation.with_changes(changes, memo)
-    check(conversation, forwarded, waived=frozenset({"last-user-broken", ATTACHMENT_LOST}))
+    check(conversation, forwarded, waived=_WAIVED)
     tokens = conversation_tokens(forwarded, model, memo)
     return Cut(forwarded, changes, tokens, count, len(gone), way.end < len(messages))
 

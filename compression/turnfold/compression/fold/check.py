@@ -42,7 +42,9 @@ def _breaks_last_user(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 
 def _breaks_roles(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    return _adjacent(new) > _adjacent(old) or _first_role(old) != _first_role(new)
+    # A message of nothing but reasoning may go by itself: the wires that have such messages take neighbours of one role.
+    thoughts = sum(m.reasoning is not None and not m.reasoning.bare for m in old)
+    return _adjacent(new) > _adjacent(old) + thoughts or _first_role(old) != _first_role(new)
 
 
 def _adjacent(messages: Sequence[Message]) -> int:
@@ -104,8 +106,19 @@ def _empties_message(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 
 def _breaks_seal(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    known = {m.raw for m in old}
+    known = {m.raw for m in old} | {m.reasoning.bare for m in old if m.reasoning is not None}
     return any(m.sealed and m.raw not in known for m in new)
+
+
+def _breaks_turn(old: Sequence[Message], new: Sequence[Message]) -> bool:
+    """Whether an assistant's message of the turn that is going on changed or went, from the turn's first reasoning on.
+
+    Anthropic, "Extended thinking": the blocks of the latest assistant turn, through its tool loop, can't be modified.
+    """
+    user = max((i for i, m in enumerate(old) if m.role == "user" and m.holds), default=0)
+    first = next((i for i in range(user, len(old)) if old[i].reasoning is not None), len(old))
+    turn = [m.raw for m in old[first:] if m.role == "assistant"]
+    return bool(turn) and [m.raw for m in new if m.role == "assistant"][-len(turn) :] != turn
 
 
 def _invents_message(old: Sequence[Message], new: Sequence[Message]) -> bool:
@@ -129,6 +142,8 @@ def _attachments(messages: Sequence[Message]) -> Counter[tuple[str, str]]:
 
 #: The slug of the one law that a budget may waive.
 ATTACHMENT_LOST: Final = "attachment-lost"
+#: And of one that a cut may, which comes when nothing else makes a request fit.
+TURN_BROKEN: Final = "turn-broken"
 
 _Law = Callable[[Sequence[Message], Sequence[Message]], bool]
 _LAWS: tuple[tuple[str, _Law], ...] = (
@@ -140,6 +155,7 @@ _LAWS: tuple[tuple[str, _Law], ...] = (
     ("keys-invented", _invents_keys),
     ("message-emptied", _empties_message),
     ("seal-broken", _breaks_seal),
+    (TURN_BROKEN, _breaks_turn),
     ("message-invented", _invents_message),
     (ATTACHMENT_LOST, attachments_lost),
 )

@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from turnfold.compression import tokens
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.ask import Recall, recall_for
 from turnfold.compression.fold.check import ATTACHMENT_LOST, attachments_lost, check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
 from turnfold.compression.fold.endings import trim_endings
-from turnfold.compression.fold.pieces import recall_tokens
+from turnfold.compression.fold.pieces import Piece, recall_tokens
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.shape import shape_results
 from turnfold.compression.fold.state_blocks import add_block_tokens
+from turnfold.compression.fold.thinking import binds_thinking, decided, first_thought, without_thinking
 from turnfold.compression.fold.units import Unit, staying, units
 from turnfold.compression.fold.write import Caching, FoldDraft, Section, changes, draft
 from turnfold.compression.memo import Memo, digest
@@ -92,17 +94,17 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     Raises:
         FoldRejected: our own output failed a check (never for what a client can send).
     """
-    options = replace(options, model=options.model or conversation.model)
+    options = _under(conversation, options)
     plain = _fold_nothing(conversation, options, memo)
     if conversation.held:
         return replace(plain, reason=conversation.held)
-    best = _best_attempt(conversation, options, memo)
+    best = _steady_attempt(conversation, options, memo)
     if best is None:
         return plain
     forwarded = conversation.with_changes(best.changes, memo)
     after = conversation_tokens(forwarded, options.model, memo)
-    if after >= plain.tokens_before and after >= plain.tokens_after:
-        return replace(plain, reason="not-smaller")
+    if not _is_smaller(plain, best, forwarded, options, memo):
+        return replace(_fold_nothing(conversation, options, memo, best.changes.unsigned), reason="not-smaller")
     lost = attachments_lost(conversation.messages, forwarded.messages) if options.budget is not None else False
     check(conversation, forwarded, waived=frozenset({ATTACHMENT_LOST}) if lost else frozenset())
     over = options.budget is not None and after > options.budget
@@ -120,6 +122,28 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
         events=best.plan.events,
         fitting=best.fitting,
     )
+
+
+def _under(conversation: Conversation, options: FoldOptions) -> FoldOptions:
+    """The options with what the conversation says where they say nothing."""
+    model = options.model or conversation.model
+    bound = binds_thinking(model) if options.preserved_thinking is None else options.preserved_thinking
+    stays = options.recall_stays or conversation.marked_at_end
+    return replace(options, model=model, preserved_thinking=bound, recall_stays=stays)
+
+
+def _is_smaller(plain: Folded, best: _Attempt, forwarded: Conversation, options: FoldOptions, memo: Memo) -> bool:
+    """Whether a fold is smaller than what came in.
+
+    Where thinking is bound to what was sent, the answer must not turn between two fold events: what stands before the newest one
+    decides.
+    """
+    received = plain.conversation.messages
+    end = best.decided if options.preserved_thinking and best.plan.events else len(received)
+    kept = len(forwarded.messages) - (len(received) - end)  # what stands behind is never left out
+    sides = (received[:end], plain.forwarded.messages[:end], forwarded.messages[:kept])
+    before, bare, after = (sum(message_tokens(m, options.model, memo) for m in side) for side in sides)
+    return after < before or after < bare
 
 
 def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> Folded:
@@ -155,16 +179,20 @@ def lean(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conver
 
 
 def conversation_name(conversation: Conversation) -> str:
-    """Digest of its messages through the first of the user's: which conversation this is, where nobody said."""
-    messages = conversation.messages
+    """Digest of its messages through the first of the user's: which conversation this is, where nobody said.
+
+    A system text outside of the messages says nothing of that: some clients change it with every request.
+    """
+    start, stop = conversation.history
+    messages = [m for m, (at, _) in zip(conversation.messages, conversation.spans, strict=True) if start <= at < stop]
     end = next((i for i, m in enumerate(messages) if m.role == "user"), len(messages) - 1) + 1
     return digest(*(m.key.hex() for m in messages[:end])).hex()
 
 
-def _fold_nothing(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
-    """The conversation as it came, but for the blocks of its state."""
+def _fold_nothing(conversation: Conversation, options: FoldOptions, memo: Memo, unsigned: frozenset[int] = frozenset()) -> Folded:
+    """The conversation as it came, but for the blocks of its state, and for thinking that is no longer valid."""
     before = conversation_tokens(conversation, options.model, memo)
-    if not conversation.state.pins:
+    if not (conversation.state.pins or unsigned):
         return Folded(conversation, conversation, Changes(), False, "short", before, before)
     cut = units(conversation.messages, {}, memo)
     nothing = Plan((), len(cut), (), 0, len(cut), 0)
@@ -172,6 +200,7 @@ def _fold_nothing(conversation: Conversation, options: FoldOptions, memo: Memo) 
     made = changes(conversation.messages, blocks, {}, _caching(conversation, nothing, cut, options))
     if options.refuses_trailing_space:
         made = trim_endings(conversation.messages, made)
+    made = without_thinking(made, conversation.messages, unsigned)
     forwarded = conversation.with_changes(made, memo)
     check(conversation, forwarded)
     after = conversation_tokens(forwarded, options.model, memo)
@@ -180,11 +209,15 @@ def _fold_nothing(conversation: Conversation, options: FoldOptions, memo: Memo) 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
+    """A fold of a conversation; it was decided when its first `decided` messages had come."""
+
     plan: Plan
+    stays: frozenset[int]
     draft: FoldDraft
     recalls: Mapping[int, Recall]
     changes: Changes
     fitting: int
+    decided: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +249,32 @@ def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
         yield replace(_FITTING[-2], without=without)
 
 
+def _steady_attempt(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Attempt | None:
+    """The best attempt.
+
+    Under a budget it may be another with each request. Where thinking is bound to what was sent, the one of the request that
+    the first thinking of the latest turn answered holds as long as the turn goes on: results that come behind take their form,
+    and nothing else changes.
+    """
+    if options.budget is None or not options.preserved_thinking:
+        return _best_attempt(conversation, options, memo)
+    results = shape_results(conversation.messages, memo) if options.shape_results else {}
+    cut = units(conversation.messages, results, memo)
+    thought = first_thought(cut)
+    if thought is None:
+        return _best_attempt(conversation, options, memo)
+    begun = conversation.with_changes(Changes(dropped=((cut[thought].start, len(conversation.messages)),)), memo)
+    best = _best_attempt(begun.with_state(conversation.state), options, memo)
+    drawn, stays, recalls = (best.plan, best.stays, best.recalls) if best else (_UNFOLDED, frozenset[int](), {})
+    drafted = draft(conversation, cut, stays, drawn, options, results, memo)
+    if not (drawn.pieces or drafted.shaped):
+        return None
+    return _attempt(conversation, cut, stays, drawn, drafted, recalls, options, best.fitting if best else 0)
+
+
+_UNFOLDED: Final = Plan((), 0, (), 0, 0, 0)
+
+
 def _best_attempt(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Attempt | None:
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
     results = shape_results(conversation.messages, memo) if options.shape_results else {}
@@ -229,14 +288,28 @@ def _best_attempt(conversation: Conversation, options: FoldOptions, memo: Memo) 
         if not (drawn.pieces or drafted.shaped):
             return candidate
         recalls = dict(_recalls(conversation, cut, stays, drawn, drafted, options, setting.room, memo))
-        texts = {index: found.text for index, found in recalls.items()}
-        made = changes(conversation.messages, drafted, texts, _caching(conversation, drawn, cut, options))
-        if options.refuses_trailing_space:
-            made = trim_endings(conversation.messages, made)
-        candidate = _Attempt(drawn, drafted, recalls, made, fitting)
-        if options.budget is None or _size_with(conversation, made, options, memo) <= options.budget:
+        candidate = _attempt(conversation, cut, stays, drawn, drafted, recalls, options, fitting)
+        if options.budget is None or _size_with(conversation, candidate.changes, options, memo) <= options.budget:
             return candidate
     return candidate
+
+
+def _attempt(
+    conversation: Conversation,
+    cut: Sequence[Unit],
+    stays: frozenset[int],
+    drawn: Plan,
+    drafted: FoldDraft,
+    recalls: Mapping[int, Recall],
+    options: FoldOptions,
+    fitting: int,
+) -> _Attempt:
+    texts = {index: found.text for index, found in recalls.items()}
+    made = changes(conversation.messages, drafted, texts, _caching(conversation, drawn, cut, options))
+    if options.refuses_trailing_space:
+        made = trim_endings(conversation.messages, made)
+    made = without_thinking(made, conversation.messages, drafted.unsigned)
+    return _Attempt(drawn, stays, drafted, recalls, made, fitting, decided(cut, drawn, options))
 
 
 def _attached(cut: Sequence[Unit]) -> list[int]:
@@ -278,10 +351,10 @@ def _recalls(
     """Per message index of a user message, the passages that go behind its text."""
     if not options.recall:
         return
-    present = list(drafted.texts())
+    present, spent = list(drafted.texts()), 0
     for asker in plan.askers:
         if options.budget is None:
-            budget = recall_tokens(asker.pieces, options)
+            budget = _recall_share(asker.pieces, spent, options)
         elif asker.last:
             budget = int(room * _recall_room(conversation, cut, plan, drafted, options, memo))
         else:
@@ -289,7 +362,16 @@ def _recalls(
         found = recall_for(conversation.messages, cut, asker, stays, present, budget, options, memo)
         if found.text:
             present.append(found.text)
+            spent += tokens.count(found.text)
             yield cut[asker.unit].start, found
+
+
+def _recall_share(pieces: Sequence[Piece], spent: int, options: FoldOptions) -> int:
+    """What recall may take without a budget; where earlier ones stay, all of them together take at most half of what is saved."""
+    share = recall_tokens(pieces, options)
+    if not (options.preserved_thinking or options.recall_stays):
+        return share
+    return max(0, min(share, sum(p.tokens - p.size for p in pieces) // 2 - spent))
 
 
 def _recall_room(

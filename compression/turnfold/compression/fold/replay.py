@@ -10,6 +10,7 @@ nothing behind its request, what is folded depends on the prefix alone (laws 4 a
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -36,6 +37,7 @@ class Course:
         raw: tokens of all but pinned units and those with attachments, which are never folded.
         facts: the same at FACTS.
         users: user units.
+        reasons: units with signed reasoning.
     """
 
     units: Sequence[Unit]
@@ -47,6 +49,7 @@ class Course:
     raw: Sequence[int]
     facts: Sequence[int]
     users: Sequence[int]
+    reasons: Sequence[int]
 
     def tokens(self, start: int, end: int) -> int:
         """Tokens of the units ``start..end`` that can be folded."""
@@ -55,6 +58,16 @@ class Course:
     def has_user(self, start: int, end: int) -> bool:
         """Whether a user message comes within these units or right behind them."""
         return any(u.is_user for u in self.units[start : end + 1])
+
+    def has_reasoning(self, start: int, end: int) -> bool:
+        """Whether a unit of ``start..end`` holds signed reasoning."""
+        return self.reasons[end] > self.reasons[start]
+
+    def loop(self, index: int) -> int | None:
+        """The user unit under which the unit at `index` stands, where signed reasoning stands in between: nothing of such a
+        turn may change while it goes on."""
+        user = bisect_left(self.users, self.users[index + 1]) - 1
+        return user if self.users[index + 1] and self.has_reasoning(user, index + 1) else None
 
 
 def course(units: Sequence[Unit], options: FoldOptions, squeeze: float) -> Course:
@@ -70,6 +83,7 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float) -> Cours
         raw=list(accumulate((0 if u.pinned or u.attached else u.tokens for u in units), initial=0)),
         facts=list(accumulate((0 if u.pinned or u.attached else u.facts for u in units), initial=0)),
         users=list(accumulate((u.is_user for u in units), initial=0)),
+        reasons=list(accumulate((u.reasons for u in units), initial=0)),
     )
 
 
@@ -118,6 +132,8 @@ def _shape(course: Course, turn: int) -> Shape:
 
 def _fold_if_due(course: Course, before: Replay, index: int, limits: Thresholds) -> Replay:
     """The replay with the request that ends here folded, where a budget asks for it or it pays."""
+    if course.options.preserved_thinking and course.loop(index) is not None:
+        return before
     total = course.total[index + 1]
     if limits.limit is not None and total > (course.options.budget or 0):
         standing = total - sum(p.tokens - p.size for p in before.pieces)  # about what is forwarded, without recall
@@ -142,6 +158,10 @@ def _pays(course: Course, before: Replay, after: Replay) -> bool:
 def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Replay:
     pieces, tail = before.pieces, before.tail
     border = _border(course, tail, index, limits.keep_recent)
+    loop = course.loop(index)
+    if loop is not None and tail > loop:
+        return before
+    border = border if loop is None else min(border, loop)
     start = _fold_start(course, tail, border, index)
     if border > start:
         pieces, tail = (*pieces, _piece(course, start, border, Level.FACTS)), border
@@ -229,5 +249,8 @@ def _settle(course: Course, before: Replay, index: int, limits: Thresholds) -> t
 def _stays(course: Course, asker: Asker, index: int, turns_left: float) -> bool:
     if not asker.pieces:
         return False
+    bound = course.options.preserved_thinking and course.has_reasoning(asker.unit, index)
+    if bound or course.options.recall_stays:
+        return True
     recall = recall_tokens(asker.pieces, course.options)
     return policy.keeps_recall(course.options, recall, course.tokens(asker.unit + 1, index), turns_left)

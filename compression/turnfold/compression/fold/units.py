@@ -30,6 +30,7 @@ class Unit(NamedTuple):
         asks: whether a request may end here: a user message, or an answered tool call.
         marked: whether the client set a cache mark in it.
         attached: whether a user's or assistant's message in it carries a part that is not text: it is never folded.
+        reasons: whether it holds signed reasoning.
     """
 
     start: int
@@ -41,6 +42,7 @@ class Unit(NamedTuple):
     asks: bool
     marked: bool
     attached: bool
+    reasons: bool = False
 
 
 _AS_THEY_CAME: Final[Mapping[int, ShapedResult]] = MappingProxyType({})
@@ -72,7 +74,8 @@ def units(
 
 
 def _content_key(messages: Sequence[Message], results: Mapping[int, ShapedResult]) -> Hashable:
-    return "units", b"".join([m.key for m in messages]), tuple([i for i in results if i < len(messages)])
+    marked = tuple([i for i, m in enumerate(messages) if m.marked])  # which a key need not say
+    return "units", b"".join([m.key for m in messages]), marked, tuple([i for i in results if i < len(messages)])
 
 
 def _group(messages: Sequence[Message], results: Mapping[int, ShapedResult], begin: int) -> tuple[Unit, ...]:
@@ -113,6 +116,7 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], star
         marked=any(m.marked for m in inside),
         attached=any(m.attached and not m.is_result for m in inside),
         asks=last.role == "user" or last.is_result,
+        reasons=any(m.reasoning is not None for m in inside),
     )
 
 

@@ -22,6 +22,7 @@ from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.shape import ShapedResult, references
 from turnfold.compression.fold.state_blocks import place_blocks
+from turnfold.compression.fold.thinking import unsigned
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, Prose
@@ -72,6 +73,7 @@ class FoldDraft:
         beside: per message index of a kept user message, what stands beside its text.
         sections: originals of what is folded, and what stands instead.
         section_of: per message index, the section that it is in.
+        unsigned: messages whose signed reasoning is taken out.
     """
 
     dropped: tuple[tuple[int, int], ...]
@@ -80,6 +82,7 @@ class FoldDraft:
     beside: Mapping[int, _Surroundings]
     sections: tuple[Section, ...]
     section_of: Mapping[int, Section]
+    unsigned: frozenset[int] = frozenset()
 
     def texts(self) -> Iterator[str]:
         """What the fold itself wrote: where recall need not quote again. The state is no part of it: a later block would change
@@ -105,7 +108,8 @@ def draft(
         stays: indices of units that are forwarded although they lie in a piece (``units.staying``).
         results: forms of tool results, for those that are not folded.
     """
-    messages = conversation.messages
+    loose = unsigned(conversation.messages, units, plan, options)
+    messages = [m.unsigned if i in loose else m for i, m in enumerate(conversation.messages)] if loose else conversation.messages
     writer = _Writer(messages, units, stays, results, options.prose, memo)
     writer.pictures = _newest_pictures(messages, units[plan.moved].end if plan.events else 0)
     for piece in plan.pieces:
@@ -118,7 +122,7 @@ def draft(
         writer.shaped |= references(messages, units[plan.tail].start, seen)
     sections = tuple(section for section, _ in writer.sections)
     section_of = {index: section for section, indices in writer.sections for index in indices}
-    return FoldDraft(tuple(writer.dropped), writer.shortened, writer.shaped, dict(writer.beside), sections, section_of)
+    return FoldDraft(tuple(writer.dropped), writer.shortened, writer.shaped, dict(writer.beside), sections, section_of, loose)
 
 
 class _Writer:
@@ -189,7 +193,8 @@ class _Writer:
     def _section(self, level: Level, indices: Sequence[int]) -> Section:
         messages = [self.messages[i] for i in indices]
         key = ("section", level.value, _keys(messages))
-        return self.memo.get(key, lambda: _make_section(level, messages), lambda made: 300 + 60 * len(made.messages))
+        name = self.memo.get(key, lambda: digest(level.value, *(m.key.hex() for m in messages)).hex()[:12])
+        return Section(name, level.value, tuple(m.raw for m in messages), sum(m.tokens for m in messages))
 
     def _summary(self, level: Level, start: int, end: int) -> str:
         """The text that stands for units which are left out; "" for none."""
@@ -276,11 +281,6 @@ def _left_out(section: Section, attachment: Attachment) -> str:
 
 def _keys(messages: Sequence[Message]) -> bytes:
     return b"".join([m.key for m in messages])
-
-
-def _make_section(level: Level, messages: Sequence[Message]) -> Section:
-    name = digest(level.value, *(m.key.hex() for m in messages)).hex()[:12]
-    return Section(name, level.value, tuple(m.raw for m in messages), sum(m.tokens for m in messages))
 
 
 def _words(users: Sequence[Message], assistants: Sequence[Message]) -> Iterator[str]:

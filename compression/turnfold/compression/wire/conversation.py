@@ -83,12 +83,28 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class Reasoning:
+    """Signed reasoning in a message, and what the message would be without it.
+
+    Attributes:
+        tokens: tokens of the reasoning by the border counter.
+        bare: the message's JSON text without it; "" where nothing would be left.
+        sealed: whether what is left is sealed by something else.
+    """
+
+    tokens: int
+    bare: str
+    sealed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
-    """One message; two messages of equal `key` are equal in everything.
+    """One message; two messages of equal `key` are equal in everything but cache marks, where their wire's marks move.
 
     Attributes:
         raw: its JSON text as received; of a run of values all of them, with the commas between them.
-        key: content digest: of `raw`, and of what its place makes of it where that says more (its role, say).
+        key: content digest: of `raw`, and of what its place makes of it where that says more (its role, say). Where marks move
+            from request to request they are no part of it.
         role: "system", "developer", "user", "assistant", "tool" or "function"; anything else is carried as it is.
         texts: the text parts of its content, in order.
         arguments: the arguments of its tool calls, in order.
@@ -107,6 +123,7 @@ class Message:
         has_calls: whether it calls tools.
         attached: the parts of its content that are not text.
         sole: its text where that is all its content holds; None for anything else (images, several parts, no content).
+        reasoning: signed reasoning in it that its wire can take out (see ``Changes.unsigned``); None where there is none.
         bound: whether it is never parted from the message before it, as what stands between a call and its late result.
         fixed: whether it is verbatim for ever because of its place, as what stands before a summary of the provider's.
         pinned: whether it is verbatim for ever: system and developer messages, and those that are `fixed`.
@@ -135,6 +152,7 @@ class Message:
     sole: str | None
     bound: bool = False
     fixed: bool = False
+    reasoning: Reasoning | None = None
 
     pinned: bool = field(init=False, compare=False)
     is_result: bool = field(init=False, compare=False)
@@ -143,6 +161,21 @@ class Message:
         # Fields and not properties: every station asks them of every message.
         object.__setattr__(self, "pinned", self.fixed or self.role in _PINNED)
         object.__setattr__(self, "is_result", self.role in _RESULTS)
+
+    @property
+    def unsigned(self) -> Message:
+        """The same message as a fold sees it once its reasoning is taken out; paths stay those of `raw`."""
+        if self.reasoning is None:
+            return self
+        spent = self.reasoning.tokens
+        return replace(
+            self,
+            key=self.key + b"unsigned",
+            sealed=self.reasoning.sealed,
+            tokens=self.tokens - spent,
+            other_tokens=self.other_tokens - spent,
+            reasoning=None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +211,7 @@ class Changes:
             that was a string. A cache mark ends where a part ends, and clients write a message as parts while they mark it and
             as a string when the mark has moved on: the parts must be the same.
         breakpoint: the user message whose own text gets a cache breakpoint (OpenAI 5.6 and later); None: none.
+        unsigned: messages whose signed reasoning is taken out; one that holds nothing else goes with it.
     """
 
     dropped: tuple[tuple[int, int], ...] = ()
@@ -185,6 +219,7 @@ class Changes:
     beside: Mapping[int, Beside] = field(default_factory=dict)
     apart: frozenset[int] = frozenset()
     breakpoint: int | None = None
+    unsigned: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +273,8 @@ class Conversation:
         held: why nothing of it may be folded or left out, as a slug ("server-history"); "" where it may.
         keeps_history: whether the client sends the whole history each time, so that an answer of ours becomes part of it; False
             where the upstream keeps answers for requests that build on them.
+        marked_at_end: whether the client asks for a cache mark at the end of whatever is sent: what is taken back from there
+            later makes every later request miss.
     """
 
     wire: Wire
@@ -255,6 +292,7 @@ class Conversation:
     state: StateBlocks = _STATELESS
     held: str = ""
     keeps_history: bool = True
+    marked_at_end: bool = False
 
     @property
     def body(self) -> bytes:

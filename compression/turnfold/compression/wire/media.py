@@ -1,6 +1,7 @@
 """Tokens of what is not text in a message.
 
-Lives here: the documented price of images in tokens. Does not belong here: decoding pixels, tokenising base64.
+Lives here: the documented prices of images in tokens, one for each provider that documents one, and what attachments say of
+themselves. Does not belong here: decoding pixels, tokenising base64.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from turnfold.compression.wire.conversation import Attachment, Path
 _LOW: Final = 85  # OpenAI, "Images and vision": base tokens, all that a low-detail image costs
 _TILE: Final = 170  # and each 512-pixel tile of a high-detail one
 _UNKNOWN: Final = 765  # an image of unknown size counts as 1024 x 1024
+_LONG_EDGE: Final = 1568  # Anthropic, "Vision": pixels to which an image is scaled down
+_PIXELS: Final = 750  # and those of a token
+_MOST: Final = 1600  # tokens of the largest image, and of one of unknown size
 _NOT_PLAIN: Final = re.compile(r"[^\w.+ -]+")
 _LONGEST_NAME: Final = 80
 _HEADER: Final = 65_536  # characters of base64 in which every format of interest says its size
@@ -36,6 +40,29 @@ def attachment(path: Path, part: Mapping[str, Any]) -> Attachment:
     name, data = held.get("filename"), held.get("file_data") or held.get("data")
     _, size = _named(data)
     return Attachment(path, kind.removeprefix("input_"), _plain_name(name), size)
+
+
+def source_attachment(path: Path, block: Mapping[str, Any]) -> Attachment:
+    """What a block with a `source` (Anthropic's images and documents), or of an unknown kind, says of itself."""
+    kind = str(block.get("type") or "block")
+    source = block.get("source")
+    held = source if isinstance(source, dict) else {}
+    name, _ = _named(held.get("url")) if "url" in held else ("", 0)
+    said = next((text for text in (block.get("title"), held.get("media_type")) if isinstance(text, str)), "")
+    return Attachment(path, kind, name or _plain_name(said), _named(held.get("data"))[1])
+
+
+def source_tokens(block: Mapping[str, Any]) -> int:
+    """Tokens of an image block with a `source`; other blocks count nothing."""
+    if block.get("type") != "image":
+        return 0
+    source = block.get("source")
+    data = source.get("data") if isinstance(source, dict) else None
+    size = _size(f"data:image;base64,{data}") if isinstance(data, str) else None
+    if size is None:
+        return _MOST
+    fit = min(1.0, _LONG_EDGE / max(size))
+    return min(_MOST, math.ceil(size[0] * size[1] * fit * fit / _PIXELS))
 
 
 def _named(url: object) -> tuple[str, int]:

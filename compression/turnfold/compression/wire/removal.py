@@ -30,12 +30,12 @@ def removals(conversation: Conversation, dropped: Iterable[tuple[int, int]]) -> 
         places.append(group.place)
         goes.append(all(inner))
         if not all(inner):
-            yield from _removals(spans[group.start : group.end], inner)
+            yield from entry_removals(spans[group.start : group.end], inner)
     order = sorted(range(len(places)), key=places.__getitem__) if conversation.groups else range(len(places))
-    yield from _removals([places[i] for i in order], [goes[i] for i in order])
+    yield from entry_removals([places[i] for i in order], [goes[i] for i in order])
 
 
-def _removals(places: Sequence[Place], goes: Sequence[bool]) -> Iterator[Edit]:
+def entry_removals(places: Sequence[Place], goes: Sequence[bool]) -> Iterator[Edit]:
     """Edits that leave out elements of one array: where each stands, in order, and whether it goes."""
     at = 0
     for gone, run in groupby(goes):

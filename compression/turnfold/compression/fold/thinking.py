@@ -1,0 +1,88 @@
+"""Signed thinking, and what a fold may do around it.
+
+Lives here: which models bind a thinking block to what stands in front of it, and which messages lose their thinking. Does not
+belong here: any wire format's keys; when a fold event may fall (``replay``).
+
+"Preserved thinking" (Anthropic): a block that is sent back is valid only while everything in front of it is what was sent when it
+was produced, other thinking included. So a fold event takes all earlier thinking out, and in between requests only append.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turnfold.compression.fold.plan import Plan
+from turnfold.compression.fold.units import Unit
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.conversation import Changes, Message
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """Models that bind thinking: families that all do, and the version from which every family does."""
+
+    families: frozenset[str]
+    since: tuple[int, int]
+
+
+# Anthropic, "Preserved thinking": Fable, Opus 5.5, Sonnet 5.5, Haiku 5.5; Claude 5.1 and later.
+_CLAUDE: Final = _Bound(frozenset({"fable"}), (5, 1))
+# claude-opus-5-5-20260801, anthropic/claude-sonnet-5.5, eu.anthropic.claude-haiku-5-5-v1:0, claude-3-5-sonnet. A date is no
+# version.
+_NAME: Final = re.compile(r"claude-(?:(?P<family>[a-z]+)(?:-|$))?(?:(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d))?")
+
+
+def binds_thinking(model: str) -> bool:
+    """Whether a model takes a thinking block only behind what was sent when it was produced."""
+    found = _NAME.search(model.lower())
+    if found is None:
+        return False
+    version = (int(found["major"] or 0), int(found["minor"] or 0))
+    return found["family"] in _CLAUDE.families or version >= _CLAUDE.since
+
+
+def decided(units: Sequence[Unit], plan: Plan, options: FoldOptions) -> int:
+    """How many messages had come when the fold was decided that still holds: through its newest event.
+
+    Under a budget a fold may be another with every turn of the user's: through the user's last message then.
+    """
+    if not plan.events:
+        return 0
+    unit = plan.moved
+    if options.budget is not None:
+        unit = max(unit, max((i for i, u in enumerate(units) if u.is_user), default=0))
+    return units[unit].end
+
+
+def unsigned(messages: Sequence[Message], units: Sequence[Unit], plan: Plan, options: FoldOptions) -> frozenset[int]:
+    """Messages whose thinking is taken out: all that stood there when the fold was decided."""
+    if not options.preserved_thinking:
+        return frozenset()
+    return frozenset(i for i, m in enumerate(messages[: decided(units, plan, options)]) if m.reasoning is not None)
+
+
+def without_thinking(changes: Changes, messages: Sequence[Message], indices: frozenset[int]) -> Changes:
+    """The changes with the thinking of these messages taken out; one that holds nothing else goes."""
+    gone = {i for start, end in changes.dropped for i in range(start, end)}
+    empty = (i for i in sorted(indices - gone) if (found := messages[i].reasoning) is not None and not found.bare)
+    return replace(changes, dropped=(*changes.dropped, *((i, i + 1) for i in empty)), unsigned=indices)
+
+
+def all_thinking(messages: Sequence[Message], model: str, bound: bool | None = None) -> frozenset[int]:
+    """Messages that lose their thinking where anything in front of it may change: all that have some.
+
+    Args:
+        bound: whether the model binds it; None: as its name says.
+    """
+    if not (binds_thinking(model) if bound is None else bound):
+        return frozenset()
+    return frozenset(i for i, m in enumerate(messages) if m.reasoning is not None)
+
+
+def first_thought(units: Sequence[Unit]) -> int | None:
+    """Index of the first unit of the latest turn that thinks; None where none does."""
+    last = next((i for i in range(len(units) - 1, -1, -1) if units[i].is_user), len(units))
+    return next((i for i in range(last + 1, len(units)) if units[i].reasons), None)

@@ -1,0 +1,78 @@
+"""Our own answers as messages of Anthropic's API, so that no client sees a difference in kind.
+
+Lives here: bodies and stream events for a text that the proxy answers itself (a clarify, an acknowledgement). Does not belong
+here: writing them. Nothing was spent upstream, so every count is zero.
+
+The events and their order are those of Anthropic's "Streaming messages".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from turnfold.compression.memo import digest
+
+
+@dataclass(frozen=True, slots=True)
+class MessageReply:
+    """An answer of ours.
+
+    Attributes:
+        text: the assistant's text.
+        model: as the client named it.
+        seed: what the id is made of beside the text, so that equal requests get equal ids (the conversation's digest).
+    """
+
+    text: str
+    model: str
+    seed: str = ""
+
+    @property
+    def id(self) -> str:
+        """The message's id: a content hash under a prefix of ours."""
+        return f"msg_turnfold_{digest(self.model, self.seed, self.text).hex()}"
+
+
+def whole(reply: MessageReply) -> bytes:
+    """The body of an answer that is not streamed."""
+    return _json(_message(reply, [{"type": "text", "text": reply.text}], "end_turn"))
+
+
+def stream(reply: MessageReply) -> Iterator[bytes]:
+    """The events of a streamed answer, in order, each ready to be written."""
+    yield _event("message_start", message=_message(reply, [], None))
+    yield _event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+    yield _event("content_block_delta", index=0, delta={"type": "text_delta", "text": reply.text})
+    yield _event("content_block_stop", index=0)
+    yield _event("message_delta", delta={"stop_reason": "end_turn", "stop_sequence": None}, usage={"output_tokens": 0})
+    yield _event("message_stop")
+
+
+def _message(reply: MessageReply, content: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:
+    return {
+        "id": reply.id,
+        "type": "message",
+        "role": "assistant",
+        "model": reply.model,
+        "content": content,
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": 0,
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0,
+            "output_tokens": 0,
+        },
+    }
+
+
+def _event(kind: str, **fields: Any) -> bytes:
+    return b"event: " + kind.encode() + b"\ndata: " + _json({"type": kind, **fields}) + b"\n\n"
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    # The standard library escapes lone surrogates, which a user's item may hold and which other writers refuse.
+    return json.dumps(value, separators=(",", ":")).encode("ascii")

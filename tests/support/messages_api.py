@@ -1,0 +1,170 @@
+"""What Anthropic's messages API refuses, as a table; and preserved thinking, as the API keeps it.
+
+Lives here: the rules that a forwarded body is held against, each with its source. Does not belong here: conversations, a server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+Block = dict[str, Any]
+Body = dict[str, Any]
+
+
+class Rule(NamedTuple):
+    """A refusal.
+
+    Attributes:
+        name: what is wrong, in the API's words where it has some.
+        source: where the API says so.
+        faults: a body to its faults of this kind.
+    """
+
+    name: str
+    source: str
+    faults: Callable[[Body], Iterator[object]]
+
+
+def blocks_of(message: Body) -> list[Block]:
+    """A message's content as blocks."""
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _first_is_not_the_users(body: Body) -> Iterator[object]:
+    if not body["messages"] or body["messages"][0]["role"] != "user":
+        yield body["messages"][:1]
+
+
+def _empty_content(body: Body) -> Iterator[object]:
+    for message in body["messages"][:-1]:
+        if not message["content"]:
+            yield message
+
+
+def _blank_text(body: Body) -> Iterator[object]:
+    for message in body["messages"]:
+        yield from (b for b in blocks_of(message) if b["type"] == "text" and not b["text"].strip())
+
+
+def _merged(body: Body) -> list[Body]:
+    """Messages as the API sees them: neighbours of one role are one message."""
+    found: list[Body] = []
+    for message in body["messages"]:
+        if found and found[-1]["role"] == message["role"]:
+            found[-1] = {"role": message["role"], "content": [*found[-1]["content"], *blocks_of(message)]}
+        else:
+            found.append({"role": message["role"], "content": blocks_of(message)})
+    return found
+
+
+def _ids(message: Body, kind: str, key: str) -> list[str]:
+    return [b[key] for b in message["content"] if b["type"] == kind]
+
+
+def _loose_uses(body: Body) -> Iterator[object]:
+    for message, after in pairwise(_merged(body)):
+        if message["role"] == "assistant":
+            yield from set(_ids(message, "tool_use", "id")) - set(_ids(after, "tool_result", "tool_use_id"))
+
+
+def _loose_results(body: Body) -> Iterator[object]:
+    for before, message in pairwise([{"role": "assistant", "content": []}, *_merged(body)]):
+        yield from set(_ids(message, "tool_result", "tool_use_id")) - set(_ids(before, "tool_use", "id"))
+
+
+def _results_behind(body: Body) -> Iterator[object]:
+    for message in _merged(body):
+        kinds = [b["type"] == "tool_result" for b in message["content"]]
+        if kinds != sorted(kinds, reverse=True):
+            yield kinds
+
+
+def _input_is_no_object(body: Body) -> Iterator[object]:
+    for message in body["messages"]:
+        yield from (b for b in blocks_of(message) if b["type"] == "tool_use" and not isinstance(b["input"], dict))
+
+
+def _marks(value: Any) -> int:
+    if isinstance(value, dict):
+        return ("cache_control" in value) + sum(map(_marks, value.values()))
+    return sum(map(_marks, value)) if isinstance(value, list) else 0
+
+
+def _too_many_marks(body: Body) -> Iterator[object]:
+    if _marks(body) > 4:
+        yield _marks(body)
+
+
+def _parted_server_tools(body: Body) -> Iterator[object]:
+    for message in body["messages"]:
+        uses = [b["id"] for b in blocks_of(message) if b["type"] == "server_tool_use"]
+        kept = [b["tool_use_id"] for b in blocks_of(message) if b["type"] == "web_search_tool_result"]
+        if uses != kept:
+            yield uses
+
+
+RULES: Final = (
+    Rule("first message must use the user role", "Messages API reference, `messages`", _first_is_not_the_users),
+    Rule("all messages must have non-empty content", "error text of the API, 400", _empty_content),
+    Rule("text content blocks must contain non-whitespace text", "error text of the API, 400", _blank_text),
+    Rule("`tool_use` ids were found without `tool_result` blocks immediately after", "Handle tool calls", _loose_uses),
+    Rule("unexpected `tool_use_id` found in `tool_result` blocks", "Handle tool calls", _loose_results),
+    Rule("tool_result blocks must come first in the content array", "Handle tool calls, formatting", _results_behind),
+    Rule("tool_use.input: Input should be a valid dictionary", "Messages API reference", _input_is_no_object),
+    Rule("a maximum of 4 blocks with cache_control may be provided", "Prompt caching", _too_many_marks),
+    Rule("server tool use without its result", "Web search tool", _parted_server_tools),
+)
+
+
+def refusals(forwarded: bytes) -> list[str]:
+    """What the API would answer with a 400."""
+    body = json.loads(forwarded)
+    return [f"{rule.name}: {fault}" for rule in RULES for fault in rule.faults(body)]
+
+
+_THOUGHTS: Final = frozenset({"thinking", "redacted_thinking"})
+
+
+@dataclass
+class Bindings:
+    """Preserved thinking ("Preserved thinking", Claude 5.1 and later): a thinking block that is sent back is valid only while
+    system, tools and all that stands in front of it are what was sent when it was produced."""
+
+    bound: dict[str, bytes] = field(default_factory=dict)
+
+    def answered(self, sent: bytes, answer: Body) -> None:
+        """The model answered a request with a message: its thinking is bound to what was sent."""
+        body = json.loads(sent)
+        for signature, digest in _digests({**body, "messages": [*body["messages"], answer]}):
+            self.bound.setdefault(signature, digest)
+
+    def violations(self, sent: bytes) -> list[str]:
+        """Signatures in a request that the API would call invalid."""
+        return [signature for signature, digest in _digests(json.loads(sent)) if self.bound[signature] != digest]
+
+
+def _digests(body: Body) -> Iterator[tuple[str, bytes]]:
+    """Each thinking block's signature, and a digest of everything in front of it; cache marks are no content."""
+    running = blake2b(_bytes([body.get("system"), body.get("tools")]))
+    for message in body["messages"]:
+        running.update(_bytes(["message", message["role"], isinstance(message["content"], str)]))
+        for block in blocks_of(message):
+            if block["type"] in _THOUGHTS:
+                yield block.get("signature") or block["data"], running.digest()
+            running.update(_bytes(block))
+
+
+def _bytes(value: Any) -> bytes:
+    return json.dumps(_bare(value)).encode()
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _bare(inner) for key, inner in value.items() if key != "cache_control"}
+    return [_bare(inner) for inner in value] if isinstance(value, list) else value
