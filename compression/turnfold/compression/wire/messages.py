@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final
 
@@ -54,7 +54,7 @@ _OPEN: Final = frozenset({"text", "tool_use"})
 #: Blocks of a result that may be edited, or left out; with any other it is sealed.
 _RESULT_BLOCKS: Final = frozenset({"text", "image", "document", "search_result"})
 #: Of an assistant's blocks the one that stands for all before it: it never goes.
-_COMPACTION: Final = "compaction"
+_COMPACTION: Final = "compaction"  # an attachment of an assistant's message is always one
 _SCHEMA: Final = ("tools", "output_config", "output_format")
 #: Top-level keys whose values are asked for; of the others only the text is.
 _KEPT: Final = frozenset({"model", "stream", "max_tokens", "system"})
@@ -92,6 +92,8 @@ def read(body: bytes, memo: Memo) -> Conversation:
             groups.append(MessageGroup((start, end), len(messages), len(messages) + len(element.messages)))
         messages += element.messages
         spans += [(start + a, start + b) for a, b in element.places]
+    compacted = 1 + max((i for i, m in enumerate(messages) if m.role == "assistant" and m.attached), default=-1)
+    messages[:compacted] = [replace(m, key=m.key + b"fixed", fixed=True) for m in messages[:compacted]]
     model, output = values.get("model"), values.get("max_tokens")
     return Conversation(
         MESSAGES,
@@ -107,7 +109,14 @@ def read(body: bytes, memo: Memo) -> Conversation:
         history=members["messages"][1:],
         groups=tuple(groups),
         marked_at_end=_MARK in members,
+        held="server-history" if "context_management" in members and _compacts(text, members["context_management"]) else "",
     )
+
+
+def _compacts(text: str, member: Value) -> bool:
+    """Whether the provider is to summarise what stands in front (beta "compact"): nothing of that may be missing."""
+    _, start, end = member
+    return '"compact' in text[start:end]
 
 
 def _system(text: str, member: tuple[Any, int, int], memo: Memo) -> tuple[Message, Place]:

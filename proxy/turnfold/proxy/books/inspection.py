@@ -17,8 +17,8 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.text.kinds import kind_of
 from turnfold.compression.tokens import BORDER_ENCODING
-from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation, Message
+from turnfold.compression.wire.wires import read_any
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import prices_of
 from turnfold.config.settings import Settings
@@ -70,13 +70,13 @@ def inspect(body: bytes, settings: Settings, budget: int | None = None) -> dict[
     """What Turnfold with these settings makes of a request, ready for JSON.
 
     Raises:
-        InvalidInput: "body" is no chat completion.
+        InvalidInput: "body" is no request for a model's turn, in none of the formats.
     """
     memo = Memo()
     try:
-        conversation = CHAT.read(body, memo)
+        conversation = read_any(body, memo)
     except FoldRejected as exc:
-        raise InvalidInput("body", "must be a JSON object with a list of messages that have roles") from exc
+        raise InvalidInput("body", "must be a JSON object with a list of messages that have roles, or with an input") from exc
     options = fold_options(settings, conversation.model, budget)
     fitted = fit(conversation, options, memo)
     folded = fitted.folded

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
+from turnfold.compression.wire.messages import MESSAGES
 from turnfold.compression.wire.responses import RESPONSES
 from turnfold.config.settings import FoldingSettings, LimitSettings
 from turnfold.proxy.chat.exchange import ChatRequest
@@ -29,7 +30,7 @@ from turnfold.proxy.http.tenancy import Gate
 from turnfold.proxy.outbound.destinations import Destinations
 
 #: The last part of a path, and the format of the bodies that are posted there. Gateways, Azure's included, have other beginnings.
-WIRES: Final = MappingProxyType({"chat/completions": CHAT, "responses": RESPONSES})
+WIRES: Final = MappingProxyType({"chat/completions": CHAT, "responses": RESPONSES, "messages": MESSAGES})
 
 
 def model_routes(endpoint: Callable[[Wire], ASGIApp]) -> list[Route]:

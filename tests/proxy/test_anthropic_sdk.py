@@ -1,0 +1,235 @@
+"""Anthropic's Messages API through Turnfold, with the official SDK: folded as chat completions are, refused as they are.
+
+The upstream here refuses what the real one does (``tests.support.messages_api``), preserved thinking included; the engine is the
+real one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import anthropic
+import pytest
+from anthropic import Anthropic
+from starlette.types import Receive, Scope, Send
+
+from tests.proxy.harness import ProxyServer, UpstreamServer, proxy_server, reply
+from tests.support.messages_api import Bindings, refusals
+from tests.support.words import prose
+from turnfold.compression.fold import fold
+
+OLD, BINDING = "claude-sonnet-4-6", "claude-opus-5-5"
+USAGE = {
+    "input_tokens": 40,
+    "cache_read_input_tokens": 600,
+    "cache_creation_input_tokens": 260,
+    "cache_creation": {"ephemeral_5m_input_tokens": 60, "ephemeral_1h_input_tokens": 200},
+    "output_tokens": 1,
+}
+EVENTS = ((b"content-type", b"text/event-stream"),)
+
+
+def message(*blocks: dict[str, Any], model: str = OLD, **usage: int) -> dict[str, Any]:
+    head = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+    }
+    return {**head, "content": list(blocks), "usage": {**USAGE, **usage}}
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"type": "text", "text": value}
+
+
+def stream_of(said: str) -> list[bytes]:
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": message()},
+        {"type": "content_block_start", "index": 0, "content_block": text("")},
+        {"type": "ping"},
+        *({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": c}} for c in said),
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": {"output_tokens": 40}},
+        {"type": "message_stop"},
+    ]
+    return [f"event: {one['type']}\ndata: {json.dumps(one)}\n\n".encode() for one in events]
+
+
+class Api:
+    """Answers as the API does: refuses what it refuses, thinks, and calls a tool for every second question."""
+
+    def __init__(self, upstream: UpstreamServer, model: str) -> None:
+        self.upstream, self.model, self.bindings = upstream, model, Bindings()
+        self.faults: list[str] = []
+        self.answers = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        sent = self.upstream.seen[-1].body
+        self.faults += refusals(sent)
+        if self.model == BINDING:
+            self.faults += [f"Invalid `signature` in `thinking` block {one}" for one in self.bindings.violations(sent)]
+        if self.faults:
+            error = {"type": "error", "error": {"type": "invalid_request_error", "message": "; ".join(self.faults)}}
+            await reply(json.dumps(error).encode(), status=400)(scope, receive, send)
+            return
+        number, last = self.answers, json.loads(sent)["messages"][-1]["content"]
+        self.answers += 1
+        thinking = {"type": "thinking", "thinking": f"About {number}.", "signature": f"sig-{number}"}
+        answered = isinstance(last, list) and any(block["type"] == "tool_result" for block in last)
+        if answered or number % 3 == 2:
+            answer = message(thinking, text(f"Crane {number} lifts {40 + number} t."), model=self.model)
+        else:
+            call = {"type": "tool_use", "id": f"toolu_{number}", "name": "look", "input": {"crane": number, "deep": 1.50}}
+            answer = message(thinking, call, model=self.model)
+        self.bindings.answered(sent, {"role": "assistant", "content": answer["content"]})
+        await reply(json.dumps(answer).encode())(scope, receive, send)
+
+
+@pytest.fixture(scope="module")
+def served(shared_upstream: tuple[UpstreamServer, Any]) -> Iterator[ProxyServer]:
+    with proxy_server(shared_upstream[0].origin + "/v1", fold=fold) as (proxy, _):
+        yield proxy
+
+
+@pytest.fixture
+def proxy(served: ProxyServer) -> ProxyServer:
+    served.recorder.reset()
+    return served
+
+
+@pytest.fixture
+def client(proxy: ProxyServer) -> Iterator[Any]:
+    with Anthropic(base_url=proxy.origin, api_key="sk-ant-user", max_retries=0) as made:
+        yield made
+
+
+def marked(messages: list[Any]) -> list[Any]:
+    """As Claude Code marks: the last two messages."""
+    out = [*messages]
+    for i in (-1, -2):
+        if len(out) >= -i:
+            content = out[i]["content"]
+            blocks = [*content]
+            plain = [n for n, block in enumerate(blocks) if block["type"] not in {"thinking", "redacted_thinking"}]
+            blocks[plain[-1]] = {**blocks[plain[-1]], "cache_control": {"type": "ephemeral"}}
+            out[i] = {**out[i], "content": blocks}
+    return out
+
+
+@pytest.mark.parametrize(("model", "turns"), [(OLD, 16), (BINDING, 36)])
+def test_an_agent_that_thinks_is_folded_and_refused_nowhere(
+    upstream: UpstreamServer, proxy: ProxyServer, client: Any, model: str, turns: int
+) -> None:
+    api = upstream.handler = Api(upstream, model)
+    messages: list[Any] = []
+    statuses, asked = [], 0
+    for turn in range(turns):
+        asking = text(
+            f"Turn {turn}: what of crane {turn}? {prose(turn, 'en', 8)}"
+        )  # a string would become blocks where it is marked
+        messages.append({"role": "user", "content": [asking]})
+        while messages[-1]["role"] == "user":
+            raw = client.messages.with_raw_response.create(
+                model=model, max_tokens=500, system=[text("You run the harbour.")], messages=marked(messages)
+            )
+            statuses.append(raw.headers["x-turnfold-status"])
+            content = [block.model_dump(exclude_none=True) for block in raw.parse().content]
+            messages.append({"role": "assistant", "content": content})
+            if content[-1]["type"] == "tool_use":
+                asked += 1
+                found = [text(f"Crane {asked} lifts {40 + asked} t. {prose(asked + 99, 'en', 40)}"), text(prose(asked, "de", 20))]
+                result = {"type": "tool_result", "tool_use_id": content[-1]["id"], "content": found}
+                messages.append({"role": "user", "content": [result]})
+    assert api.faults == []
+    assert "folded" in statuses
+    assert len(upstream.seen[-1].body) < 0.85 * len(json.dumps(messages))
+    usage = proxy.recorder.receipts[-1].usage
+    assert (usage.prompt_tokens, usage.cached_tokens, usage.cache_write_tokens, usage.cache_write_hour_tokens) == (
+        900,
+        600,
+        260,
+        200,
+    )
+
+
+def test_a_stream_passes_and_its_usage_is_read(upstream: UpstreamServer, proxy: ProxyServer, client: Any) -> None:
+    upstream.handler = reply(*stream_of("héron"), headers=EVENTS)
+    with client.messages.stream(model=OLD, max_tokens=90, messages=[{"role": "user", "content": "hi"}]) as stream:
+        assert "".join(stream.text_stream) == "héron"
+    receipt = proxy.recorder.one()
+    assert (receipt.usage.prompt_tokens, receipt.usage.completion_tokens) == (900, 40)
+    assert (receipt.streamed, receipt.complete, receipt.model) == (True, True, OLD)
+
+
+def chat(turns: int) -> list[Any]:
+    return [{"role": "assistant" if i % 2 else "user", "content": f"{i}: {prose(i, 'en', 8)}"} for i in range(2 * turns + 1)]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["prompt is too long: 30000 tokens > 3000 maximum", "input length and `max_tokens` exceed context limit: 9000 + 90 > 3000"],
+)
+def test_a_full_context_is_recovered_once(upstream: UpstreamServer, proxy: ProxyServer, client: Any, message: str) -> None:
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+
+    async def full(scope: Scope, receive: Receive, send: Send) -> None:
+        fits = len(upstream.seen[-1].body) < 0.8 * len(upstream.seen[0].body)
+        await reply(json.dumps(_ANSWER if fits else error).encode(), status=200 if fits else 400)(scope, receive, send)
+
+    upstream.handler = full
+    made = client.messages.create(model="claude-nobody-knows", max_tokens=90, messages=chat(40))
+    assert made.content[0].text == "ok"
+    assert len(upstream.seen) == 2
+    assert proxy.recorder.one().status == "recovered"
+
+
+_ANSWER = message(text("ok"))
+
+
+def test_errors_are_the_upstreams_own(upstream: UpstreamServer, client: Any) -> None:
+    error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    upstream.handler = reply(json.dumps(error).encode(), status=529)
+    with pytest.raises(anthropic.APIStatusError, match="Overloaded") as failed:
+        client.messages.create(model=OLD, max_tokens=9, messages=chat(1))
+    assert failed.value.status_code == 529
+
+
+def test_the_state_answers_in_the_forms_of_the_api(upstream: UpstreamServer, client: Any) -> None:
+    messages = [
+        {"role": "user", "content": "use docker"},
+        {"role": "assistant", "content": "ok"},
+        {"role": "user", "content": "prohibit docker"},
+    ]
+    asked = {"model": OLD, "max_tokens": 9, "messages": messages, "extra_headers": {"x-turnfold-state": "enforce"}}
+    answer = client.messages.create(**asked)
+    with client.messages.stream(**asked) as stream:
+        assert "".join(stream.text_stream) == answer.content[0].text
+    assert "docker" in answer.content[0].text
+    assert upstream.seen == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "status"),
+    [
+        ({"context_management": {"edits": [{"type": "compact_20260112"}]}}, "passthrough"),
+        ({"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}}, "folded"),
+    ],
+)
+def test_what_the_provider_is_to_summarise_is_whole(
+    upstream: UpstreamServer, client: Any, keys: dict[str, Any], status: str
+) -> None:
+    upstream.handler = reply(json.dumps(_ANSWER).encode())
+    raw = client.messages.with_raw_response.create(model=OLD, max_tokens=9, messages=chat(120), extra_body=keys)
+    assert raw.headers["x-turnfold-status"] == status
+
+
+def test_counting_and_batches_pass_through(upstream: UpstreamServer, proxy: ProxyServer, client: Any) -> None:
+    upstream.handler = reply(b'{"input_tokens": 12}')
+    assert client.messages.count_tokens(model=OLD, messages=chat(1)).input_tokens == 12
+    assert upstream.seen[-1].target == "/v1/messages/count_tokens"
+    assert proxy.recorder.receipts == []
