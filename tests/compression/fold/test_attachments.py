@@ -109,7 +109,7 @@ def test_an_assistants_attachment_keeps_the_message_that_it_answers() -> None:
     assert alternate(sent)
 
 
-@costly(8)
+@costly(4)
 @given(st.dictionaries(st.integers(0, 39), st.sampled_from([image, contract, voice, odd]), max_size=8), st.integers(0, 2))
 def test_without_a_budget_nothing_attached_is_lost(where: dict[int, Any], marked: int) -> None:
     messages = chat(40, {turn: (part(turn),) for turn, part in where.items()}, size=20)
@@ -120,7 +120,7 @@ def test_without_a_budget_nothing_attached_is_lost(where: dict[int, Any], marked
     assert alternate(sent)
 
 
-@costly(5)
+@costly(2)
 @given(st.lists(st.integers(0, 29), max_size=5, unique=True), st.sampled_from(sorted(PRICES)))
 def test_the_prefix_stays_while_a_conversation_with_attachments_grows(where: list[int], prices: str) -> None:
     messages = chat(30, {turn: (image(turn),) for turn in where}, size=30)

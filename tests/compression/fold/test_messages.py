@@ -51,7 +51,7 @@ def ends(messages: list[dict[str, Any]]) -> list[int]:
     return [*(i for i, m in enumerate(messages) if m["role"] == "assistant"), len(messages)]
 
 
-@costly(25)
+@costly(12)
 @given(SEEDS, kinds(), options, st.booleans())
 def test_any_conversation_any_options(seed: int, kind: Kind, chosen: FoldOptions, state: bool) -> None:
     body = encode(conversation(seed, kind), kind)
@@ -103,7 +103,7 @@ def test_the_api_of_these_tests_sees_a_fold_that_breaks_thinking() -> None:
         bound_replay(1, kind, FoldOptions(prices=FREE, preserved_thinking=False), state=False)
 
 
-@costly(10)
+@costly(6)
 @given(SEEDS, kinds(thinks=0.7), options, st.sampled_from([BINDING, "claude-sonnet-4-5"]))
 def test_the_latest_turn_keeps_its_bytes_from_its_first_thinking_on(
     seed: int, kind: Kind, chosen: FoldOptions, model: str

@@ -81,7 +81,7 @@ def test_what_is_no_request_is_refused_by_name(body: bytes) -> None:
 everything = st.one_of(conversations(1, 3, sizes=("short", "middle")), odd_conversations(1, 3))
 
 
-@costly(15)
+@costly(8)
 @given(bodies(everything))
 def test_every_message_stands_where_its_span_says(body: bytes) -> None:
     read = CHAT.read(body, Memo())
@@ -155,7 +155,7 @@ def _part(text: str) -> Message:
     return {"type": "text", "text": text}
 
 
-@costly(40)
+@costly(6)
 @given(bodies(everything), st.data())
 def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: st.DataObject) -> None:
     read = CHAT.read(body, Memo())
@@ -173,7 +173,7 @@ def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: 
     assert apply(after.text, back).encode() == body
 
 
-@costly(10)
+@costly(6)
 @given(bodies(everything))
 def test_no_changes_change_nothing(body: bytes) -> None:
     read = CHAT.read(body, Memo())

@@ -167,7 +167,7 @@ def test_media_count_by_their_size_in_pixels_and_reasoning_by_what_it_holds(size
     assert read([image]).messages[0].tokens == 3 + 765
 
 
-@costly(15)
+@costly(8)
 @given(chat.conversations(1, 3, sizes=("short", "middle")))
 def test_messages_count_as_on_chat(messages: list[chat.Message]) -> None:
     plain = [m for m in messages if not any(k in m for k in ("reasoning_content", "refusal", "name"))]
@@ -286,7 +286,7 @@ def _at(items: Any, path: tuple[str | int, ...]) -> Any:
     return items
 
 
-@costly(10)
+@costly(6)
 @given(bodies(short))
 def test_every_message_stands_where_its_span_says(body: bytes) -> None:
     found = RESPONSES.read(body, Memo())
@@ -301,7 +301,7 @@ def test_every_message_stands_where_its_span_says(body: bytes) -> None:
         assert all(isinstance(_at(items, one.path), dict) for one in message.attached)
 
 
-@costly(10)
+@costly(6)
 @given(short, st.integers(1, 9))
 def test_what_is_known_of_the_beginning_changes_nothing(items: list[Item], grown: int) -> None:
     memo = Memo()
@@ -363,7 +363,7 @@ def _changed(found: Conversation, changes: Changes) -> list[Item]:
     return out
 
 
-@costly(20)
+@costly(6)
 @given(bodies(short), st.data())
 def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: st.DataObject) -> None:
     found = RESPONSES.read(body, Memo())
