@@ -157,6 +157,38 @@ def test_an_agent_that_thinks_is_folded_and_refused_nowhere(
     )
 
 
+def test_a_model_that_binds_thinking_without_its_name_saying_so_is_learned(
+    upstream: UpstreamServer, proxy: ProxyServer, client: Any
+) -> None:
+    refused = {"type": "invalid_request_error", "message": "messages.3.content.0: Invalid `signature` in `thinking` block. The"}
+
+    async def api(scope: Scope, receive: Receive, send: Send) -> None:
+        body = json.loads(upstream.seen[-1].body)
+        whole = len(body["messages"]) == len(messages)
+        thinks = any(block["type"] == "thinking" for m in body["messages"] if m["role"] == "assistant" for block in m["content"])
+        bad = thinks and not whole
+        answer = {"type": "error", "error": refused} if bad else _ANSWER
+        await reply(json.dumps(answer).encode(), status=400 if bad else 200)(scope, receive, send)
+
+    upstream.handler = api
+    messages: list[Any] = []
+    for i in range(60):
+        thinking = {"type": "thinking", "thinking": "Hm.", "signature": f"s{i}"}
+        messages += [
+            {"role": "user", "content": [text(f"{i}: {prose(i, 'en', 8)}")]},
+            {"role": "assistant", "content": [thinking, text(prose(i + 500, "en", 8))]},
+        ]
+    messages.append({"role": "user", "content": [text("And now?")]})
+    asked = {"model": "claude-of-the-house", "max_tokens": 9, "extra_headers": {"x-turnfold-budget": "9000"}}
+    assert client.messages.create(messages=messages, **asked).content[0].text == "ok"
+    assert [receipt.reason for receipt in proxy.recorder.receipts] == ["thinking-refused"]
+    assert len(upstream.seen) == 2
+    messages += [{"role": "assistant", "content": [text("ok")]}, {"role": "user", "content": [text("More?")]}]
+    assert client.messages.create(messages=messages, **asked).content[0].text == "ok"
+    assert len(upstream.seen) == 3
+    assert proxy.recorder.receipts[-1].status == "folded"
+
+
 def test_a_stream_passes_and_its_usage_is_read(upstream: UpstreamServer, proxy: ProxyServer, client: Any) -> None:
     upstream.handler = reply(*stream_of("héron"), headers=EVENTS)
     with client.messages.stream(model=OLD, max_tokens=90, messages=[{"role": "user", "content": "hi"}]) as stream:

@@ -59,6 +59,7 @@ class Learned:
         fails: the shortest prompt that was refused, where no limit was named.
         top: ours and reported of the longest report, as short as ours was when it was first reached.
         quiet: ours and reported of prompts that came back far too short: the upstream cut them off in silence.
+        binds_thinking: whether it refused a thinking block because of what stood in front of it.
         trusted: whether what was learned of the window is acted on now; False while it is put to the test again.
     """
 
@@ -70,6 +71,7 @@ class Learned:
     fails: int | None = None
     top: tuple[int, int] = (0, 0)
     quiet: tuple[tuple[int, int], ...] = ()
+    binds_thinking: bool = False
     trusted: bool = True
 
     @property

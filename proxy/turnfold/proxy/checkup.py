@@ -22,7 +22,7 @@ from turnfold.compression import tokens
 from turnfold.config.fold import fold_options
 from turnfold.config.paths import default_store_url
 from turnfold.config.prices import prices_of
-from turnfold.config.settings import is_loopback
+from turnfold.config.settings import anthropic_url, is_loopback
 from turnfold.config.sources import LoadedSettings, without_password
 from turnfold.proxy.books.learned import learned_windows
 from turnfold.proxy.store import Item, Key, StoreError, open_store
@@ -55,14 +55,21 @@ async def _settings(loaded: LoadedSettings) -> list[Finding]:
     return findings
 
 
-async def _upstream(loaded: LoadedSettings) -> list[Finding]:
-    url = loaded.settings.upstream.url
+async def _upstreams(loaded: LoadedSettings) -> list[Finding]:
+    settings = loaded.settings
+    url = anthropic_url(settings)
+    other = [] if url is None else (await _upstream(url, "/v1/models", "TURNFOLD_ANTHROPIC_URL"))[:1]
+    return [*await _upstream(settings.upstream.url, "/models", "TURNFOLD_UPSTREAM_URL"), *other]
+
+
+async def _upstream(url: str, path: str, variable: str) -> list[Finding]:
+    """Whether it answers, and whether its clock agrees with ours."""
     started, wall = time.perf_counter(), time.time()
     try:
         async with httpx.AsyncClient(timeout=_PATIENCE) as client:
-            response = await client.get(url + "/models")
+            response = await client.get(url.removesuffix("/v1") + path if path.startswith("/v1") else url + path)
     except (httpx.HTTPError, ssl.SSLError, OSError) as exc:
-        advice = "check TURNFOLD_UPSTREAM_URL, DNS, firewall and proxies"
+        advice = f"check {variable}, DNS, firewall and proxies"
         return [Finding("upstream", "fault", f"{url} does not answer: {exc or type(exc).__name__}", advice)]
     took = (time.perf_counter() - started) * 1000
     found = f"{url} answers ({response.status_code}, {took:.0f} ms)"
@@ -156,7 +163,7 @@ async def _versions(_: LoadedSettings) -> list[Finding]:
 
 _LOOKS: Final[tuple[Callable[[LoadedSettings], Awaitable[list[Finding]]], ...]] = (
     _settings,
-    _upstream,
+    _upstreams,
     _store,
     _windows,
     _vocabularies,

@@ -30,6 +30,8 @@ class _Bound:
 
 # Anthropic, "Preserved thinking": Fable, Opus 5.5, Sonnet 5.5, Haiku 5.5; Claude 5.1 and later.
 _CLAUDE: Final = _Bound(frozenset({"fable"}), (5, 1))
+# What the API answers where that is not so.
+_REFUSED: Final = re.compile(rb"Invalid `signature` in `thinking` block")
 # claude-opus-5-5-20260801, anthropic/claude-sonnet-5.5, eu.anthropic.claude-haiku-5-5-v1:0, claude-3-5-sonnet. A date is no
 # version.
 _NAME: Final = re.compile(r"claude-(?:(?P<family>[a-z]+)(?:-|$))?(?:(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d))?")
@@ -42,6 +44,11 @@ def binds_thinking(model: str) -> bool:
         return False
     version = (int(found["major"] or 0), int(found["minor"] or 0))
     return found["family"] in _CLAUDE.families or version >= _CLAUDE.since
+
+
+def refuses_thinking(status: int, body: bytes) -> bool:
+    """Whether an upstream's answer says that a thinking block is not valid behind what was sent ("Preserved thinking")."""
+    return status == 400 and _REFUSED.search(body) is not None
 
 
 def decided(units: Sequence[Unit], plan: Plan, options: FoldOptions) -> int:

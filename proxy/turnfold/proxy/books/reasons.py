@@ -16,7 +16,7 @@ _STATUSES: Final[Mapping[str, str]] = MappingProxyType(
         "observed": "Observed: it went out as it came, and the fold was only computed.",
         "bypassed": "Left alone on purpose.",
         "failed-open": "Not folded because of a failure of ours: it went out as it came.",
-        "recovered": "Its context was full: a smaller request went out, once.",
+        "recovered": "The upstream refused it: a smaller request went out, once.",
         "answered": "Answered by Turnfold itself, under the conversation's state; nothing was sent.",
     }
 )
@@ -34,6 +34,9 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "client-left": "The client left before it was sent.",
         "observer-busy": "Too many requests waited to be folded for the record.",
         "stopped": "The process ended before it was folded for the record.",
+        "server-history": "Its history, or a part of it, lies with the provider: nothing in front of that may be missing.",
+        "background": "It runs in the background: it is passed on as it came.",
+        "thinking-refused": "Its thinking was not valid behind what was sent: it went out without.",
         "upstream-truncated": "The upstream read fewer tokens than were sent: it cuts prompts off in silence.",
     }
 )

@@ -18,9 +18,11 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import fit
 from turnfold.compression.fold import LEFT_OUT, Fold, attachments_lost, conversation_name
+from turnfold.compression.fold.counts import conversation_tokens
+from turnfold.compression.fold.thinking import all_thinking, without_thinking
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.config.settings import LimitSettings
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.holdout import HELD_OUT, is_held_out
@@ -100,6 +102,20 @@ class Folding:
             return exchange.settle("passthrough", exc.reason)
         return replace(exchange, conversation=conversation, name=request.label)
 
+    def _options(self, exchange: Exchange, conversation: Conversation) -> FoldOptions:
+        options = self.options_for(conversation.model, exchange.request.budget)
+        return replace(options, preserved_thinking=True) if exchange.known.binds_thinking else options
+
+    async def take_thinking_out(self, exchange: Exchange, sent: Conversation) -> tuple[Conversation, int]:
+        """What was sent without any thinking, and its tokens; the same where there is none."""
+
+        def work() -> tuple[Conversation, int]:
+            indices = all_thinking(sent.messages, sent.model, bound=True)
+            bare = sent.with_changes(without_thinking(Changes(), sent.messages, indices), self.memo) if indices else sent
+            return bare, conversation_tokens(bare, sent.model, self.memo)
+
+        return await self._lanes.run(exchange.request, work)
+
     async def fold_request(self, exchange: Exchange) -> Exchange:
         """What is forwarded instead of the request, and what is learned of its upstream.
 
@@ -118,7 +134,7 @@ class Folding:
     def _fold(self, exchange: Exchange, conversation: Conversation) -> Exchange:
         """Runs in a lane's thread, unless it is done before a thread would have begun."""
         request = exchange.request
-        options = self.options_for(conversation.model, request.budget)
+        options = self._options(exchange, conversation)
         fitted = fit(conversation, options, self.memo, exchange.known, self.fold)
         folded, before, after = fitted.folded, fitted.folded.tokens_before, fitted.tokens
         name = request.label or conversation_name(conversation)

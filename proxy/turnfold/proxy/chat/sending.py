@@ -18,6 +18,7 @@ from typing import Final
 from turnfold.compression.calibration import is_truncated
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fit.recover import Outcome, Resend, recover
+from turnfold.compression.fold.thinking import refuses_thinking
 from turnfold.compression.wire.conversation import Conversation
 from turnfold.proxy.chat.exchange import Exchange, Watch
 from turnfold.proxy.chat.folding import Folding
@@ -91,6 +92,8 @@ class Sending:
         answer, conversation = exchange.answer, exchange.conversation
         if answer is None or conversation is None or not exchange.recoverable:
             return exchange
+        if refuses_thinking(answer.status, answer.head):
+            return await self._resend_without_thinking(exchange, answer, exchange.sent or conversation)
         overflow = detect(answer.status, answer.head, in_stream=answer.in_stream)
         if overflow is None:
             return exchange
@@ -102,6 +105,36 @@ class Sending:
             exchange = await self._after_overflow(exchange, conversation, overflow, recovered)
             unless_served.pop_all()
         return exchange
+
+    async def _resend_without_thinking(self, exchange: Exchange, answer: Peeked, sent: Conversation) -> Exchange:
+        """Send it once more without any thinking, and remember that this model binds it; where that fails, the error stands."""
+        request = exchange.request
+        known = await self._windows.learn_binding(Spot.of(request.tenant, request.to.url, exchange.model))
+        bare, tokens = await self._folding.take_thinking_out(exchange, sent)
+        if bare is sent:
+            return exchange
+        try:
+            second = Peeked(await self._send(exchange, bare.body))
+        except UpstreamFailed:
+            return exchange
+        if second.status >= 400:
+            second.close()
+            return exchange
+        answer.close()
+        _log.warning("%s: thinking was refused behind what it was sent with: sent again without", request.id)
+        before = exchange.tokens[0] if exchange.tokens else tokens
+        return replace(
+            exchange,
+            answer=second,
+            upstream_status=second.status,
+            known=known,
+            sent=bare,
+            folded=True,
+            status="recovered",
+            reason="thinking-refused",
+            tokens=(before, tokens),
+            trails=trails_of(exchange.conversation or sent, bare),
+        )
 
     async def _after_overflow(
         self, exchange: Exchange, conversation: Conversation, overflow: Overflow, recovered: Recovered

@@ -115,6 +115,11 @@ class Windows:
         entry = await self._entry(spot)
         return await self._learn(spot, entry, learn_from_refusal(entry.record.known, limit, theirs))
 
+    async def learn_binding(self, spot: Spot) -> Learned:
+        """Learn from a request that was refused because of what stood in front of its thinking."""
+        entry = await self._entry(spot)
+        return await self._learn(spot, entry, replace(entry.record.known, binds_thinking=True))
+
     async def records(self, tenant: str) -> list[tuple[Key, WindowRecord]]:
         """What a tenant's requests have taught, by upstream and model: in the store, where what this process knows is written
         first.
@@ -162,7 +167,7 @@ class Windows:
         before = entry.record.known
         if after == before:
             return after
-        told = (after.limit, after.over, after.fails, after.quiet) != (before.limit, before.over, before.fails, before.quiet)
+        told = _telling(after) != _telling(before)
         entry.record = replace(entry.record, known=after, upstream=storable_name(spot.upstream), model=storable_name(spot.model))
         entry.unwritten += 1
         if told:
@@ -187,6 +192,11 @@ class Windows:
         self._entries.move_to_end(spot)
         while len(self._entries) > _KEPT:
             self._entries.popitem(last=False)
+
+
+def _telling(known: Learned) -> tuple[object, ...]:
+    """What of it is worth a write at once."""
+    return known.limit, known.over, known.fails, known.quiet, known.binds_thinking
 
 
 def _matches(record: WindowRecord, upstream: str | None, model: str | None) -> bool:

@@ -198,6 +198,7 @@ def _to_bytes(record: WindowRecord, spot: Spot) -> bytes:
             "fits": known.fits,
             "fails": known.fails,
             "top": known.top,
+            "binds_thinking": known.binds_thinking,
             "quiet": [{"ours": ours, "reported": reported} for ours, reported in known.quiet],
         }
     )
@@ -217,6 +218,7 @@ def _build(data: Any) -> WindowRecord:
         fails=None if data["fails"] is None else int(data["fails"]),
         top=(int(data["top"][0]), int(data["top"][1])) if "top" in data else (0, 0),
         quiet=tuple((int(ours), int(reported)) for ours, reported in pairs),
+        binds_thinking=data.get("binds_thinking") is True,
     )
     until = float(data["until"])
     marks = data.get("marks", {})
