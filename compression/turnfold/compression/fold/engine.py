@@ -103,7 +103,7 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
         return plain
     forwarded = conversation.with_changes(best.changes, memo)
     after = conversation_tokens(forwarded, options.model, memo)
-    if not _is_smaller(plain, best, forwarded, options, memo):
+    if not _is_smaller(plain, best, forwarded, after, options, memo):
         return replace(_fold_nothing(conversation, options, memo, best.changes.unsigned), reason="not-smaller")
     lost = attachments_lost(conversation.messages, forwarded.messages) if options.budget is not None else False
     check(conversation, forwarded, waived=frozenset({ATTACHMENT_LOST}) if lost else frozenset())
@@ -132,18 +132,20 @@ def _under(conversation: Conversation, options: FoldOptions) -> FoldOptions:
     return replace(options, model=model, preserved_thinking=bound, recall_stays=stays)
 
 
-def _is_smaller(plain: Folded, best: _Attempt, forwarded: Conversation, options: FoldOptions, memo: Memo) -> bool:
-    """Whether a fold is smaller than what came in.
+def _is_smaller(plain: Folded, best: _Attempt, forwarded: Conversation, after: int, options: FoldOptions, memo: Memo) -> bool:
+    """Whether a fold of `after` tokens is smaller than what came in.
 
     Where thinking is bound to what was sent, the answer must not turn between two fold events: what stands before the newest one
     decides.
     """
+    if not (options.preserved_thinking and best.plan.events):
+        return after < max(plain.tokens_before, plain.tokens_after)
     received = plain.conversation.messages
-    end = best.decided if options.preserved_thinking and best.plan.events else len(received)
+    end = best.decided
     kept = len(forwarded.messages) - (len(received) - end)  # what stands behind is never left out
     sides = (received[:end], plain.forwarded.messages[:end], forwarded.messages[:kept])
-    before, bare, after = (sum(message_tokens(m, options.model, memo) for m in side) for side in sides)
-    return after < before or after < bare
+    before, bare, folded = (sum(message_tokens(m, options.model, memo) for m in side) for side in sides)
+    return folded < before or folded < bare
 
 
 def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> Folded:
@@ -362,14 +364,18 @@ def _recalls(
         found = recall_for(conversation.messages, cut, asker, stays, present, budget, options, memo)
         if found.text:
             present.append(found.text)
-            spent += tokens.count(found.text)
+            spent += tokens.count(found.text) if _recall_stays(options) else 0
             yield cut[asker.unit].start, found
+
+
+def _recall_stays(options: FoldOptions) -> bool:
+    return bool(options.preserved_thinking) or options.recall_stays
 
 
 def _recall_share(pieces: Sequence[Piece], spent: int, options: FoldOptions) -> int:
     """What recall may take without a budget; where earlier ones stay, all of them together take at most half of what is saved."""
     share = recall_tokens(pieces, options)
-    if not (options.preserved_thinking or options.recall_stays):
+    if not _recall_stays(options):
         return share
     return max(0, min(share, sum(p.tokens - p.size for p in pieces) // 2 - spent))
 
