@@ -20,6 +20,8 @@ from turnfold.compression.wire.spans import Value, array, members, skip, unique,
 
 T = TypeVar("T")
 
+_TYPED: Final = ("type", "role", "media_type")
+_HOLDERS: Final = ("content", "output", "source", "summary", "tool_calls")
 _FIXED: Final = 1000  # bytes that a reading takes without its elements
 
 
@@ -68,6 +70,17 @@ def read_body(body: bytes, layout: Layout[T], memo: Memo) -> tuple[str, BodyRead
         return text, _read_known(text, body, layout, memo)
     except (ValueError, RecursionError) as exc:  # the ways in which the scanner gives up
         raise FoldRejected("unparsable") from exc
+
+
+def is_plainly_typed(value: Any) -> bool:
+    """Whether whatever says its type in an element, and in its content, says it as a plain value. What a tool was given may hold
+    anything, and is not looked at."""
+    if isinstance(value, list):
+        return all(map(is_plainly_typed, value))
+    if not isinstance(value, dict):
+        return True
+    plain = not any(isinstance(value.get(key), (list, dict)) for key in _TYPED)
+    return plain and all(is_plainly_typed(value[key]) for key in _HOLDERS if key in value)
 
 
 def _read_known(text: str, body: bytes, layout: Layout[T], memo: Memo) -> BodyReading[T]:

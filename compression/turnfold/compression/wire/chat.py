@@ -17,7 +17,7 @@ import orjson
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.wire.bodies import Layout, read_body
+from turnfold.compression.wire.bodies import Layout, is_plainly_typed, read_body
 from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE, completion, reply_to, stream
 from turnfold.compression.wire.content_edits import merge, put_beside, replace_text, split_apart
 from turnfold.compression.wire.conversation import (
@@ -103,6 +103,8 @@ _LAYOUT: Final = Layout("chat", "messages", _SETTINGS, _message, lambda m: 300 +
 
 
 def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
+    if not is_plainly_typed(data):
+        raise FoldRejected("unparsable")
     content = data.get("content")
     texts = tuple(_content_texts(content))
     calls = tuple(_calls_with_places(data))

@@ -21,7 +21,7 @@ import orjson
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.wire.bodies import Layout, read_body
+from turnfold.compression.wire.bodies import Layout, is_plainly_typed, read_body
 from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE
 from turnfold.compression.wire.conversation import (
     Attachment,
@@ -85,7 +85,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
     text, found = read_body(body, _LAYOUT, memo)
     members = found.members
     values = {key: members[key][0] for key in members if key in _KEPT}
-    system = [_system(text, members["system"], memo)] if "system" in members else []
+    system = [_system(text, members["system"], memo)] if values.get("system") is not None else []
     messages, spans, groups = [m for m, _ in system], [place for _, place in system], []
     for element, (start, end) in zip(found.elements, found.spans, strict=True):
         if element.grouped:
@@ -122,6 +122,8 @@ def _compacts(text: str, member: Value) -> bool:
 def _system(text: str, member: tuple[Any, int, int], memo: Memo) -> tuple[Message, Place]:
     """The system text as a message that is never changed."""
     content, start, end = member
+    if not _is_content(content) or not is_plainly_typed(content):
+        raise FoldRejected("unparsable")
     raw = text[start:end]
     key = digest(raw, "system")
     return memo.get(("system", key), lambda: _spoken(raw, key, "system", content, ()), _weigh_message), (start, end)
@@ -151,6 +153,8 @@ _LAYOUT: Final = Layout("messages", "messages", _KEPT, _element, lambda e: 300 +
 
 
 def _parse(raw: str, data: Mapping[str, Any]) -> _Element:
+    if not is_plainly_typed(data):
+        raise FoldRejected("unparsable")
     role, content = data["role"], data["content"]
     values = list(elements(raw, value_span(raw, ("content",))[0])) if isinstance(content, list) else []
     key = digest(_cut_marks(raw, values))

@@ -15,6 +15,7 @@ from typing import Any, Final
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import digest
+from turnfold.compression.wire.bodies import is_plainly_typed
 from turnfold.compression.wire.conversation import Attachment, Call, Message, Text
 from turnfold.compression.wire.media import attachment, media_tokens
 
@@ -77,7 +78,7 @@ def read_item(raw: str, data: Any) -> InputItem:
     Raises:
         FoldRejected: "unparsable" where it is neither a message nor has a type or an id.
     """
-    if not isinstance(data, dict):
+    if not isinstance(data, dict) or not is_plainly_typed(data):
         raise FoldRejected("unparsable")
     kind, role = data.get("type"), data.get("role")
     if kind is None:
