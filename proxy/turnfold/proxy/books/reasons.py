@@ -16,7 +16,7 @@ _STATUSES: Final[Mapping[str, str]] = MappingProxyType(
         "observed": "Observed: it went out as it came, and the fold was only computed.",
         "bypassed": "Left alone on purpose.",
         "failed-open": "Not folded because of a failure of ours: it went out as it came.",
-        "recovered": "The upstream refused it: a smaller request went out, once.",
+        "recovered": "Its context was full: a smaller request went out, once.",
         "answered": "Answered by Turnfold itself, under the conversation's state; nothing was sent.",
     }
 )
@@ -36,14 +36,21 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "stopped": "The process ended before it was folded for the record.",
         "server-history": "Its history, or a part of it, lies with the provider: nothing in front of that may be missing.",
         "background": "It runs in the background: it is passed on as it came.",
-        "thinking-refused": "Its thinking was not valid behind what was sent: it went out without.",
         "upstream-truncated": "The upstream read fewer tokens than were sent: it cuts prompts off in silence.",
     }
 )
 
 
+#: Reasons that say by themselves what happened.
+_WHOLE: Final[Mapping[str, str]] = MappingProxyType(
+    {"thinking-refused": "Its thinking was not valid behind what was sent: it went out once more, without."}
+)
+
+
 def in_words(status: str, reason: str) -> str:
     """Status and reason of a receipt as sentences; an unknown reason is shown in brackets."""
+    if reason in _WHOLE:
+        return _WHOLE[reason]
     said = _STATUSES.get(status, status)
     if not reason:
         return said
