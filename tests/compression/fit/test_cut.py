@@ -15,8 +15,10 @@ from turnfold.compression import tokens
 from turnfold.compression.fit.cut import LEVELS, Cut, cut
 from turnfold.compression.fold import conversation_tokens
 from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.messages import MESSAGES
 
 Body = dict[str, Any]
 #: A single giant message has to be cut, the user's own too: the one law that a recovery may break.
@@ -37,7 +39,7 @@ def tokens_of(body: bytes, model: str = "gpt-4o") -> int:
 
 def cut_to(body: Body, budget: int) -> tuple[Cut, Body]:
     raw = encoded(body)
-    result = cut(read(raw), budget, "gpt-4o", Memo())
+    result = cut(read(raw), budget, FoldOptions(model="gpt-4o"), Memo())
     assert result is not None
     sent = result.forwarded.body
     assert result.tokens == tokens_of(sent) <= budget
@@ -90,14 +92,14 @@ def test_a_message_of_just_the_levels_size_stays() -> None:
 
 def test_what_just_fits_is_not_cut() -> None:
     body = encoded(overfull("long chat", 3000, model="gpt-4o"))
-    result = cut(read(body), tokens_of(body), "gpt-4o", Memo())
+    result = cut(read(body), tokens_of(body), FoldOptions(model="gpt-4o"), Memo())
     assert result is None or result.forwarded.body == body
 
 
 def test_untouched_messages_keep_their_bytes() -> None:
     odd = '{ "role":"user" , "content":"\\u00e9 and 1.0", "x": 1.0e2 }'
     raw = f'{{"model":"gpt-4o","messages":[{odd},{{"role":"assistant","content":{json.dumps("word " * 3000)}}},{odd}]}}'.encode()
-    result = cut(read(raw), 600, "gpt-4o", Memo())
+    result = cut(read(raw), 600, FoldOptions(model="gpt-4o"), Memo())
     assert result is not None
     assert result.forwarded.body.count(odd.encode()) == 2
 
@@ -165,7 +167,7 @@ def test_a_system_message_between_dropped_ones_stays() -> None:
 
 @pytest.mark.parametrize("shape", ["giant system prompt", "huge tool schema"])
 def test_what_may_not_be_touched_is_not(shape: str) -> None:
-    assert cut(read(encoded(overfull(shape, 5000, model="gpt-4o"))), 2000, "gpt-4o", Memo()) is None
+    assert cut(read(encoded(overfull(shape, 5000, model="gpt-4o"))), 2000, FoldOptions(model="gpt-4o"), Memo()) is None
 
 
 def test_assistant_text_that_was_cut_does_not_end_in_white_space() -> None:
@@ -231,11 +233,27 @@ def _exchange(draw: st.DrawFn, number: int) -> list[Body]:
 def test_any_conversation_fits_well_formed_or_is_left_alone(body: Body, share: float) -> None:
     raw = encoded(body)
     budget = int(tokens_of(raw) * share)
-    result = cut(read(raw), budget, "gpt-4o", Memo())
+    result = cut(read(raw), budget, FoldOptions(model="gpt-4o"), Memo())
     if result is None:
         return
     sent = result.forwarded.body
     assert tokens_of(sent) <= budget
     assert not set(structure_faults(raw, sent)) - WAIVED
     assert json.loads(sent)["messages"][-1]["role"] == body["messages"][-1]["role"]
-    assert cut(read(raw), budget, "gpt-4o", Memo()) == result
+    assert cut(read(raw), budget, FoldOptions(model="gpt-4o"), Memo()) == result
+
+
+@pytest.mark.parametrize(
+    ("model", "learned"), [("claude-opus-5-5", None), ("claude-of-the-house", True), ("claude-3-opus", None)]
+)
+def test_thinking_behind_a_cut_goes_where_the_model_binds_it(model: str, learned: bool | None) -> None:
+    said = [{"type": "thinking", "thinking": "Hm.", "signature": "s"}, {"type": "text", "text": "Noted."}]
+    messages = [
+        {"role": "user", "content": "One word after another. " * 2000},
+        {"role": "assistant", "content": said},
+        {"role": "user", "content": "And now?"},
+    ]
+    conversation = MESSAGES.read(encoded({"model": model, "max_tokens": 9, "messages": messages}), Memo())
+    result = cut(conversation, 2000, FoldOptions(model=model, preserved_thinking=learned), Memo())
+    assert result is not None
+    assert (b"signature" in result.forwarded.body) is (model == "claude-3-opus")

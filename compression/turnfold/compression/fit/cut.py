@@ -30,6 +30,7 @@ from turnfold.compression.fold.endings import trim_endings
 from turnfold.compression.fold.thinking import all_thinking, without_thinking
 from turnfold.compression.fold.units import Unit, staying, units
 from turnfold.compression.memo import Memo, digest
+from turnfold.compression.options import FoldOptions
 from turnfold.compression.text.middle import cut_middle
 from turnfold.compression.wire.conversation import Changes, Conversation, Message, Path, Text
 from turnfold.compression.wire.edits import json_string
@@ -88,16 +89,16 @@ class _Way:
     dropped: tuple[Unit, ...] = ()
 
 
-def cut(conversation: Conversation, budget: int, model: str, memo: Memo, *, trims_endings: bool = False) -> Cut | None:
+def cut(conversation: Conversation, budget: int, options: FoldOptions, memo: Memo) -> Cut | None:
     """The mildest cut of a request with which it counts at most `budget` tokens; None when none does.
 
     Args:
-        trims_endings: whether an assistant's text must not end in white space, cut or not.
+        options: those of a fold; what counts of them here is the model, and what it takes.
 
     Raises:
         FoldRejected: our own output failed a check.
     """
-    messages = conversation.messages
+    messages, model = conversation.messages, options.model
     total = conversation_tokens(conversation, model, memo)
     border = sum(m.tokens for m in messages) or 1
     fixed = conversation_tokens(replace(conversation, messages=()), model, memo)
@@ -107,7 +108,7 @@ def cut(conversation: Conversation, budget: int, model: str, memo: Memo, *, trim
         way = next(_ways(messages, pieces, room), None)
         if way is None:
             return None
-        result = _make_cut(conversation, pieces, way, model, memo, trims_endings)
+        result = _make_cut(conversation, pieces, way, options, memo)
         if result.tokens <= budget:
             return result
         room = min(int(room * 0.98), int(room - (result.tokens - budget) * border / max(1, total)))
@@ -202,9 +203,7 @@ def _thin_out(sizes: Sequence[int]) -> Iterator[int]:
     yield from dict.fromkeys((*sizes[step - 1 :: step], *sizes[-1:]))
 
 
-def _make_cut(
-    conversation: Conversation, pieces: Sequence[_CuttableText], way: _Way, model: str, memo: Memo, trims_endings: bool
-) -> Cut:
+def _make_cut(conversation: Conversation, pieces: Sequence[_CuttableText], way: _Way, options: FoldOptions, memo: Memo) -> Cut:
     messages = conversation.messages
     gone = {i for u in way.dropped for i in range(u.start, u.end)}
     texts: dict[int, dict[Path, str]] = defaultdict(dict)
@@ -218,12 +217,12 @@ def _make_cut(
         _note_gap(messages, texts, gone)
     dropped = tuple((u.start, u.end) for u in way.dropped)
     changes = Changes(dropped=dropped, texts=texts)
-    if trims_endings:
+    if options.refuses_trailing_space:
         changes = trim_endings(messages, changes)
-    changes = without_thinking(changes, messages, all_thinking(messages, model))
+    changes = without_thinking(changes, messages, all_thinking(messages, options.model, options.preserved_thinking))
     forwarded = conversation.with_changes(changes, memo)
     check(conversation, forwarded, waived=_WAIVED)
-    tokens = conversation_tokens(forwarded, model, memo)
+    tokens = conversation_tokens(forwarded, options.model, memo)
     return Cut(forwarded, changes, tokens, count, len(gone), way.end < len(messages))
 
 

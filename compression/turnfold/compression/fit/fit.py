@@ -117,11 +117,11 @@ def shrink(conversation: Conversation, room: int, options: FoldOptions, memo: Me
     if conversation.held:
         return None
     options = replace(options, model=options.model or conversation.model)
-    base, trims = lean(conversation, options, memo), options.refuses_trailing_space
+    base = lean(conversation, options, memo)
     older = _attempt(lambda: fold_older(base, room, options, fold, memo))
     if older is not None:
         return SmallRequest(older.forwarded, older.tokens, older.sections, older.account)
-    plain = _attempt(lambda: cut(base, room, options.model, memo, trims_endings=trims))
+    plain = _attempt(lambda: cut(base, room, options, memo))
     plain_cut = None if plain is None else _shrink_by_cut(base, plain)
     if plain is not None and (plain.recent_whole or not plain.dropped):
         return plain_cut
@@ -129,7 +129,7 @@ def shrink(conversation: Conversation, room: int, options: FoldOptions, memo: Me
     if folded is not None and folded.folded:
         if folded.tokens_after <= room:
             return SmallRequest(folded.forwarded, folded.tokens_after, folded.sections, folded.account)
-        both = _attempt(lambda: cut(folded.forwarded, room, options.model, memo, trims_endings=trims))
+        both = _attempt(lambda: cut(folded.forwarded, room, options, memo))
         if both is not None:
             return SmallRequest(both.forwarded, both.tokens, folded.sections, folded.account.after(both.changes))
     return plain_cut

@@ -73,7 +73,7 @@ class Folding:
         self, fold: Fold, options_for: OptionsFor, limits: LimitSettings, windows: Windows, lanes: Lanes, holdout_share: float
     ) -> None:
         self.fold = fold
-        self.options_for = options_for
+        self._options_for = options_for
         self.memo = Memo()
         self._limits = limits
         self._windows = windows
@@ -102,8 +102,9 @@ class Folding:
             return exchange.settle("passthrough", exc.reason)
         return replace(exchange, conversation=conversation, name=request.label)
 
-    def _options(self, exchange: Exchange, conversation: Conversation) -> FoldOptions:
-        options = self.options_for(conversation.model, exchange.request.budget)
+    def options_of(self, exchange: Exchange, conversation: Conversation) -> FoldOptions:
+        """Fold options of a request, by its model, its budget and what was learned of the model."""
+        options = self._options_for(conversation.model, exchange.request.budget)
         return replace(options, preserved_thinking=True) if exchange.known.binds_thinking else options
 
     async def take_thinking_out(self, exchange: Exchange, sent: Conversation) -> tuple[Conversation, int]:
@@ -134,7 +135,7 @@ class Folding:
     def _fold(self, exchange: Exchange, conversation: Conversation) -> Exchange:
         """Runs in a lane's thread, unless it is done before a thread would have begun."""
         request = exchange.request
-        options = self._options(exchange, conversation)
+        options = self.options_of(exchange, conversation)
         fitted = fit(conversation, options, self.memo, exchange.known, self.fold)
         folded, before, after = fitted.folded, fitted.folded.tokens_before, fitted.tokens
         name = request.label or conversation_name(conversation)

@@ -97,7 +97,7 @@ class Sending:
         overflow = detect(answer.status, answer.head, in_stream=answer.in_stream)
         if overflow is None:
             return exchange
-        options = self._folding.options_for(conversation.model, exchange.request.budget)
+        options = self._folding.options_of(exchange, conversation)
         flow = recover(conversation, overflow, options, self._folding.memo, exchange.known, exchange.sent, self._folding.fold)
         recovered = await resend(flow, answer, lambda body: self._send(exchange, body), self._run_step, (UpstreamFailed,))
         with contextlib.ExitStack() as unless_served:
