@@ -25,7 +25,7 @@ settings.register_profile("quick", _ANYWHERE, max_examples=USUAL)
 settings.register_profile("ci", _ANYWHERE, max_examples=USUAL, derandomize=True, database=None)
 # For trying many changes of the code (benchmarks/mutations.py).
 settings.register_profile("small", _ANYWHERE, derandomize=True, database=None, max_examples=10)
-settings.register_profile("thorough", _ANYWHERE, max_examples=2500)
+settings.register_profile("thorough", _ANYWHERE, max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "quick"))
 
 

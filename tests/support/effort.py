@@ -14,7 +14,7 @@ from hypothesis import Phase, Verbosity, settings
 T = TypeVar("T")
 
 #: Examples of a test that says nothing, in the profiles "quick" and "ci".
-USUAL: Final = 25
+USUAL: Final = 50
 
 
 def costly(examples: int) -> settings:
@@ -29,6 +29,11 @@ def costly(examples: int) -> settings:
         return settings(max_examples=examples * effort)
     phases = [phase for phase in profile.phases if phase not in {Phase.shrink, Phase.explain}]
     return settings(max_examples=min(examples, profile.max_examples), phases=phases, verbosity=Verbosity.quiet)
+
+
+def draws(examples: int) -> settings:
+    """Settings for a test that wants another number of examples than the profile's; in proportion to it in "thorough"."""
+    return settings(max_examples=examples * max(1, _effort()))
 
 
 def every(step: int, cases: Sequence[T], start: int = 0) -> Sequence[T]:

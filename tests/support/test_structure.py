@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode
 from tests.support.conversations import bodies, conversations, odd_conversations
+from tests.support.effort import draws
 from tests.support.structure import structure_faults
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "count", "arguments": '{"bay": 7}'}}
@@ -149,7 +150,7 @@ def test_faults_of_the_client_are_not_ours() -> None:
     assert not structure_faults(broken, broken)
 
 
-@settings(max_examples=25)
+@draws(25)
 @given(bodies(st.one_of(conversations(1, 4), odd_conversations(1, 4))))
 def test_no_request_has_a_fault_against_itself(body: bytes) -> None:
     assert not structure_faults(body, body)

@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.effort import draws
 from tests.support.overfull import Writer, overfull
 from tests.support.structure import structure_faults
 from turnfold.compression import tokens
@@ -228,7 +229,7 @@ def _exchange(draw: st.DrawFn, number: int) -> list[Body]:
     ]
 
 
-@settings(max_examples=30)
+@draws(30)
 @given(conversations(), st.floats(0.05, 0.95))
 def test_any_conversation_fits_well_formed_or_is_left_alone(body: Body, share: float) -> None:
     raw = encoded(body)

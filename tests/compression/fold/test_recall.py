@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import recall_cases, recall_offline
 from benchmarks.support.data import evalkit, shared_directory
+from tests.support.effort import draws
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression import tokens
 from turnfold.compression.fold import fence
@@ -49,7 +50,7 @@ vocabulary = st.lists(
 # ---------------------------------------------------------------- laws
 
 
-@settings(max_examples=25)
+@draws(25)
 @given(
     st.lists(st.one_of(vocabulary, st.text(max_size=40)), max_size=6),
     st.one_of(vocabulary, st.text(max_size=20)),
@@ -67,7 +68,7 @@ def test_quotes_are_real_ranges_in_order_and_fit_the_budget(texts: list[str], te
     assert again == [quotes, quotes]
 
 
-@settings(max_examples=40)
+@draws(40)
 @given(
     st.lists(
         st.sampled_from(["word", "Longer sentence here. ", "\n", "\n\n", " ", "漢字。", "x" * 300, "{'a': 1},"]), max_size=120

@@ -4,9 +4,10 @@ import json
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.effort import draws
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.shorten.lines import CEILING, FLOOR, WeighedLine, choose, visible_parts
 from turnfold.compression.shorten.registry import facts, facts_arguments
@@ -51,7 +52,7 @@ def test_never_longer_and_never_empty(text: str, keep: int, words: set[str]) -> 
 
 
 @given(st.lists(LINES, min_size=40, max_size=200).map("\n".join), st.integers(FLOOR, 200))
-@settings(max_examples=50)
+@draws(50)
 def test_the_ceiling_is_hard(text: str, keep: int) -> None:
     assert count(facts(text, keep, NOBODY, count)) <= CEILING * keep + 8
 

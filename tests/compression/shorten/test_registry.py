@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.effort import draws
 from turnfold.compression import tokens
 from turnfold.compression.shorten.registry import ROOMY, ROWS, facts
 from turnfold.compression.text.kinds import KINDS
@@ -35,7 +36,7 @@ def test_the_table_has_a_row_for_every_kind_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-@settings(max_examples=20)
+@draws(20)
 @given(st.lists(st.sampled_from(LINES), max_size=30).map("\n".join) | st.text(max_size=80))
 def test_every_rule_takes_any_text(kind: str, text: str) -> None:
     """What a text looks like and what it is are two things: a rule may be handed anything."""
@@ -43,7 +44,7 @@ def test_every_rule_takes_any_text(kind: str, text: str) -> None:
         assert isinstance(row.text, str)
 
 
-@settings(max_examples=40)
+@draws(40)
 @given(st.lists(st.sampled_from(LINES), min_size=1, max_size=6).map("\n".join).map(lambda text: f"{text}\n" * 40))
 def test_no_mixture_of_kinds_is_an_error(text: str) -> None:
     assert tokens.count(facts(text, 60, frozenset(), tokens.count)) <= tokens.count(text)

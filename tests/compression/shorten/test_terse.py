@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.effort import draws
 from tests.support.growth import assert_linear
 from turnfold.compression import tokens
 from turnfold.compression.errors import InvalidInput
@@ -444,7 +445,7 @@ prose = st.lists(st.tuples(words, gaps), min_size=1, max_size=40).map(lambda pai
 mixtures = st.lists(st.one_of(prose, prose, st.sampled_from(BLOCKS)), min_size=1, max_size=4).map("\n\n".join)
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(mixtures)
 def test_laws_on_mixtures(text: str) -> None:
     sizes = [[tokens.count(text, name)] for name in VOCABULARIES]
@@ -478,7 +479,7 @@ def _assert_expands(made: terse.Terse) -> None:
     assert full == lost
 
 
-@settings(max_examples=30, deadline=None)
+@draws(30)
 @given(st.text(max_size=200))
 def test_laws_on_any_text(text: str) -> None:
     for intensity in INTENSITIES:

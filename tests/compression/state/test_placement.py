@@ -7,9 +7,10 @@ requests.
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.effort import draws
 from tests.support.growth import assert_linear
 from turnfold.compression.state import (
     Machine,
@@ -276,7 +277,7 @@ ASSISTED = st.lists(
 OPTIONS = st.sampled_from([StateOptions(), FORWARDING, StateOptions(preprocess=True)])
 
 
-@settings(max_examples=60)
+@draws(60)
 @given(ASSISTED, OPTIONS)
 def test_each_forwarded_request_begins_with_the_last_one(texts: list[str | None], options: StateOptions) -> None:
     chat = Chat(options)
@@ -293,7 +294,7 @@ def test_each_forwarded_request_begins_with_the_last_one(texts: list[str | None]
     assert moved <= len(texts) // MAX_STALE
 
 
-@settings(max_examples=60)
+@draws(60)
 @given(ASSISTED, OPTIONS)
 def test_never_stuck_and_every_forward_tells_the_whole_state(texts: list[str | None], options: StateOptions) -> None:
     chat = Chat(options)

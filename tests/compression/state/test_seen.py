@@ -5,9 +5,10 @@ Lives here: its definition tried out on short sequences, its growth. Must not: w
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.effort import draws
 from tests.support.growth import assert_linear
 from turnfold.compression.state.seen import Run, longest_run, message_key, resumed_at, seen_run
 
@@ -28,7 +29,7 @@ def by_definition(seen: list[str], keys: list[str]) -> tuple[int, int, int]:
     )
 
 
-@settings(max_examples=80)
+@draws(80)
 @given(FEW, FEW)
 def test_it_is_the_longest(seen: list[str], keys: list[str]) -> None:
     run = longest_run(seen, keys)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.effort import draws
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression import tokens
 from turnfold.compression.text.middle import cut_middle
@@ -82,7 +83,7 @@ def test_odd_texts_are_cut_in_linear_time(unit: str) -> None:
     assert_linear(lambda text: cut(text, 256), repeated(unit), 6000)
 
 
-@settings(max_examples=25)
+@draws(25)
 @given(st.text(max_size=400), st.integers(1, 60), st.integers(32, 200))
 def test_any_text_comes_down_to_its_cap(text: str, times: int, cap: int) -> None:
     whole = text * times

@@ -7,12 +7,12 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.bodies import Message, messages_of, raw_messages
 from tests.support.conversations import bodies, conversations, odd_conversations
-from tests.support.effort import costly
+from tests.support.effort import costly, draws
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.chat import CHAT
@@ -32,7 +32,7 @@ def _body(turns: list[tuple[str, str]], *, ascii_only: bool, model_last: bool, s
     return text.encode("utf-8", "surrogatepass")
 
 
-@settings(max_examples=40)
+@draws(40)
 @given(TURNS, st.integers(1, 40), st.booleans(), st.booleans(), st.booleans())
 def test_what_is_known_of_the_beginning_changes_nothing(
     turns: list[tuple[str, str]], grown: int, ascii_only: bool, model_last: bool, spaced: bool

@@ -24,7 +24,7 @@ from turnfold.proxy.store.compare_and_set import Contended, compare_and_set
 from turnfold.proxy.store.memory import MemoryStore
 
 SETTINGS = HistorySettings(compress_threshold=200, keep_recent=3)
-PROCESSES, ADDS = 4, 5
+PROCESSES, ADDS = 4, 16
 
 
 def conversations(store: Store, ttl: int = 3600) -> Conversations:
@@ -160,7 +160,7 @@ async def one_process(number: int, urls: Sequence[str]) -> None:
             await process.wait()
 
 
-async def test_concurrent_adds_through_4_processes_lose_nothing(redis_url: str, tmp_path: Path) -> None:
+async def test_64_concurrent_adds_through_4_processes_lose_nothing(redis_url: str, tmp_path: Path) -> None:
     urls = [redis_url, f"sqlite:///{tmp_path}/t.db"]
     await asyncio.gather(*(one_process(number, urls) for number in range(PROCESSES)))
     for url in urls:
