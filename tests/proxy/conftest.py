@@ -15,6 +15,7 @@ import uvicorn
 
 from tests.proxy.harness import NO_LOGGING, ProxyServer, Running, StartProxy, UpstreamServer, proxy_server, reply, running
 from tests.proxy.processes import COMPLETION, ServeProcess, StartProcess, serve_process
+from turnfold.compression.fold import fold
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.redis_store import RedisStore
@@ -44,6 +45,22 @@ def shared_proxy(shared_upstream: tuple[UpstreamServer, Running]) -> Iterator[tu
     """One proxy with default settings for all tests that want no other."""
     with proxy_server(shared_upstream[0].origin + "/v1") as pair:
         yield pair
+
+
+@pytest.fixture(scope="session")
+def shared_folding_proxy(shared_upstream: tuple[UpstreamServer, Running]) -> Iterator[tuple[ProxyServer, Running]]:
+    """One proxy with the real engine."""
+    with proxy_server(shared_upstream[0].origin + "/v1", fold=fold) as pair:
+        yield pair
+
+
+@pytest.fixture
+def folding_proxy(upstream: UpstreamServer, shared_folding_proxy: tuple[ProxyServer, Running]) -> Iterator[ProxyServer]:
+    """A proxy with the real engine in front of `upstream`, nothing recorded yet."""
+    app, server = shared_folding_proxy
+    yield app
+    server.rest()
+    app.recorder.reset()
 
 
 @pytest.fixture

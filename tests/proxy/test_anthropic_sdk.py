@@ -15,10 +15,9 @@ import pytest
 from anthropic import Anthropic
 from starlette.types import Receive, Scope, Send
 
-from tests.proxy.harness import ProxyServer, UpstreamServer, proxy_server, reply
+from tests.proxy.harness import ProxyServer, UpstreamServer, reply
 from tests.support.messages_api import Bindings, refusals
 from tests.support.words import prose
-from turnfold.compression.fold import fold
 
 OLD, BINDING = "claude-sonnet-4-6", "claude-opus-5-5"
 USAGE = {
@@ -90,16 +89,9 @@ class Api:
         await reply(json.dumps(answer).encode())(scope, receive, send)
 
 
-@pytest.fixture(scope="module")
-def served(shared_upstream: tuple[UpstreamServer, Any]) -> Iterator[ProxyServer]:
-    with proxy_server(shared_upstream[0].origin + "/v1", fold=fold) as (proxy, _):
-        yield proxy
-
-
 @pytest.fixture
-def proxy(served: ProxyServer) -> ProxyServer:
-    served.recorder.reset()
-    return served
+def proxy(folding_proxy: ProxyServer) -> ProxyServer:
+    return folding_proxy
 
 
 @pytest.fixture

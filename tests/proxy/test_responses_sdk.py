@@ -14,10 +14,9 @@ import pytest
 from openai import OpenAI
 from starlette.types import Receive, Scope, Send
 
-from tests.proxy.harness import ProxyServer, UpstreamServer, proxy_server, reply
+from tests.proxy.harness import ProxyServer, UpstreamServer, reply
 from tests.support.responses_rules import rule_faults
 from tests.support.words import prose
-from turnfold.compression.fold import fold
 
 MODEL = "gpt-4o"
 USAGE = {
@@ -76,16 +75,9 @@ def agent(turns: int) -> list[dict[str, Any]]:
     return [*items, {"role": "user", "content": "And what did crane 3 lift?"}]
 
 
-@pytest.fixture(scope="module")
-def served(shared_upstream: tuple[UpstreamServer, Any]) -> Iterator[ProxyServer]:
-    with proxy_server(shared_upstream[0].origin + "/v1", fold=fold) as (proxy, _):
-        yield proxy
-
-
 @pytest.fixture
-def proxy(served: ProxyServer) -> ProxyServer:
-    served.recorder.reset()
-    return served
+def proxy(folding_proxy: ProxyServer) -> ProxyServer:
+    return folding_proxy
 
 
 @pytest.fixture

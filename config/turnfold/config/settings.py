@@ -204,9 +204,9 @@ class CacheSettings(_Group):
 class LimitSettings(_Group):
     """Bounds on what a client may send."""
 
-    max_body_bytes: Annotated[
-        int, Field(gt=0, description="Maximum size of a chat completion's body, decompressed, in bytes.")
-    ] = 64 * 2**20
+    max_body_bytes: Annotated[int, Field(gt=0, description="Maximum size of a body that is folded, decompressed, in bytes.")] = (
+        64 * 2**20
+    )
     max_text_bytes: Annotated[int, Field(gt=0, description="Maximum size of a body of Turnfold's own API, in bytes.")] = 8 * 2**20
     max_header_bytes: Annotated[int, Field(gt=0, description="Maximum total size of header names and values, in bytes.")] = (
         64 * 2**10
@@ -224,7 +224,7 @@ class AuthSettings(_Group):
     client_tokens: Annotated[
         tuple[SecretStr, ...],
         BeforeValidator(_split_commas),
-        Field(description="Comma-separated tokens, one of which clients must send when upstream.api_key is set."),
+        Field(description="Comma-separated tokens, one of which clients must send when a key of the operator's is set."),
     ] = ()
     secret: Annotated[
         SecretStr | None, Field(min_length=1, description="Key of the hash that derives a tenant from a credential.")

@@ -30,6 +30,7 @@ from turnfold.compression.wire.conversation import (
     OwnReply,
     Text,
     Wire,
+    full_text,
 )
 from turnfold.compression.wire.edits import Edit, shift
 from turnfold.compression.wire.media import attachment, media_tokens
@@ -109,8 +110,7 @@ def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
     texts = tuple(_content_texts(content))
     calls = tuple(_calls_with_places(data))
     own = "\n".join(t.text for t in texts)
-    spoken = [f"{call.name} {call.arguments}" for call, _ in calls]
-    text = "\n".join([own, *spoken] if own or not spoken else spoken)
+    text = full_text(own, (call for call, _ in calls))
     parts = content if isinstance(content, list) else []
     name = data.get("name")
     other = 3 + media_tokens(parts) + (1 + tokens.count(name) if isinstance(name, str) else 0) + _unseen_tokens(data)

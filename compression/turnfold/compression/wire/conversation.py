@@ -15,7 +15,7 @@ So a span may lie anywhere in the body. Spans never overlap, and inside the arra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -176,6 +176,12 @@ class Message:
             other_tokens=self.other_tokens - spent,
             reasoning=None,
         )
+
+
+def full_text(own: str, calls: Iterable[Call], more: Sequence[str] = ()) -> str:
+    """The `text` of a message: its own, with the calls' names and arguments, and more that it says, behind it."""
+    spoken = [*(f"{call.name} {call.arguments}" for call in calls), *more]
+    return "\n".join([own, *spoken] if own or not spoken else spoken)
 
 
 @dataclass(frozen=True, slots=True)

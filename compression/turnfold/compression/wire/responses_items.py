@@ -16,7 +16,7 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import digest
 from turnfold.compression.wire.bodies import is_plainly_typed
-from turnfold.compression.wire.conversation import Attachment, Call, Message, Text
+from turnfold.compression.wire.conversation import Attachment, Call, Message, Text, full_text
 from turnfold.compression.wire.media import attachment, media_tokens
 
 #: Keys by which a client marks the end of a cached prefix, on items and parts.
@@ -121,8 +121,7 @@ class Reading:
 def build(raw: str, key: bytes, found: Reading, data: Mapping[str, Any]) -> Message:
     """The message of an item."""
     own = "\n".join(t.text for t in found.texts)
-    spoken = [f"{call.name} {call.arguments}" for call in found.calls] + list(found.spoken)
-    text = "\n".join([own, *spoken] if own or not spoken else spoken)
+    text = full_text(own, found.calls, found.spoken)
     parts = found.parts or ()
     inside = [p for p in (data, *parts) if isinstance(p, dict)]
     other = 3 + found.other

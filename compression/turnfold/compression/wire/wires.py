@@ -5,6 +5,7 @@ Lives here: which format a body is in where no path says so. Does not belong her
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from turnfold.compression.memo import Memo
@@ -13,6 +14,8 @@ from turnfold.compression.wire.conversation import Conversation
 from turnfold.compression.wire.messages import MESSAGES
 from turnfold.compression.wire.responses import RESPONSES
 
+#: Where a block says that it is a tool's; inside of a text its quotes would be escaped.
+_TOOL_BLOCK: Final = re.compile(r'"type"\s*:\s*"tool_(?:use|result)"')
 #: Top-level keys that one format has and the other with the same array of messages has not.
 _ANTHROPIC: Final = frozenset({"system", "anthropic_version", "anthropic_beta", "stop_sequences", "thinking"})
 
@@ -30,5 +33,4 @@ def read_any(body: bytes, memo: Memo) -> Conversation:
 
 
 def _is_anthropic(chat: Conversation) -> bool:
-    blocks = ('"type":"tool_use"', '"type":"tool_result"', '"type": "tool_use"', '"type": "tool_result"')
-    return not _ANTHROPIC.isdisjoint(chat.keys) or any(block in m.raw for m in chat.messages if m.is_list for block in blocks)
+    return not _ANTHROPIC.isdisjoint(chat.keys) or any(_TOOL_BLOCK.search(m.raw) for m in chat.messages if m.is_list)

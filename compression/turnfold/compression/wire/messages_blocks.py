@@ -1,0 +1,306 @@
+"""Messages of Anthropic's format, and their blocks.
+
+Lives here: what an element of the body's array holds, and the system text, as neutral messages; taking an assistant's reasoning
+out. Does not belong here: the body around them, and writing changes (``messages``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+
+from turnfold.compression import tokens
+from turnfold.compression.errors import FoldRejected
+from turnfold.compression.memo import Memo, digest
+from turnfold.compression.wire.bodies import is_plainly_typed
+from turnfold.compression.wire.conversation import Attachment, Call, Message, Path, Place, Reasoning, Text, full_text
+from turnfold.compression.wire.edits import Edit, apply
+from turnfold.compression.wire.media import source_attachment, source_tokens
+from turnfold.compression.wire.removal import entry_removals
+from turnfold.compression.wire.spans import Value, elements, members, skip, value_span
+
+#: A block's cache mark.
+MARK: Final = "cache_control"
+_RESULT: Final = "tool_result"
+#: Blocks of an assistant that sign what it thought; redacted ones are signed as a whole.
+_REASONING: Final = frozenset({"thinking", "redacted_thinking"})
+#: Blocks that an assistant's message may hold and still be edited; with any other (server tools, what is not known) it is sealed.
+_OPEN: Final = frozenset({"text", "tool_use"})
+#: Blocks of a result that may be edited, or left out; with any other it is sealed.
+_RESULT_BLOCKS: Final = frozenset({"text", "image", "document", "search_result"})
+#: Of an assistant's blocks the one that stands for all before it: it never goes.
+_COMPACTION: Final = "compaction"  # an attachment of an assistant's message is always one
+_OVERHEAD: Final = 3  # tokens of a message's frame, as on the other wires
+
+Block = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksElement:
+    """What an element of the body's array holds: its messages, and where they stand from its first character on."""
+
+    messages: tuple[Message, ...]
+    places: tuple[Place, ...]
+    grouped: bool = False
+
+
+def read_system(text: str, member: tuple[Any, int, int], memo: Memo) -> tuple[Message, Place]:
+    """The system text as a message that is never changed, and its place.
+
+    Raises:
+        FoldRejected: "unparsable" when it is neither a string nor a list of blocks.
+    """
+    content, start, end = member
+    if not _is_content(content) or not is_plainly_typed(content):
+        raise FoldRejected("unparsable")
+    raw = text[start:end]
+    key = digest(raw, "system")
+    return memo.get(("system", key), lambda: _spoken(raw, key, "system", content, ()), _weigh_message), (start, end)
+
+
+def _weigh_message(message: Message) -> int:
+    return 1000 + 4 * len(message.raw)
+
+
+def read_element(raw: str, data: Any, memo: Memo) -> BlocksElement:
+    """An element of the array of messages.
+
+    Raises:
+        FoldRejected: "unparsable" when it is no message.
+    """
+    if not isinstance(data, dict) or not isinstance(data.get("role"), str) or not _is_content(data.get("content")):
+        raise FoldRejected("unparsable")
+    key = digest(raw)
+    return memo.get(("blocks", key), lambda: _parse(raw, data), _weigh_element)
+
+
+def _weigh_element(element: BlocksElement) -> int:
+    return sum(map(_weigh_message, element.messages))
+
+
+def _is_content(content: object) -> bool:
+    return isinstance(content, str) or (isinstance(content, list) and all(isinstance(block, dict) for block in content))
+
+
+def _parse(raw: str, data: Mapping[str, Any]) -> BlocksElement:
+    if not is_plainly_typed(data):
+        raise FoldRejected("unparsable")
+    role, content = data["role"], data["content"]
+    values = list(elements(raw, value_span(raw, ("content",))[0])) if isinstance(content, list) else []
+    key = digest(_cut_marks(raw, values))
+    if role == "assistant":
+        return BlocksElement((_assistant(raw, key, data),), ((0, len(raw)),))
+    if role == "user" and any(block.get("type") == _RESULT for block in _blocks(content)):
+        return _user_with_results(raw, data, values)
+    return BlocksElement((_spoken(raw, key, role, content, ("content",), frozenset(data)),), ((0, len(raw)),))
+
+
+def _cut_marks(raw: str, blocks: Sequence[Value]) -> str:
+    """A message's JSON text without the cache marks of its blocks: as the same client writes it without them."""
+    return apply(raw, _mark_cuts(raw, blocks)) if f'"{MARK}"' in raw else raw
+
+
+def _mark_cuts(raw: str, blocks: Sequence[Value]) -> Iterator[Edit]:
+    for block, start, _ in blocks:
+        found = list(members(raw, start))
+        for i, (key, (data, begin, end)) in enumerate(found):
+            if key == MARK and i:
+                yield Edit(found[i - 1][1][2], end, "")
+            elif key == MARK:
+                behind = skip(raw, end)
+                yield Edit(start + 1, skip(raw, behind, ",") if raw[behind] == "," else end, "")
+            elif key == "content" and block.get("type") == _RESULT and _is_content(data) and isinstance(data, list):
+                yield from _mark_cuts(raw, list(elements(raw, begin)))
+
+
+def _blocks(content: Any) -> Sequence[Any]:
+    return content if isinstance(content, list) else ()
+
+
+def _user_with_results(raw: str, data: Mapping[str, Any], content: Sequence[Value]) -> BlocksElement:
+    """A user's message as one message per result, and one per run of other blocks."""
+    messages, places = [], []
+    for result, run in groupby(content, key=lambda value: value[0].get("type") == _RESULT):
+        found = list(run)
+        for values in [[one] for one in found] if result else [found]:
+            start, end = values[0][1], values[-1][2]
+            text, blocks = raw[start:end], [(block, a - start, b - start) for block, a, b in values]
+            key = digest(_cut_marks(text, blocks), _RESULT if result else "run")
+            if result:
+                messages.append(_result(text, key, blocks[0][0]))
+            else:
+                messages.append(_spoken(text, key, "user", [block for block, _, _ in blocks], (), frozenset(data)))
+            places.append((start, end))
+    return BlocksElement(tuple(messages), tuple(places), grouped=True)
+
+
+def _spoken(raw: str, key: bytes, role: str, content: Any, path: Path, keys: frozenset[str] = frozenset()) -> Message:
+    """A message of the user's, or a system text; `path` leads to its content, () where `raw` is that."""
+    blocks = _blocks(content)
+    texts = tuple(_texts(path, content))
+    attached = tuple(source_attachment((*path, i), block) for i, block in enumerate(blocks) if not _says(block))
+    own = "\n".join(t.text for t in texts)
+    other = _OVERHEAD + sum(map(_unseen_tokens, blocks))
+    return Message(
+        raw=raw,
+        key=key,
+        role=role,
+        texts=texts,
+        arguments=(),
+        own=own,
+        text=own,
+        tokens=tokens.count(own) + other,
+        other_tokens=other,
+        holds=bool(own.strip()) or bool(blocks),
+        keys=keys,
+        calls=(),
+        call_ids=(),
+        answers=None,
+        is_list=isinstance(content, list),
+        sealed=False,
+        marked=any(MARK in block for block in blocks),
+        has_calls=False,
+        attached=attached,
+        sole=_sole(content),
+    )
+
+
+def _says(block: Block) -> bool:
+    return isinstance(block.get("text"), str)
+
+
+def _sole(content: Any) -> str | None:
+    if isinstance(content, list) and len(content) == 1 and content[0].get("type") == "text":
+        content = content[0].get("text")
+    return content if isinstance(content, str) else None
+
+
+def _texts(path: Path, content: Any) -> Iterator[Text]:
+    if isinstance(content, str):
+        yield Text(path, content)
+    else:
+        yield from (Text((*path, i, "text"), block["text"]) for i, block in enumerate(content) if _says(block))
+
+
+def _unseen_tokens(block: Block) -> int:
+    """Tokens of what a provider reads but a fold never touches: images, and documents in the clear beside a user's text."""
+    source = block.get("source")
+    held = source.get("data") if isinstance(source, dict) and source.get("type") == "text" else None
+    return source_tokens(block) + (tokens.count(held) if isinstance(held, str) else 0)
+
+
+def _result(raw: str, key: bytes, block: Block) -> Message:
+    """A tool's result: a block as it stands."""
+    content = block.get("content")
+    texts = tuple(_result_texts(("content",), content))
+    inside = [one for one in _blocks(content) if isinstance(one, dict)]
+    attached = [(i, one) for i, one in enumerate(_blocks(content)) if isinstance(one, dict) and _is_medium(one)]
+    own = "\n".join(t.text for t in texts)
+    other = _OVERHEAD + sum(map(source_tokens, inside))
+    answers = block.get("tool_use_id")
+    return Message(
+        raw=raw,
+        key=key,
+        role="tool",
+        texts=texts,
+        arguments=(),
+        own=own,
+        text=own,
+        tokens=tokens.count(own) + other,
+        other_tokens=other,
+        holds=bool(own.strip()) or bool(inside),
+        keys=frozenset(block),
+        calls=(),
+        call_ids=(),
+        answers=answers if isinstance(answers, str) else None,
+        is_list=isinstance(content, list),
+        sealed=any(one.get("type") not in _RESULT_BLOCKS for one in inside),
+        marked=any(MARK in one for one in (block, *inside)),
+        has_calls=False,
+        attached=tuple(source_attachment(("content", i), one) for i, one in attached),
+        sole=_sole(content) if inside or isinstance(content, str) else None,
+    )
+
+
+def _is_medium(block: Block) -> bool:
+    return block.get("type") in ("image", "document") and not any(_result_texts((), [block]))
+
+
+def _result_texts(path: Path, content: Any) -> Iterator[Text]:
+    """Texts of a result: its text blocks, those inside of search results, and documents in the clear."""
+    if isinstance(content, str):
+        yield Text(path, content)
+    for i, block in enumerate(_blocks(content)):
+        if not isinstance(block, dict):
+            continue
+        source = block.get("source")
+        if _says(block):
+            yield Text((*path, i, "text"), block["text"])
+        elif block.get("type") == "search_result":
+            yield from _result_texts((*path, i, "content"), block.get("content"))
+        elif block.get("type") == "document" and isinstance(source, dict):
+            if source.get("type") == "text" and isinstance(source.get("data"), str):
+                yield Text((*path, i, "source", "data"), source["data"])
+            elif source.get("type") == "content":
+                yield from _result_texts((*path, i, "source", "content"), source.get("content"))
+
+
+def _assistant(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
+    content = data["content"]
+    blocks = _blocks(content)
+    texts = tuple(_texts(("content",), content))
+    calls = tuple(_calls(raw, blocks))
+    own = "\n".join(t.text for t in texts)
+    text = full_text(own, (call for call, _ in calls))
+    thought = sum(tokens.count(b["thinking"]) for b in blocks if isinstance(b.get("thinking"), str))
+    other = _OVERHEAD + thought + sum(map(source_tokens, blocks))
+    rest = [block for block in blocks if block.get("type") not in _REASONING]
+    sealed = any(block.get("type") not in _OPEN or block.get("citations") for block in rest)
+    reasoning = Reasoning(thought, apply(raw, unsign(raw)) if rest else "", sealed) if len(rest) < len(blocks) else None
+    return Message(
+        raw=raw,
+        key=key,
+        role="assistant",
+        texts=texts,
+        arguments=tuple(t for _, t in calls),
+        own=own,
+        text=text,
+        tokens=tokens.count(text) + other,
+        other_tokens=other,
+        holds=bool(own.strip()) or bool(blocks),
+        keys=frozenset(data),
+        calls=tuple(call for call, _ in calls),
+        call_ids=tuple(call.id for call, _ in calls),
+        answers=None,
+        is_list=isinstance(content, list),
+        sealed=sealed or reasoning is not None,
+        marked=any(MARK in block for block in blocks),
+        has_calls=bool(calls),
+        attached=tuple(_compactions(blocks)),
+        sole=_sole(content),
+        reasoning=reasoning,
+    )
+
+
+def _compactions(blocks: Sequence[Block]) -> Iterator[Attachment]:
+    for i, block in enumerate(blocks):
+        if block.get("type") == _COMPACTION:
+            yield Attachment(("content", i), _COMPACTION)
+
+
+def _calls(raw: str, blocks: Sequence[Block]) -> Iterator[tuple[Call, Text]]:
+    """Calls with the places of their inputs; the JSON text of an input is the call's arguments."""
+    for i, block in enumerate(blocks):
+        if block.get("type") == "tool_use" and "input" in block:
+            path = ("content", i, "input")
+            start, end = value_span(raw, path)
+            name = block["id"] if isinstance(block.get("id"), str) else ""
+            yield Call(name, str(block.get("name", "")), raw[start:end]), Text(path, raw[start:end], is_json=True)
+
+
+def unsign(raw: str) -> list[Edit]:
+    """Edits of an assistant's message that take its reasoning out; other blocks stay as they are."""
+    found = list(elements(raw, value_span(raw, ("content",))[0]))
+    return list(entry_removals([(a, b) for _, a, b in found], [block.get("type") in _REASONING for block, _, _ in found]))
