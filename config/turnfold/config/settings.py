@@ -76,13 +76,14 @@ def is_loopback(host: str) -> bool:
 
 
 def anthropic_url(settings: Settings) -> str | None:
-    """Where requests in Anthropic's format go, if that is not where all others go.
+    """Where requests in Anthropic's format go, if that is not where all others go; with ``/v1``, given with that or without.
 
     Anthropic's own address is the default only beside OpenAI's own: whoever sends OpenAI's requests elsewhere (a gateway, a
     server in the house) means all of them, and no text may leave for another host.
     """
     own = urlsplit(settings.upstream.url).hostname == _OPENAI_HOST
-    return settings.anthropic.url or (_ANTHROPIC_URL if own else None)
+    url = settings.anthropic.url or (_ANTHROPIC_URL if own else None)
+    return url if url is None or url.endswith("/v1") else f"{url}/v1"
 
 
 class _Group(BaseModel):

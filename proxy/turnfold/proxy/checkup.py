@@ -58,16 +58,16 @@ async def _settings(loaded: LoadedSettings) -> list[Finding]:
 async def _upstreams(loaded: LoadedSettings) -> list[Finding]:
     settings = loaded.settings
     url = anthropic_url(settings)
-    other = [] if url is None else (await _upstream(url, "/v1/models", "TURNFOLD_ANTHROPIC_URL"))[:1]
-    return [*await _upstream(settings.upstream.url, "/models", "TURNFOLD_UPSTREAM_URL"), *other]
+    other = [] if url is None else (await _upstream(url, "TURNFOLD_ANTHROPIC_URL"))[:1]
+    return [*await _upstream(settings.upstream.url, "TURNFOLD_UPSTREAM_URL"), *other]
 
 
-async def _upstream(url: str, path: str, variable: str) -> list[Finding]:
+async def _upstream(url: str, variable: str) -> list[Finding]:
     """Whether it answers, and whether its clock agrees with ours."""
     started, wall = time.perf_counter(), time.time()
     try:
         async with httpx.AsyncClient(timeout=_PATIENCE) as client:
-            response = await client.get(url.removesuffix("/v1") + path if path.startswith("/v1") else url + path)
+            response = await client.get(url + "/models")
     except (httpx.HTTPError, ssl.SSLError, OSError) as exc:
         advice = f"check {variable}, DNS, firewall and proxies"
         return [Finding("upstream", "fault", f"{url} does not answer: {exc or type(exc).__name__}", advice)]

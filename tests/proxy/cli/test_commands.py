@@ -261,3 +261,16 @@ def test_doctor_looks_at_every_part(
     assert code == 1
     assert sum(line.startswith("fault ") for line in out.splitlines()) == 2
     assert "TURNFOLD_STORE_URL" in out
+
+
+def test_doctor_looks_at_both_upstreams(run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_UPSTREAM_URL", server[0] + "/v1")
+    monkeypatch.setenv("TURNFOLD_ANTHROPIC_URL", server[0])
+    code, out, _ = run("doctor", "--json")
+    found = [one["found"] for one in json.loads(out) if one["part"] == "upstream"]
+    assert (code, len(found)) == (0, 2)
+    assert all(server[0] + "/v1 answers" in text for text in found)
+    monkeypatch.setenv("TURNFOLD_ANTHROPIC_URL", "http://127.0.0.1:9")
+    code, out, _ = run("doctor")
+    assert code == 1
+    assert "TURNFOLD_ANTHROPIC_URL" in out

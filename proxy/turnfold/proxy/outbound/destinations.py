@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 from starlette.types import Scope
 from yarl import URL
 
-from turnfold.config.settings import Settings, UpstreamSettings, anthropic_url
+from turnfold.config.settings import Settings, anthropic_url
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.tenancy import Keys
 from turnfold.proxy.outbound.upstream import Upstream
@@ -57,7 +57,7 @@ class Destinations:
     def __init__(self, settings: Settings) -> None:
         self._openai = Upstream(settings.upstream)
         url = anthropic_url(settings)
-        self._anthropic = self._openai if url is None else Upstream(_at(settings.upstream, url))
+        self._anthropic = self._openai if url is None else Upstream(settings.upstream.model_copy(update={"url": url}))
         one_host = url is None or urlsplit(url).netloc == urlsplit(settings.upstream.url).netloc
         #: The operator's key for OpenAI's host is for Anthropic's format only where that is asked for at the same host.
         self._keys: Keys = "openai" if one_host and settings.anthropic.api_key is None else "anthropic"
@@ -86,8 +86,3 @@ class Destinations:
         keys = self._keys if to_anthropic else "openai"
         path = raw[said.end() :] if said and upstream.has_path else raw
         return Destination(upstream, upstream.url(path, scope["query_string"]), keys)
-
-
-def _at(settings: UpstreamSettings, url: str) -> UpstreamSettings:
-    """The same settings for another address; SDKs ask it for ``/v1/...``, whether it is given with that or without."""
-    return settings.model_copy(update={"url": url if url.endswith("/v1") else f"{url}/v1", "api_key": None})
