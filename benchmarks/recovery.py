@@ -33,13 +33,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the test upst
 
 from tests.support.overflow_upstream import DIALECTS, Log, application, count_request
 from tests.support.overfull import CURABLE, INCURABLE, overfull
-from turnfold.compression.fold import Folded, Section, conversation_tokens, fold
+from turnfold.compression.fold import Folded, conversation_tokens, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings
 from turnfold.proxy.app import build
-from turnfold.proxy.chat.receipts import Receipt
+from turnfold.proxy.chat.receipts import Originals, Receipt
 
 _TEST_WINDOW: Final = 32_768
 
@@ -75,7 +75,7 @@ class Last:
     def __init__(self) -> None:
         self.receipt: Receipt | None = None
 
-    def record(self, receipt: Receipt, sections: tuple[Section, ...]) -> None:
+    def record(self, receipt: Receipt, sections: Originals) -> None:
         """Keep it."""
         del sections
         self.receipt = receipt

@@ -1,0 +1,192 @@
+"""Which tests run which part of the code, and how long each takes.
+
+Lives here: the plugin of pytest that records it, the map itself, choosing tests for a mutation. Does not belong here: running
+them over a mutation (`mutation_runs.py`).
+
+Every block of a function (its body, the branch of a condition, the body of a loop) says when it begins to run: a call that adds
+its number to a set is put in front of it while its module is loaded. That costs the suite a few hundredths; tracing its lines
+more than doubles it. What runs in other processes is not seen.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import hashlib
+import importlib.machinery
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from benchmarks.support.mutants import ROOT, SOURCES, Mutation
+
+#: Where the map goes; the plugin records when it is set.
+OUTPUT: Final = "TURNFOLD_TEST_MAP"
+_RAN: Final = "__turnfold_ran__"
+
+
+@dataclass(frozen=True, slots=True)
+class TestMap:
+    """Which tests run which block.
+
+    Attributes:
+        tests: their ids and seconds; only tests that passed.
+        blocks: for each path the first and last line of each block, and the places of its tests in `tests`.
+        digests: of the source files as they were; a file that no test imports has none.
+    """
+
+    __test__ = False
+
+    tests: list[tuple[str, float]]
+    blocks: dict[str, list[tuple[int, int, list[int]]]]
+    digests: dict[str, str]
+
+    @classmethod
+    def read(cls, path: Path) -> TestMap:
+        """Read a map.
+
+        Raises:
+            ValueError: the code has changed since it was made.
+        """
+        found = cls(**json.loads(path.read_text("utf-8")))
+        if changed := [path for path, digest in found.digests.items() if digest != _digest(ROOT / path)]:
+            raise ValueError(f"changed since the map was made: {', '.join(changed)}")
+        return found
+
+    def write(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self)), "utf-8")
+
+    def tests_of(self, mutation: Mutation) -> list[int]:
+        """The tests that run its block; for what runs at import those that run any block of its file."""
+        blocks = self.blocks.get(mutation.path, [])
+        around = [block for block in blocks if block[0] <= mutation.line <= block[1]]
+        if around:
+            return min(around, key=lambda block: block[1] - block[0])[2]
+        return sorted({test for block in blocks for test in block[2]})
+
+    def choices(self, mutation: Mutation, seconds: float) -> Iterator[list[str]]:
+        """The tests to run: those of its room, then the others; each list as long as it takes `seconds` without a change."""
+        found = self.tests_of(mutation)
+        near = [one for one in found if self.tests[one][0].startswith(f"tests/{mutation.room}/")]
+        for some in (near, sorted({*found} - {*near})):
+            if chosen := self._in_time(some, seconds):
+                yield chosen
+
+    def seconds(self, names: Iterable[str]) -> float:
+        durations = dict(self.tests)
+        return sum(durations[name] for name in names)
+
+    def _in_time(self, found: Sequence[int], seconds: float) -> list[str]:
+        """The quickest case of every test function, then the other cases, the quickest first, until the time is over."""
+        quickest: dict[str, int] = {}
+        for one in sorted(found, key=lambda one: self.tests[one][1]):
+            quickest.setdefault(self.tests[one][0].partition("[")[0], one)
+        first, chosen = {*quickest.values()}, list[str]()
+        for one in sorted(found, key=lambda one: (one not in first, self.tests[one][1])):
+            if (seconds := seconds - self.tests[one][1]) >= 0:
+                chosen.append(self.tests[one][0])
+            elif one not in first:
+                break
+        return chosen
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+# ---------------------------------------------------------------- the plugin
+
+
+class Recorder:
+    """Notes which blocks run while a test does."""
+
+    def __init__(self, output: Path) -> None:
+        self._output = output
+        self._seconds, self._failed = dict[str, float](), set[str]()
+        self._tests: dict[str, list[int]] = {}
+        self._blocks: list[tuple[str, int, int]] = []
+        self._ran: set[int] = set()
+        setattr(builtins, _RAN, self._ran.add)
+        sys.dont_write_bytecode = True
+        _on_load(self._with_marks)
+
+    def _with_marks(self, path: str, tree: ast.Module) -> None:
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                for body in _bodies(function):
+                    self._mark(path, body)
+
+    def _mark(self, path: str, body: list[ast.stmt]) -> None:
+        docstring = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+        if docstring and len(body) == 1:
+            return
+        first = body[int(docstring)]
+        call = ast.Expr(ast.Call(ast.Name(_RAN, ast.Load()), [ast.Constant(len(self._blocks))], []))
+        ast.copy_location(call, first)
+        ast.fix_missing_locations(call)
+        body.insert(int(docstring), call)
+        self._blocks.append((path, first.lineno, body[-1].end_lineno or body[-1].lineno))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self._ran.clear()
+        try:
+            return (yield)
+        finally:
+            self._tests[item.nodeid] = sorted(self._ran)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._seconds[report.nodeid] = self._seconds.get(report.nodeid, 0.0) + report.duration
+        if not report.passed:
+            self._failed.add(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        names = [name for name in self._tests if name not in self._failed]
+        of_block: dict[int, list[int]] = {}
+        for place, name in enumerate(names):
+            for block in self._tests[name]:
+                of_block.setdefault(block, []).append(place)
+        blocks: dict[str, list[tuple[int, int, list[int]]]] = {}
+        for number, (path, first, last) in enumerate(self._blocks):
+            blocks.setdefault(path, []).append((first, last, of_block.get(number, [])))
+        tests = [(name, round(self._seconds.get(name, 0.0), 4)) for name in names]
+        TestMap(tests, blocks, {path: _digest(ROOT / path) for path in blocks}).write(self._output)
+
+
+def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The blocks of a function, without those of functions in it."""
+    for name in ("body", "orelse", "finalbody"):
+        body = getattr(node, name, None)
+        if isinstance(body, list) and body:
+            yield body
+            for child in [*body]:
+                if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                    yield from _bodies(child)
+    for child in [*getattr(node, "handlers", []), *getattr(node, "cases", [])]:
+        yield from _bodies(child)
+
+
+def _on_load(change: Any) -> None:
+    """Call `change(path, tree)` for every module of ours before it is compiled."""
+    usual = importlib.machinery.SourceFileLoader.source_to_code
+    folders = tuple(str(ROOT / name) + os.sep for name in SOURCES)
+
+    def source_to_code(self: Any, data: Any, path: Any, **options: Any) -> Any:
+        if str(path).startswith(folders):
+            data = ast.parse(data)
+            change(str(Path(path).relative_to(ROOT)), data)
+        return usual(self, data, path, **options)
+
+    importlib.machinery.SourceFileLoader.source_to_code = source_to_code  # type: ignore[method-assign]
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """The first hook of all: `pytest_configure` comes after the conftests, which import what is to be recorded."""
+    if path := os.environ.get(OUTPUT):
+        pluginmanager.register(Recorder(Path(path)))
