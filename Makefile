@@ -3,8 +3,8 @@
 #   make            create the environment           make check   lint, format, types
 #   make serve      run the proxy                     make fix     let the linter repair what it can
 #   make demo       see it fold, no key needed        make lock    resolve the dependencies anew
-#   make test       run the test suite                make docs    write the README's table of settings anew
-#                                                     make clean   remove what make made
+#   make test       run the test suite                make docs    write the table of settings anew
+#   make test-node  the official Node SDKs too        make clean   remove what make made
 #
 # Another interpreter: make test PYTHON=python3.13 VENV=.venv-3.13
 # Arguments:           make serve ARGS="--port 9000"      make test ARGS="-k recall -x"
@@ -20,7 +20,7 @@ READY := $(VENV)/.ready
 LOCK  := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
          --no-emit-index-url --no-annotate --custom-compile-command "make lock"
 
-.PHONY: all serve demo test check fix docs lock clean
+.PHONY: all serve demo test test-node check fix docs lock clean
 all: $(READY)
 
 # Both stamps make a second call instant; a changed lock installs anew, a changed pyproject.toml only the project.
@@ -42,6 +42,10 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) -q $(ARGS)
+
+# Needs Node, npm and a package registry: the SDKs go into a temporary folder.
+test-node: $(READY)
+	$(BIN)/python -m tests.node.run
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""The README is in step with the code: settings, commands, links, container files.
+"""README and documentation are in step with the code: settings, commands, links, container files.
 
 Lives here: what can be told mechanically. Does not belong here: prose.
 """
@@ -6,18 +6,19 @@ Lives here: what can be told mechanically. Does not belong here: prose.
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
-from tests.support.readme import README, settings_table, with_table
+from tests.support.readme import PAGES, README, settings_page, settings_table, with_table
 from turnfold.config.sources import VARIABLES
 
 ROOT = README.parent
-TEXT = README.read_text("utf-8")
+TEXTS = {page: page.read_text("utf-8") for page in PAGES}
 
 
 def test_table_of_settings_is_in_step() -> None:
-    assert with_table(TEXT) == TEXT, "run `make docs`"
+    assert with_table(settings_page()) == settings_page(), "run `make docs`"
 
 
 def test_the_table_says_what_each_setting_means() -> None:
@@ -27,27 +28,47 @@ def test_the_table_says_what_each_setting_means() -> None:
 
 
 def test_a_stale_table_is_noticed() -> None:
-    stale = re.sub(r"\| `TURNFOLD_PORT`.*\n", "", TEXT)
-    assert stale != TEXT
-    assert with_table(stale) == TEXT
+    page = settings_page()
+    stale = re.sub(r"\| `TURNFOLD_PORT`.*\n", "", page)
+    assert stale != page
+    assert with_table(stale) == page
     with pytest.raises(ValueError, match="settings"):
         with_table("no block")
 
 
-def test_links_lead_somewhere() -> None:
-    targets = re.findall(r"\]\(([^)#:]+)\)", TEXT)
-    assert targets
-    assert not [target for target in targets if not (ROOT / target).exists()]
+def _anchors(text: str) -> set[str]:
+    """As hosts of Markdown make them of headings."""
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#?([^):]*)\)", TEXTS[page]):
+        path = (page.parent / target).resolve() if target else page
+        assert path.exists(), target
+        assert not anchor or anchor in _anchors(path.read_text("utf-8")), f"{target}#{anchor}"
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached = {(ROOT / target).resolve() for target in re.findall(r"\]\(([^)#:]+)", TEXTS[README])}
+    assert set(PAGES) - {README} <= reached
+
+
+def test_the_readme_is_short() -> None:
+    assert len(TEXTS[README].splitlines()) <= 150
 
 
 def test_make_commands_exist() -> None:
-    commands = set(re.findall(r"(?:^|`)make ([a-z]+)", TEXT, re.MULTILINE))
+    commands = set(re.findall(r"(?:^|`)make ([a-z]+)", "\n".join(TEXTS.values()), re.MULTILINE))
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     assert commands >= {"serve", "demo", "test", "check"}
     assert commands <= targets
 
 
-@pytest.mark.parametrize("file", ["README.md", "Dockerfile", "docker-compose.yml", ".env.example"])
+@pytest.mark.parametrize(
+    "file", ["docs/configuration.md", "docs/operations.md", "Dockerfile", "docker-compose.yml", ".env.example"]
+)
 def test_variables_that_are_named_exist(file: str) -> None:
     named = set(re.findall(r"TURNFOLD_[A-Z_]+[A-Z]", (ROOT / file).read_text("utf-8")))
     assert named

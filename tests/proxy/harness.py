@@ -22,7 +22,7 @@ from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.config.settings import ModelSettings, Settings, StoreSettings, UpstreamSettings
 from turnfold.proxy.app import build, warm
-from turnfold.proxy.chat.receipts import Receipt
+from turnfold.proxy.chat.receipts import Originals, Receipt
 from turnfold.proxy.server import configuration
 
 Pairs = list[tuple[str, str]]
@@ -144,9 +144,9 @@ class Receipts:
     """A recorder that a test can read."""
 
     receipts: list[Receipt] = field(default_factory=list)
-    sections: list[tuple[Section, ...]] = field(default_factory=list)
+    sections: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def record(self, receipt: Receipt, sections: tuple[Section, ...]) -> None:
+    def record(self, receipt: Receipt, sections: Originals) -> None:
         self.receipts.append(receipt)
         self.sections.append(sections)
 

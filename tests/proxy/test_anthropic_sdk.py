@@ -15,7 +15,7 @@ import pytest
 from anthropic import Anthropic
 from starlette.types import Receive, Scope, Send
 
-from tests.proxy.harness import ProxyServer, UpstreamServer, reply
+from tests.proxy.harness import ProxyServer, UpstreamServer, reply, until
 from tests.support.messages_api import Bindings, refusals
 from tests.support.words import prose
 
@@ -173,11 +173,13 @@ def test_a_model_that_binds_thinking_without_its_name_saying_so_is_learned(
     messages.append({"role": "user", "content": [text("And now?")]})
     asked = {"model": "claude-of-the-house", "max_tokens": 9, "extra_headers": {"x-turnfold-budget": "9000"}}
     assert client.messages.create(messages=messages, **asked).content[0].text == "ok"
+    until(lambda: len(proxy.recorder.receipts) == 1)
     assert [receipt.reason for receipt in proxy.recorder.receipts] == ["thinking-refused"]
     assert len(upstream.seen) == 2
     messages += [{"role": "assistant", "content": [text("ok")]}, {"role": "user", "content": [text("More?")]}]
     assert client.messages.create(messages=messages, **asked).content[0].text == "ok"
     assert len(upstream.seen) == 3
+    until(lambda: len(proxy.recorder.receipts) == 2)
     assert proxy.recorder.receipts[-1].status == "folded"
 
 

@@ -22,6 +22,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tests.proxy.harness import NO_LOGGING
+from tests.support.messages_api import refusals
 from tests.support.structure import own_faults
 from turnfold.config.settings import Settings
 from turnfold.proxy.demo import (
@@ -32,9 +33,11 @@ from turnfold.proxy.demo import (
     count_messages,
     load_script,
     run,
+    side_by_side,
     stage,
     summarise,
 )
+from turnfold.proxy.demo_formats import FORMATS
 
 Messages = list[dict[str, Any]]
 TLS = ssl.create_default_context()  # made once: it is most of what a client costs
@@ -48,7 +51,7 @@ def stand_in(change: Callable[[Messages], Messages], status: int = 200, books: b
         async def forward(request: Request) -> Response:
             body = json.loads(await request.body())
             body["messages"] = change(body["messages"])
-            async with httpx.AsyncClient(verify=TLS) as client:
+            async with httpx.AsyncClient(verify=TLS, timeout=60) as client:
                 answer = await client.post(f"{settings.upstream.url}/chat/completions", json=body)
             return Response(answer.content, status, {"x-turnfold-overhead-ms": "1.5"}, "application/json")
 
@@ -151,3 +154,42 @@ def test_savings_are_taken_from_the_first_folded_turn_on() -> None:
         0.8,
     ]
     assert summary.median_overhead_ms is None
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_other_formats_say_the_same_and_no_api_refuses_them(name: str) -> None:
+    bodies: list[bytes] = []
+
+    def configure(settings: Settings) -> uvicorn.Config:
+        async def pass_on(request: Request) -> Response:
+            bodies.append(await request.body())
+            async with httpx.AsyncClient(verify=TLS, timeout=60) as client:
+                url = f"{settings.upstream.url}{request.url.path.removeprefix('/v1')}"
+                answer = await client.post(url, content=bodies[-1])
+            return Response(answer.content, answer.status_code, media_type="application/json")
+
+        app = Starlette(routes=[Route("/v1/{rest:path}", pass_on, methods=["POST"])])
+        return uvicorn.Config(app, host=settings.server.host, port=settings.server.port, **NO_LOGGING, ws="none")
+
+    script = load_script()
+    with stage(configure, script) as on:
+        played = list(on.turns_in(name))
+    assert [turn.facts for turn in played] == [len(turn.facts) for turn in script.turns]
+    assert all(turn.raw == turn.sent and turn.held == turn.facts for turn in played)
+    said = [message for turn in script.turns for message in (*turn.say, turn.reply)]
+    assert played[-1].raw == pytest.approx(count_messages(said), rel=0.05)
+    if name == "messages":
+        assert not refusals(bodies[-1])
+    else:
+        items = json.loads(bodies[-1])["input"]
+        ids = [[item["call_id"] for item in items if item["type"] == kind] for kind in ("function_call", "function_call_output")]
+        assert ids[0]
+        assert sorted(ids[0]) == sorted(ids[1])
+
+
+def test_formats_are_compared_in_one_table() -> None:
+    figures = summarise([PlayedTurn(1, "", 100, 40, "", None, 2, 1)], 1.0)
+    out = io.StringIO()
+    Console(file=out, width=100).print(side_by_side({"chat": figures, "messages": figures}))
+    text = out.getvalue()
+    assert text.count("60%") == text.count("1/2") == 2

@@ -1,4 +1,4 @@
-"""The README's examples run as they stand, but for the address."""
+"""The examples of README and documentation run as they stand, but for the address."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from tests.proxy.harness import UpstreamServer, api_server, reply
-from tests.support.readme import README
+from tests.support.readme import PAGES
 
-EXAMPLES = dict(re.findall(r"<!-- example: ([\w-]+) -->\n```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL))
+_EXAMPLE = re.compile(r"<!-- example: ([\w-]+) -->\n```python\n(.*?)```", re.DOTALL)
+EXAMPLES = {name: code for page in PAGES for name, code in _EXAMPLE.findall(page.read_text("utf-8"))}
 ADDRESS = "http://127.0.0.1:8420"
 COMPLETION = {
     "id": "c",
@@ -24,14 +25,14 @@ COMPLETION = {
 
 def run(name: str, capsys: pytest.CaptureFixture[str], origin: str = ADDRESS) -> str:
     names: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(EXAMPLES[name].replace(ADDRESS, origin), f"README.md:{name}", "exec"), names)  # noqa: S102
+    exec(compile(EXAMPLES[name].replace(ADDRESS, origin), f"example:{name}", "exec"), names)  # noqa: S102
     if "client" in names:  # an example that goes on for as long as its process closes nothing
         names["client"].close()
     return capsys.readouterr().out
 
 
 def test_all_of_them_are_run() -> None:
-    assert list(EXAMPLES) == ["basic", "conversation", "drop-in", "round-trip"]
+    assert sorted(EXAMPLES) == ["basic", "conversation", "drop-in", "round-trip"]
 
 
 def test_round_trip(capsys: pytest.CaptureFixture[str]) -> None:

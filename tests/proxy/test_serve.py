@@ -15,7 +15,7 @@ import pytest
 from tests.proxy.harness import UpstreamServer, call, until
 from tests.proxy.processes import COMPLETION, LONG, SHORT, ServeProcess, StartProcess, chat
 from turnfold.config.settings import StoreSettings
-from turnfold.proxy.books.ledger import receipts_between
+from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.store import open_store
 
 STOPPED = (0, -signal.SIGTERM)

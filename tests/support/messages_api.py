@@ -145,8 +145,18 @@ class Bindings:
             self.bound.setdefault(signature, digest)
 
     def violations(self, sent: bytes) -> list[str]:
-        """Signatures in a request that the API would call invalid."""
+        """Signatures in a request that the API would refuse."""
+        return [] if drops_invalid(json.loads(sent)) else self.invalid(sent)
+
+    def invalid(self, sent: bytes) -> list[str]:
+        """Signatures in a request that are not valid behind what stands in front of them."""
         return [signature for signature, digest in _digests(json.loads(sent)) if self.bound[signature] != digest]
+
+
+def drops_invalid(body: Body) -> bool:
+    """Whether a request asks that invalid thinking be dropped ("Preserved thinking", `prefix_mismatch_behavior`)."""
+    binding = (body.get("thinking") or {}).get("block_binding") or {}
+    return bool(binding.get("prefix_mismatch_behavior") == "drop_block")
 
 
 def _digests(body: Body) -> Iterator[tuple[str, bytes]]:

@@ -1,8 +1,8 @@
-"""The README's table of settings, made from the settings' own descriptions.
+"""The documentation's table of settings, made from the settings' own descriptions.
 
     python -m tests.support.readme        # what `make docs` runs: writes the table anew
 
-Lives here: the table, and putting it into the README. Does not belong here: knowledge of any one setting.
+Lives here: the table, putting it into its page, which pages there are. Does not belong here: knowledge of any one setting.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from turnfold.config.settings import Settings
 from turnfold.config.sources import VARIABLES
 
 README: Final = Path(__file__).resolve().parent.parent.parent / "README.md"
+PAGES: Final = (README, *sorted((README.parent / "docs").rglob("*.md")))
+_SETTINGS: Final = README.parent / "docs" / "configuration.md"
 _TABLE: Final = re.compile(r"(<!-- settings:[^\n]*-->\n).*?(<!-- /settings -->)", re.DOTALL)
 
 
@@ -57,16 +59,21 @@ def _default(info: FieldInfo) -> str:
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
-def with_table(readme: str) -> str:
-    """The README with the table of now.
+def settings_page() -> str:
+    """The page with the table, as it is."""
+    return _SETTINGS.read_text("utf-8")
+
+
+def with_table(page: str) -> str:
+    """A page with the table of now.
 
     Raises:
         ValueError: it has no place for one.
     """
-    if not _TABLE.search(readme):
-        raise ValueError("README.md has no <!-- settings: ... --> block")
-    return _TABLE.sub(lambda match: f"{match[1]}{settings_table()}{match[2]}", readme)
+    if not _TABLE.search(page):
+        raise ValueError("the page has no <!-- settings: ... --> block")
+    return _TABLE.sub(lambda match: f"{match[1]}{settings_table()}{match[2]}", page)
 
 
 if __name__ == "__main__":
-    README.write_text(with_table(README.read_text("utf-8")), "utf-8")
+    _SETTINGS.write_text(with_table(settings_page()), "utf-8")

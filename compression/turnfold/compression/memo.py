@@ -63,6 +63,12 @@ class Memo:
                     self._weight -= self._kept.popitem(last=False)[1][1]
         return value
 
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._kept.clear()
+            self._weight = 0
+
 
 class Mark(NamedTuple):
     """A place in an input that grows at its end.

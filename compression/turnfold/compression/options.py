@@ -33,6 +33,50 @@ class CachePrices:
         return hit_share * self.read + (1 - hit_share) * self.write
 
 
+@dataclass(frozen=True, slots=True)
+class Warmth:
+    """How often a request finds the provider's prompt cache warm.
+
+    Attributes:
+        turns: share of the requests that a message of the user's ends, 0 to 1.
+        loops: share of those that a tool's result ends, 0 to 1; they follow within seconds.
+    """
+
+    turns: float
+    loops: float
+
+    def share(self, loops: float) -> float:
+        """The share in a conversation of which `loops` (0 to 1) are tool loops."""
+        return self.turns + (self.loops - self.turns) * loops
+
+
+@dataclass(frozen=True, slots=True)
+class FoldDecision:
+    """What time brings to a fold: it is decided at few requests of a conversation, and holds until the next of these.
+
+    Attributes:
+        warmth: what is believed of the cache.
+        brake: whether nothing more is folded, because earlier folds of the conversation have not paid.
+    """
+
+    warmth: Warmth
+    brake: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Precedent:
+    """A decision under the beginning of the conversation for which it was made (``fold.decisions``).
+
+    Attributes:
+        at: number of messages of that beginning.
+        prefix: their digest.
+    """
+
+    at: int
+    prefix: str
+    decision: FoldDecision
+
+
 def _nothing(border: int) -> str:
     """No state."""
     del border
@@ -50,6 +94,26 @@ class StateBlocks:
 
     pins: tuple[tuple[int, str], ...] = ()
     carried: Callable[[int], str] = _nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """What is never shaped or shortened, whatever its size.
+
+    Attributes:
+        tools: names of tools whose results stay as they came.
+        roles: roles whose messages do: "user", "assistant", "tool".
+    """
+
+    tools: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+
+    def __or__(self, other: Keep) -> Keep:
+        """Both together."""
+        return Keep(self.tools | other.tools, self.roles | other.roles)
+
+
+KEEP_NOTHING: Final = Keep()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,32 +136,41 @@ class FoldOptions:
     Attributes:
         model: the model's name as the client wrote it; chooses the vocabulary for budgets and final counts.
         prices: the model's cache prices; they set how much is left raw and how often a fold pays.
-        cache_hit_share: share of requests that find the cache warm, 0 to 1.
+        cache_hit_share: share of requests that find the cache warm, 0 to 1; it holds where nothing is decided.
+        belief: what is to be decided where nothing was decided yet; None: nothing is decided in the whole conversation.
+        precedents: what was decided before; it goes before `belief`.
         budget: tokens that the forwarded request may take, tool schemas included; None: no limit.
         window: input tokens that the model takes, where published; a fold ignores it, ``fit`` does not.
         recall: whether passages of folded turns are quoted behind the user's message.
         recall_tool_text: whether tool results may be quoted there (they are quoted as data either way).
         shape_results: whether tool results take a smaller form with the same values when they first appear.
         cache_breakpoints: whether the upstream takes ``prompt_cache_breakpoint`` on a text part (OpenAI 5.6 and later).
+        keep: what is never shaped or shortened.
         prose: how the prose kept at FACTS is worded.
         trims_endings: whether the upstream refuses white space at the end of an assistant's text, whatever its model is called.
         preserved_thinking: whether the model takes a thinking block only behind what was sent when it was produced: fold events
             fall at the user's own turns, and take all earlier thinking out; None: as the model's name says.
+        drops_thinking: whether the provider is asked to drop thinking that a fold made invalid, where a request lets it be asked:
+            fold events may fall inside of a tool loop then, at the price of what was thought in it so far.
         recall_stays: whether what was recalled for a user message stays until the next fold event, whatever reading it costs.
     """
 
     model: str = ""
     prices: CachePrices = CachePrices()
     cache_hit_share: float = 0.7
+    belief: FoldDecision | None = None
+    precedents: tuple[Precedent, ...] = ()
     budget: int | None = None
     window: int | None = None
     recall: bool = True
     recall_tool_text: bool = True
     shape_results: bool = True
     cache_breakpoints: bool = False
+    keep: Keep = Keep()
     prose: Prose = Prose()
     trims_endings: bool = False
     preserved_thinking: bool | None = None
+    drops_thinking: bool = False
     recall_stays: bool = False
 
     @property

@@ -11,8 +11,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.options import FoldOptions, Prose
+from turnfold.compression.options import FoldDecision, FoldOptions, Keep, Prose
 from turnfold.compression.shorten.terse_rules import lexicon
+from turnfold.compression.warmth import usual_warmth
 from turnfold.config.prices import prices_of
 from turnfold.config.settings import Settings
 from turnfold.config.sources import SettingsError
@@ -20,7 +21,8 @@ from turnfold.config.windows import window_of
 
 
 def fold_options(settings: Settings, model: str, budget: int | None = None) -> FoldOptions:
-    """The fold options for a model.
+    """The fold options for a model. Where no share of cache hits is set, what is usual at its prices is believed until more is
+    known.
 
     Args:
         budget: token budget from the request's header; it overrides the setting.
@@ -29,20 +31,24 @@ def fold_options(settings: Settings, model: str, budget: int | None = None) -> F
         SettingsError: the prose lexicon cannot be read, or is not a lexicon.
     """
     folding = settings.folding
-    own = settings.models.get(model)
+    own, share = settings.models.get(model), folding.cache_hit_share
     prices = prices_of(model, settings.upstream.url, own)
+    usual = usual_warmth(prices.cache)
     breakpoints = prices.cache_breakpoints if folding.cache_breakpoints == "auto" else folding.cache_breakpoints == "on"
     return FoldOptions(
         model=model,
         prices=prices.cache,
-        cache_hit_share=folding.cache_hit_share,
+        cache_hit_share=usual.turns if share is None else share,
+        belief=FoldDecision(usual) if share is None else None,
         budget=folding.budget if budget is None else budget,
         window=window_of(model, settings.upstream.url, own),
         recall=folding.recall,
         recall_tool_text=folding.recall_tool_text,
         shape_results=folding.shape_results,
         cache_breakpoints=breakpoints,
+        keep=Keep(frozenset(folding.keep_tools), frozenset(folding.keep_roles)),
         prose=_prose(folding.prose, folding.prose_lexicon),
+        drops_thinking=folding.drop_thinking,
         trims_endings=_is_anthropic(settings.upstream.url),
     )
 

@@ -17,9 +17,10 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 Mode = Literal["on", "observe", "off"]
 StateMode = Literal["off", "observe", "enforce"]
+KeptRole = Literal["user", "assistant", "tool"]
 ProseMode = Literal["off", "lite", "full", "ultra"]
 
-STORE_SCHEMES: Final = ("memory", "sqlite", "redis", "rediss")
+STORE_SCHEMES: Final = ("memory", "none", "sqlite", "redis", "rediss")
 _DAY: Final = 86400
 _OPENAI_HOST: Final = "api.openai.com"
 _ANTHROPIC_URL: Final = "https://api.anthropic.com"
@@ -55,7 +56,7 @@ def _http_url(url: str) -> str:
 def _store_url(url: str) -> str:
     scheme, separator, rest = url.partition("://")
     if not separator or scheme not in STORE_SCHEMES:
-        raise ValueError("must begin with memory://, sqlite:///, redis:// or rediss://")
+        raise ValueError("must begin with memory://, none://, sqlite:///, redis:// or rediss://")
     if scheme == "sqlite" and (not rest.startswith("/") or rest == "/"):
         raise ValueError("must name a file, as sqlite:///relative.db or sqlite:////absolute.db")
     return url
@@ -125,8 +126,12 @@ class FoldingSettings(_Group):
     )
     budget: Annotated[int | None, Field(gt=0, description="Maximum number of tokens of a forwarded request.")] = None
     cache_hit_share: Annotated[
-        float, Field(ge=0, le=1, description="Share of requests that hit the prompt cache, from 0 to 1.")
-    ] = 0.7
+        Annotated[float, Field(ge=0, le=1)] | None,
+        Field(
+            description="Share of requests that find the prompt cache warm, from 0 to 1; default: learned, for each credential,"
+            " upstream and model."
+        ),
+    ] = None
     recall: Annotated[
         bool, Field(description="If true, passages of folded turns are quoted next to messages that they are relevant to.")
     ] = True
@@ -134,12 +139,29 @@ class FoldingSettings(_Group):
     shape_results: Annotated[
         bool, Field(description="If true, a new tool result may be sent in a smaller form with the same values and lines.")
     ] = True
+    keep_tools: Annotated[
+        tuple[str, ...],
+        BeforeValidator(_split_commas),
+        Field(description="Comma-separated names of tools whose results are never shaped or shortened."),
+    ] = ()
+    keep_roles: Annotated[
+        tuple[KeptRole, ...],
+        BeforeValidator(_split_commas),
+        Field(description="Comma-separated roles whose messages are never shaped or shortened: user, assistant, tool."),
+    ] = ()
     prose: Annotated[ProseMode, Field(description="How folded prose is worded: unchanged (off), or in fewer words.")] = "off"
     prose_lexicon: Annotated[Path | None, Field(description="TOML file with your own rules for TURNFOLD_PROSE.")] = None
     cache_breakpoints: Annotated[
         Literal["auto", "on", "off"],
         Field(description="Set prompt_cache_breakpoint on user text; auto: for models that support it."),
     ] = "auto"
+    drop_thinking: Annotated[
+        bool,
+        Field(
+            description="If true, tool loops of Claude models that bind their thinking to the prompt are folded too: the API is"
+            " asked to drop the thinking blocks that this makes invalid."
+        ),
+    ] = False
     holdout_share: Annotated[
         float,
         Field(
@@ -163,7 +185,8 @@ class StoreSettings(_Group):
         Annotated[str, AfterValidator(_store_url)] | None,
         Field(
             repr=False,
-            description="memory://, sqlite:///path, redis:// or rediss://; default: a SQLite file in the user's data directory.",
+            description="memory://, sqlite:///path, redis://, rediss://, or none:// to keep nothing; default: a SQLite file"
+            " in the user's data directory.",
         ),
     ] = None
     ttl: Annotated[int, Field(gt=0, description="Seconds to keep originals.")] = 30 * _DAY
@@ -173,16 +196,48 @@ class StoreSettings(_Group):
     patience: Annotated[
         float, Field(gt=0, le=60, description="Maximum time a call that needs the store waits for it (drill-down), in seconds.")
     ] = 5.0
-    save_originals: Annotated[bool, Field(description="If true, folded text is stored for drill-down.")] = True
+    save_originals: Annotated[
+        bool,
+        Field(
+            description="If true, folded text is stored for drill-down. If false, the store still holds receipts (ids, sizes,"
+            " times, names of models and conversations, hashes and checksums of texts), directives of conversation states, and"
+            " what is added to /v1/conversation."
+        ),
+    ] = True
+    save_receipts: Annotated[
+        bool, Field(description="If true, receipts and the report's sums are stored. With none:// they are held in memory.")
+    ] = True
     max_bytes: Annotated[
-        int, Field(ge=2**20, description="Maximum size of the SQLite file, in bytes. Items that expire first are evicted first.")
+        int,
+        Field(
+            ge=2**20,
+            description="Maximum size of the SQLite file, in bytes. If it is full, the largest tenants lose what expires first.",
+        ),
     ] = 4 * 2**30
+    tenant_share: Annotated[
+        float,
+        Field(
+            gt=0,
+            le=1,
+            description="Maximum share of TURNFOLD_STORE_MAX_BYTES and TURNFOLD_STORE_MEMORY_BYTES that one tenant may take.",
+        ),
+    ] = 1.0
     memory_bytes: Annotated[
         int,
         Field(
             ge=2**16, description="Maximum size, in bytes, of a memory:// store; half of it caches values of the other stores."
         ),
     ] = 32 * 2**20
+
+    @property
+    def is_off(self) -> bool:
+        """Whether nothing is kept beyond a request."""
+        return (self.url or "").startswith("none://")
+
+    @property
+    def keeps_originals(self) -> bool:
+        """Whether text can be had back from the store."""
+        return self.save_originals and not self.is_off
 
 
 class CacheSettings(_Group):
@@ -208,11 +263,17 @@ class LimitSettings(_Group):
     max_body_bytes: Annotated[int, Field(gt=0, description="Maximum size of a body that is folded, decompressed, in bytes.")] = (
         64 * 2**20
     )
+    max_unfinished_bytes: Annotated[
+        int, Field(gt=0, description="Maximum total size of bodies that are still being received; one tenant gets half of it.")
+    ] = 256 * 2**20
     max_text_bytes: Annotated[int, Field(gt=0, description="Maximum size of a body of Turnfold's own API, in bytes.")] = 8 * 2**20
     max_header_bytes: Annotated[int, Field(gt=0, description="Maximum total size of header names and values, in bytes.")] = (
         64 * 2**10
     )
-    max_fold_workers: Annotated[int, Field(gt=0, description="Maximum number of threads that fold at the same time.")] = 2
+    max_fold_workers: Annotated[
+        int,
+        Field(gt=0, description="Maximum number of threads that fold at the same time, and of processes that fold large bodies."),
+    ] = 2
     fold_timeout: Annotated[float, Field(gt=0, description="Seconds after which a request is sent unfolded.")] = 10.0
 
 
@@ -271,6 +332,10 @@ class Settings(BaseSettings):
     server: ServerSettings = ServerSettings()
     models: Annotated[
         dict[str, ModelSettings], Field(description="Prices and windows by model name; they override the packaged tables.")
+    ] = Field(default_factory=dict)
+
+    tenants: Annotated[
+        dict[str, str], Field(description="Names for reports, by tenant as a report shows it, for example of teams.")
     ] = Field(default_factory=dict)
 
     @classmethod

@@ -29,6 +29,7 @@ Path2 = tuple[str, str]
 
 PREFIX: Final = "TURNFOLD_"
 MASK: Final = "********"
+_VARIABLE: Final = "the environment"
 # These groups keep their name in the variable (TURNFOLD_STORE_URL); the fields of the others are clear alone (TURNFOLD_PORT).
 _NAMED_GROUPS: Final = frozenset({"upstream", "anthropic", "store", "cache"})
 # Kubernetes writes such variables for every service in a namespace, one called "turnfold" included.
@@ -113,7 +114,7 @@ def _variables(source: str, found: Mapping[str, str | None]) -> SourceValues:
 
 
 def _environment() -> SourceValues:
-    return _variables("the environment", EnvSettingsSource(Settings).env_vars)
+    return _variables(_VARIABLE, EnvSettingsSource(Settings).env_vars)
 
 
 def _env_file(file: Path) -> SourceValues:
@@ -153,7 +154,7 @@ def _toml_file(file: Path) -> SourceValues:
 
 def _flags(given: Mapping[str, tuple[Path2, Any]]) -> SourceValues:
     set_ = {flag: pair for flag, pair in given.items() if pair[1] is not None}
-    origins = {path: Origin(flag, "the command line") for flag, (path, _) in set_.items()}
+    origins = {path: Origin(flag, "the command line" if flag.startswith("-") else _VARIABLE) for flag, (path, _) in set_.items()}
     return SourceValues(dict(set_.values()), origins)
 
 
@@ -197,7 +198,8 @@ def load(flags: Mapping[str, tuple[Path2, Any]] | None = None, directory: Path |
     """The effective settings, from every source.
 
     Args:
-        flags: flag as the user writes it -> (path of the setting, value); None values are flags that were not given.
+        flags: flag as the user writes it, or another program's variable that stands for the setting -> (path of the setting,
+            value); None values are flags that were not given.
         directory: where ``.env`` and ``turnfold.toml`` are looked for; default: the working directory.
 
     Raises:

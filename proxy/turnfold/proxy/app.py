@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -24,24 +24,37 @@ from turnfold.config.fold import fold_options
 from turnfold.config.prices import price_from
 from turnfold.config.settings import Settings
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.ledger import Ledger
+from turnfold.proxy.books.ledger import Ledger, Watcher
 from turnfold.proxy.books.metrics import Health, Metrics
+from turnfold.proxy.books.pacing import OptionsOf
+from turnfold.proxy.books.watchers import WarmthWatcher, Watchers
 from turnfold.proxy.chat.receipts import Recorder
-from turnfold.proxy.chat.service import Service
-from turnfold.proxy.chat.windows import Windows
+from turnfold.proxy.chat.service import Remembered, Service
+from turnfold.proxy.deletion.deletions import Deletions
+from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
 from turnfold.proxy.http.front import Endpoint, Front
+from turnfold.proxy.http.limits import UnfinishedBodies
+from turnfold.proxy.http.own_answers import hardened
 from turnfold.proxy.http.tenancy import Gate, check_exposure
+from turnfold.proxy.identity import Identity
+from turnfold.proxy.incidents import Incidents, outcome, supervise
+from turnfold.proxy.lanes.processes import FoldProcesses
+from turnfold.proxy.learning.deciding import Decisions
+from turnfold.proxy.learning.warming import WarmthMemory
+from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.outbound.destinations import Destinations
 from turnfold.proxy.outbound.passthrough import Passthrough
 from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.answers import fault
 from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.api import api_routes
+from turnfold.proxy.routes.data import admin_data_routes
 from turnfold.proxy.routes.model_calls import ModelCalls, model_routes
-from turnfold.proxy.routes.ops import Readiness, ReadinessCheck, healthz, not_here
+from turnfold.proxy.routes.ops import Liveness, Readiness, ReadinessCheck, not_here
 from turnfold.proxy.routes.state import state_routes
 from turnfold.proxy.routes.windows import admin_window_routes
 from turnfold.proxy.store import Store, StoreError, open_store
+from turnfold.proxy.store.records import left_out
 from turnfold.proxy.store.state_records import StateRecords
 
 _OPENING: Final = 1.0  # seconds that the start waits for the store
@@ -61,6 +74,7 @@ def build(
     recorder: Recorder | None = None,
     engine: Fold = fold,
     warm: Callable[[Settings], Any] = warm,
+    watcher: Watcher | None = None,
 ) -> ASGIApp:
     """The app of one process.
 
@@ -68,34 +82,37 @@ def build(
         recorder: gets one receipt per chat completion; None: the ledger does.
         engine: what folds.
         warm: what is loaded before the first request, in a thread.
+        watcher: sees every receipt that the ledger writes, beside the metrics.
 
     Raises:
         InvalidInput: settings that would make an open relay, or an upstream URL that is none.
     """
     check_exposure(settings)
-    parts = Parts(settings)
+    parts = Parts(settings, watcher)
     options_for = partial(fold_options, settings)
     records = StateRecords(parts.store, settings.store.ttl)
     service = Service(
         recorder or parts.ledger,
         options_for,
-        settings.limits,
-        settings.folding,
-        parts.windows,
-        records,
+        settings,
+        Remembered(parts.windows, records, parts.decisions),
         engine,
+        parts.incidents,
+        FoldProcesses(settings.limits.max_fold_workers, _for_folding(settings)) if engine is fold else None,
+        forgetful=settings.store.is_off,
     )
+    parts.forgetting.subscribe(lambda _: service.forget_in_memory())
+    unfinished = UnfinishedBodies(settings.limits.max_unfinished_bytes)
     passthrough = Passthrough(parts.destinations, parts.gate)
     table: list[BaseRoute] = [
-        Route("/healthz", Endpoint(healthz), methods=["GET"]),
-        Route("/readyz", Readiness([ReadinessCheck("store", partial(_answers, parts.store))]), methods=["GET"]),
-        *api_routes(parts.store, settings, parts.gate, parts.workshop, parts.windows),
-        *admin_routes(parts.store, parts.ledger, parts.gate, parts.metrics.render, options_for),
-        *admin_window_routes(parts.windows, parts.store.patient, options_for, parts.gate),
-        *state_routes(StateRecords(parts.store.patient, settings.store.ttl), partial(_tenant_of, parts.gate)),
+        Route("/healthz", Liveness(Identity(settings)), methods=["GET"]),
+        Route("/readyz", Readiness(parts.checks()), methods=["GET"]),
+        *hardened(own_routes(parts, settings, options_for)),
         Route("/admin", Endpoint(not_here)),
         Route(f"/admin/{{rest:{ANYTHING}}}", Endpoint(not_here)),
-        *model_routes(partial(ModelCalls, service, parts.destinations, parts.gate, settings.limits, settings.folding)),
+        *model_routes(
+            partial(ModelCalls, service, parts.destinations, parts.gate, settings.limits, settings.folding, unfinished)
+        ),
         Route("/{rest:path}", passthrough),
     ]
 
@@ -105,27 +122,84 @@ def build(
         async with parts.destinations.running(), parts.running():
             with _without_full_collections():
                 yield
-            await service.close()
+            await parts.close(service.close())
 
     router = Router(table, default=passthrough, redirect_slashes=False, lifespan=lifespan)
     # Outermost: a bug of ours is JSON too; the exception goes on to the server, which logs it.
     return ServerErrorMiddleware(Front(router, settings.limits), handler=fault)
 
 
+def _for_folding(settings: Settings) -> Settings:
+    """What a fold depends on, and whether anything may be kept: a process that folds has no need of keys."""
+    bare = Settings()
+    kept = settings.upstream.model_copy(update={"api_key": None})
+    groups = {name: getattr(settings, name) for name in ("folding", "limits", "models")}
+    store = settings.store if settings.store.is_off else bare.store
+    return bare.model_copy(update={"upstream": kept, "store": store, **groups})
+
+
+def own_routes(parts: Parts, settings: Settings, options_for: OptionsOf) -> list[Route]:
+    """The routes whose answers are Turnfold's own."""
+    return [
+        *api_routes(parts.store, settings, parts.gate, parts.workshop, parts.forgetting, parts.windows),
+        *admin_routes(
+            parts.store,
+            parts.ledger,
+            parts.forgetting,
+            parts.gate,
+            parts.metrics.render,
+            options_for,
+            parts.incidents,
+            settings.tenants,
+        ),
+        *admin_data_routes(parts.forgetting, parts.gate),
+        *admin_window_routes(parts.windows, parts.store.patient, options_for, parts.gate),
+        *state_routes(StateRecords(parts.store.patient, settings.store.ttl), partial(_tenant_of, parts.gate)),
+    ]
+
+
 class Parts:
     """What the routes of one process share; it belongs to the event loop that runs it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, watcher: Watcher | None = None) -> None:
         self.destinations = Destinations(settings)
         self.gate = Gate(settings.upstream.api_key, settings.auth, settings.anthropic.api_key)
-        self.store = open_store(settings.store)
+        self.incidents = Incidents()
+        self.store = open_store(settings.store, self.incidents)
         self.windows = Windows(self.store, patient=self.store.patient)
         self.workshop = Workshop(settings.limits.max_fold_workers)
         self.metrics = Metrics(self._health)
-        self.ledger = Ledger(self.store, settings.store, price_from(settings), self.metrics)
+        self.warmth = WarmthMemory(self.store.patient)
+        self.decisions = Decisions(self.store, settings.store.ttl, self.warmth)
+        watchers = Watchers(self.metrics, WarmthWatcher(self.warmth), *([watcher] if watcher else []))
+        deletions = Deletions(self.store.patient)
+        erasures = BookKeeping(deletions, self.store.patient)
+        self.ledger = Ledger(self.store, settings.store, price_from(settings), watchers, self.incidents, erasures)
+        self.forgetting = Forgetting(self.store, self.ledger, deletions)
+        self.forgetting.subscribe(lambda deletion: self.windows.forget_in_memory(deletion.is_of))
 
     def _health(self) -> Health:
-        return Health(not self.store.problem, self.store.failures, self.ledger.queued, self.ledger.dropped)
+        told = {"incidents": dict(self.incidents.counts), "left_out": dict(left_out)}
+        return Health(not self.store.problem, self.store.failures, self.ledger.queued, self.ledger.dropped, **told)
+
+    def checks(self) -> list[ReadinessCheck]:
+        """What readiness looks at. Requests are served without any of it."""
+        return [
+            ReadinessCheck("store", partial(_answers, self.store)),
+            ReadinessCheck("background", self._is_at_work, failures=self._failures),
+        ]
+
+    def _failures(self) -> int:
+        return sum(self.incidents.counts.values())
+
+    async def _is_at_work(self) -> bool:
+        return not self.incidents.waiting
+
+    async def close(self, ending: Awaitable[None]) -> None:
+        """End one part; that it fails keeps no other from ending."""
+        failure = await outcome(ending)
+        if isinstance(failure, Exception):
+            self.incidents.add("stop", failure)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -133,12 +207,20 @@ class Parts:
         with contextlib.suppress(StoreError, TimeoutError):  # or the first request would find it opening, and go without
             await asyncio.wait_for(self.store.patient.ping(), _OPENING)
         await self.ledger.start()
+        loops = {"warmth": self.warmth.run, "deletions": self.forgetting.watch}
+        tasks = [
+            asyncio.create_task(supervise(part, loop, self.incidents), name=f"turnfold-{part}") for part, loop in loops.items()
+        ]
         try:
             yield
         finally:
-            await self.ledger.stop()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self.close(self.ledger.stop())
+            await self.close(self.warmth.sync())
             self.workshop.close()
-            await self.store.close()
+            await self.close(self.store.close())
 
 
 async def _answers(store: Store) -> bool:

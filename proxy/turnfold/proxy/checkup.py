@@ -22,7 +22,7 @@ from turnfold.compression import tokens
 from turnfold.config.fold import fold_options
 from turnfold.config.paths import default_store_url
 from turnfold.config.prices import prices_of
-from turnfold.config.settings import anthropic_url, is_loopback
+from turnfold.config.settings import StoreSettings, anthropic_url, is_loopback
 from turnfold.config.sources import LoadedSettings, without_password
 from turnfold.proxy.books.learned import learned_windows
 from turnfold.proxy.store import Item, Key, StoreError, open_store
@@ -31,6 +31,10 @@ Verdict = Literal["ok", "note", "fault"]
 _PATIENCE: Final = 10.0
 _LARGEST_SKEW: Final = 60.0
 _SHOWN_WINDOWS: Final = 3
+_STILL_KEPT: Final = (
+    "no folded text is kept, and drill-down is off; kept are receipts (ids, sizes, times, names of models and conversations,"
+    " hashes and checksums of texts), directives of conversation states, and what is added to /v1/conversation"
+)
 _KNOWN_TEXT: Final = "Turnfold folds long conversations."
 
 
@@ -52,18 +56,26 @@ async def _settings(loaded: LoadedSettings) -> list[Finding]:
     if settings.auth.secret is None and not is_loopback(settings.server.host):
         advice = "set TURNFOLD_SECRET (the same everywhere) before there is data; changing it starts with empty books"
         findings.append(Finding("secret", "note", "tenants are plain hashes of credentials", advice))
+    if not settings.store.save_originals:
+        findings.append(Finding("originals", "note", _STILL_KEPT, "use memory:// to keep nothing beyond a restart"))
     return findings
 
 
 async def _upstreams(loaded: LoadedSettings) -> list[Finding]:
     settings = loaded.settings
     url = anthropic_url(settings)
-    other = [] if url is None else (await _upstream(url, "TURNFOLD_ANTHROPIC_URL"))[:1]
-    return [*await _upstream(settings.upstream.url, "TURNFOLD_UPSTREAM_URL"), *other]
+    if url is None:
+        return await _upstream(settings.upstream.url, "TURNFOLD_UPSTREAM_URL", "chat completions, responses and messages")
+    openai = await _upstream(settings.upstream.url, "TURNFOLD_UPSTREAM_URL", "chat completions and responses")
+    return [*openai, *(await _upstream(url, "TURNFOLD_ANTHROPIC_URL", "messages"))[:1]]
 
 
-async def _upstream(url: str, variable: str) -> list[Finding]:
-    """Whether it answers, and whether its clock agrees with ours."""
+async def _upstream(url: str, variable: str, formats: str) -> list[Finding]:
+    """Whether it answers, and whether its clock agrees with ours.
+
+    Args:
+        formats: what goes there.
+    """
     started, wall = time.perf_counter(), time.time()
     try:
         async with httpx.AsyncClient(timeout=_PATIENCE) as client:
@@ -72,7 +84,7 @@ async def _upstream(url: str, variable: str) -> list[Finding]:
         advice = f"check {variable}, DNS, firewall and proxies"
         return [Finding("upstream", "fault", f"{url} does not answer: {exc or type(exc).__name__}", advice)]
     took = (time.perf_counter() - started) * 1000
-    found = f"{url} answers ({response.status_code}, {took:.0f} ms)"
+    found = f"{url} answers ({response.status_code}, {took:.0f} ms); it gets {formats}"
     upstream = (
         Finding("upstream", "note", found, "the upstream is in trouble") if response.status_code >= 500
         else Finding("upstream", "ok", found)
@@ -94,6 +106,8 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
     settings = loaded.settings.store
     url = without_password(settings.url or default_store_url())
     probe = Item(Key("", "doctor", "probe"), b"1", ttl=60)
+    if settings.is_off:
+        return [Finding("store", "note", f"{url} keeps nothing: {_missing(settings)}", "use SQLite or Redis for these")]
     store = open_store(settings)
     try:
         started = time.perf_counter()
@@ -110,11 +124,18 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
     if held != [b"1"]:
         return [Finding("store", "fault", f"{url} does not give back what it was given", "use another store")]
     found = [Finding("store", "ok", f"{url} writes and reads ({took:.0f} ms)")]
+    if not settings.save_receipts:
+        found.append(Finding("store", "note", "no receipts are kept, so the report is empty", "set TURNFOLD_STORE_SAVE_RECEIPTS"))
     if url.startswith("memory:"):
         found.append(Finding("store", "note", "memory:// is lost at a restart and not shared by workers", "use SQLite or Redis"))
     elif url.startswith("sqlite:") and loaded.settings.server.workers > 4:
         found.append(Finding("store", "note", "many workers on one SQLite file", "Redis suits them better"))
     return found
+
+
+def _missing(settings: StoreSettings) -> str:
+    books = "receipts and the report last until a restart" if settings.save_receipts else "no receipts, no report"
+    return f"no drill-down, stored conversations, states or cached results, nothing learned survives a restart; {books}"
 
 
 async def _windows(loaded: LoadedSettings) -> list[Finding]:

@@ -13,7 +13,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from itertools import takewhile
@@ -35,6 +35,7 @@ from starlette.routing import Route
 
 from turnfold.compression import tokens
 from turnfold.config.settings import AuthSettings, ServerSettings, Settings, StoreSettings, UpstreamSettings
+from turnfold.proxy.demo_formats import FORMATS
 
 Message = dict[str, Any]
 Configure = Callable[[Settings], uvicorn.Config]
@@ -122,7 +123,7 @@ def load_script() -> Script:
 
 
 class ScriptedUpstream:
-    """Answers each chat completion with a given reply, and records the messages."""
+    """Answers each request with a given reply, and records the messages."""
 
     def __init__(self) -> None:
         self.reply: Message = {}
@@ -144,9 +145,18 @@ class ScriptedUpstream:
         answer = {"id": "demo", "object": "chat.completion", "created": 0, "model": body["model"], "choices": [choice]}
         return Response(orjson.dumps({**answer, "usage": usage}), media_type="application/json")
 
+    async def answer(self, request: Request) -> Response:
+        """A request in another format."""
+        form = FORMATS[request.url.path.rpartition("/")[2]]
+        messages = form.texts(await request.body())
+        cached = cached_tokens(self.messages, messages)
+        self.messages = messages
+        return Response(orjson.dumps(form.answer(self.reply, count_messages(messages), cached)), media_type="application/json")
+
     def configuration(self) -> uvicorn.Config:
         """Its server's configuration: any free port."""
-        app = Starlette(routes=[Route("/v1/chat/completions", self.complete, methods=["POST"])])
+        others = [Route(form.path, self.answer, methods=["POST"]) for form in FORMATS.values()]
+        app = Starlette(routes=[Route("/v1/chat/completions", self.complete, methods=["POST"]), *others])
         # uvicorn's own logging setup would close the log handlers of whoever runs the demo.
         return uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, log_level="warning", access_log=False, ws="none")
 
@@ -233,6 +243,25 @@ class Stage:
             yield _exchange(self.client, self.upstream, self.script, messages, number)
             messages.append(turn.reply)
 
+    def turns_in(self, name: str) -> Iterator[PlayedTurn]:
+        """The same in another format, as a conversation of its own.
+
+        Raises:
+            DemoFailed: a request failed.
+        """
+        form, script, messages = FORMATS[name], self.script, list[Message]()
+        self.upstream.messages = []
+        for number, turn in enumerate(script.turns, 1):
+            messages += turn.say
+            self.upstream.reply = turn.reply
+            body = orjson.dumps(form.body(script.model, script.system, messages, script.tools))
+            headers = {"content-type": "application/json", "x-turnfold-conversation": f"demo-{name}"}
+            answer = self.client.post(form.path, content=body, headers=headers)
+            if answer.status_code != 200:
+                raise DemoFailed(f"turn {number} on {name} failed with status {answer.status_code}: {answer.text[:200]}")
+            yield _played(number, turn, form.texts(body), self.upstream.messages, answer)
+            messages.append(turn.reply)
+
     def report(self) -> dict[str, Any] | None:
         """The proxy's own report (``GET /admin/report``) once it covers every turn; None if it has none."""
         deadline = time.monotonic() + _REPORT_PATIENCE
@@ -274,16 +303,22 @@ def _exchange(
     answer = client.post("/v1/chat/completions", json={"model": script.model, "messages": messages, "tools": script.tools})
     if answer.status_code != 200 or answer.json()["choices"][0]["message"] != turn.reply:
         raise DemoFailed(f"turn {number} failed with status {answer.status_code}: {answer.text[:200]}")
+    return _played(number, turn, messages, upstream.messages, answer)
+
+
+def _played(
+    number: int, turn: ScriptTurn, said: Sequence[Message], sent: Sequence[Message], answer: httpx.Response
+) -> PlayedTurn:
     overhead = answer.headers.get("x-turnfold-overhead-ms")
     return PlayedTurn(
         number=number,
         said=_title(turn.say[0]),
-        raw=count_messages(messages),
-        sent=count_messages(upstream.messages),
+        raw=count_messages(said),
+        sent=count_messages(sent),
         status=answer.headers.get("x-turnfold-status", ""),
         overhead_ms=float(overhead) if overhead else None,
         facts=len(turn.facts),
-        held=_facts_present(turn.facts, upstream.messages),
+        held=_facts_present(turn.facts, sent),
     )
 
 
@@ -320,11 +355,13 @@ def run(
     as_json: bool = False,
     show_report: Callable[[dict[str, Any]], None] | None = None,
     console: Console | None = None,
+    formats: Sequence[str] = (),
 ) -> Summary:
     """Play the demo and print it: one line per turn, the figures, the proxy's own report; with `as_json`, one JSON document.
 
     Args:
         show_report: prints the answer of ``GET /admin/report``, as ``turnfold report`` does.
+        formats: of FORMATS; the conversation is played in each of them too, for one line of figures.
 
     Raises:
         DemoFailed: a server did not start, or a request failed.
@@ -340,19 +377,38 @@ def run(
             played.append(turn)
             if not as_json:
                 out.print(_line(turn), no_wrap=True, overflow="ellipsis", crop=True)
-        seconds = time.monotonic() - started
+        summary = summarise(played, time.monotonic() - started)
         report = on.report()
-    summary = summarise(played, seconds)
+        others = {name: _summary_in(on, name) for name in formats}
     if as_json:
         turns = [{**asdict(turn), "saved": round(turn.saved, 4)} for turn in played]
         document = {"turns": turns, "summary": asdict(summary), "report": report}
+        document["formats"] = {name: asdict(found) for name, found in others.items()}
         out.file.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         return summary
     out.print(_closing(summary))
+    if others:
+        out.print(side_by_side({"chat": summary, **others}))
     if report is not None and show_report is not None:
-        out.print("\nThe same from Turnfold's own books, priced as if the model had been asked:", style="dim")
+        out.print("\nThe chat from Turnfold's own books, priced as if the model had been asked:", style="dim")
         show_report(report)
     return summary
+
+
+def _summary_in(on: Stage, name: str) -> Summary:
+    started = time.monotonic()
+    played = list(on.turns_in(name))
+    return summarise(played, time.monotonic() - started)
+
+
+def side_by_side(summaries: Mapping[str, Summary]) -> Table:
+    table = Table("format", title="The same conversation in each format", header_style="bold")
+    for heading in ("tokens in", "sent", "saved", "facts", "ms per request"):
+        table.add_column(heading, justify="right")
+    for name, found in summaries.items():
+        own = "" if found.median_overhead_ms is None else f"{found.median_overhead_ms:.1f}"
+        table.add_row(name, f"{found.raw:,}", f"{found.sent:,}", f"{found.saved:.0%}", f"{found.held}/{found.facts}", own)
+    return table
 
 
 def _opening(script: Script) -> Text:
@@ -386,5 +442,5 @@ def _closing(summary: Summary) -> Panel:
     table.add_row("Old facts asked for again", f"{summary.held} of {summary.facts} stood in what was sent")
     if summary.median_overhead_ms is not None:
         table.add_row("Turnfold's own time per request", f"median {summary.median_overhead_ms:.1f} ms")
-    table.add_row("The whole demo", f"{summary.seconds:.1f} s")
+    table.add_row("The whole chat", f"{summary.seconds:.1f} s")
     return Panel.fit(table, title="report", border_style="cyan")

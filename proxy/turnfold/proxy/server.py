@@ -56,6 +56,7 @@ def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = bui
         "server_header": False,
         "date_header": False,
         "access_log": False,
+        "proxy_headers": False,  # nothing is taken from X-Forwarded-*, which anybody can send
         "log_level": "warning",
         "timeout_keep_alive": _KEEP_ALIVE,
         "timeout_graceful_shutdown": _SHUTDOWN_PATIENCE,

@@ -116,6 +116,18 @@ def test_the_oldest_go_when_cutting_is_not_enough() -> None:
     assert f"[... {result.dropped} messages left out here ...]" in after["messages"][1]["content"]
 
 
+@pytest.mark.parametrize("short", [1, 150, 300])
+def test_no_more_of_the_oldest_go_than_have_to(short: int) -> None:
+    """An exchange more in front of a conversation that just fits: at most that one goes, however little is missing."""
+    w = Writer(8)
+    turns = [m for _ in range(16) for m in (w.user(60), w.assistant(60))]
+    body = {"model": "gpt-4o", "messages": [*turns, w.user(20)]}
+    result, after = cut_to(body, tokens_of(encoded(body)) - short)
+    assert result.shortened == 0
+    assert 0 < result.dropped <= 2 * (1 + -(-short // 100))
+    assert after["messages"][-20:] == body["messages"][-20:]
+
+
 def test_two_giants_are_cut_alike() -> None:
     body = overfull("two giant messages", 8000, model="gpt-4o")
     _, after = cut_to(body, 2000)

@@ -37,6 +37,24 @@ def test_own_cases(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
+    "said", [r"C:\work: prompt is too long: 9000 tokens > 8000 maximum", r"it\'s prompt is too long: 9000 tokens > 8000 maximum"]
+)
+@pytest.mark.parametrize("end", ['"}}', '", "typ', '"'])
+def test_an_error_with_a_wrong_escape_is_read(said: str, end: str) -> None:
+    found = detect(400, f'{{"error": {{"message": "{said}{end}'.encode())
+    assert found is not None
+    assert (found.limit, found.requested) == (8000, 9000)
+
+
+def test_an_error_inside_the_text_of_an_error_is_read() -> None:
+    told = json.dumps({"error": {"code": "context_length_exceeded", "message": "Too much."}})
+    for message in (told, f"the upstream said {told}"):
+        found = detect(400, json.dumps({"detail": {"error": {"message": message}}}).encode())
+        assert found is not None
+        assert found.kind == "prompt"
+
+
+@pytest.mark.parametrize(
     "case", [case for case in OWN if not case["in_stream"] and case["status"] == 400], ids=lambda c: c["name"]
 )
 def test_own_cases_inside_a_stream(case: dict[str, Any]) -> None:

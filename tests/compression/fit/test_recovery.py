@@ -179,6 +179,26 @@ def test_small_chat_beside_a_giant_keeps_every_message() -> None:
     assert "tokens left out" in after[-1]["content"]
 
 
+@pytest.mark.parametrize("large", [500, 900])
+def test_without_any_figure_a_usual_window_is_tried_that_takes_the_newest_messages(large: int) -> None:
+    w = Writer(9)
+    turns = [m for _ in range(32) for m in (w.user(large // 3), w.assistant(large // 3))]
+    newest = [m for _ in range(8) for m in (w.user(large), w.assistant(large))]
+    body = encoded({"model": "gpt-4o", "messages": [*turns, *newest, w.user(20)]})
+    call = next(started(body, Overflow("prompt"), never_folds))
+    assert 0.28 * ours(body) < ours(call.forwarded.body) < ours(body)
+    assert json.loads(call.forwarded.body)["messages"][-17:] == json.loads(body)["messages"][-17:]
+
+
+@pytest.mark.parametrize("taken", [8500, 9000, 9500])
+def test_without_any_figure_no_more_is_tried_than_was_taken(taken: int) -> None:
+    """The upstream counts more than we do, so that a window of a usual size by our count would be too large."""
+    body = encoded(overfull("long chat", 17_000, model="gpt-4o"))
+    known = learn_from_usage(Learned(), int(taken / 1.4), taken)
+    call = next(started(body, Overflow("prompt"), never_folds, known=known))
+    assert ours(call.forwarded.body) <= max(0.28 * ours(body), taken / 1.4)
+
+
 @pytest.mark.parametrize("fill", [2, 4])
 @pytest.mark.parametrize("fold", [fold, never_folds])
 @pytest.mark.parametrize("shape", ["long chat", "long agent run"])

@@ -53,6 +53,11 @@ def parts(*texts: str) -> Message:
     return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
 
 
+def marked(message: Message) -> Message:
+    text = {"type": "text", "text": message["content"], "cache_control": {"type": "ephemeral"}}
+    return message | {"content": [text]}
+
+
 ASK = user("Which bay is free?")
 TALK = [user("Hello."), assistant("Hello to you.")]
 LOOP = [user("Look."), calls("a", "b"), result("a"), result("b"), assistant()]
@@ -109,6 +114,9 @@ BREAKS: list[tuple[str, list[Message], list[Message]]] = [
     ("message-emptied", [*LOOP, ASK], [*LOOP[:2], result("a", " \n"), *LOOP[3:], ASK]),
     # what is signed is whole or gone
     ("seal-broken", [X, SEALED, ASK], [X, SEALED | {"content": "I saw."}, ASK]),
+    # a cache mark is the client's, or the only one
+    ("marks-invented", [*TALK, ASK], [marked(TALK[0]), TALK[1], marked(ASK)]),
+    ("marks-invented", [*TALK, *TALK, marked(ASK)], [marked(TALK[0]), TALK[1], marked(TALK[0]), TALK[1], ASK]),
     # nothing comes from nowhere
     ("message-invented", [*LOOP, ASK], [user("Look."), assistant(), user("Go on."), assistant(), user("And?"), assistant(), ASK]),
     ("message-invented", [*LOOP, *TALK, ASK], [*TALK, *LOOP, ASK]),

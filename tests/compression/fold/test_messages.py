@@ -144,8 +144,8 @@ def test_lists_of_blocks_are_folded_like_strings() -> None:
 
 
 def test_what_is_recalled_stays_where_the_client_marks_the_end_of_whatever_it_sends() -> None:
-    kind = Kind(turns=14, loops=0, sentences=60)
-    messages, memo = conversation(5, kind), Memo()
+    kind = Kind(turns=30, loops=0, sentences=60)
+    messages, memo = conversation(3, kind), Memo()
     for marked, lost in ((False, True), (True, False)):
         before: Folded | None = None
         vanished = False

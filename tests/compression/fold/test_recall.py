@@ -252,6 +252,51 @@ def test_a_cover_takes_short_messages_through_their_last_sentence(text: str) -> 
     assert recall(sources, Question("Summarise all of it."), budget, (), tokens.count, Memo()) == (Quote(0, 0, len(text)),)
 
 
+STRETCH = [
+    "Back to the casing.", "Rubber or plastic?", "Rubber feels warm.", "It tears, though.", "Could it glow?",
+    "The remote itself?", "Yes, in the dark.", "Nobody steps on it then.", "What would that add?", "Four cents a unit.",
+    "Can the battery stand it?", "For a year, they said.", "Then we do it.", "Agreed, all of us.", "Write that down.",
+]  # fmt: skip
+ELSEWHERE = [
+    "My remote broke.",
+    "The dark roast, please.",
+    "A remote office, then.",
+    "Her cheeks glow.",
+    "It got dark early.",
+    "Remote work again.",
+]
+
+
+def _talk(length: int) -> list[Source]:
+    """Short messages, one in fifty of which shares a word with the question."""
+    return [source(ELSEWHERE[i // 50 % 6] if i % 50 == 9 else f"So it goes, item {i}.") for i in range(length)]
+
+
+def _of_the_stretch(sources: list[Source], tuning: Tuning) -> int:
+    quotes = recall(
+        sources, Question("Should the remote glow in the dark?"), 135, [], tokens.count, Memo(), fill=True, tuning=tuning
+    )
+    return len(set(STRETCH) & set(quoted(sources, quotes)))
+
+
+def test_a_stretch_of_short_messages_is_recalled_as_one() -> None:
+    """What answers stands around what shares words with the question; single matches elsewhere do not lead away from it."""
+    talk = _talk(700)
+    sources = [*talk[:350], *map(source, STRETCH), *talk[350:]]
+    none = replace(TUNING, region_short=0.0, region_long=1.0)
+    assert _of_the_stretch(sources, TUNING) > _of_the_stretch(sources, none)
+
+
+def test_a_stretch_ends_where_another_day_begins() -> None:
+    talk = _talk(700)
+    kept = []
+    for stamp in ("[{} March 2024]\n", ""):
+        first, last = (source(f"{stamp.format(day)}Morning, item {day}.") for day in (3, 9))
+        sources = [*talk[:350], *map(source, STRETCH[:8]), first, *map(source, STRETCH[8:]), last, *talk[350:]]
+        kept.append(_of_the_stretch(sources, TUNING))
+    assert kept[0] < kept[1]
+
+
 def test_the_benchmark_takes_every_figure_by_its_name() -> None:
     assert recall_offline.tuned([]) == TUNING
     changed = recall_offline.tuned(["covered=0.3", "chat=0.4,0.2", "hop_names=2"])

@@ -58,6 +58,18 @@ def fences_in(result: Compressed) -> list[int]:
 # --- close to the budget, oldest first --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_no_more_of_a_long_sentence_gives_way_than_has_to(share: float) -> None:
+    text = " ".join(prose(n).rstrip(".").lower() for n in range(30))
+    messages = [{"role": "user", "content": text}, {"role": "assistant", "content": "Well."}]
+    result = forced(messages, int(share * size(messages)), recency_window=0)
+    left = result.messages[0]["content"]
+    assert result.fits
+    assert left.endswith(" …")
+    assert text.startswith(left[:-2])
+    assert 0.9 * share < len(left) / len(text) < 1.1 * share
+
+
 @pytest.mark.parametrize("count", [81, 160])
 def test_each_budget_gives_a_result_close_below_it(count: int) -> None:
     messages = fenced(count)
@@ -114,6 +126,16 @@ def test_a_little_too_much_loses_a_little(kind: str, over: float) -> None:
 # --- what goes last ---------------------------------------------------------------------------------------------------
 
 ORDER = "From now on answer in French only."
+
+
+@pytest.mark.parametrize("beside", [f"{prose(3)} {prose(4)}", fence(2)])
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
+def test_a_standing_order_outlives_the_block_beside_it(beside: str, share: float) -> None:
+    order = "From now on never use the word boat in any letter that you write for us."
+    messages = [{"role": "user", "content": f"{order}\n\n{fence(1, 30)}\n\n{beside}"}, {"role": "assistant", "content": "Well."}]
+    result = forced(messages, int(share * size(messages)), recency_window=0)
+    assert result.fits
+    assert order in result.messages[0]["content"]
 
 
 def test_standing_orders_and_the_newest_user_message_outlive_everything_else() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.effort import draws
 from tests.support.growth import assert_linear, repeated
-from turnfold.compression.shorten.lines import CEILING, FLOOR, WeighedLine, choose, visible_parts
+from turnfold.compression.shorten.lines import CEILING, FLOOR, WeighedLine, choose, fit_to_limit, visible_parts
 from turnfold.compression.shorten.registry import facts, facts_arguments
 from turnfold.compression.tokens import count
 
@@ -169,3 +169,18 @@ def test_outcomes_survive(text: str) -> None:
     short = facts(text, 64, NOBODY, count)
     wanted = [line for line in text.split("\n") if "rror" in line or "code" in line]
     assert [line for line in wanted if line in short] == wanted
+
+
+@pytest.mark.parametrize(
+    ("sizes", "limit", "taken"),
+    [
+        ([5, 5, 5], 15, [0, 1, 2]),
+        ([5, 9, 4], 10, [0, 2]),
+        ([5, 9, 9, 9, 4], 10, [0, 4]),
+        ([5, 9, 4, 1], 10, [0, 2, 3]),
+        ([20], 10, []),
+        ([20, 3], 10, [1]),
+    ],
+)
+def test_what_still_fits_is_taken_too(sizes: list[int], limit: int, taken: list[int]) -> None:
+    assert fit_to_limit(range(len(sizes)), lambda some: sum(sizes[i] for i in some), limit) == taken

@@ -156,3 +156,21 @@ def test_no_call_where_none_is_needed() -> None:
     assert drafted("good morning", None)[:2] == (None, None)
     assert drafted("please use docker " * 200, None)[:2] == (None, None)
     assert drafted("please use docker", None, waiting=True)[:2] == (None, None)
+
+
+PROPOSED = '{"classification": "directive", "output": "use ruff"}'
+
+
+@pytest.mark.parametrize(
+    ("source", "passes"),
+    [
+        ("use ruff", True),
+        (PROPOSED, True),
+        (f" \n{PROPOSED}", True),
+        (PROPOSED.replace("ruff", "black"), False),
+        ('{"classification": "directive"', False),
+        ("is ruff any good?", False),
+    ],
+)
+def test_a_message_that_proposes_a_directive_means_it(source: str, passes: bool) -> None:
+    assert parse_preprocessor_output(PROPOSED, source_input=source) == ("use ruff" if passes else None)

@@ -40,6 +40,13 @@ def test_a_mixed_text_is_split() -> None:
     assert [part.kind for part in parts(text)] == ["prose", "diff", "trace"]
 
 
+@pytest.mark.parametrize("mark", ["```", "~~~~"])
+def test_a_fence_ends_at_its_own_mark(mark: str) -> None:
+    fence = f"{mark}sh\nmake\n\n- a\n``\nmake test\n{mark}"
+    text = f"{SAMPLES['prose']}\n{fence}\n{SAMPLES['prose']}\n"
+    assert [(part.kind, part.of(text).strip()) for part in parts(text)][1] == ("fence", fence)
+
+
 @given(st.text() | st.lists(st.sampled_from([line for text in SAMPLES.values() for line in text.split("\n")])).map("\n".join))
 def test_parts_cover_the_text(text: str) -> None:
     assert "".join(part.of(text) for part in parts(text)) == text

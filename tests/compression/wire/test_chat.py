@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import struct
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from tests.support.conversations import bodies, conversations, odd_conversations
 from tests.support.effort import costly, draws
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo
+from turnfold.compression.wire.bodies import Layout, read_body
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Beside, Changes, Conversation
 from turnfold.compression.wire.edits import apply, invert
@@ -40,6 +43,31 @@ def test_what_is_known_of_the_beginning_changes_nothing(
     memo = Memo()
     for end in sorted({*range(0, len(turns), grown), len(turns)}):
         body = _body(turns[:end], ascii_only=ascii_only, model_last=model_last, spaced=spaced)
+        assert CHAT.read(body, memo) == CHAT.read(body, Memo())
+
+
+def test_what_is_known_of_the_beginning_is_not_read_again() -> None:
+    elements: list[str] = []
+
+    def element(text: str, data: Any, memo: Memo) -> str:
+        elements.append(text)
+        return text
+
+    layout = Layout("made up", "messages", frozenset(), element, len)
+    turns, memo = [("user", f"{i}" + " word" * 1500) for i in range(60)], Memo()
+    for count in (58, 59, 60):
+        elements.clear()
+        _, found = read_body(_body(turns[:count], ascii_only=True, model_last=False, spaced=False), layout, memo)
+        assert len(found.elements) == count
+    assert len(elements) <= 32_768 // 7500 + 2
+
+
+@pytest.mark.parametrize("differs", [0, 1, 20])
+def test_what_is_known_of_one_conversation_is_not_taken_for_another(differs: int) -> None:
+    memo = Memo()
+    for name in ("ash", "oak", "elm"):
+        turns = [("user", (name if i == differs else "fir") + " word" * 1500) for i in range(40)]
+        body = _body(turns, ascii_only=True, model_last=False, spaced=False)
         assert CHAT.read(body, memo) == CHAT.read(body, Memo())
 
 
@@ -200,3 +228,20 @@ def test_what_goes_at_the_end_takes_the_comma_before_it(dropped: tuple[tuple[int
     after = CHAT.read(body, Memo()).with_changes(Changes(dropped=dropped), Memo())
     assert [m.own for m in after.messages] == list(left)
     assert after.text.endswith(' ],"model":"m"}')
+
+
+# -- pictures --------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "counted"),
+    # Scaled to fit 2,048 x 2,048, then to 768 on the shorter side; 85 tokens and 170 for each tile of 512 ("Images and vision").
+    [(1024, 1024, 765), (2048, 4096, 1105), (8000, 1000, 765), (1000, 16_000, 765), (300, 200, 255), (4000, 512, 765)],
+)
+def test_a_picture_counts_by_the_published_rule(width: int, height: int, counted: int) -> None:
+    head = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", width, height) + b"\x08\x02\0\0\0\0\0\0\0"
+    image = {"url": f"data:image/png;base64,{b64encode(head).decode()}"}
+    parts = [{"type": "image_url", "image_url": one} for one in (image, image | {"detail": "low"})]
+    bodies = [{"model": "gpt-4o", "messages": [{"role": "user", "content": [part]}]} for part in parts]
+    high, low = (CHAT.read(json.dumps(body).encode(), Memo()).messages[0].other_tokens for body in bodies)
+    assert high - low == counted - 85

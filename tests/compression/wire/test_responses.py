@@ -18,6 +18,7 @@ from tests.support.effort import costly
 from tests.support.prefix import Kind, classify
 from tests.support.responses import HOSTED, Item, bodies, inputs, items_of, reasoning
 from tests.support.responses_rules import rule_faults
+from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import fit
 from turnfold.compression.fit.overflow import Overflow
@@ -385,6 +386,13 @@ def test_an_attachment_gives_way_to_a_text_of_its_place() -> None:
     assert after[2]["output"] == [_part("gone")]
 
 
+def test_a_refusal_counts_beside_the_text() -> None:
+    refusal = "I can't help to open a door that is not yours."
+    parts = [[_part("a")], [_part("a"), {"type": "refusal", "refusal": refusal}]]
+    alone, refused = (read([{"role": "user", "content": one}]).messages[0] for one in parts)
+    assert refused.other_tokens - alone.other_tokens == tokens.count(refusal)
+
+
 def test_a_mark_that_moves_changes_no_fingerprint() -> None:
     mark = {"prompt_cache_breakpoint": {"mode": "explicit"}}
     before = [{"role": "user", "content": [_part("a") | mark]}, said("b"), user("c")]
@@ -502,3 +510,26 @@ def test_a_long_agent_folds_rarely_and_well() -> None:
     assert 0 < prefix_holds(items, chosen) <= 8
     folded = holds(body_of(items, instructions="You are Codex."), chosen)
     assert folded.tokens_after < 0.8 * folded.tokens_before
+
+
+@pytest.mark.parametrize("tasks", [1, 5])
+def test_outputs_of_a_codex_session_are_shortened_and_its_reasoning_keeps_what_follows_it(tasks: int) -> None:
+    items: list[Item] = []
+    for number in range(60):
+        if number % (60 // tasks) == 0:
+            items += [user(f"Task {number}: find the leak.")]
+        output = "\n".join(f"{k}: crate {number * 40 + k} stands in bay {k % 9}, said by {number}" for k in range(40))
+        arguments = json.dumps({"command": ["bash", "-lc", f"rg -n crate_{number}"]})
+        call_item = call(f"c{number}", arguments)
+        items += [reasoning(number), call_item, result(f"c{number}", output)]
+        if number % (60 // tasks) == 60 // tasks - 1 and tasks > 1:
+            items += [reasoning(1000 + number), said(f"Done with {number}.")]
+    items += [user("Go on.")] if tasks > 1 else []
+    body = body_of(items)
+    folded = fold(RESPONSES.read(body, Memo()), FoldOptions(prices=CachePrices(0.1, 1.0)), Memo())
+    assert rule_faults(body, folded.body) == []
+    assert folded.events >= 2
+    assert {section.level for section in folded.sections} == {"facts"}
+    assert folded.tokens_after < 0.6 * folded.tokens_before
+    kept = [item for item in json.loads(folded.body)["input"] if item.get("type") in ("reasoning", "function_call")]
+    assert kept == [item for item in items if item.get("type") in ("reasoning", "function_call")]

@@ -10,7 +10,15 @@ import pytest
 
 from tests.proxy.receipts import receipt
 from turnfold.config.prices import TokenUse
-from turnfold.proxy.books.baseline import PastRequest, next_past, token_use, without_turnfold
+from turnfold.proxy.books.baseline import (
+    PastRequest,
+    cache_was_warm,
+    next_past,
+    token_use,
+    with_dollars,
+    with_fold,
+    without_turnfold,
+)
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.chat.trail import Trail, Trails
 
@@ -23,11 +31,12 @@ class Side:
     write: float
     last: int = 0
     cost: float = 0.0
+    cached: int = 0
 
     def send(self, tokens: int, common: int, cold: bool) -> int:
         common = min(common, self.last)
         cached = 0 if cold or common < 1024 else common - common % (128 if self.write == 1 else 1)
-        self.last = tokens
+        self.last, self.cached = tokens, cached
         self.cost += self.read * cached + self.write * (tokens - cached)
         return cached
 
@@ -145,3 +154,75 @@ def test_the_unfolded_count_is_what_the_upstream_counted_while_nothing_was_folde
     one = receipt(tokens_before=11_000, tokens_after=4_000, usage=(4_400, 0, 0, 0))
     assert without_turnfold(one, used(one), past, "x").prompt == 13_200
     assert without_turnfold(one, used(one), None, "x").prompt == 12_100
+
+
+@dataclass
+class ObservedReplay(Replay):
+    """The same with everything sent as it is: what would the fold have cost?"""
+
+    shown: list[bool | None] = field(default_factory=list)
+
+    def _take(self, whole: int, sent: int, cached: int, sections: str, kept: int) -> None:
+        del cached
+        usage = (whole, 0, self.raw.cached, whole - self.raw.cached if self.write > 1 else 0)
+        trails = Trails(trail(whole, "raw"), trail(sent, sections, kept))
+        one = receipt(tokens_before=whole, tokens_after=sent, status="observed", usage=usage, trails=trails)
+        used = token_use(one.usage)
+        assert used is not None
+        folded = with_fold(one, used, self.past)
+        assert folded is not None
+        self.shown.append(cache_was_warm(one, used, self.past, ""))
+        self.past = next_past(one, used, without_turnfold(one, used, self.past, ""), self.past, "")
+        self.estimated += self.read * folded.cached + self.write * (folded.prompt - folded.cached)
+
+
+@pytest.mark.parametrize("miss", [0.0, 0.3])
+@pytest.mark.parametrize(("read", "write"), [(1.0, 1.0), (0.5, 1.0), (0.1, 1.0), (0.1, 1.25)])
+def test_what_an_observed_fold_would_have_cost_is_within_three_hundredths(read: float, write: float, miss: float) -> None:
+    replays = [ObservedReplay(read, write, miss, seed) for seed in range(8)]
+    for one in replays:
+        one.run()
+    assert sum(one.estimated for one in replays) == pytest.approx(sum(one.folded.cost for one in replays), rel=0.03)
+    told = [warm for one in replays for warm in one.shown if warm is not None]
+    assert sum(told) / len(told) == pytest.approx(1 - miss, abs=0.05)
+
+
+def test_only_an_observed_request_has_a_fold_beside_it() -> None:
+    used = TokenUse(400)
+    assert with_fold(receipt(), used, None) is None
+    assert with_fold(receipt(status="observed", tokens_before=0, tokens_after=0), used, None) is None
+    assert with_fold(receipt(status="observed"), TokenUse(1000), None) == TokenUse(400)
+
+
+def test_an_upstream_that_does_not_say_what_was_cached_teaches_nothing() -> None:
+    silent = receipt(usage=(4000, 0, None, None), tokens_before=4000, tokens_after=4000, status="passthrough")
+    past = PastRequest(4000, 4000)
+    assert cache_was_warm(silent, TokenUse(4000), past, "") is None
+    cold = receipt(usage=(4000, 0, 0, None), tokens_before=4000, tokens_after=4000, status="passthrough")
+    assert cache_was_warm(cold, TokenUse(4000), past, "") is False
+    assert cache_was_warm(cold, TokenUse(4000), None, "") is None
+
+
+def test_folds_that_have_not_paid_after_some_requests_are_overdue() -> None:
+    past = PastRequest(9000, 9000, trails=None)
+    states = []
+    for number in range(8):
+        one = receipt(tokens_before=9000, tokens_after=4000)
+        after = next_past(one, TokenUse(4000), TokenUse(9000), past, "a")
+        past = with_dollars(after, 0.04 if number == 0 else 0.009, 0.01)
+        states.append(past.overdue)
+    assert states == [False, False, False, True, True, True, True, True]
+    for _ in range(40):
+        one = receipt(tokens_before=9000, tokens_after=4000)
+        past = with_dollars(next_past(one, TokenUse(4000), TokenUse(9000), past, "a"), 0.009, 0.01)
+    assert not past.overdue
+    assert PastRequest.from_bytes(past.to_bytes()) == past
+
+
+def test_a_conversation_that_never_folded_is_never_overdue() -> None:
+    past = PastRequest(900, 900)
+    for _ in range(9):
+        one = receipt(tokens_before=900, tokens_after=900, status="passthrough")
+        past = with_dollars(next_past(one, TokenUse(900), TokenUse(900), past, ""), 0.02, 0.01)
+    assert not past.overdue
+    assert with_dollars(past, None, 0.1) == past

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -16,7 +17,8 @@ from turnfold.compression.fold import Section
 from turnfold.config.prices import dollars
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books import ledger as module
-from turnfold.proxy.books.ledger import Ledger, receipts_between
+from turnfold.proxy.books.ledger import Ledger
+from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.books.report import Query, report
 from turnfold.proxy.books.section_records import SectionExpired, find_section
 from turnfold.proxy.chat.receipts import OwnCall, Usage
@@ -100,7 +102,7 @@ async def test_an_original_in_use_is_written_once_an_hour_not_once_a_request() -
         await book.flush()
     book.record(receipt(tenant="bert"), (SECTION,))
     await book.flush()
-    book.forget("anna")
+    book.forget("anna".__eq__)
     book.record(receipt(), (SECTION,))
     await book.flush()
     assert writes == [1, 0, 0, 1, 1]
@@ -181,6 +183,24 @@ async def test_the_queue_is_bounded_and_counts_what_it_drops(monkeypatch: pytest
     await book.flush()
     assert await store.keys(Scope("anna", "section")) == []
     assert len(await logged(store)) == 10
+
+
+async def test_one_tenant_does_not_fill_the_queue_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_QUEUED", 10)
+    monkeypatch.setattr(module, "_MOST_QUEUED_BYTES", 1000)
+    store = MemoryStore()
+    book = ledger(store)
+    section = Section("s", "facts", ("x" * 300,), 500)
+    for number in range(30):
+        book.record(receipt(), (replace(section, id=f"s{number}"),))
+    assert (book.dropped, book.queued) == (20, 10)
+    book.record(receipt(tenant="bert"), (section,))
+    assert book.queued == 11
+    await book.flush()
+    assert len(await store.keys(Scope("bert", "section"))) == 1
+    assert len(await store.keys(Scope("anna", "section"))) == 3
+    book.record(receipt(), ())
+    assert book.queued == 1
 
 
 async def test_made_up_model_names_do_not_grow_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,11 @@ from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.metrics import Metrics
 from turnfold.proxy.books.pacing import pacing
+from turnfold.proxy.books.receipt_log import line_of, read_line
 from turnfold.proxy.books.report import GROUPINGS, Query, moment, report
+from turnfold.proxy.books.rollups import UNPRICED, SumRow
+from turnfold.proxy.deletion.deletions import Deletions
+from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.store import Key, OpenStore, Store, StoreUnavailable
@@ -44,7 +48,8 @@ class Gate:
         return named.get(b"x-turnfold-tenant" if self.is_admin(headers) else b"authorization", b"").decode()
 
     def is_admin(self, headers: Sequence[tuple[bytes, bytes]]) -> bool:
-        return dict(headers).get(b"x-turnfold-admin-token") == b"letmein"
+        named = dict(headers)
+        return b"letmein" in (named.get(b"x-turnfold-admin-token"), named.get(b"authorization", b"").removeprefix(b"Bearer "))
 
 
 async def fill(store: Store) -> Ledger:
@@ -230,7 +235,11 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
     book = await fill(store)
     metrics = Metrics()
     metrics.observe(receipt(), book._price_request(receipt(), None, "")[0])
-    routes = [*admin_routes(store, book, Gate(), metrics.render), *api_routes(store, Settings(), Gate(), WORKSHOP)]
+    forgetting = Forgetting(store, book, Deletions(store))
+    routes = [
+        *admin_routes(store, book, forgetting, Gate(), metrics.render),
+        *api_routes(store, Settings(), Gate(), WORKSHOP, forgetting),
+    ]
     transport = httpx.ASGITransport(Starlette(routes=routes))
     async with httpx.AsyncClient(transport=transport, base_url="http://t") as made:
         yield made
@@ -341,9 +350,11 @@ async def test_a_store_that_is_away_is_said() -> None:
             raise StoreUnavailable("away")
 
     store = OpenStore(Away(), StoreSettings())
+    book = Ledger(store, StoreSettings(), dollars)
+    forgetting = Forgetting(store, book, Deletions(store))
     routes = [
-        *admin_routes(store, Ledger(store, StoreSettings(), dollars), Gate()),
-        *api_routes(store, Settings(), Gate(), WORKSHOP),
+        *admin_routes(store, book, forgetting, Gate()),
+        *api_routes(store, Settings(), Gate(), WORKSHOP, forgetting),
     ]
     async with httpx.AsyncClient(transport=httpx.ASGITransport(Starlette(routes=routes)), base_url="http://t") as http:
         report_ = await http.get("/admin/report", headers=ADMIN)
@@ -355,3 +366,43 @@ async def test_a_store_that_is_away_is_said() -> None:
     assert error_of(section)["code"] == "store_unavailable"
     assert "away" in state["problem"]
     await store.close()
+
+
+async def named(store: Store) -> None:
+    """Requests on three wires, of sessions that clients named, and one from before there were either."""
+    book = Ledger(store, StoreSettings(), dollars)
+    book.record(receipt(wire="chat", session="s-1"), ())
+    book.record(receipt(wire="responses", session="s-1", conversation="d"), ())
+    book.record(receipt(wire="messages", session="=cmd", at=NOON + DAY), ())
+    book.record(receipt(at=NOON + DAY, conversation=None), ())
+    await book.flush()
+
+
+@pytest.mark.parametrize(
+    ("grouping", "expected"),
+    [("wire", {"chat": 1, "responses": 1, "messages": 1, "": 1}), ("session", {"s-1": 2, "=cmd": 1, "": 1})],
+)
+async def test_wires_and_sessions_are_told_apart(store: Store, grouping: str, expected: dict[str, int]) -> None:
+    await named(store)
+    result = await report(store, Query(*EVERYTHING, grouping))
+    assert {group[grouping]: group["requests"] for group in result["groups"]} == expected
+    lines = as_csv(result["groups"]).splitlines()
+    assert lines[0].startswith(f"{grouping},requests,")
+    assert ("\n'=cmd,1," in "\n".join(lines)) == (grouping == "session")
+    only = await report(store, Query(*EVERYTHING, grouping, {"session": "s-1", "conversation": "d"}))
+    assert only["totals"]["requests"] == 1
+    by_conversation = await report(store, Query(*EVERYTHING, "conversation", {"session": "s-1"}))
+    assert sorted(group["conversation"] for group in by_conversation["groups"]) == ["c", "d"]
+
+
+async def test_receipts_and_rows_from_before_wires_are_read(store: Store) -> None:
+    await fill(store)
+    old = b'{"v":1,' + b",".join(
+        part for part in line_of(receipt(), UNPRICED)[1:-1].split(b",") if not part.startswith((b'"v"', b'"wire"', b'"session"'))
+    )
+    read = read_line(old + b"}")
+    assert read is not None
+    assert (read["wire"], read["session"], read["request_id"]) == ("", "", "r")
+    for stem in ('["anna","gpt-4o","folded","","c"]', '{"tenant":"anna","model":"gpt-4o","status":"folded","conversation":"c"}'):
+        row = SumRow.from_stem(stem)
+        assert row == SumRow("anna", "gpt-4o", "folded", "", "c", "", "")

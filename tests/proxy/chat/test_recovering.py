@@ -205,6 +205,19 @@ async def test_the_beginning_of_a_coded_stream_is_read() -> None:
     assert result.outcome.recovered
 
 
+async def test_a_client_that_leaves_while_a_slow_first_word_is_relayed_closes_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnfold.proxy.chat.recovering._PATIENCE", 0.01)
+    answer = Canned(3600.0)
+    result = await peek_and_recover(answer)
+    relaying = asyncio.create_task(everything(result.answer))
+    await asyncio.sleep(0.01)
+    relaying.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await relaying
+    result.answer.close()
+    assert answer.closed
+
+
 async def test_cancelling_lets_go_of_both_connections() -> None:
     first, second = Canned(ERROR, status=400, headers=(JSON,)), Canned(3600.0)
     task = asyncio.create_task(peek_and_recover(first, second))

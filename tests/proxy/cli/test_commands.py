@@ -140,7 +140,7 @@ def test_report_as_table_json_and_csv(filled: RunCommand) -> None:
     assert "[red]\ufffd[2J" in out
     assert "\x1b[2J" not in out
     assert "without usage" in out
-    assert "Observed only" in out
+    assert "Only observed" in out
     result = json.loads(filled("report", "--json", "--group-by", "status")[1])
     assert result["totals"]["requests"] == 3
     rows = list(csv.DictReader(io.StringIO(filled("report", "--csv", "--group-by", "day", "--since", "2d")[1])))
@@ -243,6 +243,17 @@ def test_drill_down_asks_the_server(run: RunCommand, server: tuple[str, list[Any
     assert (headers[2]["x-turnfold-admin-token"], headers[2]["x-turnfold-tenant"]) == ("t", "anna")
 
 
+def test_doctor_says_what_is_kept_without_originals(
+    run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNFOLD_UPSTREAM_URL", server[0] + "/v1")
+    for kept, parts in (("true", []), ("false", ["originals"])):
+        monkeypatch.setenv("TURNFOLD_STORE_SAVE_ORIGINALS", kept)
+        found = [one for one in json.loads(run("doctor", "--json")[1]) if one["part"] == "originals"]
+        assert [one["part"] for one in found] == parts
+        assert all("receipts" in one["found"] and "/v1/conversation" in one["found"] for one in found)
+
+
 def test_doctor_looks_at_every_part(
     run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -270,6 +281,7 @@ def test_doctor_looks_at_both_upstreams(run: RunCommand, server: tuple[str, list
     found = [one["found"] for one in json.loads(out) if one["part"] == "upstream"]
     assert (code, len(found)) == (0, 2)
     assert all(server[0] + "/v1 answers" in text for text in found)
+    assert [text.partition("it gets ")[2] for text in found] == ["chat completions and responses", "messages"]
     monkeypatch.setenv("TURNFOLD_ANTHROPIC_URL", "http://127.0.0.1:9")
     code, out, _ = run("doctor")
     assert code == 1

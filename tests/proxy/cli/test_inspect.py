@@ -81,7 +81,7 @@ def test_inspect_says_why_nothing_is_folded(run: RunCommand, tmp_path: Path) -> 
     (tmp_path / "short.json").write_bytes(SHORT.replace(b"gpt-4o", b"my-local-model"))
     code, out, _ = run("inspect", "short.json")
     assert code == 0
-    assert "too short" in out
+    assert "The conversation is short. It will be folded at about" in out
     assert "price unknown" in out
     found = json.loads(run("inspect", "short.json", "--json")[1])
     assert found["prices"]["dollars_per_million"] is None

@@ -68,8 +68,34 @@ def test_the_admin_token() -> None:
     admin = _locked(admin_token="adm")
     assert admin.is_admin([(b"x-turnfold-admin-token", b"adm")])
     assert not admin.is_admin([(b"x-turnfold-admin-token", b"ad")])
-    assert not admin.is_admin([(b"authorization", b"Bearer adm")])
+    assert admin.is_admin([(b"authorization", b"Bearer adm")])
+    assert admin.is_admin([(b"authorization", b"bearer  adm"), (b"x-turnfold-admin-token", b"wrong")])
+    for key in (b"sk-op", b"t1", b"ad", b"", b"adm2"):
+        assert not admin.is_admin([(b"authorization", b"Bearer " + key)])
+    assert not admin.is_admin([(b"authorization", b"adm")])
+    assert not admin.is_admin([(b"api-key", b"adm")])
+    assert not OPEN.is_admin([(b"authorization", b"Bearer ")])
+    assert not OPEN.is_admin([])
     assert not OPEN.is_admin([(b"x-turnfold-admin-token", b"")])
+
+
+@pytest.mark.parametrize("name", [b"authorization", b"api-key", b"x-api-key"])
+def test_the_admin_token_never_goes_upstream(name: bytes) -> None:
+    for gate in (Gate(None, AuthSettings(admin_token=SecretStr("adm"))), _locked(admin_token="adm")):
+        with pytest.raises(Refused) as refused:
+            gate.admit([(name, b"Bearer adm")])
+        assert refused.value.status in {401, 403}
+        assert "adm" not in refused.value.message.replace("admin", "")
+    assert _locked(admin_token="t1").admit([(name, b"Bearer t1")]).headers[-1][1].endswith(b"sk-op")
+
+
+def test_a_request_that_was_passed_on_is_not_from_this_machine() -> None:
+    spending = Gate(SecretStr("sk-op"), AuthSettings())
+    assert spending.admit([(b"host", b"localhost")]).headers
+    for name in (b"x-forwarded-for", b"forwarded", b"x-real-ip"):
+        with pytest.raises(Refused) as refused:
+            spending.admit([(b"host", b"localhost"), (name, b"127.0.0.1")])
+        assert refused.value.status == 403
 
 
 def test_only_an_admin_chooses_a_tenant() -> None:
@@ -77,6 +103,8 @@ def test_only_an_admin_chooses_a_tenant() -> None:
     chosen = (b"x-turnfold-tenant", b"0123")
     assert admin.tenant([(b"x-turnfold-admin-token", b"adm"), chosen]) == "0123"
     own = admin.tenant([(b"authorization", b"Bearer t1")])
+    with pytest.raises(Refused):  # a bearer token is a client's here
+        admin.tenant([(b"authorization", b"Bearer adm"), chosen])
     assert admin.tenant([(b"authorization", b"Bearer t1"), chosen]) == own != "0123"
     with pytest.raises(Refused):
         admin.tenant([(b"x-turnfold-admin-token", b"no"), chosen])

@@ -294,6 +294,9 @@ def test_exchange(http: httpx.Client) -> None:
         refused = ask(headers)
         assert refused.status_code == status
         assert status == 404 or error_of(refused)[1] in headers
+    named = [f"s-{n}" for n in range(101)]
+    for count, status in [(100, 404), (101, 400)]:
+        assert ask({"x-turnfold-drill-down": ", ".join([*named[:count], named[0]])}).status_code == status
 
 
 def test_what_is_kept_outlives_a_restart(tmp_path: Path) -> None:
@@ -334,6 +337,7 @@ def test_the_document_names_every_body(http: httpx.Client) -> None:
         "/v1/compress",
         "/v1/conversation",
         "/v1/conversation/{conversation_id}",
+        "/v1/data",
         "/v1/drill-down",
         "/v1/messages/compress",
         "/v1/messages/uncompress",

@@ -203,6 +203,41 @@ async def test_counts_begin_anew_after_their_time(store: Store) -> None:
     assert await store.counts(["t"]) == [{"x": 5}]
 
 
+async def test_erasing_lines_and_fields(store: Store) -> None:
+    lines = [b"%d" % number for number in range(2500)]
+    await store.record(Batch("b", {"log": lines, "beside": [b"1"]}, {"t": {"x": 1, "y": 2, "\ud800": 3}, "u": {"x": 4}}, ttl=60))
+    assert await store.names() == (["beside", "log"], ["t", "u"])
+    gone = [*lines[:1100], lines[-1], b"unknown"]
+    assert await store.erase({"log": gone, "nothing": [b"1"], "beside": []}, {"t": ["x", "z", "\ud800"], "none": ["x"]}) == 1103
+    left: list[bytes] = []
+    position: int | None = 0
+    while position is not None:
+        page, position = await store.log("log", position)
+        left += page
+    assert left == lines[1100:-1]
+    assert await store.counts(["t", "u"]) == [{"y": 2}, {"x": 4}]
+    assert await store.log("beside") == ([b"1"], None)
+    await store.record(Batch("c", {"log": [b"later"]}, {}, ttl=60))
+    assert (await store.log("log", 0, 5000))[0][-1] == b"later"
+    assert await store.erase({}, {}) == 0
+
+
+async def test_an_erased_log_still_expires(store: Store) -> None:
+    await store.record(Batch("b", {"log": [b"1", b"2"]}, {}, ttl=0.3))
+    await store.erase({"log": [b"1"]}, {})
+    assert await store.log("log") == ([b"2"], None)
+    await asyncio.sleep(0.35)
+    assert await store.log("log") == ([], None)
+
+
+async def test_scrubbing_loses_nothing(store: Store) -> None:
+    await store.put([item(A), item(B)])
+    await store.discard([A])
+    await store.scrub()
+    await store.scrub()
+    assert await store.get([A, B]) == [None, b"v"]
+
+
 async def test_ping_and_closing_twice(store: Store) -> None:
     await store.ping()
     await store.close()

@@ -32,18 +32,19 @@ from turnfold.proxy.api.roundtrips import Roundtrips, options_of, unpack_result
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.baseline import PastRequest
 from turnfold.proxy.books.csv_rows import as_csv
-from turnfold.proxy.books.ledger import Ledger, line_of, read_line, receipts_between
+from turnfold.proxy.books.ledger import Ledger
+from turnfold.proxy.books.receipt_log import line_of, read_line, receipts_between
 from turnfold.proxy.books.report import Query, report
 from turnfold.proxy.books.rollups import UNPRICED, SumRow
 from turnfold.proxy.books.section_records import Layered, find_section, pack_section, unpack_section
 from turnfold.proxy.chat.receipts import Usage
 from turnfold.proxy.chat.trail import Trail, Trails
-from turnfold.proxy.chat.windows import Spot, Windows
+from turnfold.proxy.learning.windows import Spot, Windows
 from turnfold.proxy.routes.conversation import conversation_operations
 from turnfold.proxy.routes.operations import mount
 from turnfold.proxy.store import Batch, Item, Key
 from turnfold.proxy.store.memory import MemoryStore
-from turnfold.proxy.store.records import report_unreadable
+from turnfold.proxy.store.records import log_once
 
 ROW = SumRow("anna", "gpt-4o", "folded", "", "a: c")
 PAST = PastRequest(900, 700, "f", 3, 2, 1, 1, True, True, 1.5, Trails(Trail(2048, b"abcdefgh"), Trail(1024, b"abcd")), 600)
@@ -136,9 +137,9 @@ JSON = st.recursive(
 
 @pytest.fixture(autouse=True)
 def _no_line_is_said_yet() -> Iterator[None]:
-    report_unreadable.cache_clear()
+    log_once.cache_clear()
     yield
-    report_unreadable.cache_clear()
+    log_once.cache_clear()
 
 
 @pytest.mark.parametrize("name", KINDS)

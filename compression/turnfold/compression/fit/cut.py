@@ -27,6 +27,7 @@ from turnfold.compression import tokens
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, check
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.endings import trim_endings
+from turnfold.compression.fold.marks import move_marks
 from turnfold.compression.fold.thinking import all_thinking, without_thinking
 from turnfold.compression.fold.units import Unit, staying, units
 from turnfold.compression.memo import Memo, digest
@@ -220,6 +221,7 @@ def _make_cut(conversation: Conversation, pieces: Sequence[_CuttableText], way: 
     if options.refuses_trailing_space:
         changes = trim_endings(messages, changes)
     changes = without_thinking(changes, messages, all_thinking(messages, options.model, options.preserved_thinking))
+    changes = move_marks(messages, changes, convert=True)
     forwarded = conversation.with_changes(changes, memo)
     check(conversation, forwarded, waived=_WAIVED)
     tokens = conversation_tokens(forwarded, options.model, memo)

@@ -90,7 +90,8 @@ def fit(
         return plain
     ratio = planning_ratio(known, options.model or conversation.model)
     room = int((window - output_reserve(conversation.output, window)) * SLACK / ratio)
-    small = shrink(conversation, room, options, memo, fold) if room >= LEAST_ROOM else None
+    steady = replace(options, belief=None)  # what is believed changes, and nobody keeps what would be decided here
+    small = shrink(conversation, room, steady, memo, fold) if room >= LEAST_ROOM else None
     if small is None:
         return plain
     return Fitted(folded, small.forwarded, small.tokens, small.sections, small.account, fitted=True)

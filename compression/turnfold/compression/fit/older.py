@@ -98,6 +98,7 @@ def _change_whole(
         texts=_move(made.texts, moved),
         beside=_move(made.beside, moved),
         apart=frozenset(moved.get(i, i) for i in made.apart),
+        marks=tuple(replace(move, target=moved.get(move.target, move.target)) for move in made.marks),
         breakpoint=None if made.breakpoint is None else moved.get(made.breakpoint, made.breakpoint),
     )
     if options.refuses_trailing_space:

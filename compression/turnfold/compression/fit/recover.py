@@ -37,9 +37,14 @@ _BLIND: Final = 0.28  # share of a request that is sent where no window is known
 
 @dataclass(frozen=True, slots=True)
 class Resend:
-    """Send this to where the first request went, with the same headers."""
+    """Send this to where the first request went, with the same headers.
+
+    Attributes:
+        attempt: what is known of the outcome before there is a reply.
+    """
 
     forwarded: Conversation
+    attempt: Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +116,13 @@ def recover(
     small = shrink(conversation, need.room, options, memo, fold)
     if small is None:
         return replace(missed, reason="nothing-to-cut")
-    reply = yield Resend(small.forwarded)
     tried = replace(missed, forwarded=small.forwarded, tokens_after=small.tokens, sections=small.sections)
+    reply = yield Resend(small.forwarded, tried)
+    return conclude(tried, overflow, reply)
+
+
+def conclude(tried: Outcome, overflow: Overflow, reply: UpstreamReply) -> Outcome:
+    """The outcome of an attempt, by the reply to it."""
     again = detect(reply.status, reply.head, in_stream=reply.in_stream)
     if again or reply.status >= 400 or (reply.in_stream and _is_error(reply.head)):
         return replace(tried, reason="refused-again", window=again.limit if again and again.limit else overflow.limit)
@@ -138,15 +148,16 @@ def _verbatim_tokens(conversation: Conversation, model: str, memo: Memo) -> int:
 def _blind_room(ours: int, least: int, fits: int) -> int:
     """How much to send where no window is known, by our own count; there is one try.
 
-    What the model took before is the best guess. Else a small share of what was refused, but enough for a window of a usual size
-    into which the verbatim part goes: less than that part can't be sent anyway.
+    What the model took before is the best guess, where the verbatim part goes into it. Else a small share of what was refused,
+    but enough for a window of a usual size into which that part goes: less than it can't be sent anyway.
 
     Args:
         least: tokens of what goes out as it came.
         fits: the longest prompt that was taken, by our count; 0 where nothing is known.
     """
     most = int(ours * SLACK)
-    usual = next((w for w in _USUAL_WINDOWS if w * SLACK > least * _BESIDE_VERBATIM and w < ours), 0)
+    wide = (w for w in _USUAL_WINDOWS if w * SLACK > least * _BESIDE_VERBATIM and w < ours)
+    usual = next(wide, 0) if fits < least else 0
     return max(int(ours * _BLIND), min(fits, most), min(int(usual * SLACK), most))
 
 

@@ -131,6 +131,11 @@ def _same_place(old: Message, new: Message) -> bool:
     return (old.role, old.call_ids, old.answers, old.keys) == (new.role, new.call_ids, new.answers, new.keys)
 
 
+def _invents_marks(old: Sequence[Message], new: Sequence[Message]) -> bool:
+    """Whether more messages carry cache marks than before; one of ours may be the only one."""
+    return sum(m.marked for m in new) > max(1, sum(m.marked for m in old))
+
+
 def attachments_lost(old: Sequence[Message], new: Sequence[Message]) -> bool:
     """Whether an attachment of a user's or assistant's message is gone; those of tool results fold like the results."""
     return not _attachments(old) <= _attachments(new)
@@ -157,5 +162,6 @@ _LAWS: tuple[tuple[str, _Law], ...] = (
     ("seal-broken", _breaks_seal),
     (TURN_BROKEN, _breaks_turn),
     ("message-invented", _invents_message),
+    ("marks-invented", _invents_marks),
     (ATTACHMENT_LOST, attachments_lost),
 )

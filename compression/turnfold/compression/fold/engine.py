@@ -12,18 +12,22 @@ from typing import Final
 from turnfold.compression import tokens
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.ask import Recall, recall_for
-from turnfold.compression.fold.check import ATTACHMENT_LOST, attachments_lost, check
+from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, attachments_lost, check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
+from turnfold.compression.fold.decisions import binding, fresh
 from turnfold.compression.fold.endings import trim_endings
-from turnfold.compression.fold.pieces import Piece, recall_tokens
+from turnfold.compression.fold.keeping import kept_messages
+from turnfold.compression.fold.marks import move_marks
+from turnfold.compression.fold.pieces import Asker, recall_tokens
 from turnfold.compression.fold.plan import Plan, plan
-from turnfold.compression.fold.shape import shape_results
+from turnfold.compression.fold.replay import Outlook
+from turnfold.compression.fold.shape import ShapedResult, shape_results
 from turnfold.compression.fold.state_blocks import add_block_tokens
-from turnfold.compression.fold.thinking import binds_thinking, decided, first_thought, without_thinking
+from turnfold.compression.fold.thinking import binds_thinking, decided, dropping, first_thought, without_thinking
 from turnfold.compression.fold.units import Unit, staying, units
 from turnfold.compression.fold.write import Caching, FoldDraft, Section, changes, draft
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.options import FoldOptions, StateBlocks
+from turnfold.compression.options import FoldOptions, Precedent, StateBlocks
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.compression.wire.edits import Edit, apply, invert
@@ -37,9 +41,10 @@ class Folded:
         conversation: as it came in.
         forwarded: as it goes out, read anew from what was written; `conversation` itself when nothing is changed.
         changes: what was changed.
-        folded: whether anything is folded or shape_results.
-        reason: a slug: why nothing was folded ("short", "not-smaller", why the conversation is held), "over-budget" when the
-            parts that stay verbatim exceed the budget, "attachments-left-out" when a budget left no room for them, else "".
+        folded: whether anything is folded, or takes another form.
+        reason: a slug: why nothing was folded (as of ``replay.Outlook``, "not-smaller", why the conversation is held); else
+            "over-budget" when the parts that stay verbatim exceed the budget, "attachments-left-out" when a budget left no room
+            for them, else "".
         tokens_before: tokens of the request as received, by the model's own count, tool schemas included.
         tokens_after: tokens of `forwarded`.
         sections: originals of what is folded, and what stands instead, for drill-down.
@@ -47,6 +52,8 @@ class Folded:
         recalls: per message index of a user message, what is quoted behind it.
         events: fold events that the conversation has seen so far.
         fitting: how often the plan had to be made smaller to fit a budget; 0 as a rule.
+        outlook: when the first or next fold comes, in tokens of the border counter.
+        decided: what was decided beside the options' precedents; whoever sends `forwarded` keeps it first (``decisions``).
     """
 
     conversation: Conversation
@@ -61,6 +68,13 @@ class Folded:
     recalls: Mapping[int, Recall] = field(default_factory=dict)
     events: int = 0
     fitting: int = 0
+    outlook: Outlook = Outlook()  # noqa: RUF009 - frozen
+    decided: tuple[Precedent, ...] = ()
+
+    @property
+    def only_shaped(self) -> bool:
+        """Whether nothing is folded, but tool results took another form."""
+        return self.folded and not self.sections
 
     @property
     def account(self) -> Account:
@@ -84,6 +98,8 @@ class Folded:
 #: The reason where a budget or window left no room for attachments.
 LEFT_OUT: Final = "attachments-left-out"
 
+_NO_CHANGES: Final = Changes()
+
 #: The engine, as whoever drives it sees it.
 Fold = Callable[[Conversation, FoldOptions, Memo], Folded]
 
@@ -99,14 +115,23 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     if conversation.held:
         return replace(plain, reason=conversation.held)
     best = _steady_attempt(conversation, options, memo)
+    drawn = best.plan if best is not None else plan(_cut(conversation, options, memo), options, memo=memo)
+    decided = fresh(drawn.decided, options.precedents, [m.key for m in conversation.messages])
     if best is None:
-        return plain
+        return replace(plain, reason=drawn.outlook.reason, outlook=drawn.outlook, decided=decided)
+    return replace(_chosen(plain, best, options, memo), outlook=drawn.outlook, decided=decided)
+
+
+def _chosen(plain: Folded, best: _Attempt, options: FoldOptions, memo: Memo) -> Folded:
+    """The fold of an attempt, where it is smaller; else the conversation as it came."""
+    conversation = plain.conversation
     forwarded = conversation.with_changes(best.changes, memo)
     after = conversation_tokens(forwarded, options.model, memo)
     if not _is_smaller(plain, best, forwarded, after, options, memo):
-        return replace(_fold_nothing(conversation, options, memo, best.changes.unsigned), reason="not-smaller")
+        return replace(_fold_nothing(conversation, options, memo, best.changes), reason="not-smaller")
     lost = attachments_lost(conversation.messages, forwarded.messages) if options.budget is not None else False
-    check(conversation, forwarded, waived=frozenset({ATTACHMENT_LOST}) if lost else frozenset())
+    waived = ((ATTACHMENT_LOST, lost), (TURN_BROKEN, options.drops_thinking))
+    check(conversation, forwarded, waived=frozenset(law for law, does in waived if does))
     over = options.budget is not None and after > options.budget
     return Folded(
         conversation,
@@ -129,7 +154,15 @@ def _under(conversation: Conversation, options: FoldOptions) -> FoldOptions:
     model = options.model or conversation.model
     bound = binds_thinking(model) if options.preserved_thinking is None else options.preserved_thinking
     stays = options.recall_stays or conversation.marked_at_end
-    return replace(options, model=model, preserved_thinking=bound, recall_stays=stays)
+    drops = options.drops_thinking and bound and conversation.can_drop_thinking
+    return replace(
+        options,
+        model=model,
+        preserved_thinking=bound,
+        recall_stays=stays,
+        drops_thinking=drops,
+        precedents=binding(options.precedents, [m.key for m in conversation.messages]),
+    )
 
 
 def _is_smaller(plain: Folded, best: _Attempt, forwarded: Conversation, after: int, options: FoldOptions, memo: Memo) -> bool:
@@ -191,10 +224,14 @@ def conversation_name(conversation: Conversation) -> str:
     return digest(*(m.key.hex() for m in messages[:end])).hex()
 
 
-def _fold_nothing(conversation: Conversation, options: FoldOptions, memo: Memo, unsigned: frozenset[int] = frozenset()) -> Folded:
-    """The conversation as it came, but for the blocks of its state, and for thinking that is no longer valid."""
+def _fold_nothing(conversation: Conversation, options: FoldOptions, memo: Memo, rejected: Changes = _NO_CHANGES) -> Folded:
+    """The conversation as it came, but for the blocks of its state, and for thinking that is no longer valid.
+
+    Args:
+        rejected: changes that made nothing smaller: what they do to thinking is done.
+    """
     before = conversation_tokens(conversation, options.model, memo)
-    if not (conversation.state.pins or unsigned):
+    if not (conversation.state.pins or rejected.unsigned or rejected.drops_thinking):
         return Folded(conversation, conversation, Changes(), False, "short", before, before)
     cut = units(conversation.messages, {}, memo)
     nothing = Plan((), len(cut), (), 0, len(cut), 0)
@@ -202,7 +239,8 @@ def _fold_nothing(conversation: Conversation, options: FoldOptions, memo: Memo, 
     made = changes(conversation.messages, blocks, {}, _caching(conversation, nothing, cut, options))
     if options.refuses_trailing_space:
         made = trim_endings(conversation.messages, made)
-    made = without_thinking(made, conversation.messages, unsigned)
+    made = without_thinking(made, conversation.messages, rejected.unsigned)
+    made = replace(made, drops_thinking=rejected.drops_thinking)
     forwarded = conversation.with_changes(made, memo)
     check(conversation, forwarded)
     after = conversation_tokens(forwarded, options.model, memo)
@@ -258,10 +296,10 @@ def _steady_attempt(conversation: Conversation, options: FoldOptions, memo: Memo
     the first thinking of the latest turn answered holds as long as the turn goes on: results that come behind take their form,
     and nothing else changes.
     """
-    if options.budget is None or not options.preserved_thinking:
+    if options.budget is None or not options.preserved_thinking or options.drops_thinking:
         return _best_attempt(conversation, options, memo)
-    results = shape_results(conversation.messages, memo) if options.shape_results else {}
-    cut = units(conversation.messages, results, memo)
+    results = _shaped(conversation, options, memo)
+    cut = units(conversation.messages, results, memo, kept_messages(conversation.messages, options.keep))
     thought = first_thought(cut)
     if thought is None:
         return _best_attempt(conversation, options, memo)
@@ -279,8 +317,8 @@ _UNFOLDED: Final = Plan((), 0, (), 0, 0, 0)
 
 def _best_attempt(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Attempt | None:
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
-    results = shape_results(conversation.messages, memo) if options.shape_results else {}
-    cut = add_block_tokens(units(conversation.messages, results, memo), conversation.state, memo)
+    results = _shaped(conversation, options, memo)
+    cut: Sequence[Unit] = _cut(conversation, options, memo)
     candidate = None
     for fitting, setting in enumerate(_settings(cut)):
         cut = _without_attachments(cut, setting.without)
@@ -294,6 +332,20 @@ def _best_attempt(conversation: Conversation, options: FoldOptions, memo: Memo) 
         if options.budget is None or _size_with(conversation, candidate.changes, options, memo) <= options.budget:
             return candidate
     return candidate
+
+
+def _cut(conversation: Conversation, options: FoldOptions, memo: Memo) -> tuple[Unit, ...]:
+    """The conversation's units, with the blocks of its state."""
+    results = _shaped(conversation, options, memo)
+    kept = kept_messages(conversation.messages, options.keep)
+    return add_block_tokens(units(conversation.messages, results, memo, kept), conversation.state, memo)
+
+
+def _shaped(conversation: Conversation, options: FoldOptions, memo: Memo) -> Mapping[int, ShapedResult]:
+    """The forms of tool results."""
+    if not options.shape_results:
+        return {}
+    return shape_results(conversation.messages, memo, kept_messages(conversation.messages, options.keep))
 
 
 def _attempt(
@@ -311,13 +363,17 @@ def _attempt(
     if options.refuses_trailing_space:
         made = trim_endings(conversation.messages, made)
     made = without_thinking(made, conversation.messages, drafted.unsigned)
-    return _Attempt(drawn, stays, drafted, recalls, made, fitting, decided(cut, drawn, options))
+    made = move_marks(conversation.messages, made, recalls)
+    end = decided(cut, drawn, options)
+    if options.drops_thinking:  # under a budget anything may change with every request
+        made = dropping(made, conversation.messages, end if options.budget is None else len(conversation.messages))
+    return _Attempt(drawn, stays, drafted, recalls, made, fitting, end)
 
 
 def _attached(cut: Sequence[Unit]) -> list[int]:
     """Units whose attachments a budget may take; those of the last user message are part of the question."""
     last = max((i for i, u in enumerate(cut) if u.is_user), default=None)
-    return [i for i, u in enumerate(cut) if u.attached and i != last]
+    return [i for i, u in enumerate(cut) if u.attached and not u.kept and i != last]
 
 
 def _without_attachments(cut: Sequence[Unit], without: int) -> tuple[Unit, ...]:
@@ -353,10 +409,11 @@ def _recalls(
     """Per message index of a user message, the passages that go behind its text."""
     if not options.recall:
         return
+    stays_on = _recall_stays(conversation, options)
     present, spent = list(drafted.texts()), 0
     for asker in plan.askers:
         if options.budget is None:
-            budget = _recall_share(asker.pieces, spent, options)
+            budget = _recall_share(asker, spent, options, stays=stays_on)
         elif asker.last:
             budget = int(room * _recall_room(conversation, cut, plan, drafted, options, memo))
         else:
@@ -364,20 +421,22 @@ def _recalls(
         found = recall_for(conversation.messages, cut, asker, stays, present, budget, options, memo)
         if found.text:
             present.append(found.text)
-            spent += tokens.count(found.text) if _recall_stays(options) else 0
+            spent += tokens.count(found.text) if stays_on else 0
             yield cut[asker.unit].start, found
 
 
-def _recall_stays(options: FoldOptions) -> bool:
-    return bool(options.preserved_thinking) or options.recall_stays
+def _recall_stays(conversation: Conversation, options: FoldOptions) -> bool:
+    """Whether there may be recall that stays whatever reading it costs."""
+    marked = any(m.marked and not m.pinned for m in conversation.messages)
+    return bool(options.preserved_thinking) or options.recall_stays or marked
 
 
-def _recall_share(pieces: Sequence[Piece], spent: int, options: FoldOptions) -> int:
+def _recall_share(asker: Asker, spent: int, options: FoldOptions, *, stays: bool) -> int:
     """What recall may take without a budget; where earlier ones stay, all of them together take at most half of what is saved."""
-    share = recall_tokens(pieces, options)
-    if not _recall_stays(options):
+    share = recall_tokens(asker, options)
+    if not stays:
         return share
-    return max(0, min(share, sum(p.tokens - p.size for p in pieces) // 2 - spent))
+    return max(0, min(share, sum(p.tokens - p.size for p in asker.pieces) // 2 - spent))
 
 
 def _recall_room(

@@ -75,6 +75,7 @@ class PassageIndex:
         languages: those that occur, sorted.
         words, grams, heads: as in :class:`Leaf`.
         stamps: terms of the header in force, by source.
+        days: how many headers begin another day, or another sitting, up to each source.
         blocks: number of the passage with which the paragraph begins.
         source_of: number of the source.
         whole: whether the passage is a message of its own.
@@ -86,6 +87,7 @@ class PassageIndex:
     grams: Field
     heads: Field
     stamps: Field
+    days: Ints
     blocks: Ints
     costs: Floats
     asking: npt.NDArray[np.bool_]
@@ -208,6 +210,12 @@ def _stamps_in_force(stamps: Sequence[Hashes]) -> Field:
     return Field(np.concatenate(held), np.array([len(h) for h in held], np.int64))
 
 
+def _days(stamps: Sequence[Hashes]) -> Ints:
+    """Where headers stand in front of most messages, as in an exported chat, none begins anything."""
+    stamped = np.array([len(stamp) > 0 for stamp in stamps], np.int64)
+    return np.cumsum(stamped if 4 * stamped.sum() <= len(stamped) else np.zeros_like(stamped))
+
+
 def _join(leaves: Sequence[Leaf]) -> PassageIndex:
     counts = np.array([len(leaf.spans) for leaf in leaves], np.int64)
     firsts = np.cumsum(counts) - counts
@@ -219,6 +227,7 @@ def _join(leaves: Sequence[Leaf]) -> PassageIndex:
         grams=_concatenate([leaf.grams for leaf in leaves]),
         heads=_concatenate([leaf.heads for leaf in leaves]),
         stamps=_stamps_in_force([leaf.stamp for leaf in leaves]),
+        days=_days([leaf.stamp for leaf in leaves]),
         blocks=np.concatenate([leaf.blocks for leaf in leaves]) + firsts[source_of],
         costs=np.concatenate([leaf.costs for leaf in leaves]),
         asking=np.concatenate([leaf.asking for leaf in leaves]),

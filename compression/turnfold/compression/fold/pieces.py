@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from turnfold.compression.fold import policy
-from turnfold.compression.options import FoldOptions
+from turnfold.compression.options import FoldOptions, Warmth
 
 
 class Level(Enum):
@@ -48,11 +48,13 @@ class Asker:
     Attributes:
         unit: index of the user unit.
         pieces: what was folded before it when it was sent.
+        warmth: what was decided of the cache then.
         last: whether it is the last user message of the request.
     """
 
     unit: int
     pieces: tuple[Piece, ...]
+    warmth: Warmth
     last: bool
 
 
@@ -65,7 +67,7 @@ def piece_runs(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
             start = after.start if after is not None else start
 
 
-def recall_tokens(pieces: Sequence[Piece], options: FoldOptions) -> int:
-    """What recall over these pieces may take when no budget was given."""
-    folded = sum(p.tokens for p in pieces)
-    return policy.recall_tokens(options, folded - sum(p.size for p in pieces), folded)
+def recall_tokens(asker: Asker, options: FoldOptions) -> int:
+    """What recall for an asker may take when no budget was given."""
+    folded = sum(p.tokens for p in asker.pieces)
+    return policy.recall_tokens(options, asker.warmth, folded - sum(p.size for p in asker.pieces), folded)

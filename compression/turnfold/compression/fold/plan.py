@@ -7,16 +7,16 @@ here: where borders fall, texts.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Final
 
 from turnfold.compression.fold.pieces import Asker, Piece
-from turnfold.compression.fold.replay import Replay, course, step
+from turnfold.compression.fold.replay import Outlook, Replay, course, outlook, start, step
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Mark, Memo, resumable
-from turnfold.compression.options import FoldOptions
+from turnfold.compression.options import FoldDecision, FoldOptions
 
 _STEP: Final = 32  # units from one point at which a replay can be resumed to the next
 
@@ -32,6 +32,8 @@ class Plan:
         events: fold events so far.
         since: index of the unit at which the first of them happened.
         moved: index of the unit at which the newest of them happened.
+        decided: what was decided on the way, by the number of messages that had come.
+        outlook: what keeps it from being folded.
     """
 
     pieces: tuple[Piece, ...]
@@ -40,17 +42,20 @@ class Plan:
     events: int
     since: int
     moved: int
+    decided: Mapping[int, FoldDecision] = field(default_factory=dict)
+    outlook: Outlook = Outlook()  # noqa: RUF009 - frozen
 
 
 def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo: Memo | None = None) -> Plan:
     """Replay the conversation; what comes out depends on nothing behind the last unit that asks.
 
+    The options' precedents are those of this conversation, in order.
+
     `memo` keeps how far the replay had come at a late point of an earlier request: the same units lead there again.
     """
     whole = course(units, options, squeeze)
     last = (len(units) - 1) // _STEP * _STEP
-    asked = replace(options, model="", window=None)  # a replay knows neither
-    marks = [Mark(end, ("replay", tuple(units[:end]), asked, squeeze)) for end in (last, last - _STEP) if end > 0]
+    marks = [Mark(end, _key(units[:end], options, squeeze, whole.marked)) for end in (last, last - _STEP) if end > 0]
 
     def run(known: Replay) -> list[Replay]:
         more = range(known.turns, len(whole.requests))
@@ -59,6 +64,13 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
     def part(states: list[Replay], end: int) -> Replay:
         return states[bisect_left(whole.requests, end) - states[0].turns]
 
-    last_state = resumable(memo, marks, Replay(whole.first), run, part, lambda _: 1000 + 60 * last)[-1]
-    askers = tuple(a for a in last_state.askers if (a.last or a.unit >= last_state.tail) and a.pieces)
-    return Plan(last_state.pieces, last_state.tail, askers, last_state.events, last_state.since, last_state.moved)
+    found = resumable(memo, marks, start(whole), run, part, lambda _: 1000 + 60 * last)[-1]
+    askers = tuple(a for a in found.askers if a.pieces)
+    decided, ahead = dict(found.decided), outlook(whole, found)
+    return Plan(found.pieces, found.tail, askers, found.events, found.since, found.moved, decided, ahead)
+
+
+def _key(units: Sequence[Unit], options: FoldOptions, squeeze: float, marked: bool) -> Hashable:
+    """All that a replay of these units depends on; it knows neither model nor window, nor what was decided later."""
+    so_far = tuple(p for p in options.precedents if p.at <= units[-1].end)
+    return "replay", tuple(units), replace(options, model="", window=None, precedents=so_far), squeeze, marked

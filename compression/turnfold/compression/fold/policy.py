@@ -16,14 +16,14 @@ from itertools import pairwise
 from math import exp, log, sqrt
 from typing import Final
 
-from turnfold.compression.options import FoldOptions
+from turnfold.compression.options import FoldOptions, Warmth
 
 # p, tokens before anything is folded, raw tail that a fold leaves. Found by replaying conversations under each price profile
 # (benchmarks/payback.py); between the rows the values are interpolated on a logarithmic scale.
 _PROFILES: Final = (
     (0.10, 24_000, 6_000),
     (0.40, 6_000, 2_000),
-    (0.65, 6_000, 2_800),
+    (0.65, 6_000, 2_300),
     (1.00, 5_000, 2_000),
 )
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
@@ -32,6 +32,8 @@ _SUMMARY_RATIO: Final = 0.06
 _SUMMARY_LEAST: Final = 60
 _SUMMARY_MOST: Final = 500
 _LINE: Final = 24  # tokens of a line of counts and an id
+_COVERED: Final = 8  # a conversation is taken to go on for this part of what it has gone on for
+_AT_RISK: Final = 12
 _LADDER: Final = 1.19  # a changing budget moves the borders in steps of a quarter of an octave
 
 
@@ -71,14 +73,26 @@ class Shape:
     facts_ratio: float
 
 
-def thresholds(options: FoldOptions, total: int, shape: Shape, squeeze: float = 1.0) -> Thresholds:
+def set_warmth(options: FoldOptions) -> Warmth:
+    """What the options say of the cache: what is believed, else the share that is set.
+
+    A tool loop's next request comes within seconds, so at most half as many are late.
+    """
+    if options.belief is not None:
+        return options.belief.warmth
+    share = options.cache_hit_share
+    return Warmth(share, share + (1 - share) / 2)
+
+
+def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, squeeze: float = 1.0) -> Thresholds:
     """The thresholds for a conversation of `total` tokens so far.
 
     Args:
+        warmth: what was decided of the cache.
         shape: what kind of conversation it is.
         squeeze: 0..1, a share of the budget's limit, for a plan that came out too large.
     """
-    price = options.prices.reread(_warm_share(options.cache_hit_share, shape.loops))
+    price = options.prices.reread(warmth.share(shape.loops))
     start, keep = _start_and_keep(price)
     fold_at = keep + _epoch(options.prices.write - price, price, keep, shape.pace)
     free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape)), summaries_at=keep // 2)
@@ -95,12 +109,6 @@ def thresholds(options: FoldOptions, total: int, shape: Shape, squeeze: float = 
         summaries_at=min(free.summaries_at, target // 5),
         limit=limit,
     )
-
-
-def _warm_share(hit_share: float, loops: float) -> float:
-    """The share of requests that find the cache warm in a conversation of which `loops` are tool loops: there the next request
-    comes within seconds, so at most half as many are late."""
-    return hit_share + (1 - hit_share) / 2 * loops
 
 
 def _facts_worth(shape: Shape) -> float:
@@ -121,21 +129,32 @@ def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:
     return min(_EPOCH_MOST, max(_EPOCH_LEAST, int(sqrt(2 * penalty * keep * pace / (0.8 * price)))))
 
 
-def pays(options: FoldOptions, raw: int, folded: int, behind: int, turns: int) -> bool:
-    """Whether a fold is worth its rewrite within the turns that may be expected to come.
-
-    The rewrite is held against a warm cache, the best that not folding could get. How long a conversation goes on is unknown; one
-    that has gone on for n turns is taken to go on for an eighth of that, so that hardly one ever ends before its folds have paid.
+def rewrite_cost(options: FoldOptions, raw: int, folded: int, behind: int) -> float:
+    """What a fold costs in its own request, held against a warm cache, the best that not folding could get; in input tokens.
 
     Args:
         raw: tokens that are folded away.
         folded: tokens that they leave.
         behind: tokens behind them that were sent before and have to be written again.
-        turns: requests so far.
     """
-    rewrite = options.prices.write * (folded + behind) - options.prices.read * (raw + behind)
-    saving = options.prices.reread(_warm_share(options.cache_hit_share, 1.0)) * (raw - folded)
-    return rewrite < min(turns / 8, 20) * saving
+    return options.prices.write * (folded + behind) - options.prices.read * (raw + behind)
+
+
+def pays(price: float, rewrite: float, saving: int, turns: int, saved: float) -> bool:
+    """Whether a fold is worth its rewrite within the turns that may be expected to come.
+
+    How long a conversation goes on is unknown; one that has gone on for n turns is taken to go on for an eighth of that, so that
+    hardly one ever ends before its folds have paid. A fold that puts more at risk than earlier ones have saved has less time.
+
+    Args:
+        price: of sending an old token once more.
+        rewrite: what it costs at once.
+        saving: tokens that it leaves out of each request.
+        turns: requests so far.
+        saved: what the conversation's folds have saved so far.
+    """
+    horizon = min(turns / (_COVERED if rewrite <= saved else _AT_RISK), 20)
+    return rewrite < horizon * price * saving
 
 
 def _standing_share(budget: int, total: int) -> float:
@@ -170,14 +189,14 @@ def line_tokens() -> int:
     return _LINE
 
 
-def recall_tokens(options: FoldOptions, saved: int, folded: int) -> int:
+def recall_tokens(options: FoldOptions, warmth: Warmth, saved: int, folded: int) -> int:
     """What recall may take without an explicit budget: a quarter of what the fold saves in a turn at these prices.
 
     Args:
         saved: tokens that the fold leaves out of each request.
         folded: raw tokens of what is folded.
     """
-    price = options.prices.reread(options.cache_hit_share) / options.prices.write
+    price = options.prices.reread(warmth.turns) / options.prices.write
     return max(_RECALL_LEAST, min(int(0.25 * saved * price), _RECALL_BASE + int(_RECALL_SHARE * folded)))
 
 

@@ -57,6 +57,9 @@ class Tuning:
         feedback, feedback_passages, feedback_terms: share and sizes of the relevance feedback.
         hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
         hop_passages, hop_names: where its names are taken from, and how many.
+        region: tokens over which the worth of a region spreads, as the deviation of a Gaussian.
+        region_least: messages up to which a conversation has no regions.
+        region_short, region_long: median tokens of a message at which regions count fully, and not at all.
         before: weight of words taken from the exchange before.
         hinted: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
         covered: the share from which all that bears on it is quoted; in between only what comes close to the best.
@@ -87,11 +90,15 @@ class Tuning:
     feedback_passages: int = 5
     feedback_terms: int = 12
     hop_chat: float = 0.25
-    hop_document: float = 0.6
+    hop_document: float = 1.0
     hop_passages: int = 3
-    hop_names: int = 8
+    hop_names: int = 12
+    region: float = 400
+    region_least: int = 40
+    region_short: float = 16
+    region_long: float = 30
     before: float = 0.5
-    hinted: float = 0.1
+    hinted: float = 0.14
     covered: float = 0.25
     covered_borrowed: float = 0.1
     topical: float = 0.4
@@ -219,7 +226,7 @@ def score(index: PassageIndex, sources: Sequence[Source], asked: QuestionTerms, 
     feedback = _normalise(_term_scores(index, _feedback(index, first, known, tuning), tuning))
     hop = _normalise(_term_scores(index, _second_hop(index, sources, first, known, tuning), tuning))
     total = total + tuning.feedback * feedback + np.where(index.whole, tuning.hop_chat, tuning.hop_document) * hop
-    return _lend(index, total, tuning)
+    return _with_regions(index, _lend(index, total, tuning), tuning)
 
 
 def _normalise(values: Floats) -> Floats:
@@ -258,6 +265,34 @@ def _lend(index: PassageIndex, values: Floats, tuning: Tuning) -> Floats:
         total[distance:] += share * np.where(asks, tuning.answered, 1.0) * values[:-distance]
         total[:-distance] += share * values[distance:]
     return total
+
+
+_GRID: Final = 25  # tokens a cell
+
+
+def _with_regions(index: PassageIndex, values: Floats, tuning: Tuning) -> Floats:
+    """Values with what the region around each passage is worth.
+
+    Many short messages say together what none says alone, so what answers a question on a meeting is a stretch of it: a Gaussian
+    over the distance in tokens, which ends where a date stamp begins another day.
+    """
+    share = _region_share(index, tuning)
+    if not share:
+        return values
+    middles = np.cumsum(index.costs) - index.costs / 2 + 6 * tuning.region * index.days[index.source_of]
+    cells = (middles / _GRID).astype(np.int64)
+    reach = int(3 * tuning.region / _GRID)
+    bell = np.exp(-0.5 * (np.arange(-reach, reach + 1) * _GRID / tuning.region) ** 2)
+    around = np.convolve(np.bincount(cells, values), bell)[reach:]
+    return _normalise(values) + share * _normalise(around[cells])
+
+
+def _region_share(index: PassageIndex, tuning: Tuning) -> float:
+    """How much regions count: the more, the shorter messages are."""
+    if len(index.stamps.lengths) <= tuning.region_least:
+        return 0.0
+    median = float(np.median(np.bincount(index.source_of, index.costs)))
+    return float(np.clip((tuning.region_long - median) / (tuning.region_long - tuning.region_short), 0.0, 1.0))
 
 
 def _best(values: Floats, number: int) -> list[int]:

@@ -5,22 +5,23 @@ here: texts; a replay knows sizes and roles only.
 
 A fold event turns all of the raw tail but its newest part into a piece, and the oldest pieces of a level into one of the next.
 Each step happens at a fold event and is made from the originals; what no event touches keeps its bytes. Since a step looks at
-nothing behind its request, what is folded depends on the prefix alone (laws 4 and 5).
+nothing behind its request, what is folded depends on the prefix alone (laws 4 and 5), and on what was decided under it
+(``decisions``).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final
 
-from turnfold.compression.fold import policy
+from turnfold.compression.fold import decisions, policy
 from turnfold.compression.fold.pieces import Asker, Level, Piece, piece_runs, recall_tokens
 from turnfold.compression.fold.policy import Shape, Thresholds
 from turnfold.compression.fold.units import Unit
-from turnfold.compression.options import FoldOptions
+from turnfold.compression.options import FoldDecision, FoldOptions
 
 _RECENT: Final = 6  # units in which a client's cache mark moves along with the conversation
 
@@ -38,6 +39,8 @@ class Course:
         facts: the same at FACTS.
         users: user units.
         reasons: units with signed reasoning.
+        marked: whether the client sets cache marks on messages, so that caches hit at its marks only.
+        decided: earlier decisions by the number of messages that had come.
     """
 
     units: Sequence[Unit]
@@ -50,6 +53,8 @@ class Course:
     facts: Sequence[int]
     users: Sequence[int]
     reasons: Sequence[int]
+    marked: bool
+    decided: Mapping[int, FoldDecision]
 
     def tokens(self, start: int, end: int) -> int:
         """Tokens of the units ``start..end`` that can be folded."""
@@ -66,12 +71,14 @@ class Course:
     def loop(self, index: int) -> int | None:
         """The user unit under which the unit at `index` stands, where signed reasoning stands in between: nothing of such a
         turn may change while it goes on."""
+        if self.options.drops_thinking:
+            return None
         user = bisect_left(self.users, self.users[index + 1]) - 1
         return user if self.users[index + 1] and self.has_reasoning(user, index + 1) else None
 
 
 def course(units: Sequence[Unit], options: FoldOptions, squeeze: float) -> Course:
-    """Units ready to be replayed."""
+    """Units ready to be replayed; the options' precedents are those of this conversation."""
     first = next((i for i, u in enumerate(units) if u.is_user), len(units))
     return Course(
         units,
@@ -84,6 +91,8 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float) -> Cours
         facts=list(accumulate((0 if u.pinned or u.attached else u.facts for u in units), initial=0)),
         users=list(accumulate((u.is_user for u in units), initial=0)),
         reasons=list(accumulate((u.reasons for u in units), initial=0)),
+        marked=any(u.marked and not u.pinned for u in units),
+        decided={p.at: p.decision for p in options.precedents},
     )
 
 
@@ -98,24 +107,71 @@ class Replay:
         askers: user units that get recall, the newest last.
         events: fold events so far.
         since, moved: indices of the units at which the first and the newest of them happened.
+        decision: what holds now.
+        decided: all that was decided, with the number of messages that had come.
+        saved: what folds have saved so far, in uncached input tokens, as far as what is believed of the cache holds.
     """
 
     tail: int
+    decision: FoldDecision
     turns: int = 0
     pieces: tuple[Piece, ...] = ()
     askers: tuple[Asker, ...] = ()
     events: int = 0
     since: int = 0
     moved: int = 0
+    decided: tuple[tuple[int, FoldDecision], ...] = ()
+    saved: float = 0.0
+
+
+def start(course: Course) -> Replay:
+    """Before the first request."""
+    return Replay(course.first, decisions.at_first(course.options))
 
 
 def step(course: Course, before: Replay) -> Replay:
     """What the replay comes to with one more request."""
     index = course.requests[before.turns]
-    limits = policy.thresholds(course.options, course.total[index + 1], _shape(course, before.turns), course.squeeze)
-    after = _fold_if_due(course, before, index, limits)
-    askers = _settle(course, after, index, limits) if course.units[index].is_user else after.askers
-    return Replay(after.tail, before.turns + 1, after.pieces, askers, after.events, after.since, after.moved)
+    asked = _decide(course, before, index) if _outgrows_rung(course, before, index) else before
+    after = _fold_if_due(course, asked, index)
+    if after is not asked and asked is before:  # a fold is due: what is believed now decides on it
+        asked = _decide(course, before, index)
+        after = _fold_if_due(course, asked, index)
+    askers = _settle(course, after, index) if course.units[index].is_user else after.askers
+    saved = after.saved + _saving(course, after, index)
+    return replace(after, turns=before.turns + 1, askers=askers, saved=saved)
+
+
+def _saving(course: Course, now: Replay, index: int) -> float:
+    """What a request saves by what is folded in it, less what recall costs at most."""
+    if not now.pieces:
+        return 0.0
+    warmth, prices = now.decision.warmth, course.options.prices
+    left_out = sum(p.tokens - p.size for p in now.pieces)
+    if not course.units[index].is_user:
+        return prices.reread(warmth.loops) * left_out
+    folded = sum(p.tokens for p in now.pieces)
+    recall = policy.recall_tokens(course.options, warmth, left_out, folded) if course.options.recall else 0
+    return prices.reread(warmth.turns) * left_out - prices.write * recall
+
+
+def _outgrows_rung(course: Course, before: Replay, index: int) -> bool:
+    last = course.total[course.requests[before.turns - 1] + 1] if before.turns else 0
+    return decisions.rung(course.total[index + 1]) > decisions.rung(last)
+
+
+def _decide(course: Course, before: Replay, index: int) -> Replay:
+    """The replay with what was decided at this request, or is decided now; itself where everything was decided at the start."""
+    if course.options.belief is None:
+        return before
+    at = course.units[index].end
+    decision = course.decided.get(at, course.options.belief)
+    return replace(before, decision=decision, decided=(*before.decided, (at, decision)))
+
+
+def _thresholds(course: Course, now: Replay, index: int) -> Thresholds:
+    shape = _shape(course, now.turns)
+    return policy.thresholds(course.options, now.decision.warmth, course.total[index + 1], shape, course.squeeze)
 
 
 def _shape(course: Course, turn: int) -> Shape:
@@ -127,11 +183,44 @@ def _shape(course: Course, turn: int) -> Shape:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """Why nothing is folded yet.
+
+    Attributes:
+        reason: "short"; "unfoldable": most of it is instructions or attachments; "waiting": a fold would not pay yet; "braked".
+        at: tokens of the conversation at which it will be, if it goes on as it is; None: that cannot be said.
+        foldable: tokens of what can be folded, sooner or later.
+    """
+
+    reason: str = "short"
+    at: int | None = None
+    foldable: int = 0
+
+
+def outlook(course: Course, now: Replay) -> Outlook:
+    """What keeps the conversation from being folded behind its newest request."""
+    if not course.requests:
+        return Outlook(foldable=course.raw[-1])
+    if now.decision.brake:
+        return Outlook("braked", None, course.raw[-1])
+    index = course.requests[-1]
+    limits = _thresholds(course, replace(now, turns=now.turns - 1), index)
+    total, tail = course.total[index + 1], course.tokens(now.tail, index + 1)
+    at = max(limits.start, total - tail + limits.fold_at) + 1
+    if total >= at:
+        return Outlook("waiting", None, course.raw[-1])
+    if 2 * course.raw[index + 1] < total and total > limits.start:
+        return Outlook("unfoldable", at, course.raw[-1])
+    return Outlook("short" if total <= limits.start else "waiting", at, course.raw[-1])
+
+
 # ---------------------------------------------------------------- a fold event
 
 
-def _fold_if_due(course: Course, before: Replay, index: int, limits: Thresholds) -> Replay:
-    """The replay with the request that ends here folded, where a budget asks for it or it pays."""
+def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
+    """The replay with the request that ends here folded, where a budget asks for it or it pays; else itself."""
+    limits = _thresholds(course, before, index)
     if course.options.preserved_thinking and course.loop(index) is not None:
         return before
     total = course.total[index + 1]
@@ -139,20 +228,27 @@ def _fold_if_due(course: Course, before: Replay, index: int, limits: Thresholds)
         standing = total - sum(p.tokens - p.size for p in before.pieces)  # about what is forwarded, without recall
         if standing > limits.limit:
             return _fold(course, before, index, limits)
+    if before.decision.brake:
+        return before
     if total > limits.start and course.tokens(before.tail, index + 1) > limits.fold_at:
         after = _fold(course, before, index, limits)
-        return after if _pays(course, before, after) else before
+        rewrite, saving = _stake(course, before, after)
+        price = course.options.prices.reread(before.decision.warmth.share(_shape(course, before.turns).loops))
+        if policy.pays(price, rewrite, saving, before.turns + 1, before.saved):
+            return replace(after, saved=before.saved - rewrite)
     return before
 
 
-def _pays(course: Course, before: Replay, after: Replay) -> bool:
-    """Whether a fold is worth its rewrite: from the first piece that is new, everything is written again."""
+def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
+    """What a fold costs at once, and the tokens that it leaves out: from the first piece that is new, everything is written
+    again."""
     new = sum(p.size for p in after.pieces if p not in before.pieces)
     old = sum(p.size for p in before.pieces if p not in after.pieces)
     start = max((p.end for p in before.pieces), default=course.first)
     sent = course.requests[before.turns - 1] + 1 if before.turns else 0
     behind = course.tokens(after.tail, max(after.tail, sent))
-    return policy.pays(course.options, old + course.tokens(start, after.tail), new, behind, before.turns + 1)
+    raw = old + course.tokens(start, after.tail)
+    return policy.rewrite_cost(course.options, raw, new, behind), raw - new
 
 
 def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Replay:
@@ -170,7 +266,8 @@ def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Rep
     if pieces == before.pieces:
         return before
     since = before.since if before.events else index
-    return Replay(tail, before.turns, pieces, before.askers, before.events + 1, since, moved=index)
+    askers = tuple(a for a in before.askers if a.last or a.unit >= tail)
+    return replace(before, tail=tail, pieces=pieces, askers=askers, events=before.events + 1, since=since, moved=index)
 
 
 def _border(course: Course, tail: int, index: int, keep: int) -> int:
@@ -235,22 +332,35 @@ def _promote(course: Course, pieces: tuple[Piece, ...], old: Level, new: Level, 
 # ---------------------------------------------------------------- who keeps recall
 
 
-def _settle(course: Course, before: Replay, index: int, limits: Thresholds) -> tuple[Asker, ...]:
+def _settle(course: Course, before: Replay, index: int) -> tuple[Asker, ...]:
     """The next user message has come: earlier recalls stay only where dropping them costs more than reading them."""
+    limits = _thresholds(course, before, index)
     tail = course.tokens(before.tail, index + 1)
     pace = tail / (course.users[index + 1] - course.users[before.tail])
     left = max(1.0, (limits.fold_at - tail) / max(1.0, pace))
-    kept = [a for a in before.askers[:-1] if a.unit >= before.tail]
-    if before.askers and _stays(course, before.askers[-1], index, left):
+    kept = list(before.askers[:-1])
+    if before.askers and _stays(course, before, index, left):
         kept.append(replace(before.askers[-1], last=False))
-    return (*kept, Asker(index, before.pieces, last=True))
+    return (*kept, Asker(index, before.pieces, before.decision.warmth, last=True))
 
 
-def _stays(course: Course, asker: Asker, index: int, turns_left: float) -> bool:
+def _stays(course: Course, before: Replay, index: int, turns_left: float) -> bool:
+    asker = before.askers[-1]
     if not asker.pieces:
         return False
     bound = course.options.preserved_thinking and course.has_reasoning(asker.unit, index)
-    if bound or course.options.recall_stays:
+    if bound or course.options.recall_stays or _is_cached_behind(course, before):
         return True
-    recall = recall_tokens(asker.pieces, course.options)
+    if asker.unit < before.tail:  # it was folded while its recall stayed
+        return False
+    recall = recall_tokens(asker, course.options)
     return policy.keeps_recall(course.options, recall, course.tokens(asker.unit + 1, index), turns_left)
+
+
+def _is_cached_behind(course: Course, before: Replay) -> bool:
+    """Whether the newest recall stands in front of what a cache knows that hits at the client's marks only.
+
+    So it is once a tool loop went on behind the recall. Were it gone, the next request would find the mark on its asker at best,
+    and nothing where a fold event came in between or the loop is longer than such a cache looks back (Anthropic: 20 blocks).
+    """
+    return course.marked and before.turns > 0 and course.requests[before.turns - 1] > before.askers[-1].unit

@@ -44,11 +44,13 @@ class ShapedResult:
     tokens: int
 
 
-def shape_results(messages: Sequence[Message], memo: Memo) -> dict[int, ShapedResult]:
-    """Results that have a smaller form from which every value and line can still be copied, by message index."""
+def shape_results(messages: Sequence[Message], memo: Memo, kept: frozenset[int] = frozenset()) -> dict[int, ShapedResult]:
+    """Results that have a smaller form from which every value and line can still be copied, by message index; none of `kept`."""
     out: dict[int, ShapedResult] = {}
     for index, call in _results_with_calls(messages):
         message = messages[index]
+        if index in kept:
+            continue
         if message.tokens >= _LEAST and not (message.sealed or message.pinned) and call is not None and not _reads_file(call):
             form = memo.get(("shaped", message.key), lambda m=message: _shape_result(m), _weight)  # type: ignore[misc]  # bound now
             if form.texts:
@@ -82,14 +84,16 @@ def _shape_result(message: Message) -> ShapedResult:
     return ShapedResult(new, message.tokens - saved)
 
 
-def references(messages: Sequence[Message], start: int, seen: int) -> dict[int, Texts]:
+def references(messages: Sequence[Message], start: int, seen: int, kept: frozenset[int] = frozenset()) -> dict[int, Texts]:
     """What stands in place of results that repeat another, by message index.
 
     Args:
         start: the first raw message; what is before it is folded and cannot be pointed to.
         seen: messages that the last fold event saw; 0 before the first event.
+        kept: messages that are left as they are.
     """
-    results = [(start + i, call) for i, call in _results_with_calls(messages[start:]) if _is_plain(messages[start + i])]
+    found = [(start + i, call) for i, call in _results_with_calls(messages[start:])]
+    results = [(i, call) for i, call in found if i not in kept and _is_plain(messages[i])]
     groups: dict[int, list[int]] = defaultdict(list)
     for place, earlier in enumerate(duplicates([messages[i].own for i, _ in results])):
         if earlier is not None:

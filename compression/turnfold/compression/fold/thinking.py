@@ -65,10 +65,21 @@ def decided(units: Sequence[Unit], plan: Plan, options: FoldOptions) -> int:
 
 
 def unsigned(messages: Sequence[Message], units: Sequence[Unit], plan: Plan, options: FoldOptions) -> frozenset[int]:
-    """Messages whose thinking is taken out: all that stood there when the fold was decided."""
+    """Messages whose thinking is taken out: all that stood there when the fold was decided; not that of a tool loop which went on
+    then, which the provider drops."""
     if not options.preserved_thinking:
         return frozenset()
-    return frozenset(i for i, m in enumerate(messages[: decided(units, plan, options)]) if m.reasoning is not None)
+    end = decided(units, plan, options)
+    if options.drops_thinking:
+        end = max((u.start for u in units if u.is_user and u.end <= end), default=0)
+    return frozenset(i for i, m in enumerate(messages[:end]) if m.reasoning is not None)
+
+
+def dropping(changes: Changes, messages: Sequence[Message], end: int) -> Changes:
+    """The changes, asking the provider to drop thinking where some of the messages before `end` still have it."""
+    gone = {i for start, stop in changes.dropped for i in range(start, stop)} | changes.unsigned
+    asks = any(m.reasoning is not None for i, m in enumerate(messages[:end]) if i not in gone)
+    return replace(changes, drops_thinking=True) if asks else changes
 
 
 def without_thinking(changes: Changes, messages: Sequence[Message], indices: frozenset[int]) -> Changes:

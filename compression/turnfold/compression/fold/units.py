@@ -29,8 +29,10 @@ class Unit(NamedTuple):
         pinned: whether it is a system or developer message.
         asks: whether a request may end here: a user message, or an answered tool call.
         marked: whether the client set a cache mark in it.
-        attached: whether a user's or assistant's message in it carries a part that is not text: it is never folded.
+        attached: whether a user's or assistant's message in it carries a part that is not text, or somebody wants a message of it
+            left as it is: it is never folded.
         reasons: whether it holds signed reasoning.
+        kept: whether somebody wants it left as it is: no budget takes it either.
     """
 
     start: int
@@ -43,26 +45,30 @@ class Unit(NamedTuple):
     marked: bool
     attached: bool
     reasons: bool = False
+    kept: bool = False
 
 
 _AS_THEY_CAME: Final[Mapping[int, ShapedResult]] = MappingProxyType({})
 
 
 def units(
-    messages: Sequence[Message], results: Mapping[int, ShapedResult] = _AS_THEY_CAME, memo: Memo | None = None
+    messages: Sequence[Message],
+    results: Mapping[int, ShapedResult] = _AS_THEY_CAME,
+    memo: Memo | None = None,
+    kept: frozenset[int] = frozenset(),
 ) -> tuple[Unit, ...]:
     """Group messages into units; every message is in exactly one, in order. Results count in the form that they take;
-    `memo` saves time, where there is one.
+    `memo` saves time, where there is one; `kept` are indices of messages that are left as they are.
 
     System messages that somebody put between a call and its results do not part them. A user message without content, which
     has no room for text of ours and does not answer for what was folded before it, goes with the message before it.
     """
     last = len(messages) // _STEP * _STEP
-    marks = [Mark(end, _content_key(messages[:end], results)) for end in (last, last - _STEP) if end > 0]
+    marks = [Mark(end, _content_key(messages[:end], results, kept)) for end in (last, last - _STEP) if end > 0]
     none: tuple[Unit, ...] = ()
 
     def run(known: tuple[Unit, ...]) -> tuple[Unit, ...]:
-        return known + _group(messages, results, known[-1].end if known else 0)
+        return known + _group(messages, results, kept, known[-1].end if known else 0)
 
     def part(cut: tuple[Unit, ...], end: int) -> tuple[Unit, ...] | None:
         # The last unit of a beginning may go on behind it, and so may the one in front of instructions at its end.
@@ -73,17 +79,20 @@ def units(
     return resumable(memo, marks, none, run, part, lambda kept: 200 + 150 * len(kept))
 
 
-def _content_key(messages: Sequence[Message], results: Mapping[int, ShapedResult]) -> Hashable:
+def _content_key(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept: frozenset[int]) -> Hashable:
     marked = tuple([i for i, m in enumerate(messages) if m.marked])  # which a key need not say
-    return "units", b"".join([m.key for m in messages]), marked, tuple([i for i in results if i < len(messages)])
+    shaped, stays = (tuple(sorted([i for i in some if i < len(messages)])) for some in (results, kept))
+    return "units", b"".join([m.key for m in messages]), marked, shaped, stays
 
 
-def _group(messages: Sequence[Message], results: Mapping[int, ShapedResult], begin: int) -> tuple[Unit, ...]:
+def _group(
+    messages: Sequence[Message], results: Mapping[int, ShapedResult], kept: frozenset[int], begin: int
+) -> tuple[Unit, ...]:
     """The units from a border on."""
     rest = range(begin, len(messages))
     inside = set(_instructions_inside(messages, begin))
     starts = [i for i in rest if i == begin or not (_continues(messages[i]) or i in inside)]
-    return tuple(_unit(messages, results, a, b) for a, b in pairwise([*starts, len(messages)]))
+    return tuple(_unit(messages, results, kept, a, b) for a, b in pairwise([*starts, len(messages)]))
 
 
 def _continues(message: Message) -> bool:
@@ -101,9 +110,10 @@ def _instructions_inside(messages: Sequence[Message], begin: int) -> Iterator[in
             yield index
 
 
-def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], start: int, end: int) -> Unit:
+def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept: frozenset[int], start: int, end: int) -> Unit:
     first, last = messages[start], messages[end - 1]
     inside = messages[start:end]
+    stays = not kept.isdisjoint(range(start, end))
     sizes = [results[i].tokens if i in results else messages[i].tokens for i in range(start, end)]
     facts = [facts_tokens(m.role, m.tokens, calls=m.has_calls) for m in inside]
     return Unit(
@@ -114,9 +124,10 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], star
         is_user=first.role == "user" and first.holds and not first.fixed,
         pinned=first.pinned,
         marked=any(m.marked for m in inside),
-        attached=any(m.attached and not m.is_result for m in inside),
+        attached=stays or any(m.attached and not m.is_result for m in inside),
         asks=last.role == "user" or last.is_result,
         reasons=any(m.reasoning is not None for m in inside),
+        kept=stays,
     )
 
 

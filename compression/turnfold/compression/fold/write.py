@@ -18,6 +18,7 @@ from typing import Final
 from turnfold.compression import tokens
 from turnfold.compression.fold import policy
 from turnfold.compression.fold.fence import render
+from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.shape import ShapedResult, references
@@ -119,7 +120,8 @@ def draft(
         writer.beside[index].state = block
     if options.shape_results and plan.tail < len(units):
         seen = units[plan.moved].end if plan.events else 0
-        writer.shaped |= references(messages, units[plan.tail].start, seen)
+        kept = kept_messages(conversation.messages, options.keep)
+        writer.shaped |= references(messages, units[plan.tail].start, seen, kept)
     sections = tuple(section for section, _ in writer.sections)
     section_of = {index: section for section, indices in writer.sections for index in indices}
     return FoldDraft(tuple(writer.dropped), writer.shortened, writer.shaped, dict(writer.beside), sections, section_of, loose)

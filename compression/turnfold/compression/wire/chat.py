@@ -10,6 +10,7 @@ The format's facts (roles, parts, what a token count adds per message) are those
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import orjson
@@ -18,8 +19,9 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.wire.bodies import Layout, is_plainly_typed, read_body
+from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, cut_marks, mark_of, placed_marks
 from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE, completion, reply_to, stream
-from turnfold.compression.wire.content_edits import merge, put_beside, replace_text, split_apart
+from turnfold.compression.wire.content_edits import BREAKPOINT, mark_last_part, merge, put_beside, replace_text, split_apart
 from turnfold.compression.wire.conversation import (
     Attachment,
     Beside,
@@ -28,6 +30,7 @@ from turnfold.compression.wire.conversation import (
     Conversation,
     Message,
     OwnReply,
+    Path,
     Text,
     Wire,
     full_text,
@@ -57,7 +60,7 @@ _MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
 _SCHEMA: Final = ("tools", "functions", "response_format")
 _OUTPUT: Final = ("max_completion_tokens", "max_tokens")
 #: Top-level keys whose values are asked for; of the others only the text is.
-_SETTINGS: Final = frozenset({"model", "n", "stream", "stream_options", *_OUTPUT})
+_SETTINGS: Final = frozenset({"model", "n", "stream", "stream_options", "prompt_cache_key", "metadata", *_OUTPUT})
 
 
 # ---------------------------------------------------------------- reading
@@ -96,14 +99,13 @@ def _positive(value: object) -> int | None:
 def _message(raw: str, data: Any, memo: Memo) -> Message:
     if not isinstance(data, dict) or not isinstance(data.get("role"), str):
         raise FoldRejected("unparsable")
-    key = digest(raw)
-    return memo.get(("message", key), lambda: _parse(raw, key, data), lambda m: 1000 + 4 * len(m.raw))
+    return memo.get(("message", digest(raw)), lambda: _parse(raw, data), lambda m: 1000 + 4 * len(m.raw))
 
 
 _LAYOUT: Final = Layout("chat", "messages", _SETTINGS, _message, lambda m: 300 + 2 * len(m.raw))
 
 
-def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
+def _parse(raw: str, data: Mapping[str, Any]) -> Message:
     if not is_plainly_typed(data):
         raise FoldRejected("unparsable")
     content = data.get("content")
@@ -116,7 +118,7 @@ def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
     other = 3 + media_tokens(parts) + (1 + tokens.count(name) if isinstance(name, str) else 0) + _unseen_tokens(data)
     return Message(
         raw=raw,
-        key=key,
+        key=digest(cut_marks(raw, _MARKS)),
         role=data["role"],
         texts=texts,
         arguments=tuple(t for _, t in calls),
@@ -135,7 +137,12 @@ def _parse(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         has_calls=bool(data.get("tool_calls") or data.get("function_call")),
         attached=tuple(_attached(parts)),
         sole=_sole(content),
+        takes_mark=bool(parts) and _takes_mark(parts[-1]),
     )
+
+
+def _takes_mark(part: Any) -> bool:
+    return isinstance(part, dict) and str(part.get("text") or "").strip() != "" and not any(mark in part for mark in _MARKS)
 
 
 def _sole(content: Any) -> str | None:
@@ -208,25 +215,32 @@ def is_sealed(data: Mapping[str, Any]) -> bool:
 def write(conversation: Conversation, changes: Changes) -> list[Edit]:
     """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
     out = list(removals(conversation, changes.dropped))
-    for index in sorted({*changes.texts, *changes.beside, *changes.apart}):
-        message = conversation.messages[index]
-        edits = [
-            replace_text(message.raw, value_span(message.raw, path), t, "text")
-            for path, t in changes.texts.get(index, {}).items()
-        ]
-        edits += _around(message, changes.beside.get(index), index in changes.apart, marked=index == changes.breakpoint)
+    moved = placed_marks(conversation.messages, changes, _MARKS)
+    for index in sorted({*changes.texts, *changes.beside, *changes.apart, *moved}):
+        message, marks = conversation.messages[index], moved.get(index, NO_MARKS)
+        if index == changes.breakpoint and not message.is_list:
+            marks = replace(marks, own=BREAKPOINT)
+        edits = [_replacement(message.raw, path, text) for path, text in changes.texts.get(index, {}).items()]
+        edits += _around(message, changes.beside.get(index), index in changes.apart, marks)
         out += shift(merge(edits), conversation.spans[index][0])
     return out
 
 
-def _around(message: Message, beside: Beside | None, apart: bool, *, marked: bool) -> list[Edit]:
+def _replacement(raw: str, path: Path, text: str) -> Edit:
+    """A new text in the place of an old one, or of a whole part, which keeps its cache mark."""
+    start, end = value_span(raw, path)
+    return replace_text(raw, (start, end), text, "text", mark_of(raw[start:end], _MARKS))
+
+
+def _around(message: Message, beside: Beside | None, apart: bool, marks: PlacedMarks) -> list[Edit]:
     """Edits around a message's content, which becomes a part of its own where it is to stand `apart`."""
-    if beside is None and (message.is_list or not apart):
+    if beside is None and not marks.own and (message.is_list or not apart):
         return []
     place, beside = value_span(message.raw, ("content",)), beside or Beside()
     if apart and not message.is_list:
-        return split_apart(place, beside, "text", marked=marked)
-    return put_beside(place, beside, "text", is_list=message.is_list)
+        return split_apart(place, beside, "text", marks)
+    own = mark_last_part(message.raw, place, marks.own)
+    return own + put_beside(place, beside, "text", is_list=message.is_list, marks=marks)
 
 
 # ---------------------------------------------------------------- fingerprints and replies

@@ -9,44 +9,58 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks
 from turnfold.compression.wire.conversation import Beside, Place
 from turnfold.compression.wire.edits import Edit, json_string
+from turnfold.compression.wire.spans import elements
 
-# How a text part of ours ends: with a breakpoint (OpenAI, "Prompt caching": explicit breakpoints, 5.6 and later) or without.
-_BREAKPOINT: Final = ',"prompt_cache_breakpoint":{"mode":"explicit"}}'
-_NO_BREAKPOINT: Final = "}"
+# OpenAI, "Prompt caching": explicit breakpoints, 5.6 and later.
+BREAKPOINT: Final = ',"prompt_cache_breakpoint":{"mode":"explicit"}'
 
 
-def replace_text(raw: str, place: Place, text: str, kind: str) -> Edit:
-    """A text instead of the value at `place`: of a string its characters, of anything else a text part of type `kind`."""
+def replace_text(raw: str, place: Place, text: str, kind: str, mark: str = "") -> Edit:
+    """A text instead of the value at `place`: of a string its characters, of anything else a text part of type `kind`.
+
+    Args:
+        mark: the cache mark of that part, as a member with a comma in front.
+    """
     start, end = place
     if raw[start] == '"':
         return Edit(start + 1, end - 1, _characters(text))
-    return Edit(start, end, _part(text, kind))
+    return Edit(start, end, _part(text, kind, mark))
 
 
-def put_beside(place: Place, beside: Beside, kind: str, *, is_list: bool) -> list[Edit]:
+def put_beside(place: Place, beside: Beside, kind: str, *, is_list: bool, marks: PlacedMarks = NO_MARKS) -> list[Edit]:
     """Texts in front of and behind the content at `place`: parts of their own in a list, paragraphs of a string."""
     start, end = place
     if is_list:
-        out = [Edit(start + 1, start + 1, f"{_part(t, kind)},") for t in beside.front]
-        return out + [Edit(end - 1, end - 1, f",{_part(t, kind)}") for t in beside.behind]
+        out = [Edit(start + 1, start + 1, f"{part},") for part in parts(beside.front, kind, marks.front)]
+        return out + [Edit(end - 1, end - 1, f",{part}") for part in parts(beside.behind, kind, marks.behind)]
     return [
         Edit(start + 1, start + 1, "".join(_characters(f"{t}\n\n") for t in beside.front)),
         Edit(end - 1, end - 1, "".join(_characters(f"\n\n{t}") for t in beside.behind)),
     ]
 
 
-def split_apart(place: Place, beside: Beside, kind: str, *, marked: bool) -> list[Edit]:
-    """The string at `place` as a list of parts, with texts of ours as parts around it.
-
-    Args:
-        marked: whether the part of the string carries a cache breakpoint.
-    """
+def split_apart(place: Place, beside: Beside, kind: str, marks: PlacedMarks = NO_MARKS) -> list[Edit]:
+    """The string at `place` as a list of parts, with texts of ours as parts around it."""
     start, end = place
-    head = "[" + "".join(f"{_part(t, kind)}," for t in beside.front) + f'{{"type":"{kind}","text":'
-    tail = _BREAKPOINT if marked else _NO_BREAKPOINT
-    return [Edit(start, start, head), Edit(end, end, tail + "".join(f",{_part(t, kind)}" for t in beside.behind) + "]")]
+    front = "".join(f"{part}," for part in parts(beside.front, kind, marks.front))
+    behind = "".join(f",{part}" for part in parts(beside.behind, kind, marks.behind))
+    return [Edit(start, start, f'[{front}{{"type":"{kind}","text":'), Edit(end, end, f"{marks.own}}}{behind}]")]
+
+
+def parts(texts: Sequence[str], kind: str, mark: str) -> list[str]:
+    """Texts as parts, the last one with a mark."""
+    return [_part(text, kind, mark if number == len(texts) else "") for number, text in enumerate(texts, 1)]
+
+
+def mark_last_part(raw: str, place: Place, mark: str) -> list[Edit]:
+    """A cache mark on the last part of the list at `place`."""
+    if not mark:
+        return []
+    *_, (_, _, end) = elements(raw, place[0])
+    return [Edit(end - 1, end - 1, mark)]
 
 
 def merge(edits: Sequence[Edit]) -> list[Edit]:
@@ -57,8 +71,8 @@ def merge(edits: Sequence[Edit]) -> list[Edit]:
     return [Edit(a, b, new) for (a, b), new in by_place.items()]
 
 
-def _part(text: str, kind: str) -> str:
-    return f'{{"type":"{kind}","text":{json_string(text)}}}'
+def _part(text: str, kind: str, mark: str = "") -> str:
+    return f'{{"type":"{kind}","text":{json_string(text)}{mark}}}'
 
 
 def _characters(text: str) -> str:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import StateBlocks
@@ -97,7 +97,7 @@ class Reasoning:
     sealed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """One message; two messages of equal `key` are equal in everything but cache marks, where their wire's marks move.
 
@@ -124,6 +124,7 @@ class Message:
         attached: the parts of its content that are not text.
         sole: its text where that is all its content holds; None for anything else (images, several parts, no content).
         reasoning: signed reasoning in it that its wire can take out (see ``Changes.unsigned``); None where there is none.
+        takes_mark: whether the last part of its content has no cache mark, and can be given one as it stands.
         bound: whether it is never parted from the message before it, as what stands between a call and its late result.
         fixed: whether it is verbatim for ever because of its place, as what stands before a summary of the provider's.
         pinned: whether it is verbatim for ever: system and developer messages, and those that are `fixed`.
@@ -134,25 +135,26 @@ class Message:
     key: bytes
     role: str
     texts: tuple[Text, ...]
-    arguments: tuple[Text, ...]
+    arguments: tuple[Text, ...] = ()
     own: str
     text: str
     tokens: int
     other_tokens: int
     holds: bool
     keys: frozenset[str]
-    calls: tuple[Call, ...]
-    call_ids: tuple[str, ...]
-    answers: str | None
+    calls: tuple[Call, ...] = ()
+    call_ids: tuple[str, ...] = ()
+    answers: str | None = None
     is_list: bool
-    sealed: bool
+    sealed: bool = False
     marked: bool
-    has_calls: bool
+    has_calls: bool = False
     attached: tuple[Attachment, ...]
     sole: str | None
     bound: bool = False
     fixed: bool = False
     reasoning: Reasoning | None = None
+    takes_mark: bool = False
 
     pinned: bool = field(init=False, compare=False)
     is_result: bool = field(init=False, compare=False)
@@ -206,6 +208,22 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkMove:
+    """The cache mark of a message that is left out, on what is sent of another.
+
+    Attributes:
+        source: the message that carries it.
+        target: the message that it goes to.
+        place: on the last text of ours "front" of the target's content, on the last part of its "own", or on the last text of
+            ours "behind" it.
+    """
+
+    source: int
+    target: int
+    place: Literal["front", "own", "behind"]
+
+
+@dataclass(frozen=True, slots=True)
 class Changes:
     """What becomes of a conversation's messages, by their indices.
 
@@ -218,6 +236,8 @@ class Changes:
             as a string when the mark has moved on: the parts must be the same.
         breakpoint: the user message whose own text gets a cache breakpoint (OpenAI 5.6 and later); None: none.
         unsigned: messages whose signed reasoning is taken out; one that holds nothing else goes with it.
+        drops_thinking: whether the provider is asked to drop thinking that is no longer valid.
+        marks: cache marks of messages that are left out, and where they go.
     """
 
     dropped: tuple[tuple[int, int], ...] = ()
@@ -226,6 +246,8 @@ class Changes:
     apart: frozenset[int] = frozenset()
     breakpoint: int | None = None
     unsigned: frozenset[int] = frozenset()
+    drops_thinking: bool = False
+    marks: tuple[MarkMove, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,13 +294,15 @@ class Conversation:
         output: tokens that the client asks to be kept free for the answer; None where it does not say.
         streams: whether the answer is to be streamed.
         keys: the body's top-level keys in order.
-        settings: values of those top-level keys that the wire's own reply depends on.
+        settings: values of those top-level keys that the wire's own reply depends on, or that name a session.
         history: where the array of messages stands in `text`.
         state: the state of the conversation, as blocks beside user messages; it is no part of what is folded, quoted or kept as
             an original.
         held: why nothing of it may be folded or left out, as a slug ("server-history"); "" where it may.
         keeps_history: whether the client sends the whole history each time, so that an answer of ours becomes part of it; False
             where the upstream keeps answers for requests that build on them.
+        can_drop_thinking: whether the provider can be asked to drop thinking that is no longer valid (see ``Changes``).
+        betas: features of the provider's that the body uses, and that have to be named beside it, in a header.
         marked_at_end: whether the client asks for a cache mark at the end of whatever is sent: what is taken back from there
             later makes every later request miss.
     """
@@ -299,6 +323,8 @@ class Conversation:
     held: str = ""
     keeps_history: bool = True
     marked_at_end: bool = False
+    can_drop_thinking: bool = False
+    betas: tuple[str, ...] = ()
 
     @property
     def body(self) -> bytes:

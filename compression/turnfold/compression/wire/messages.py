@@ -20,7 +20,9 @@ import orjson
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.wire.bodies import Layout, read_body
+from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, mark_of, placed_marks
 from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE
+from turnfold.compression.wire.content_edits import mark_last_part, parts
 from turnfold.compression.wire.conversation import (
     Beside,
     Changes,
@@ -34,14 +36,19 @@ from turnfold.compression.wire.conversation import (
     Wire,
 )
 from turnfold.compression.wire.edits import Edit, json_string, shift
-from turnfold.compression.wire.messages_blocks import MARK, read_element, read_system, unsign
+from turnfold.compression.wire.messages_blocks import MARK, MARKS, read_element, read_system, unsign
 from turnfold.compression.wire.messages_reply import MessageReply, stream, whole
 from turnfold.compression.wire.removal import removals
 from turnfold.compression.wire.spans import Value, value_span
 
 _SCHEMA: Final = ("tools", "output_config", "output_format")
 #: Top-level keys whose values are asked for; of the others only the text is.
-_KEPT: Final = frozenset({"model", "stream", "max_tokens", "system"})
+_KEPT: Final = frozenset({"model", "stream", "max_tokens", "system", "thinking", "metadata"})
+_THINKING: Final = "thinking"
+# Anthropic, "Preserved thinking": how invalid blocks are dropped instead of refused, and the beta header's value for it.
+_BINDING: Final = "block_binding"
+_DROP: Final = f',"{_BINDING}":{{"prefix_mismatch_behavior":"drop_block"}}'
+_DROP_BETA: Final = "thinking-binding-controls-2026-08-01"
 
 
 # ---------------------------------------------------------------- reading
@@ -66,7 +73,8 @@ def read(body: bytes, memo: Memo) -> Conversation:
         spans += [(start + a, start + b) for a, b in element.places]
     compacted = 1 + max((i for i, m in enumerate(messages) if m.role == "assistant" and m.attached), default=-1)
     messages[:compacted] = [replace(m, key=m.key + b"fixed", fixed=True) for m in messages[:compacted]]
-    model, output = values.get("model"), values.get("max_tokens")
+    model, output, thinking = values.get("model"), values.get("max_tokens"), values.get(_THINKING)
+    binds = isinstance(thinking, dict) and _BINDING in thinking
     return Conversation(
         MESSAGES,
         text,
@@ -81,8 +89,22 @@ def read(body: bytes, memo: Memo) -> Conversation:
         history=members["messages"][1:],
         groups=tuple(groups),
         marked_at_end=MARK in members,
+        can_drop_thinking=_can_drop(thinking),
+        betas=(_DROP_BETA,) if binds else (),
         held="server-history" if "context_management" in members and _compacts(text, members["context_management"]) else "",
     )
+
+
+def _can_drop(thinking: Any) -> bool:
+    """Whether invalid thinking can be dropped: the request thinks, and its client does not want it refused."""
+    if not isinstance(thinking, dict) or thinking.get("type") not in ("enabled", "adaptive"):
+        return False
+    return _BINDING not in thinking or _is_dropping(thinking)
+
+
+def _is_dropping(thinking: Mapping[str, Any]) -> bool:
+    binding = thinking.get(_BINDING)
+    return isinstance(binding, dict) and binding.get("prefix_mismatch_behavior") == "drop_block"
 
 
 def _compacts(text: str, member: Value) -> bool:
@@ -104,33 +126,45 @@ def write(conversation: Conversation, changes: Changes) -> list[Edit]:
     gone = {i for start, end in changes.dropped for i in range(start, end)}
     gone |= {i for i, reasoning in signed if not reasoning.bare}
     out = list(removals(conversation, [(i, i + 1) for i in gone]))
+    if changes.drops_thinking and not _is_dropping(conversation.settings[_THINKING]):
+        end = value_span(conversation.text, (_THINKING,))[1]
+        out.append(Edit(end - 1, end - 1, _DROP))
     for index, _ in signed:
         if index not in gone:
             out += shift(unsign(messages[index].raw), conversation.spans[index][0])
-    for index in sorted({*changes.texts, *changes.beside, *changes.apart} - gone):
-        edits = _message_edits(
-            messages[index], changes.texts.get(index, {}), changes.beside.get(index, Beside()), apart=index in changes.apart
-        )
+    moved = placed_marks(messages, changes, MARKS)
+    for index in sorted({*changes.texts, *changes.beside, *changes.apart, *moved} - gone):
+        beside, marks = changes.beside.get(index, Beside()), moved.get(index, NO_MARKS)
+        edits = _message_edits(messages[index], changes.texts.get(index, {}), beside, marks, apart=index in changes.apart)
         out += shift(edits, conversation.spans[index][0])
     return out
 
 
-def _message_edits(message: Message, new: Texts, beside: Beside, *, apart: bool) -> list[Edit]:
+def _message_edits(message: Message, new: Texts, beside: Beside, marks: PlacedMarks, *, apart: bool) -> list[Edit]:
     """Edits of one message: its new texts, and texts of ours beside its content, each a block of its own.
 
     A text of ours never becomes part of the client's: a text that is taken back later would take a cache mark's place with it,
     and what was a string is written as a block as soon as anything stands beside it.
     """
     out = [edit for path, text in new.items() for edit in _replacement(message, path, text)]
-    front, behind = [f"{_block(t)}," for t in beside.front], [f",{_block(t)}" for t in beside.behind]
-    if not (front or behind or (apart and not message.is_list)):
+    front = [f"{block}," for block in parts(beside.front, "text", marks.front)]
+    behind = [f",{block}" for block in parts(beside.behind, "text", marks.behind)]
+    if message.is_result and marks.own:
+        return [*out, Edit(len(message.raw) - 1, len(message.raw) - 1, marks.own)]
+    if not (front or behind or marks.own or (apart and not message.is_list)):
         return out
     start, end = _content_span(message)
     if message.is_list:
+        own = _mark_last_block(message.raw, start, end, marks.own)
         texts = ((start, "".join(front)), (end, "".join(behind)))
-        return out + [Edit(at, at, text) for at, text in texts if text]
+        return [*out, *own, *(Edit(at, at, text) for at, text in texts if text)]
     head = "[" + "".join(front) + '{"type":"text","text":'
-    return [Edit(start, start, head), *out, Edit(end, end, "}" + "".join(behind) + "]")]
+    return [Edit(start, start, head), *out, Edit(end, end, marks.own + "}" + "".join(behind) + "]")]
+
+
+def _mark_last_block(raw: str, start: int, end: int, mark: str) -> list[Edit]:
+    """A cache mark on the last of the blocks that stand there."""
+    return shift(mark_last_part(f"[{raw[start:end]}]", (0, 0), mark), start - 1)
 
 
 def _content_span(message: Message) -> Place:
@@ -164,7 +198,7 @@ def _replacement(message: Message, path: Path, text: str) -> Iterator[Edit]:
     elif not text.strip():
         return
     elif isinstance(path[-1], int):
-        yield Edit(start, end, _block(text, _mark_of(message.raw[start:end])))
+        yield Edit(start, end, parts((text,), "text", mark_of(message.raw[start:end], MARKS))[0])
     else:
         yield Edit(start + 1, end - 1, json_string(text)[1:-1])
 
@@ -174,19 +208,6 @@ def _is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
-
-
-def _mark_of(block: str) -> str:
-    """A block's cache mark as it is written, for the block that takes its place; "" for none."""
-    try:
-        start, end = value_span(block, (MARK,))
-    except FoldRejected:
-        return ""
-    return f',"{MARK}":{block[start:end]}'
-
-
-def _block(text: str, mark: str = "") -> str:
-    return f'{{"type":"text","text":{json_string(text)}{mark}}}'
 
 
 # ---------------------------------------------------------------- fingerprints and replies

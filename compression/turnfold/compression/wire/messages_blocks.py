@@ -15,14 +15,16 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.wire.bodies import is_plainly_typed
+from turnfold.compression.wire.cache_marks import cut_marks
 from turnfold.compression.wire.conversation import Attachment, Call, Message, Path, Place, Reasoning, Text, full_text
 from turnfold.compression.wire.edits import Edit, apply
 from turnfold.compression.wire.media import source_attachment, source_tokens
 from turnfold.compression.wire.removal import entry_removals
-from turnfold.compression.wire.spans import Value, elements, members, skip, value_span
+from turnfold.compression.wire.spans import Value, elements, value_span
 
-#: A block's cache mark.
+#: A block's cache mark, and the names of marks.
 MARK: Final = "cache_control"
+MARKS: Final = (MARK,)
 _RESULT: Final = "tool_result"
 #: Blocks of an assistant that sign what it thought; redacted ones are signed as a whole.
 _REASONING: Final = frozenset({"thinking", "redacted_thinking"})
@@ -32,6 +34,8 @@ _OPEN: Final = frozenset({"text", "tool_use"})
 _RESULT_BLOCKS: Final = frozenset({"text", "image", "document", "search_result"})
 #: Of an assistant's blocks the one that stands for all before it: it never goes.
 _COMPACTION: Final = "compaction"  # an attachment of an assistant's message is always one
+#: Blocks that take a cache mark.
+_MARKABLE: Final = frozenset({"text", "image", "document", "tool_use", _RESULT})
 _OVERHEAD: Final = 3  # tokens of a message's frame, as on the other wires
 
 Block = Mapping[str, Any]
@@ -56,12 +60,17 @@ def read_system(text: str, member: tuple[Any, int, int], memo: Memo) -> tuple[Me
     if not _is_content(content) or not is_plainly_typed(content):
         raise FoldRejected("unparsable")
     raw = text[start:end]
-    key = digest(raw, "system")
+    key = _key(raw, "system")
     return memo.get(("system", key), lambda: _spoken(raw, key, "system", content, ()), _weigh_message), (start, end)
 
 
 def _weigh_message(message: Message) -> int:
     return 1000 + 4 * len(message.raw)
+
+
+def _key(*parts: str) -> bytes:
+    """Identity: one of this wire's own, as the same bytes are another message on another wire, with other paths."""
+    return digest("messages", *parts)
 
 
 def read_element(raw: str, data: Any, memo: Memo) -> BlocksElement:
@@ -72,7 +81,7 @@ def read_element(raw: str, data: Any, memo: Memo) -> BlocksElement:
     """
     if not isinstance(data, dict) or not isinstance(data.get("role"), str) or not _is_content(data.get("content")):
         raise FoldRejected("unparsable")
-    key = digest(raw)
+    key = _key(raw)
     return memo.get(("blocks", key), lambda: _parse(raw, data), _weigh_element)
 
 
@@ -89,30 +98,12 @@ def _parse(raw: str, data: Mapping[str, Any]) -> BlocksElement:
         raise FoldRejected("unparsable")
     role, content = data["role"], data["content"]
     values = list(elements(raw, value_span(raw, ("content",))[0])) if isinstance(content, list) else []
-    key = digest(_cut_marks(raw, values))
+    key = _key(cut_marks(raw, MARKS))
     if role == "assistant":
         return BlocksElement((_assistant(raw, key, data),), ((0, len(raw)),))
     if role == "user" and any(block.get("type") == _RESULT for block in _blocks(content)):
         return _user_with_results(raw, data, values)
     return BlocksElement((_spoken(raw, key, role, content, ("content",), frozenset(data)),), ((0, len(raw)),))
-
-
-def _cut_marks(raw: str, blocks: Sequence[Value]) -> str:
-    """A message's JSON text without the cache marks of its blocks: as the same client writes it without them."""
-    return apply(raw, _mark_cuts(raw, blocks)) if f'"{MARK}"' in raw else raw
-
-
-def _mark_cuts(raw: str, blocks: Sequence[Value]) -> Iterator[Edit]:
-    for block, start, _ in blocks:
-        found = list(members(raw, start))
-        for i, (key, (data, begin, end)) in enumerate(found):
-            if key == MARK and i:
-                yield Edit(found[i - 1][1][2], end, "")
-            elif key == MARK:
-                behind = skip(raw, end)
-                yield Edit(start + 1, skip(raw, behind, ",") if raw[behind] == "," else end, "")
-            elif key == "content" and block.get("type") == _RESULT and _is_content(data) and isinstance(data, list):
-                yield from _mark_cuts(raw, list(elements(raw, begin)))
 
 
 def _blocks(content: Any) -> Sequence[Any]:
@@ -126,12 +117,12 @@ def _user_with_results(raw: str, data: Mapping[str, Any], content: Sequence[Valu
         found = list(run)
         for values in [[one] for one in found] if result else [found]:
             start, end = values[0][1], values[-1][2]
-            text, blocks = raw[start:end], [(block, a - start, b - start) for block, a, b in values]
-            key = digest(_cut_marks(text, blocks), _RESULT if result else "run")
+            text = raw[start:end]
+            key = _key(cut_marks(text, MARKS), _RESULT if result else "run")
             if result:
-                messages.append(_result(text, key, blocks[0][0]))
+                messages.append(_result(text, key, values[0][0]))
             else:
-                messages.append(_spoken(text, key, "user", [block for block, _, _ in blocks], (), frozenset(data)))
+                messages.append(_spoken(text, key, "user", [block for block, _, _ in values], (), frozenset(data)))
             places.append((start, end))
     return BlocksElement(tuple(messages), tuple(places), grouped=True)
 
@@ -148,22 +139,17 @@ def _spoken(raw: str, key: bytes, role: str, content: Any, path: Path, keys: fro
         key=key,
         role=role,
         texts=texts,
-        arguments=(),
         own=own,
         text=own,
         tokens=tokens.count(own) + other,
         other_tokens=other,
         holds=bool(own.strip()) or bool(blocks),
         keys=keys,
-        calls=(),
-        call_ids=(),
-        answers=None,
         is_list=isinstance(content, list),
-        sealed=False,
         marked=any(MARK in block for block in blocks),
-        has_calls=False,
         attached=attached,
         sole=_sole(content),
+        takes_mark=bool(blocks) and _takes_mark(blocks[-1]),
     )
 
 
@@ -205,22 +191,19 @@ def _result(raw: str, key: bytes, block: Block) -> Message:
         key=key,
         role="tool",
         texts=texts,
-        arguments=(),
         own=own,
         text=own,
         tokens=tokens.count(own) + other,
         other_tokens=other,
         holds=bool(own.strip()) or bool(inside),
-        keys=frozenset(block),
-        calls=(),
-        call_ids=(),
+        keys=frozenset(block) - {MARK},
         answers=answers if isinstance(answers, str) else None,
         is_list=isinstance(content, list),
         sealed=any(one.get("type") not in _RESULT_BLOCKS for one in inside),
         marked=any(MARK in one for one in (block, *inside)),
-        has_calls=False,
         attached=tuple(source_attachment(("content", i), one) for i, one in attached),
         sole=_sole(content) if inside or isinstance(content, str) else None,
+        takes_mark=_takes_mark(block),
     )
 
 
@@ -273,7 +256,6 @@ def _assistant(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         keys=frozenset(data),
         calls=tuple(call for call, _ in calls),
         call_ids=tuple(call.id for call, _ in calls),
-        answers=None,
         is_list=isinstance(content, list),
         sealed=sealed or reasoning is not None,
         marked=any(MARK in block for block in blocks),
@@ -281,7 +263,14 @@ def _assistant(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         attached=tuple(_compactions(blocks)),
         sole=_sole(content),
         reasoning=reasoning,
+        takes_mark=bool(blocks) and _takes_mark(blocks[-1]),
     )
+
+
+def _takes_mark(block: Block) -> bool:
+    """Whether a mark may be put on a block (Anthropic, "Prompt caching": on no empty text, no thinking, no block in another)."""
+    kind = block.get("type")
+    return kind in _MARKABLE and MARK not in block and (kind != "text" or bool(str(block.get("text")).strip()))
 
 
 def _compactions(blocks: Sequence[Block]) -> Iterator[Attachment]:

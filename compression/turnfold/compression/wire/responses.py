@@ -23,7 +23,8 @@ import orjson
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Mark, Memo, digest, resumable
 from turnfold.compression.wire.bodies import BodyReading, Layout, read_body
-from turnfold.compression.wire.content_edits import merge, put_beside, replace_text, split_apart
+from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, cut_marks, mark_of, placed_marks
+from turnfold.compression.wire.content_edits import BREAKPOINT, mark_last_part, merge, put_beside, replace_text, split_apart
 from turnfold.compression.wire.conversation import (
     Beside,
     Changes,
@@ -36,7 +37,7 @@ from turnfold.compression.wire.conversation import (
 )
 from turnfold.compression.wire.edits import Edit, shift
 from turnfold.compression.wire.removal import removals
-from turnfold.compression.wire.responses_items import MARKS, InputItem, read_item, string_message
+from turnfold.compression.wire.responses_items import MARKS, InputItem, item_key, read_item, string_message
 from turnfold.compression.wire.responses_reply import JSON_TYPE, STREAM_TYPE, reply_to, response, stream
 from turnfold.compression.wire.spans import value_span
 
@@ -49,7 +50,18 @@ _STEP: Final = 64  # items from one beginning of a history whose messages are ke
 _UPSTREAM: Final = ("previous_response_id", "conversation", "context_management")
 #: Keys that our own reply repeats, or that say how the upstream treats the request.
 _SETTINGS: Final = frozenset(
-    {"background", "max_output_tokens", "metadata", "model", "parallel_tool_calls", "store", "stream", "temperature", "top_p"}
+    {
+        "background",
+        "max_output_tokens",
+        "metadata",
+        "model",
+        "parallel_tool_calls",
+        "prompt_cache_key",
+        "store",
+        "stream",
+        "temperature",
+        "top_p",
+    }
     | {"truncation", *_UPSTREAM}
 )
 # ---------------------------------------------------------------- reading
@@ -177,7 +189,7 @@ class _PlacedMessage:
 
 def _turns(text: str, items: Sequence[InputItem], spans: Sequence[Place], memo: Memo) -> tuple[_PlacedMessage, ...]:
     """Items joined into messages, begun where an earlier request of the conversation left off."""
-    keys = [item.message.key for item in items]
+    keys = [item_key(item.message.raw) if item.message.marked else item.message.key for item in items]
     between = [text[a:b] for (_, a), (b, _) in pairwise(spans)]
     last = len(items) // _STEP * _STEP
     marks = [
@@ -239,7 +251,7 @@ def _join(raw: str, parts: Sequence[Message]) -> Message:
     other = sum(m.other_tokens for m in parts) - 3 * (len(parts) - 1)  # one message, however many items it takes
     return Message(
         raw=raw,
-        key=digest(raw),
+        key=item_key(cut_marks(raw, MARKS)),
         role="assistant",
         texts=tuple(replace(t, path=_moved(t.path, i)) for i, m in enumerate(parts) for t in m.texts),
         arguments=tuple(replace(t, path=_moved(t.path, i)) for i, m in enumerate(parts) for t in m.arguments),
@@ -296,26 +308,35 @@ def _bound(turns: Sequence[_PlacedMessage]) -> set[int]:
 def write(conversation: Conversation, changes: Changes) -> list[Edit]:
     """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
     out = list(removals(conversation, changes.dropped))
-    for index in sorted({*changes.texts, *changes.beside, *changes.apart}):
-        message = conversation.messages[index]
-        kind = "output_text" if message.role == "assistant" else "input_text"
-        new = changes.texts.get(index, {})
-        edits = [replace_text(message.raw, _place(message.raw, path), text, kind) for path, text in new.items()]
-        edits += _around(message, changes.beside.get(index), index in changes.apart, marked=index == changes.breakpoint)
+    moved = placed_marks(conversation.messages, changes, MARKS)
+    for index in sorted({*changes.texts, *changes.beside, *changes.apart, *moved}):
+        message, marks = conversation.messages[index], moved.get(index, NO_MARKS)
+        if index == changes.breakpoint and not message.is_list:
+            marks = replace(marks, own=BREAKPOINT)
+        edits = [_replacement(message, path, text) for path, text in changes.texts.get(index, {}).items()]
+        edits += _around(message, changes.beside.get(index), index in changes.apart, marks)
         out += shift(merge(edits), conversation.spans[index][0])
     return out
 
 
-def _around(message: Message, beside: Beside | None, apart: bool, *, marked: bool) -> list[Edit]:
+def _replacement(message: Message, path: Path, text: str) -> Edit:
+    """A new text in the place of an old one, or of a whole part, which keeps its cache mark."""
+    start, end = _place(message.raw, path)
+    kind = "output_text" if message.role == "assistant" else "input_text"
+    return replace_text(message.raw, (start, end), text, kind, mark_of(message.raw[start:end], MARKS))
+
+
+def _around(message: Message, beside: Beside | None, apart: bool, marks: PlacedMarks) -> list[Edit]:
     """Edits around the content of a user's message, which becomes a part of its own where it is to stand `apart`; an input that
     is a mere text stays one."""
-    if beside is None and (message.is_list or not apart):
+    if beside is None and not marks.own and (message.is_list or not apart):
         return []
     whole, beside = message.raw[0] == '"', beside or Beside()
     place = _place(message.raw, (0,) if whole else (0, "content"))
     if apart and not (message.is_list or whole):
-        return split_apart(place, beside, "input_text", marked=marked)
-    return put_beside(place, beside, "input_text", is_list=message.is_list)
+        return split_apart(place, beside, "input_text", marks)
+    own = mark_last_part(message.raw, place, marks.own)
+    return own + put_beside(place, beside, "input_text", is_list=message.is_list, marks=marks)
 
 
 def _place(raw: str, path: Path) -> Place:
@@ -361,7 +382,12 @@ def _bare_item(item: Any) -> Any:
 
 
 def _bare(value: Any) -> Any:
-    return {key: inner for key, inner in value.items() if key not in MARKS} if isinstance(value, dict) else value
+    """A value without marks, whatever they are in: the output of a call may be a list of parts too."""
+    if isinstance(value, list):
+        return [_bare(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _bare(one) for key, one in value.items() if key not in MARKS}
+    return value
 
 
 def reply(conversation: Conversation, text: str, created: int) -> OwnReply:

@@ -16,6 +16,7 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import digest
 from turnfold.compression.wire.bodies import is_plainly_typed
+from turnfold.compression.wire.cache_marks import cut_marks
 from turnfold.compression.wire.conversation import Attachment, Call, Message, Text, full_text
 from turnfold.compression.wire.media import attachment, media_tokens
 
@@ -72,6 +73,11 @@ class InputItem:
         return self.kind in _UPSTREAM
 
 
+def item_key(*parts: str) -> bytes:
+    """Identity of an item: one of its wire's own, as the same bytes are another message on another wire, with other paths."""
+    return digest("responses", *parts)
+
+
 def read_item(raw: str, data: Any) -> InputItem:
     """An item from its JSON text and value; paths begin with its number in a run of items, here 0.
 
@@ -85,13 +91,13 @@ def read_item(raw: str, data: Any) -> InputItem:
         kind = "message" if "role" in data else "item_reference" if isinstance(data.get("id"), str) else None
     if not isinstance(kind, str) or (kind == "message" and not isinstance(role, str)):
         raise FoldRejected("unparsable")
-    message = build(raw, digest(raw), _READERS.get(kind, _read_other)(data), data)
+    message = build(raw, item_key(cut_marks(raw, MARKS)), _READERS.get(kind, _read_other)(data), data)
     return InputItem(message, kind, _refers(data))
 
 
 def string_message(raw: str, text: str, role: str) -> Message:
     """A message that is a mere string of the body: instructions, or the input as one text."""
-    return build(raw, digest(role, raw), Reading(role, texts=(Text((0,), text),), sole=text), {})
+    return build(raw, item_key(role, raw), Reading(role, texts=(Text((0,), text),), sole=text), {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +152,12 @@ def build(raw: str, key: bytes, found: Reading, data: Mapping[str, Any]) -> Mess
         has_calls=bool(found.call_ids or found.calls),
         attached=found.attached,
         sole=found.sole,
+        takes_mark=found.role == "user" and bool(parts) and _takes_mark(parts[-1]),
     )
+
+
+def _takes_mark(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") == "input_text" and not any(mark in part for mark in MARKS)
 
 
 # ---------------------------------------------------------------- messages and results

@@ -301,6 +301,12 @@ class LearnedWindows(AnswerBody):
     windows: list[LearnedWindow]
 
 
+class DataDeleted(AnswerBody):
+    """Number of deleted items."""
+
+    deleted: int
+
+
 class WindowsForgotten(AnswerBody):
     """Number of forgotten records."""
 

@@ -28,7 +28,7 @@ from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.section_records import Layered, section_items
 from turnfold.proxy.store import Batch, Item, Store, StoreError
-from turnfold.proxy.store.records import VERSION, decode_record
+from turnfold.proxy.store.records import VERSION, decode_record, inflate_record
 
 _RESULT: Final = TypeAdapter(CompressedResult)
 _BATCH_TTL: Final = 60.0
@@ -82,7 +82,7 @@ class Compressions:
         cached = await self._find(tenant, key)
         result = None if cached is None else await self._workshop.run(_unpack, cached)
         if result is not None:
-            return CompressionOutcome(result, _ms(started), cached=True, stored=self._settings.save_originals)
+            return CompressionOutcome(result, _ms(started), cached=True, stored=self._settings.keeps_originals)
         result = await self._workshop.run(self._compressor.compress, request)
         ms = _ms(started)
         return CompressionOutcome(result, ms, cached=False, stored=await self._keep(tenant, key, result))
@@ -107,13 +107,13 @@ class Compressions:
             await self._cache.count_miss(tenant, key, size)
         except StoreError as exc:
             _log.info("the compression cache was not told: %s", exc)
-        return self._settings.save_originals
+        return self._settings.keeps_originals
 
     def _items(self, tenant: str, key: str, result: CompressedResult) -> tuple[list[Item], int | None]:
         ttl = max(float(self._settings.ttl), self._cache.ttl)  # a cached result's sections must outlive it
-        kept = list(_storable(result.sections)) if self._settings.save_originals else []
+        kept = list(_storable(result.sections)) if self._settings.keeps_originals else []
         items = [item for section in kept for item in section_items(tenant, section, ttl, None)]
-        cached = self._settings.save_originals and not is_private(result.layers[0].text)
+        cached = self._settings.keeps_originals and not is_private(result.layers[0].text)
         entry = self._cache.item(tenant, key, _pack(result)) if cached else None
         return ([*items, entry], len(entry.value)) if entry else (items, None)
 
@@ -137,7 +137,7 @@ def _pack(result: CompressedResult) -> bytes:
 
 def _unpack(value: bytes) -> CompressedResult | None:
     """The result of `_pack`; None where this release cannot read it."""
-    return decode_record("compression result", value, _build, parse=lambda data: pydantic_core.from_json(zlib.decompress(data)))
+    return decode_record("compression result", value, _build, parse=lambda data: pydantic_core.from_json(inflate_record(data)))
 
 
 def _build(value: Any) -> CompressedResult:

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -35,6 +34,7 @@ from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.section_records import Layered, pack_section, section_items, section_keys, unpack_section
 from turnfold.proxy.store import Batch, Item, Key, Store
 from turnfold.proxy.store.compare_and_set import Turns, compare_and_set
+from turnfold.proxy.store.fair import FairMemory
 from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, version_of
 
 _KIND: Final = "conversation"
@@ -263,29 +263,25 @@ def _read_blocks(names: Sequence[str], values: Sequence[bytes | None]) -> dict[s
 
 
 class _Blocks:
-    """Recently read sections by tenant and id; ids are content hashes, so nothing here goes stale."""
+    """Recently read sections by tenant and id; ids are content hashes, so nothing here goes stale. Tenants share the room."""
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str], tuple[Block, int]] = OrderedDict()
-        self._weight = 0
+    def __init__(self, share: float) -> None:
+        self._kept: FairMemory[str, Block] = FairMemory(_MOST_KEPT, share)
 
     def get(self, tenant: str, block_id: str) -> Block | None:
         """The block, if it is cached."""
-        found = self._kept.get((tenant, block_id))
-        if found is None:
-            return None
-        self._kept.move_to_end((tenant, block_id))
-        return found[0]
+        return self._kept.get(tenant, block_id)
 
     def keep(self, tenant: str, block: Block) -> None:
-        """Cache a block; evict the least recently used."""
-        if known := self._kept.pop((tenant, block.id), None):
-            self._weight -= known[1]
+        """Cache a block."""
         weight = 500 + sum(map(len, block.texts)) + sum(len(message.content) + 200 for message in block.messages)
-        self._kept[tenant, block.id] = (block, weight)
-        self._weight += weight
-        while self._weight > _MOST_KEPT and len(self._kept) > 1:
-            self._weight -= self._kept.popitem(last=False)[1][1]
+        self._kept.put(tenant, block.id, block, weight)
+
+    def forget(self, is_of: Callable[[str], bool]) -> None:
+        """Forget all blocks of these tenants."""
+        for tenant in self._kept.tenants():
+            if is_of(tenant):
+                self._kept.drop_tenant(tenant)
 
 
 def _readable(conversation_id: str, held: bytes | None) -> _HistoryRecord | None:
@@ -309,8 +305,12 @@ class Conversations:
         self._store = store
         self._ttl = float(settings.ttl)
         self._workshop = workshop
-        self._blocks = _Blocks()
+        self._blocks = _Blocks(settings.tenant_share)
         self._turns = Turns()
+
+    def forget_in_memory(self, is_of: Callable[[str], bool]) -> None:
+        """Data of these tenants was deleted: read their sections anew."""
+        self._blocks.forget(is_of)
 
     async def add(
         self, tenant: str, conversation_id: str, message: HistoryMessage, settings: HistorySettings, token: str | None = None

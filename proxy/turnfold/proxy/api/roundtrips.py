@@ -23,7 +23,7 @@ from turnfold.compression.tokens import EncodingName
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.store import Batch, Item, Key, Store, StoreError
-from turnfold.proxy.store.records import VERSION, decode_record
+from turnfold.proxy.store.records import VERSION, decode_record, inflate_record
 
 _KIND: Final = "roundtrip"
 _BATCH_TTL: Final = 60.0
@@ -80,7 +80,7 @@ def _without(message: Any, hidden: Container[str]) -> Any:
 
 def unpack_result(value: bytes) -> tuple[list[Any], dict[str, Any]] | None:
     """Messages, and originals by key, of `pack_result`; None if this release cannot read them."""
-    return decode_record("round trip", value, _build, parse=lambda data: json.loads(zlib.decompress(data)))
+    return decode_record("round trip", value, _build, parse=lambda data: json.loads(inflate_record(data)))
 
 
 def _build(value: Any) -> tuple[list[Any], dict[str, Any]]:
@@ -109,7 +109,7 @@ class Roundtrips:
         return result, await self._keep(tenant, result, conversation)
 
     async def _keep(self, tenant: str, result: Compressed, conversation: str | None) -> bool:
-        if not self._settings.save_originals or not result.verbatim:
+        if not self._settings.keeps_originals or not result.verbatim:
             return False
         value = await self._workshop.run(pack_result, result)
         item = Item(Key(tenant, _KIND, result.result_id), value, float(self._settings.ttl), conversation)

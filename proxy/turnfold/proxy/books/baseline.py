@@ -36,6 +36,8 @@ from turnfold.proxy.store.records import VERSION, decode_record
 
 _SMALLEST: Final = 1024  # no provider caches a shorter prefix
 _STEP: Final = 128  # cached prefixes are reported in such steps (OpenAI)
+_PATIENCE: Final = 4  # requests in which a fold is not judged
+_TOLERANCE: Final = 0.002  # of what would have been paid: the model above is no better than that
 _TELLS: Final = 3 * _SMALLEST // 2  # a repeated prefix of so many tokens is over the smallest however roughly it was counted
 
 
@@ -56,6 +58,11 @@ class PastRequest:
         scale: the upstream's tokens per token of ours in the last request that was sent whole; 0 if there was none.
         trails: fingerprints of its beginnings; None if unknown.
         received: our count of the received request; 0 if it was not counted.
+        at: Unix time of its arrival.
+        paid, without: dollars of all requests so far, and what they would have been without Turnfold.
+        folded_tokens: tokens that it would have had folded, if it was observed; else 0.
+        foldable: our count of what could be folded of it.
+        since: requests since the newest fold event, itself included; 0: there was none.
     """
 
     unfolded: int
@@ -70,6 +77,17 @@ class PastRequest:
     scale: float = 0.0
     trails: Trails | None = None
     received: int = 0
+    at: float = 0.0
+    paid: float = 0.0
+    without: float = 0.0
+    since: int = 0
+    folded_tokens: int = 0
+    foldable: int = 0
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the conversation's folds have not paid by the time they should have."""
+        return self.since >= _PATIENCE and self.paid > (1 + _TOLERANCE) * self.without
 
     def missing_marks(self, usual: float) -> float:
         """Probability that a fold event finds nothing in a warm cache: the misses that the share of cold caches leaves
@@ -111,7 +129,7 @@ def token_use(usage: Usage) -> TokenUse | None:
 
 def is_folded(receipt: Receipt) -> bool:
     """Whether the upstream received a smaller request than the client sent, by our own counts."""
-    return receipt.status in {"folded", "recovered"} and 0 < receipt.tokens_after < receipt.tokens_before
+    return receipt.status in {"folded", "shaped", "recovered"} and 0 < receipt.tokens_after < receipt.tokens_before
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +142,9 @@ class _Reach:
 
 def _reach(receipt: Receipt, past: PastRequest, sections: str) -> _Reach:
     """Without trails, an unfolded conversation is assumed to only grow, and a fold with other sections to repeat nothing."""
+    if receipt.trails is not None and past.trails is not None and receipt.status == "observed":  # it went out as it came
+        whole = receipt.trails.received.repeats(past.trails.received) * past.unfolded
+        return _Reach(whole, whole)
     if receipt.trails is None or past.trails is None:
         return _Reach(past.sent if sections == past.sections else 0.0, past.unfolded)
     sent = receipt.trails.sent.repeats(past.trails.sent) * past.sent
@@ -158,6 +179,33 @@ class _Look:
 def _look(used: TokenUse, past: PastRequest, reach: _Reach, sections: str) -> _Look:
     doubtful = sections != past.sections and (past.writes or used.written > 0)
     return _Look(reach.sent >= _TELLS, 2 * used.cached >= reach.sent, doubtful)
+
+
+def cache_was_warm(receipt: Receipt, used: TokenUse, past: PastRequest | None, sections: str) -> bool | None:
+    """Whether the upstream found the request before in its cache; None where this request does not show it."""
+    if past is None or receipt.usage.cached_tokens is None:
+        return None
+    look = _look(used, past, _reach(receipt, past, sections), sections)
+    return look.hit if look.tells and not look.doubtful else None
+
+
+def with_fold(receipt: Receipt, used: TokenUse, past: PastRequest | None) -> TokenUse | None:
+    """The tokens that an observed request would have been billed for folded; None where nobody counted it.
+
+    The model is that of the unfolded conversation, turned round: the cache is as warm as the request that went out found it, and
+    holds what the fold repeats of the fold before it.
+    """
+    if receipt.status != "observed" or not (receipt.tokens_before and receipt.tokens_after):
+        return None
+    prompt = round(used.prompt * min(1.0, receipt.tokens_after / receipt.tokens_before))
+    if past is None or past.trails is None or receipt.trails is None:
+        cached = round(prompt * used.cached / used.prompt) if used.prompt else 0
+    else:
+        whole = min(prompt, round(receipt.trails.sent.repeats(past.trails.sent) * (past.folded_tokens or past.sent)))
+        warm = 2 * used.cached >= _reach(receipt, past, "").unfolded
+        cached = (whole if warm else min(whole, used.cached)) if whole >= _SMALLEST else 0
+    written = prompt - cached if used.written or (past and past.writes) else 0
+    return _with_hours(TokenUse(prompt, used.completion, cached, written), used)
 
 
 def _unfolded_tokens(receipt: Receipt, used: TokenUse, scale: float) -> int:
@@ -200,6 +248,7 @@ def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastReq
     before = past or PastRequest(0, 0)
     look = _look(used, before, _reach(receipt, before, sections), sections)
     clear, doubtful = look.tells and not look.doubtful, look.tells and look.doubtful
+    observed = receipt.status == "observed" and receipt.tokens_before > 0
     went_whole = not is_folded(receipt) and receipt.tokens_before > 0
     return PastRequest(
         unfolded=without.prompt,
@@ -214,4 +263,17 @@ def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastReq
         scale=used.prompt / receipt.tokens_before if went_whole else before.scale,
         trails=receipt.trails,
         received=receipt.tokens_before,
+        at=receipt.at,
+        foldable=receipt.foldable or 0,
+        folded_tokens=round(used.prompt * receipt.tokens_after / receipt.tokens_before) if observed else 0,
+        paid=before.paid,
+        without=before.without,
+        since=1 if sections not in ("", before.sections) else before.since + (before.since > 0),
     )
+
+
+def with_dollars(past: PastRequest, paid: float | None, without: float | None) -> PastRequest:
+    """The same with what a request cost; unchanged where a price is unknown."""
+    if paid is None or without is None:
+        return past
+    return replace(past, paid=past.paid + paid, without=past.without + without)

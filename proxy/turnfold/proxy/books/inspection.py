@@ -13,6 +13,7 @@ from turnfold.compression.errors import FoldRejected, InvalidInput
 from turnfold.compression.fit.fit import Fitted, fit
 from turnfold.compression.fold import Section, conversation_name
 from turnfold.compression.fold.fence import Passage
+from turnfold.compression.fold.policy import set_warmth
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.text.kinds import kind_of
@@ -82,12 +83,13 @@ def inspect(body: bytes, settings: Settings, budget: int | None = None) -> dict[
     folded = fitted.folded
     is_folded = folded.folded or fitted.fitted
     reason = "window" if fitted.fitted else folded.reason
-    status = "folded" if is_folded else "passthrough"
+    status = "passthrough" if not is_folded else "shaped" if folded.only_shaped and not fitted.fitted else "folded"
     return {
         "model": conversation.model,
+        "wire": conversation.wire.name,
         "conversation": conversation_name(conversation),
         "status": status,
-        "why": in_words(status, reason),
+        "why": in_words(status, reason, folded.outlook.at),
         "tokens": {"before": folded.tokens_before, "after": fitted.tokens},
         "fold_events": folded.events,
         "made_smaller_to_fit": folded.fitting,
@@ -112,7 +114,7 @@ def _economics(request: Conversation, options: FoldOptions, settings: Settings) 
             "dollars_per_million": None if prices.guessed else prices.input,
             "cache_read": options.prices.read,
             "cache_write": options.prices.write,
-            "cache_hit_share": options.cache_hit_share,
+            "cache_hit_share": set_warmth(options).turns,
         },
         "thresholds": {
             "start": found and found.start,

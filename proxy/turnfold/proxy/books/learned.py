@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from turnfold.compression.calibration import Belief
+from turnfold.compression.options import CachePrices
+from turnfold.compression.warmth import belief, usual_warmth
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.report import Query
 from turnfold.proxy.store import Key, Store
+from turnfold.proxy.store.warmth_records import WarmthRecord, list_warmth
 from turnfold.proxy.store.window_records import WindowRecord, list_records, tenants
 
 _HUGE: Final = 2**62  # tokens: a prompt for which every window counts
@@ -49,6 +52,46 @@ async def windows_of(store: Store, query: Query, now: float, options_of: Options
     """
     rows = await learned_windows(store, now, options_of, query.only.get("tenant"), query.only.get("model"))
     return [row for row in rows if row["window"] is not None]
+
+
+async def learned_of(store: Store, query: Query, now: float, options_of: OptionsOf | None) -> dict[str, Any]:
+    """What a report says of upstreams: their ``windows`` and their ``caches``.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    return {
+        "windows": await windows_of(store, query, now, options_of),
+        "caches": await caches_of(store, query, options_of),
+    }
+
+
+async def caches_of(store: Store, query: Query, options_of: OptionsOf | None) -> list[dict[str, Any]]:
+    """A row for each upstream and model of whose prompt cache something was seen.
+
+    ``turns`` and ``loops`` are the shares of requests that are expected to find it warm, those that a person's message ends and
+    those that a tool's result ends; ``seen`` is how many requests that rests on, older ones counting less.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    wanted = query.only.get("tenant")
+    chosen = sorted(await tenants(store)) if wanted is None else [wanted]
+    rows = [_cache_row(one, record, options_of) for one in chosen for record in await list_warmth(store, one)]
+    return [row for row in rows if query.only.get("model") in (None, row["model"])]
+
+
+def _cache_row(tenant: str, record: WarmthRecord, options_of: OptionsOf | None) -> dict[str, Any]:
+    prices = CachePrices() if options_of is None else options_of(record.model).prices
+    found, seen = belief(record.counts, usual_warmth(prices)), record.counts
+    kinds = [
+        f"by {share:.0%} of {name}"
+        for name, share, counts in (("people's messages", found.turns, seen.turns), ("tool loops", found.loops, seen.loops))
+        if sum(counts) >= 1
+    ]
+    words = f"found warm {' and '.join(kinds)} (learned from {seen.seen:,.0f} requests)"
+    named = {"tenant": tenant, "upstream": record.upstream, "model": record.model}
+    return {**named, "turns": found.turns, "loops": found.loops, "seen": round(seen.seen), "words": words}
 
 
 def learned_rows(records: Iterable[tuple[Key, WindowRecord]], now: float, options_of: OptionsOf | None) -> list[dict[str, Any]]:

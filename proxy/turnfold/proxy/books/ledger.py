@@ -1,10 +1,14 @@
 """The ledger: writes receipts and originals to the store, off the request path.
 
-Lives here: the bounded queue, batches, retries, the last flush at an orderly stop, the form of a logged receipt. Does not belong
-here: what is summed (``rollups``), the cache model (``baseline``), reports (``report``).
+Lives here: the bounded queue, batches, retries, the last flush at an orderly stop. Does not belong here: the form of a logged
+receipt (``receipt_log``), what is summed (``rollups``), the cache model (``baseline``), reports (``report``).
 
 `record` only queues. A task writes a batch every quarter of a second, so a crash loses less than a second of receipts. While the
 store is unavailable batches wait. A batch that may have arrived is sent again under its id, and counts once.
+
+A batch that cannot be written whatever the store does is split until the entry that it fails on stands alone. That entry is
+written without its originals, then without the figures that came from outside; if it still fails, it is dropped. Each step is
+told with the request's id (``incidents``).
 """
 
 from __future__ import annotations
@@ -14,24 +18,30 @@ import logging
 import time
 import uuid
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
-from datetime import UTC, datetime
-from typing import Any, Final, Protocol
-
-import orjson
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
 
 from turnfold.compression.fold import Section
 from turnfold.compression.memo import digest
 from turnfold.config.prices import PriceOf
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books import rollups
-from turnfold.proxy.books.baseline import PastRequest, next_past, token_use, without_turnfold
+from turnfold.proxy.books.baseline import (
+    PastRequest,
+    cache_was_warm,
+    next_past,
+    token_use,
+    with_dollars,
+    with_fold,
+    without_turnfold,
+)
+from turnfold.proxy.books.receipt_log import line_of, log_name
 from turnfold.proxy.books.rollups import UNPRICED, RequestCost
 from turnfold.proxy.books.section_records import section_items
-from turnfold.proxy.chat.receipts import Receipt, Usage
-from turnfold.proxy.store import Batch, Item, Key, Store, StoreError
-from turnfold.proxy.store.records import VERSION, decode_record
+from turnfold.proxy.chat.receipts import Originals, PackedSection, Receipt, Usage
+from turnfold.proxy.incidents import Incidents, outcome, supervise
+from turnfold.proxy.store import Batch, Item, Key, Store, StoreError, StoreRefused
 
 _INTERVAL: Final = 0.25
 _MOST_QUEUED: Final = 20_000
@@ -44,9 +54,8 @@ _WRITE_AGAIN: Final = 3600.0
 _PAST_TTL: Final = 86_400.0
 _MOST_MODELS: Final = 500
 _LONGEST_NAME: Final = 200
-
-_FIELDS: Final = tuple(field for field in fields(Receipt) if field.name != "trails")
-_USAGE: Final = tuple(field.name for field in fields(Usage))
+#: Dollars of one request: a hundred million tokens at the dearest price known cost less. What is more is no price.
+_MOST_DOLLARS: Final = 1_000_000.0
 
 _log = logging.getLogger(__name__)
 
@@ -63,47 +72,102 @@ class Watcher(Protocol):
         ...
 
 
+class Erasures(Protocol):
+    """Knows what was deleted on demand, here and by other processes. `refresh` and `take_back` may raise StoreError."""
+
+    async def refresh(self) -> None:
+        """Learn what other processes deleted."""
+        ...
+
+    def of_receipt(self, tenant: str, conversation: str | None, at: float) -> tuple[bool, bool]:
+        """Of what was recorded at a Unix time: whether its text was deleted, and whether its receipt was."""
+        ...
+
+    def without_deleted(self, batch: Batch, built: float) -> Batch:
+        """The batch without what was deleted since it was built, in Unix time."""
+        ...
+
+    async def take_back(self, batch: Batch, built: float) -> None:
+        """Delete again what was deleted while the batch was being written."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class _QueuedReceipt:
     receipt: Receipt
     carried: tuple[str, ...]
     fingerprint: str
-    sections: tuple[Section, ...]
+    sections: Originals
     size: int
 
+    def without_originals(self) -> _QueuedReceipt:
+        """The receipt alone."""
+        return replace(self, sections=(), size=0)
 
-def _log_name(at: float) -> str:
-    return f"receipts:{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H}"
+    def without_figures(self) -> _QueuedReceipt:
+        """What the proxy itself knows of the request: nothing that an upstream, a client or the store said."""
+        receipt = replace(self.receipt, model="", conversation=None, usage=Usage(), calls=(), trails=None)
+        return replace(self, receipt=receipt, sections=(), size=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _PendingWrite:
+    """A batch made of the first entries of the queue.
+
+    Attributes:
+        priced: its receipts.
+        entries: how many of the queue it stands for.
+        built: Unix time up to which it heeds deletions.
+    """
+
+    batch: Batch
+    priced: tuple[tuple[Receipt, RequestCost], ...]
+    entries: int
+    built: float
+
+
+def _size(section: Section | PackedSection) -> int:
+    return section.size if isinstance(section, PackedSection) else sum(map(len, section.messages))
+
+
+class _QueueShares:
+    """Who fills the queue.
+
+    A tenant may take as much as is still free for others (dynamic thresholds; Choudhury and Hahne, 1998): a single one half of
+    the whole, two a third each. So there is always room for one more.
+    """
+
+    def __init__(self) -> None:
+        self._all = [0, 0]  # receipts, bytes of originals
+        self._own: dict[str, list[int]] = {}
+
+    def has_room(self, tenant: str) -> bool:
+        """Whether another receipt of a tenant may be queued."""
+        return self._own.get(tenant, [0, 0])[0] + 1 <= 2 * _MOST_QUEUED - self._all[0] - 1
+
+    def has_room_for(self, tenant: str, size: int) -> bool:
+        """Whether so many bytes of its originals may."""
+        return self._own.get(tenant, [0, 0])[1] + size <= 2 * _MOST_QUEUED_BYTES - self._all[1] - size
+
+    def add(self, tenant: str, receipts: int, size: int) -> None:
+        """Count what is queued, or has left the queue."""
+        own = self._own.setdefault(tenant, [0, 0])
+        for counts in (self._all, own):
+            counts[0] += receipts
+            counts[1] += size
+        if not any(own):
+            del self._own[tenant]
 
 
 def _past_key(receipt: Receipt) -> Key | None:
     return None if receipt.conversation is None else Key(receipt.tenant, "cache-model", receipt.conversation)
 
 
-def line_of(receipt: Receipt, priced: RequestCost, sections: Sequence[str] = ()) -> bytes:
-    """A receipt as a log line.
-
-    Args:
-        sections: ids of what is folded in the request.
-    """
-    named = {field.name: getattr(receipt, field.name) for field in _FIELDS}
-    sums = {"paid": priced.paid, "paid_own": priced.own, "without": priced.without}
-    return orjson.dumps({VERSION: 1, **named, "sections": sections, **sums})
-
-
-def read_line(line: bytes) -> dict[str, Any] | None:
-    """A logged receipt, always with the same fields in the same order; None where this release cannot read it."""
-    return decode_record("receipt", line, _receipt)
-
-
-def _receipt(value: Any) -> dict[str, Any]:
-    """From the JSON value: unknown fields are left out, missing ones have their default."""
-    named = {
-        field.name: value[field.name] if field.default is MISSING else value.get(field.name, field.default) for field in _FIELDS
-    }
-    usage = {name: named["usage"].get(name) for name in _USAGE}
-    own = {"sections": value.get("sections", []), "paid_own": value.get("paid_own", 0.0)}
-    return {**named, "usage": usage, **own, "paid": value.get("paid"), "without": value.get("without")}
+def _growth(receipt: Receipt, past: PastRequest | None) -> int:
+    """Tokens beyond those of the conversation's last request; of what can be folded, where that is known."""
+    if receipt.foldable is not None:
+        return max(0, receipt.foldable - (past.foldable if past else 0))
+    return max(0, receipt.tokens_before - (past.received if past else 0))
 
 
 class Ledger:
@@ -112,14 +176,25 @@ class Ledger:
     Args:
         price: what a request cost.
         watcher: observes every receipt (metrics).
+        incidents: is told what could not be written.
+        erasures: what must not be written any more; None: nothing.
 
     Attributes:
-        dropped: receipts that were dropped because the queue was full, or that could not be written before the stop timed out.
-        dropped_originals: requests whose originals were dropped because the queue was full.
+        dropped: receipts that were dropped because the queue was full or they could not be written, or because the store did not
+            take them before the stop timed out.
+        dropped_originals: requests whose originals were dropped because the queue was full, or because they could not be written.
         written: receipts written to the store.
     """
 
-    def __init__(self, store: Store, settings: StoreSettings, price: PriceOf, watcher: Watcher | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: StoreSettings,
+        price: PriceOf,
+        watcher: Watcher | None = None,
+        incidents: Incidents | None = None,
+        erasures: Erasures | None = None,
+    ) -> None:
         self.dropped = 0
         self.dropped_originals = 0
         self.written = 0
@@ -127,11 +202,15 @@ class Ledger:
         self._settings = settings
         self._price = price
         self._watcher = watcher
+        self._incidents = incidents or Incidents()
+        self._erasures = erasures
+        self._heeded = 0.0  # Unix time when deletions were last looked for
+        self._shares = _QueueShares()
         self._queue: deque[_QueuedReceipt] = deque()
-        self._bytes = 0
         self._kept: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._models: set[str] = set()
-        self._waiting: tuple[Batch, int] | None = None
+        self._waiting: _PendingWrite | None = None
+        self._at_once = _AT_ONCE
         self._task: asyncio.Task[None] | None = None
         self._stopping = asyncio.Event()
         self._lock = asyncio.Lock()
@@ -139,25 +218,25 @@ class Ledger:
     @property
     def queued(self) -> int:
         """Receipts that are not in the store yet."""
-        return len(self._queue) + (self._waiting[1] if self._waiting else 0)
+        return len(self._queue)
 
-    def record(self, receipt: Receipt, sections: tuple[Section, ...]) -> None:
+    def record(self, receipt: Receipt, sections: Originals) -> None:
         """Queue both for storing; returns at once, never raises, drops (and counts) when its bounded queue is full."""
-        if self.queued >= _MOST_QUEUED:
+        if not self._shares.has_room(receipt.tenant):
             self.dropped += 1
             return
         carried = tuple(section.id for section in sections)
         fingerprint = digest(*carried).hex() if carried else ""
-        fresh = self._fresh(receipt.tenant, sections) if self._settings.save_originals else ()
-        size = sum(len(message) for section in fresh for message in section.messages)
-        if self._bytes + size > _MOST_QUEUED_BYTES:
+        fresh = self._fresh(receipt.tenant, sections) if self._settings.keeps_originals else ()
+        size = sum(map(_size, fresh))
+        if not self._shares.has_room_for(receipt.tenant, size):
             self.dropped_originals += 1
             self._forget(receipt.tenant, fresh)
             fresh, size = (), 0
-        self._bytes += size
+        self._shares.add(receipt.tenant, 1, size)
         self._queue.append(_QueuedReceipt(receipt, carried, fingerprint, fresh, size))
 
-    def _fresh(self, tenant: str, sections: tuple[Section, ...]) -> tuple[Section, ...]:
+    def _fresh(self, tenant: str, sections: Originals) -> Originals:
         now = time.monotonic()
         again = min(self._settings.ttl / 4, _WRITE_AGAIN)
         fresh = tuple(one for one in sections if self._kept.get((tenant, one.id), -again) <= now - again)
@@ -168,26 +247,30 @@ class Ledger:
             self._kept.popitem(last=False)
         return fresh
 
-    def _forget(self, tenant: str, sections: tuple[Section, ...]) -> None:
+    def _forget(self, tenant: str, sections: Originals) -> None:
         for section in sections:
             self._kept.pop((tenant, section.id), None)
 
-    def forget(self, tenant: str) -> None:
-        """A tenant's originals were deleted: write them again when they are used again."""
-        for key in [key for key in self._kept if key[0] == tenant]:
+    def forget(self, is_of: Callable[[str], bool]) -> None:
+        """Originals of these tenants were deleted: write them again when they are used again."""
+        tenants = {tenant for tenant, _ in self._kept}
+        going = {tenant for tenant in tenants if is_of(tenant)}
+        for key in [key for key in self._kept if key[0] in going]:
             del self._kept[key]
 
     async def start(self) -> None:
         """Start writing."""
         if self._task is None:
             self._stopping.clear()
-            self._task = asyncio.create_task(self._run(), name="turnfold-ledger")
+            self._task = asyncio.create_task(supervise("ledger", self._run, self._incidents), name="turnfold-ledger")
 
     async def stop(self) -> None:
         """Write what is queued, as far as the store accepts it within some seconds, and stop."""
         if self._task is not None:
             self._stopping.set()
-            await self._task
+            if "ledger" in self._incidents.waiting:  # it would wait to be started again
+                self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
         try:
             async with asyncio.timeout(_STOP_PATIENCE):
@@ -210,51 +293,122 @@ class Ledger:
     async def flush(self) -> bool:
         """Write everything that is queued now. Returns False if the store does not accept it (it stays queued and is retried)."""
         async with self._lock:
-            try:
-                while self._queue or self._waiting:
-                    if self._waiting is None:
-                        self._waiting = await self._next_batch()
-                    await self._store.record(self._waiting[0])
-                    self.written += self._waiting[1]
-                    self._waiting = None
-            except StoreError as exc:
-                _log.info("the ledger waits for the store: %s", exc)
-                return False
+            while self._queue:
+                failure = await outcome(self._write_some())
+                if _may_pass(failure):
+                    _log.info("the ledger waits for the store: %s", failure)
+                    return False
+                if isinstance(failure, Exception):
+                    self._isolate(failure)
         return True
 
-    async def _next_batch(self) -> tuple[Batch, int]:
-        entries = [self._queue[i] for i in range(min(_AT_ONCE, len(self._queue)))]
+    async def _write_some(self) -> None:
+        await self._heed_deletions()
+        if self._waiting is None:
+            self._waiting = await self._next_attempt()
+        pending = self._waiting
+        await self._store.record(pending.batch)
+        await self._take_back(pending)
+        self._waiting = None
+        for _ in range(pending.entries):
+            self._take()
+        self.written += len(pending.priced)
+        self._at_once = min(2 * self._at_once, _AT_ONCE)
+        failure = await outcome(asyncio.to_thread(self._show, pending.priced))
+        if isinstance(failure, Exception):
+            self._incidents.add("metrics", failure)
+
+    async def _take_back(self, pending: _PendingWrite) -> None:
+        """What was deleted while it was written. The batch is in the store: no failure here makes it another one."""
+        if self._erasures is None:
+            return
+        failure = await outcome(self._erasures.take_back(pending.batch, pending.built))
+        if isinstance(failure, StoreError) and _may_pass(failure):
+            raise failure
+        if isinstance(failure, Exception):
+            self._incidents.add("deletions", failure)
+
+    def _take(self) -> _QueuedReceipt:
+        """The first entry, which leaves the queue."""
+        entry = self._queue.popleft()
+        self._shares.add(entry.receipt.tenant, -1, -entry.size)
+        return entry
+
+    def _show(self, written: Sequence[tuple[Receipt, RequestCost]]) -> None:
+        if self._watcher:
+            for receipt, priced in written:
+                self._watcher.observe(receipt, priced)
+
+    async def _heed_deletions(self) -> None:
+        self._heeded = time.time()  # before it is asked: what is announced meanwhile counts as later
+        if self._erasures is None:
+            return
+        await self._erasures.refresh()
+        if self._waiting is not None:
+            batch = self._erasures.without_deleted(self._waiting.batch, self._waiting.built)
+            self._waiting = replace(self._waiting, batch=batch)
+
+    def _left(self, entry: _QueuedReceipt) -> _QueuedReceipt | None:
+        """What of an entry was not deleted while it waited."""
+        receipt = entry.receipt
+        if self._erasures is None:
+            return entry
+        text, all_of_it = self._erasures.of_receipt(receipt.tenant, receipt.conversation, receipt.at)
+        return None if all_of_it else replace(entry, sections=()) if text else entry
+
+    async def _next_attempt(self) -> _PendingWrite:
+        taken, built = [self._queue[i] for i in range(min(self._at_once, len(self._queue)))], self._heeded
+        entries = [left for entry in taken if (left := self._left(entry)) is not None]
         keys = list(dict.fromkeys(key for entry in entries if (key := _past_key(entry.receipt))))
         held = await self._store.get(keys) if keys else []
         found = ((key, PastRequest.from_bytes(value)) for key, value in zip(keys, held, strict=True) if value is not None)
         pasts = {key: past for key, past in found if past is not None}
-        # In a thread, since a large batch takes its time; the entries leave the queue only when they are in the batch.
-        batch = await asyncio.to_thread(self._batch, entries, pasts)
-        for _ in entries:
-            self._bytes -= self._queue.popleft().size
-        return batch, len(entries)
+        # In a thread, since a large batch takes its time; the entries leave the queue only when the batch is written.
+        pending = await asyncio.to_thread(self._attempt, entries, pasts)
+        return replace(pending, entries=len(taken), built=built)
+
+    def _isolate(self, failure: Exception) -> None:
+        """Of a batch that cannot be written, try the first half; of a single entry, what is left without its parts."""
+        size = min(self._at_once, len(self._queue))
+        self._waiting = None
+        self._at_once = max(1, size // 2)
+        if size > 1:
+            return
+        entry = self._take()
+        reduced, kept = entry.without_originals(), "the receipt, without originals"
+        if not entry.sections:
+            reduced, kept = entry.without_figures(), "the receipt, without figures"
+        self.dropped_originals += bool(entry.sections)
+        if reduced == entry:
+            self.dropped += 1
+            kept = "nothing"
+        else:
+            self._queue.appendleft(reduced)
+            self._shares.add(reduced.receipt.tenant, 1, reduced.size)
+        self._incidents.add("ledger", failure, entry.receipt.request_id, kept)
 
     def _originals(self, entry: _QueuedReceipt) -> Iterator[Item]:
         for section in entry.sections:
             yield from section_items(entry.receipt.tenant, section, float(self._settings.ttl), entry.receipt.conversation)
 
-    def _batch(self, entries: list[_QueuedReceipt], pasts: dict[Key, PastRequest]) -> Batch:
+    def _attempt(self, entries: list[_QueuedReceipt], pasts: dict[Key, PastRequest]) -> _PendingWrite:
         originals = [item for entry in entries for item in self._originals(entry)]
         lines: dict[str, list[bytes]] = {}
         sums: dict[str, dict[str, int]] = {}
         touched: dict[Key, PastRequest] = {}
+        done: list[tuple[Receipt, RequestCost]] = []
         for entry in entries:
             receipt = replace(entry.receipt, model=self._bounded_model(entry.receipt.model))
             key = _past_key(receipt)
             priced, past = self._price_request(receipt, pasts.get(key) if key else None, entry.fingerprint)
             if key and past:
                 pasts[key] = touched[key] = past
-            lines.setdefault(_log_name(receipt.at), []).append(line_of(receipt, priced, entry.carried))
-            rollups.add(sums, receipt, priced)
-            if self._watcher:
-                self._watcher.observe(receipt, priced)
+            if self._settings.save_receipts:
+                lines.setdefault(log_name(receipt.at), []).append(line_of(receipt, priced, entry.carried))
+                rollups.add(sums, receipt, priced)
+            done.append((receipt, priced))
         kept = [Item(key, past.to_bytes(), _PAST_TTL, key.id) for key, past in touched.items()]
-        return Batch(
+        batch = Batch(
             id=uuid.uuid4().hex,
             lines=lines,
             additions=sums,
@@ -262,6 +416,7 @@ class Ledger:
             items=[*originals, *kept],
             lines_ttl=float(self._settings.receipts_ttl),
         )
+        return _PendingWrite(batch, tuple(done), len(entries), 0.0)
 
     def _bounded_model(self, model: str) -> str:
         """A model's name, or "(other)": names come from clients, and a table must not grow with every invented name."""
@@ -277,19 +432,25 @@ class Ledger:
         own = self._own_cost(receipt)
         used = token_use(receipt.usage)
         if not rollups.is_served(receipt):
+            own = _plausible(own)
             return (RequestCost(own, 0.0, own or 0.0) if receipt.calls else UNPRICED), past
         if used is None:
             return UNPRICED, past
         without = without_turnfold(receipt, used, past, fingerprint)
         paid = self._price(receipt.model, used, receipt.at)
+        would = with_fold(receipt, used, past)
         priced = RequestCost(
-            paid=None if paid is None or own is None else paid + own,
-            without=self._price(receipt.model, without, receipt.at),
-            own=own or 0.0,
+            paid=_plausible(None if paid is None or own is None else paid + own),
+            without=_plausible(self._price(receipt.model, without, receipt.at)),
+            own=_plausible(own) or 0.0,
             fold_event=receipt.conversation is not None and fingerprint not in {"", past.sections if past else ""},
-            grown=max(0, receipt.tokens_before - past.received if past else receipt.tokens_before),
+            grown=_growth(receipt, past),
+            folded=None if would is None else self._price(receipt.model, would, receipt.at),
+            warm=cache_was_warm(receipt, used, past, fingerprint),
+            elapsed=receipt.at - past.at if past else 0.0,
         )
-        return priced, next_past(receipt, used, without, past, fingerprint)
+        after = with_dollars(next_past(receipt, used, without, past, fingerprint), priced.paid, priced.without)
+        return replace(priced, overdue=after.overdue), after
 
     def _own_cost(self, receipt: Receipt) -> float | None:
         """Dollars for our own calls; unknown if the usage or price of any call is unknown."""
@@ -299,41 +460,11 @@ class Ledger:
         return sum(known) if len(known) == len(prices) else None
 
 
-def receipt_logs(first: datetime, end: datetime) -> Iterator[str]:
-    """Names of the logs of whole hours, in order."""
-    for _, at in rollups.hours(first, end):
-        yield _log_name(at.timestamp())
+def _may_pass(failure: object) -> bool:
+    """Whether a step failed because of the store, which may do it later."""
+    return isinstance(failure, StoreError) and not isinstance(failure, StoreRefused)
 
 
-async def receipts_between(store: Store, start: float, end: float) -> AsyncIterator[dict[str, Any]]:
-    """The logged receipts of a time range as decoded objects, read page by page.
-
-    Raises:
-        StoreError: the store does not answer.
-    """
-    for name in receipt_logs(*rollups.whole_hours(start, end)):
-        position: int | None = 0
-        while position is not None:
-            page, position = await store.log(name, position)
-            for line in page:
-                receipt = read_line(line)
-                if receipt is not None and start <= receipt["at"] < end:
-                    yield receipt
-
-
-async def find_receipt(store: Store, request_id: str, start: float, end: float) -> dict[str, Any] | None:
-    """The logged receipt of a request, searched from the newest hour backwards; None if there is none in this range.
-
-    Raises:
-        StoreError: the store does not answer.
-    """
-    sought = orjson.dumps(request_id)
-    for name in reversed(list(receipt_logs(*rollups.whole_hours(start, end)))):
-        position: int | None = 0
-        while position is not None:
-            page, position = await store.log(name, position)
-            for line in page:
-                receipt = read_line(line) if sought in line else None
-                if receipt is not None and receipt["request_id"] == request_id:
-                    return receipt
-    return None
+def _plausible(dollars: float | None) -> float | None:
+    """A price of one request; None, which counts as unknown, where it is more than any request can cost."""
+    return dollars if dollars is not None and 0 <= dollars <= _MOST_DOLLARS else None

@@ -17,8 +17,8 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -43,6 +43,8 @@ class Health:
     store_failures: int
     queued: int
     dropped: int
+    incidents: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 class Metrics:
@@ -60,13 +62,21 @@ class Metrics:
         def counter(name: str, text: str, *labels: str) -> Counter:
             return Counter(f"turnfold_{name}", text, labels, registry=registry)
 
-        self._requests = counter("requests", "Chat completions, by what became of them.", "status", "model")
+        self._requests = counter("requests", "Requests for a model's turn, by what became of them.", "status", "model")
+        self._wires = counter("wire_requests", "Requests by their format: chat, responses or messages.", "wire")
         self._tokens_before = counter("tokens_before", "Tokens of served requests as they came in.", "model")
         self._tokens_sent = counter("tokens_sent", "Tokens of served requests as they went out.", "model")
         self._tokens_saved = counter("tokens_saved", "Tokens that did not go out.", "model")
         self._usage = counter("upstream_tokens", "Tokens as the upstream reported them.", "kind", "model")
         self._paid = counter("dollars_paid", "Dollars paid, for models of known price.", "model")
         self._without = counter("dollars_without_turnfold", "Dollars that it would have been, by the cache model.", "model")
+        self._saved = Gauge(
+            "turnfold_dollars_saved",
+            "Dollars that it would have been without Turnfold, less those paid.",
+            ["model"],
+            registry=registry,
+            multiprocess_mode="sum",
+        )
         self._unpriced = counter("unpriced_requests", "Served requests of unknown price or usage.", "model")
         self._own_calls = counter(
             "own_calls", "Calls of ours whose answer no client saw; their cost is in dollars_paid.", "kind", "model"
@@ -76,7 +86,9 @@ class Metrics:
         self._failed_open = counter("failed_open", "Requests sent as they came because of a failure of ours.", "reason")
         self._upstream_errors = counter("upstream_errors", "Answers of the upstream that were errors; none: no answer.", "code")
         self._store_failures = counter("store_failures", "Calls of the store that failed.")
-        self._dropped = counter("receipts_dropped", "Receipts that the ledger had no room for.")
+        self._dropped = counter("receipts_dropped", "Receipts that were not written.")
+        self._incidents = counter("background_failures", "Failures of loops and tasks in the background.", "part")
+        self._left_out = counter("damaged_records", "Stored records that were left out.", "kind")
         self._overhead = Histogram(
             "turnfold_overhead_seconds", "Our time before a request goes out.", buckets=_OVERHEAD, registry=registry
         )
@@ -98,6 +110,7 @@ class Metrics:
         """Observe a receipt."""
         model = receipt.model or "unknown"
         self._requests.labels(receipt.status, model).inc()
+        self._wires.labels(receipt.wire).inc()
         self._overhead.observe(receipt.overhead_ms / 1000)
         if receipt.status == "failed-open":
             self._failed_open.labels(receipt.reason).inc()
@@ -121,7 +134,7 @@ class Metrics:
         self._tokens_before.labels(model).inc(receipt.tokens_before)
         self._tokens_sent.labels(model).inc(sent)
         if is_folded(receipt):
-            self._folds.labels(model).inc()
+            self._folds.labels(model).inc(receipt.status != "shaped")
             self._tokens_saved.labels(model).inc(receipt.tokens_before - sent)
         usage = receipt.usage
         kinds = (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.cache_write_tokens)
@@ -134,6 +147,7 @@ class Metrics:
         else:
             self._paid.labels(model).inc(priced.paid)
             self._without.labels(model).inc(priced.without)
+            self._saved.labels(model).inc(priced.without - priced.paid)
 
     def tick(self) -> None:
         """Update the gauges from this process's health."""
@@ -144,6 +158,9 @@ class Metrics:
         self._queued.set(now.queued)
         self._store_failures.inc(now.store_failures - last.store_failures)
         self._dropped.inc(now.dropped - last.dropped)
+        for gauge, new, old in ((self._incidents, now.incidents, last.incidents), (self._left_out, now.left_out, last.left_out)):
+            for name, number in new.items():
+                gauge.labels(name).inc(number - old.get(name, 0))
         self._last = now
 
     def render(self) -> tuple[bytes, str]:

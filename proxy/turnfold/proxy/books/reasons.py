@@ -12,6 +12,7 @@ from typing import Final
 _STATUSES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "folded": "Folded: a smaller request went out.",
+        "shaped": "Nothing is folded yet; tool results went out in a smaller form with the same values.",
         "passthrough": "Not folded: it went out as it came.",
         "observed": "Observed: it went out as it came, and the fold was only computed.",
         "bypassed": "Left alone on purpose.",
@@ -22,7 +23,10 @@ _STATUSES: Final[Mapping[str, str]] = MappingProxyType(
 )
 _REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "short": "It is too short, or a fold would not have paid for its rewrite yet.",
+        "short": "The conversation is short.",
+        "waiting": "At these prices a fold would not pay for its rewrite yet.",
+        "unfoldable": "Most of it is instructions or attachments, which are never folded.",
+        "braked": "Earlier folds of this conversation have not paid yet, so there are no more until they have.",
         "not-smaller": "The fold was not smaller.",
         "over-budget": "What stays verbatim is more than the budget already.",
         "attachments-left-out": "The budget or window left no room for the oldest attachments: markers name what was left out.",
@@ -31,6 +35,8 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "window": "It was fitted into what was learned of the model's window.",
         "held-out": "Its conversation is held out, to compare with the others.",
         "slow": "The fold took longer than TURNFOLD_FOLD_TIMEOUT.",
+        "slow-before": "A fold of its conversation took longer than TURNFOLD_FOLD_TIMEOUT before, and is not tried again.",
+        "too-large": "It is larger than what is folded (8 MB).",
         "client-left": "The client left before it was sent.",
         "observer-busy": "Too many requests waited to be folded for the record.",
         "stopped": "The process ended before it was folded for the record.",
@@ -47,8 +53,23 @@ _WHOLE: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-def in_words(status: str, reason: str) -> str:
-    """Status and reason of a receipt as sentences; an unknown reason is shown in brackets."""
+#: Reasons behind which it is said at how many tokens that changes.
+_UNTIL: Final = frozenset({"short", "waiting", "unfoldable"})
+
+
+def in_words(status: str, reason: str, folds_at: int | None = None) -> str:
+    """Status and reason of a receipt as sentences; an unknown reason is shown in brackets.
+
+    Args:
+        folds_at: tokens at which the conversation's next fold comes, where that is known.
+    """
+    said = _said(status, reason)
+    if folds_at is None or not (reason in _UNTIL or status == "shaped"):
+        return said
+    return f"{said} It will be folded at about {folds_at:,} tokens."
+
+
+def _said(status: str, reason: str) -> str:
     if reason in _WHOLE:
         return _WHOLE[reason]
     said = _STATUSES.get(status, status)

@@ -18,7 +18,9 @@ from typing import Any, Final
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books import rollups
+from turnfold.proxy.books.headline import headline
 from turnfold.proxy.books.pacing import OptionsOf, Pacing, pacing
+from turnfold.proxy.books.reasons import in_words
 from turnfold.proxy.books.rollups import NANO, SumRow
 from turnfold.proxy.chat.holdout import HELD_OUT
 from turnfold.proxy.store import Store
@@ -33,9 +35,14 @@ _BY_ROW: Final[Mapping[str, Callable[[SumRow], str]]] = MappingProxyType(
         "reason": lambda row: row.reason,
         "tenant": lambda row: row.tenant,
         "conversation": lambda row: row.conversation,
+        "wire": lambda row: row.wire,
+        "session": lambda row: row.session,
     }
 )
 _BY_TIME: Final[Mapping[str, str]] = MappingProxyType({"hour": "%Y-%m-%dT%H:00Z", "day": "%Y-%m-%d"})
+
+#: What only the tables by conversation tell apart, and these are whole days.
+_BY_DAY_ONLY: Final = frozenset({"conversation", "session"})
 
 #: What a report may be grouped by.
 GROUPINGS: Final = (*_BY_ROW, *_BY_TIME)
@@ -48,7 +55,7 @@ class Query:
     """What is asked for.
 
     Attributes:
-        start: Unix time of the beginning; rounded down to the hour (by conversation: to the day, UTC).
+        start: Unix time of the beginning; rounded down to the hour (by conversation or session: to the day, UTC).
         end: Unix time of the end; rounded up in the same way.
         group_by: one of GROUPINGS.
         only: filter name (of FILTERS) -> the value that rows must have.
@@ -77,7 +84,7 @@ class Query:
 
 def _tables(query: Query) -> list[tuple[str, datetime]]:
     first, end = rollups.whole_hours(query.start, query.end)
-    if "conversation" in {query.group_by, *query.only}:
+    if not _BY_DAY_ONLY.isdisjoint({query.group_by, *query.only}):
         return list(rollups.conversation_days(first, end))
     return list(rollups.hours(first, end) if query.group_by == "hour" else rollups.covering_tables(first, end))
 
@@ -91,6 +98,8 @@ async def _sums(store: Store, query: Query) -> dict[str, list[tuple[SumRow, dict
         for (_, at), table in zip(page, await store.counts([name for name, _ in page]), strict=True):
             for row, sums in rollups.rows(table).items():
                 if any(_BY_ROW[name](row) != value for name, value in query.only.items()):
+                    continue
+                if query.group_by == "conversation" and not row.conversation:  # requests that went through unread
                     continue
                 named = _BY_TIME.get(query.group_by)
                 group = at.strftime(named) if named else _BY_ROW[query.group_by](row)
@@ -164,6 +173,7 @@ def figures(sums: Mapping[str, int]) -> dict[str, Any]:
             "unknown_requests": of("no_usage"),
         },
         "dollars": _dollars(sums),
+        "observed": _observed(sums),
         "own_calls": {
             "requests": of("own_calls"),
             "prompt_tokens": of("own_prompt"),
@@ -174,6 +184,18 @@ def figures(sums: Mapping[str, int]) -> dict[str, Any]:
             "first_byte_mean": _mean(of("first_byte_us"), of("first_bytes"), 1000),
             "total_mean": _mean(of("total_us"), served, 1000),
         },
+    }
+
+
+def _observed(sums: Mapping[str, int]) -> dict[str, Any]:
+    """Requests that went out as they came, and what they would have been folded."""
+    priced = sums.get("observed_priced", 0) > 0
+    return {
+        "requests": sums.get("observed", 0),
+        "tokens_before": sums.get("observed_before", 0),
+        "tokens_after": sums.get("observed_after", 0),
+        "paid": round(sums.get("observed_paid", 0) / NANO, 6) if priced else None,
+        "paid_folded": round(sums.get("observed_folded", 0) / NANO, 6) if priced else None,
     }
 
 
@@ -193,7 +215,7 @@ _COMPARED: Final[Mapping[str, tuple[str, Callable[[Mapping[str, int]], int], flo
     }
 )
 #: Statuses of requests that would have been folded if it paid, but for the hold-out.
-_COMPARABLE: Final = frozenset({"folded", "passthrough", "failed-open", "recovered"})
+_COMPARABLE: Final = frozenset({"folded", "shaped", "passthrough", "failed-open", "recovered"})
 
 
 def _interval(clusters: Sequence[Mapping[str, int]], name: str) -> dict[str, float] | None:
@@ -249,7 +271,21 @@ def _pacing(rows: Sequence[tuple[SumRow, dict[str, int]]], options_of: OptionsOf
     model, sums = max(by_model.items(), key=lambda pair: (_served_requests(pair[1]), pair[0]))
     found = pacing(model, options_of(model), _served_requests(sums), sums.get("grown", 0))
     said = {name: getattr(found, name, None) for name in _PACING}
-    return {**said, "words": found.words if found else None, "events": sum(s.get("fold_events", 0) for _, s in rows)}
+    status, reason = _most(rows)
+    return {
+        **said,
+        "words": found.words if found else None,
+        "why": in_words(status, reason),
+        "events": sum(s.get("fold_events", 0) for _, s in rows),
+    }
+
+
+def _most(rows: Sequence[tuple[SumRow, dict[str, int]]]) -> tuple[str, str]:
+    """Status and reason of most of the requests."""
+    counted: dict[tuple[str, str], int] = {}
+    for row, sums in rows:
+        counted[row.status, row.reason] = counted.get((row.status, row.reason), 0) + sums.get("requests", 0)
+    return max(counted, key=lambda name: (counted[name], name))
 
 
 async def report(store: Store, query: Query, options_of: OptionsOf | None = None) -> dict[str, Any]:
@@ -271,15 +307,24 @@ async def report(store: Store, query: Query, options_of: OptionsOf | None = None
         listed = [{**group, "pacing": _pacing(groups[group["conversation"]], options_of)} for group in listed]
     if query.group_by not in _BY_TIME:
         listed.sort(key=lambda group: -group["requests"])
+    totals = figures(rollups.total(sums for _, sums in every))
     return {
+        "headline": headline(totals),
         "from": first.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "to": end.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "group_by": query.group_by,
         "filters": dict(query.only),
-        "totals": figures(rollups.total(sums for _, sums in every)),
+        "totals": totals,
         "held_out": await _comparison(store, query, (row for row, _ in every)),
         "groups": listed,
     }
+
+
+def with_tenant_names(result: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """A report by tenant with the ``name`` that the operator gave each, "" where there is none; any other report as it is."""
+    if result["group_by"] != "tenant":
+        return result
+    return result | {"groups": [{**group, "name": names.get(group["tenant"], "")} for group in result["groups"]]}
 
 
 _UNITS: Final[Mapping[str, int]] = MappingProxyType({"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400})

@@ -10,8 +10,8 @@ from typing import Any
 
 from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.fold import Section
-from turnfold.proxy.books.ledger import find_receipt
 from turnfold.proxy.books.reasons import in_words
+from turnfold.proxy.books.receipt_log import find_receipt
 from turnfold.proxy.books.section_records import SectionExpired, find_section_and_replacements
 from turnfold.proxy.store import Store
 
@@ -29,7 +29,7 @@ async def request_details(store: Store, request_id: str, start: float, end: floa
     if receipt is None or (tenant is not None and receipt["tenant"] != tenant):
         return None
     sections = [await _section(store, receipt["tenant"], name) for name in receipt["sections"]]
-    return {"receipt": receipt, "why": in_words(receipt["status"], receipt["reason"]), "sections": sections}
+    return {"receipt": receipt, "why": in_words(receipt["status"], receipt["reason"], receipt["folds_at"]), "sections": sections}
 
 
 async def _section(store: Store, tenant: str, section_id: str) -> dict[str, Any]:

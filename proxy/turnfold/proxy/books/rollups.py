@@ -3,8 +3,8 @@
 Lives here: which measures a receipt adds to, the names of tables and rows, and which tables cover a time range. Does not
 belong here: the store, rendering.
 
-A table is an hour or a day; a field is a measure and a row (a JSON object of its names; a list of all five in the first release);
-all values are whole numbers, so that additions by several processes come out exact.
+A table is an hour or a day; a field is a measure and a row (a JSON object of its names; a list of the first five in the first
+release); all values are whole numbers, so that additions by several processes come out exact.
 """
 
 from __future__ import annotations
@@ -30,13 +30,16 @@ _DAY: Final = timedelta(days=1)
 
 
 class SumRow(NamedTuple):
-    """What a sum is about. `conversation` is "" except in the tables by conversation."""
+    """What a sum is about. `conversation` and `session` are "" except in the tables by conversation; `wire` is "" in sums from
+    before it was known."""
 
     tenant: str
     model: str
     status: str
     reason: str
     conversation: str
+    wire: str = ""
+    session: str = ""
 
     def to_stem(self) -> str:
         """As a part of a field's name; "" is left out."""
@@ -60,7 +63,11 @@ class RequestCost:
         paid: for the request and our own calls.
         own: the part of `paid` for our own calls.
         fold_event: whether the request carried other folded sections than the conversation's last request.
-        grown: received tokens, by our count, beyond those of the conversation's last request.
+        grown: tokens that can be folded, by our count, beyond those of the conversation's last request.
+        warm: whether the upstream's cache was found warm; None where the request did not show it.
+        elapsed: seconds since the conversation's last request.
+        folded: dollars that an observed request would have cost folded; None if unknown, or it was not observed.
+        overdue: whether the conversation's folds have not paid by the time they should have.
     """
 
     paid: float | None
@@ -68,6 +75,10 @@ class RequestCost:
     own: float = 0.0
     fold_event: bool = False
     grown: int = 0
+    warm: bool | None = None
+    elapsed: float = 0.0
+    overdue: bool = False
+    folded: float | None = None
 
 
 UNPRICED: Final = RequestCost(None, None)
@@ -110,6 +121,16 @@ def _money(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]:
     yield "without", round(priced.without * NANO)
 
 
+def _observed(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]:
+    if receipt.status != "observed":
+        return
+    yield "observed", 1
+    if priced.paid is not None and priced.folded is not None:
+        yield "observed_priced", 1
+        yield "observed_paid", round(priced.paid * NANO)
+        yield "observed_folded", round(priced.folded * NANO)
+
+
 def _own_calls(receipt: Receipt) -> Iterator[tuple[str, int]]:
     for call in receipt.calls:
         yield "own_calls", 1
@@ -139,23 +160,24 @@ def measures(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]
     yield from _tokens(receipt)
     yield from _usage(receipt)
     yield from _money(receipt, priced)
+    yield from _observed(receipt, priced)
 
 
-def _tables(receipt: Receipt) -> Iterator[tuple[str, str]]:
-    """The tables that a receipt is added to, and the conversation named in each."""
+def _tables(receipt: Receipt) -> Iterator[tuple[str, str, str]]:
+    """The tables that a receipt is added to, and the conversation and session named in each."""
     when = datetime.fromtimestamp(receipt.at, UTC)
-    yield f"hour:{when:%Y-%m-%dT%H}", ""
-    yield f"day:{when:%Y-%m-%d}", ""
-    if receipt.conversation is not None:
-        yield f"conversations:{when:%Y-%m-%d}", receipt.conversation
+    yield f"hour:{when:%Y-%m-%dT%H}", "", ""
+    yield f"day:{when:%Y-%m-%d}", "", ""
+    yield f"conversations:{when:%Y-%m-%d}", receipt.conversation or "", receipt.session
 
 
 def add(sums: dict[str, dict[str, int]], receipt: Receipt, priced: RequestCost) -> None:
     """Add a receipt to the additions of a batch."""
     added = [(measure, number) for measure, number in measures(receipt, priced) if number]
-    for table, conversation in _tables(receipt):
+    about = SumRow(receipt.tenant, receipt.model, receipt.status, receipt.reason, "", receipt.wire)
+    for table, conversation, session in _tables(receipt):
         fields = sums.setdefault(table, {})
-        stem = SumRow(receipt.tenant, receipt.model, receipt.status, receipt.reason, conversation).to_stem()
+        stem = about._replace(conversation=conversation, session=session).to_stem()
         for measure, number in added:
             name = f"{measure}:{stem}"
             fields[name] = fields.get(name, 0) + number

@@ -21,8 +21,9 @@ from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.fold import Section
 from turnfold.compression.layers import Layer
 from turnfold.compression.text.private import is_private, redact, redact_json
+from turnfold.proxy.chat.receipts import PackedSection
 from turnfold.proxy.store import Item, Key, Store
-from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record
+from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, inflate_record
 
 _KIND: Final = "section"
 _TOMBSTONE: Final = "section-seen"
@@ -59,7 +60,7 @@ def _bytes(fields: Mapping[str, Any]) -> bytes:
 
 
 def _parse(value: bytes) -> Any:
-    return json.loads(zlib.decompress(value))
+    return json.loads(inflate_record(value))
 
 
 def pack_section(section: Section | Layered) -> bytes:
@@ -109,14 +110,21 @@ def _first_release_fields(value: list[Any]) -> dict[str, Any]:
     }
 
 
-def section_items(tenant: str, section: Section | Layered, ttl: float, conversation: str | None) -> list[Item]:
+def packed(section: Section | Layered) -> PackedSection:
+    """A section's records."""
+    instead = _bytes({"texts": _public(section)}) if isinstance(section, Section) and section.instead else None
+    return PackedSection(section.id, pack_section(section), instead)
+
+
+def section_items(tenant: str, section: Section | Layered | PackedSection, ttl: float, conversation: str | None) -> list[Item]:
     """The items stored for a section: the original, its tombstone, and its replacements if there are any."""
+    records = section if isinstance(section, PackedSection) else packed(section)
     items = [
-        Item(Key(tenant, _KIND, section.id), pack_section(section), ttl, conversation),
-        Item(Key(tenant, _TOMBSTONE, section.id), b"", ttl * _TOMBSTONE_LIVES),
+        Item(Key(tenant, _KIND, records.id), records.original, ttl, conversation),
+        Item(Key(tenant, _TOMBSTONE, records.id), b"", ttl * _TOMBSTONE_LIVES),
     ]
-    if isinstance(section, Section) and section.instead:
-        items.append(Item(Key(tenant, _INSTEAD, section.id), _bytes({"texts": _public(section)}), ttl, conversation))
+    if records.instead is not None:
+        items.append(Item(Key(tenant, _INSTEAD, records.id), records.instead, ttl, conversation))
     return items
 
 

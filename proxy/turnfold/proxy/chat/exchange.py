@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from turnfold.compression.calibration import Learned
-from turnfold.compression.fold import Section
+from turnfold.compression.fold.replay import Outlook
+from turnfold.compression.options import KEEP_NOTHING, Keep, Precedent
 from turnfold.compression.wire.conversation import Conversation, Wire
 from turnfold.config.settings import Mode, StateMode
-from turnfold.proxy.chat.receipts import OwnCall, Status
+from turnfold.proxy.chat.receipts import Originals, OwnCall, Status
 from turnfold.proxy.chat.recovering import Peeked
 from turnfold.proxy.chat.trail import Trails
 from turnfold.proxy.chat.usage import UsageReader
@@ -36,6 +37,7 @@ class ChatRequest:
         headers: what the upstream gets, names in lower case, without a length.
         coding: the body's content coding, lower case; "" for none.
         body: as received.
+        keep: what of it is never shaped or shortened.
         label: what the client calls the conversation, if anything.
     """
 
@@ -45,7 +47,7 @@ class ChatRequest:
     received: float
     wire: Wire
     to: Destination
-    headers: tuple[tuple[str, str], ...]
+    headers: tuple[tuple[bytes, bytes], ...]
     coding: str
     body: bytes
     mode: Mode
@@ -53,6 +55,7 @@ class ChatRequest:
     label: str | None
     tenant: str
     state: StateMode = "off"
+    keep: Keep = KEEP_NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +64,17 @@ class Exchange:
 
     Attributes:
         conversation: the request as read, under its state; None where it was not read, or could not be.
+        plain: the body without its coding, where it is so large that it is read in a process of its own; `conversation` has no
+            more than its model then.
         settled: whether what goes out is decided, so that no station behind changes it.
         body: what goes out; None: the bytes that came in.
         sent: what goes out as a conversation, where that is not `conversation` itself.
         folded: whether something is folded in it.
         recoverable: whether we may make it smaller and send it once more, should its context be full.
         status, reason, tokens, sections, trails: for the receipt; tokens before and after, None where nobody counted.
+        betas: features of the provider's that what goes out uses, and that are named in a header.
+        loop: whether a tool's result ends the request.
+        outlook: when the conversation's next fold comes; None where nobody looked.
         name: the client's label of the conversation, else the engine's name for it.
         known: what was learned of the model's window and count before this was sent.
         verdict: what became of it under the state; "" where state is off.
@@ -74,10 +82,12 @@ class Exchange:
         departed: the monotonic clock when it was sent; None: it was not.
         upstream_status: None where the upstream never answered.
         calls: what else was asked of the upstream for it.
+        decided: what was decided for its fold, and has to be kept before it is sent.
     """
 
     request: ChatRequest
     conversation: Conversation | None = None
+    plain: bytes | None = None
     settled: bool = False
     body: bytes | None = None
     sent: Conversation | None = None
@@ -86,8 +96,11 @@ class Exchange:
     status: Status = "passthrough"
     reason: str = "client-left"
     tokens: tuple[int, int] | None = None
-    sections: tuple[Section, ...] = ()
+    sections: Originals = ()
+    betas: tuple[str, ...] = ()
     trails: Trails | None = None
+    loop: bool = False
+    outlook: Outlook | None = None
     name: str | None = None
     known: Learned = _NOTHING_LEARNED
     verdict: str = ""
@@ -95,6 +108,7 @@ class Exchange:
     departed: float | None = None
     upstream_status: int | None = None
     calls: tuple[OwnCall, ...] = ()
+    decided: tuple[Precedent, ...] = ()
 
     @property
     def model(self) -> str:
@@ -114,7 +128,7 @@ class Exchange:
         """The same once it was sent and answered: streams last minutes, and need none of it any more."""
         request = replace(self.request, body=b"")
         bare = None if self.conversation is None else replace(self.conversation, text="", messages=(), spans=())
-        return replace(self, request=request, conversation=bare, body=b"", sent=None)
+        return replace(self, request=request, conversation=bare, plain=None, body=b"", sent=None)
 
 
 @dataclass(slots=True)

@@ -2,33 +2,36 @@
 
 Lives here: lanes, and from a body to what is forwarded instead. Does not belong here: failures (``service`` has their one home).
 
-Folding is CPU: this is the one place where it leaves the event loop. Bodies go to one of two lanes by size, so that a small
-request never waits behind cold folds of large ones; the smallest, of which nothing can be folded, do not leave it.
+Folding is CPU: this is the one place where it leaves the event loop. Bodies go to one of three lanes by size, so that a small
+request never waits behind cold folds of large ones: threads for light ones, threads for heavy ones, and processes for large ones
+(``elsewhere``). In each lane tenants take turns. The smallest, of which nothing can be folded, do not leave the loop.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final, TypeVar
 
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import fit
-from turnfold.compression.fold import LEFT_OUT, Fold, attachments_lost, conversation_name
+from turnfold.compression.fold import LEFT_OUT, Fold, attachments_lost, conversation_name, fold
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.thinking import all_thinking, without_thinking
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
-from turnfold.config.settings import LimitSettings
+from turnfold.config.settings import LimitSettings, Settings
+from turnfold.proxy.chat.elsewhere import LARGE, BareBody, Elsewhere
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.holdout import HELD_OUT, is_held_out
+from turnfold.proxy.chat.receipts import Status
 from turnfold.proxy.chat.trail import trails_of
-from turnfold.proxy.chat.windows import Spot, Windows
 from turnfold.proxy.http.limits import plain_body
+from turnfold.proxy.lanes.threads import ThreadLane
+from turnfold.proxy.learning.deciding import Decisions, Place
+from turnfold.proxy.learning.windows import Spot, Windows
 
 T = TypeVar("T")
 
@@ -43,57 +46,87 @@ class Lanes:
     """Threads for work on bodies: one for light ones, some for heavy ones."""
 
     def __init__(self, heavy: int) -> None:
-        self._light = ThreadPoolExecutor(1, "turnfold-light")
-        self._heavy = ThreadPoolExecutor(heavy, "turnfold-fold")
+        self._light = ThreadLane("turnfold-light", 1)
+        self._heavy = ThreadLane("turnfold-fold", heavy)
 
     async def run(self, request: ChatRequest, work: Callable[[], T]) -> T:
         """Do work on a request's body in the lane of its size."""
         lane = self._light if len(request.body) <= _LIGHT_BODY and not request.coding else self._heavy
-        return await asyncio.get_running_loop().run_in_executor(lane, work)
+        return await lane.run(request.tenant, work)
 
-    async def run_heavy(self, work: Callable[[], T]) -> T:
+    async def run_heavy(self, tenant: str, work: Callable[[], T]) -> T:
         """Do work of unknown size."""
-        return await asyncio.get_running_loop().run_in_executor(self._heavy, work)
+        return await self._heavy.run(tenant, work)
 
     def close(self) -> None:
         """Let go of the threads; work that is queued is dropped."""
-        for lane in (self._light, self._heavy):
-            lane.shutdown(wait=False, cancel_futures=True)
+        self._light.close()
+        self._heavy.close()
 
 
 class Folding:
     """The stations.
 
+    Args:
+        elsewhere: where large requests go; None: nowhere, they are folded like all others.
+
     Attributes:
-        fold: the engine.
-        memo: what it remembers.
+        engine: what folds.
     """
 
     def __init__(
-        self, fold: Fold, options_for: OptionsFor, limits: LimitSettings, windows: Windows, lanes: Lanes, holdout_share: float
+        self,
+        engine: Fold,
+        options_for: OptionsFor,
+        limits: LimitSettings,
+        windows: Windows,
+        decisions: Decisions,
+        lanes: Lanes,
+        holdout_share: float,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
-        self.fold = fold
+        self.engine = engine
+        self.elsewhere = elsewhere
         self._options_for = options_for
         self.memo = Memo()
         self._limits = limits
         self._windows = windows
+        self._decisions = decisions
         self._lanes = lanes
         self._holdout_share = holdout_share
 
+    @classmethod
+    def of(cls, settings: Settings, options_for: OptionsFor, windows: Windows, decisions: Decisions, lanes: Lanes) -> Folding:
+        """The stations by the settings alone, with the engine itself."""
+        return cls(fold, options_for, settings.limits, windows, decisions, lanes, settings.folding.holdout_share)
+
     async def read_request(self, exchange: Exchange) -> Exchange:
-        """Read the body, once. What cannot be read goes out as it came.
+        """Read the body, once. What cannot be read goes out as it came; what is large is not read yet.
 
         Raises:
             Refused: the body unpacks to more than the limit.
         """
         request = exchange.request
         if len(request.body) <= INSTANT_BODY and not request.coding:  # takes less than going to a thread
-            return self._read(exchange)
-        return await self._lanes.run(request, lambda: self._read(exchange))
+            return self.read(exchange)
+        plain: bytes | None = request.body
+        if request.coding:
+            plain = await self._lanes.run(request, lambda: plain_body(request.body, request.coding, self._limits))
+        # A state is enforced in this process, which reads the messages for it.
+        if plain is not None and len(plain) > LARGE and self.elsewhere is not None and request.state == "off":
+            return replace(exchange, plain=plain)
+        return await self._lanes.run(request, lambda: self._read_plain(exchange, plain))
 
-    def _read(self, exchange: Exchange) -> Exchange:
+    def read(self, exchange: Exchange) -> Exchange:
+        """The same, here and now.
+
+        Raises:
+            Refused: the body unpacks to more than the limit.
+        """
+        return self._read_plain(exchange, plain_body(exchange.request.body, exchange.request.coding, self._limits))
+
+    def _read_plain(self, exchange: Exchange, plain: bytes | None) -> Exchange:
         request = exchange.request
-        plain = plain_body(request.body, request.coding, self._limits)
         if plain is None:
             return exchange.settle("passthrough", "content-encoding")
         try:
@@ -102,20 +135,35 @@ class Folding:
             return exchange.settle("passthrough", exc.reason)
         return replace(exchange, conversation=conversation, name=request.label)
 
-    def options_of(self, exchange: Exchange, conversation: Conversation) -> FoldOptions:
-        """Fold options of a request, by its model, its budget and what was learned of the model."""
-        options = self._options_for(conversation.model, exchange.request.budget)
+    def options_of(self, exchange: Exchange, model: str) -> FoldOptions:
+        """Fold options of a request that is sent again, smaller: the same whatever is believed meanwhile."""
+        # Of a request that is made to fit, all thinking goes that is no longer valid.
+        return replace(self.options_at_first(exchange, model), belief=None, drops_thinking=False)
+
+    def options_at_first(self, exchange: Exchange, model: str) -> FoldOptions:
+        """By its model, its budget, its wishes, and what was learned of the model."""
+        options = self._options_for(model, exchange.request.budget)
+        options = replace(options, keep=options.keep | exchange.request.keep)
         return replace(options, preserved_thinking=True) if exchange.known.binds_thinking else options
 
-    async def take_thinking_out(self, exchange: Exchange, sent: Conversation) -> tuple[Conversation, int]:
-        """What was sent without any thinking, and its tokens; the same where there is none."""
+    async def take_thinking_out(self, exchange: Exchange) -> BareBody:
+        """What was sent without any thinking, and its tokens."""
+        conversation = exchange.conversation
+        if self.elsewhere is not None and exchange.plain is not None:
+            return await self.elsewhere.take_thinking_out(exchange)
+        if conversation is None:
+            return BareBody(None, 0)
+        sent = exchange.sent or conversation
+        return await self._lanes.run(exchange.request, lambda: self.without_any_thinking(conversation, sent))
 
-        def work() -> tuple[Conversation, int]:
-            indices = all_thinking(sent.messages, sent.model, bound=True)
-            bare = sent.with_changes(without_thinking(Changes(), sent.messages, indices), self.memo) if indices else sent
-            return bare, conversation_tokens(bare, sent.model, self.memo)
-
-        return await self._lanes.run(exchange.request, work)
+    def without_any_thinking(self, received: Conversation, sent: Conversation) -> BareBody:
+        """The same, here and now."""
+        memo = self.memo
+        indices = all_thinking(sent.messages, sent.model, bound=True)
+        if not indices:
+            return BareBody(None, conversation_tokens(sent, sent.model, memo))
+        bare = sent.with_changes(without_thinking(Changes(), sent.messages, indices), memo)
+        return BareBody(bare.body, conversation_tokens(bare, sent.model, memo), trails_of(received, bare))
 
     async def fold_request(self, exchange: Exchange) -> Exchange:
         """What is forwarded instead of the request, and what is learned of its upstream.
@@ -124,22 +172,41 @@ class Folding:
             FoldRejected: our own output failed a check, or is not smaller.
         """
         request, conversation = exchange.request, exchange.conversation
+        if self.elsewhere is not None and exchange.plain is not None:
+            return await self.elsewhere.fold_request(exchange, exchange.plain, self._decide)
         if conversation is None:
             return exchange
         known = await self._windows.learned(Spot.of(request.tenant, request.to.url, conversation.model))
-        exchange = replace(exchange, known=known)
+        exchange = replace(exchange, known=known, loop=ends_in_loop(conversation))
         if _is_instant(request, conversation):
-            return self._fold(exchange, conversation)
-        return await self._lanes.run(request, lambda: self._fold(exchange, conversation))
+            return self.fold_read(exchange, conversation, self.options_at_first(exchange, conversation.model))
 
-    def _fold(self, exchange: Exchange, conversation: Conversation) -> Exchange:
-        """Runs in a lane's thread, unless it is done before a thread would have begun."""
+        def work(options: FoldOptions) -> Awaitable[Exchange]:
+            return self._lanes.run(request, lambda: self.fold_read(exchange, conversation, options))
+
+        return await self._decide(exchange, conversation.model, conversation_name(conversation), work)
+
+    def _decide(
+        self, exchange: Exchange, model: str, name: str, work: Callable[[FoldOptions], Awaitable[Exchange]]
+    ) -> Awaitable[Exchange]:
+        """What `work` makes of a conversation of this name, under all decisions; what it decides is kept first."""
         request = exchange.request
-        options = self.options_of(exchange, conversation)
-        fitted = fit(conversation, options, self.memo, exchange.known, self.fold)
+        place = Place(Spot.of(request.tenant, request.to.url, model), name, request.label or name)
+        return self._decisions.fold(self.options_at_first(exchange, model), place, work)
+
+    def fold_read(self, exchange: Exchange, conversation: Conversation, options: FoldOptions) -> Exchange:
+        """The same of a request that was read, here and now: in a lane's thread, unless it takes less than going there.
+
+        Raises:
+            FoldRejected: our own output failed a check, or is not smaller.
+        """
+        request = exchange.request
+        fitted = fit(conversation, options, self.memo, exchange.known, self.engine)
         folded, before, after = fitted.folded, fitted.folded.tokens_before, fitted.tokens
         name = request.label or conversation_name(conversation)
-        plain = replace(exchange.settle("passthrough", folded.reason), tokens=(before, after), name=name, recoverable=True)
+        plain = exchange.settle("passthrough", folded.reason)
+        plain = replace(plain, tokens=(before, after), name=name, recoverable=True)
+        plain = replace(plain, outlook=folded.outlook, decided=folded.decided)
         if request.mode == "on" and is_held_out(name, self._holdout_share):
             held_out = replace(plain, recoverable=False, status="bypassed", reason=HELD_OUT, tokens=(before, before))
             return _with_trails(held_out, conversation, exchange.sent or conversation)
@@ -149,8 +216,15 @@ class Folding:
             raise FoldRejected("not-smaller")
         lost = fitted.fitted and attachments_lost(conversation.messages, fitted.forwarded.messages)
         reason = LEFT_OUT if lost else "window" if fitted.fitted else folded.reason
-        made = replace(plain, status="folded", reason=reason, sections=fitted.sections, folded=True, sent=fitted.forwarded)
+        status: Status = "shaped" if folded.only_shaped and not fitted.fitted else "folded"
+        made = replace(plain, status=status, reason=reason, sections=fitted.sections, folded=True, sent=fitted.forwarded)
+        made = replace(made, betas=fitted.forwarded.betas)
         return _with_trails(replace(made, body=fitted.forwarded.text.encode("utf-8")), conversation, fitted.forwarded)
+
+
+def ends_in_loop(conversation: Conversation) -> bool:
+    """Whether a tool's result ends it, and not a person's message."""
+    return bool(conversation.messages) and conversation.messages[-1].is_result
 
 
 def _with_trails(exchange: Exchange, received: Conversation, sent: Conversation) -> Exchange:

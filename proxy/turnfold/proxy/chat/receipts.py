@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from turnfold.compression.fold import Section
 from turnfold.proxy.chat.trail import Trails
 
-Status = Literal["folded", "passthrough", "observed", "bypassed", "failed-open", "recovered", "answered"]
+Status = Literal["folded", "shaped", "passthrough", "observed", "bypassed", "failed-open", "recovered", "answered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,29 @@ class OwnCall:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedSection:
+    """A section of a large request, as it is stored: packing it takes long.
+
+    Attributes:
+        original: its record.
+        instead: the record of what was sent in its place; None where that is not kept.
+    """
+
+    id: str
+    original: bytes
+    instead: bytes | None
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes in memory."""
+        return len(self.original) + len(self.instead or b"")
+
+
+#: What is kept of a request: the sections that are folded in it.
+Originals = tuple[Section | PackedSection, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """One request: ids, sizes, times, status; never text.
 
@@ -58,6 +81,12 @@ class Receipt:
         reason: slug why nothing was folded, or why the fold was dropped.
         state: slug of what became of it under the conversation's state; "" where state is off.
         calls: what else was asked of the upstream for it.
+        wire: its format: "chat", "responses" or "messages"; "" in receipts from before there were several.
+        session: what the client calls its session or user, if anything; it decides nothing.
+        upstream: origin of the URL that it went to.
+        folds_at: tokens at which the conversation's next fold comes, by our count; None where that is not known.
+        foldable: tokens of what can be folded of it, sooner or later; None where nobody counted.
+        loop: whether a tool's result ended it, and not a person's message.
         trails: how its messages began, for the cache model; None where no prompt cache would have taken it.
     """
 
@@ -79,12 +108,18 @@ class Receipt:
     complete: bool
     state: str = ""
     calls: tuple[OwnCall, ...] = ()
+    wire: str = ""
+    session: str = ""
+    upstream: str = ""
+    loop: bool = False
+    folds_at: int | None = None
+    foldable: int | None = None
     trails: Trails | None = None
 
 
 class Recorder(Protocol):
     """Takes receipts and originals off the request path."""
 
-    def record(self, receipt: Receipt, sections: tuple[Section, ...]) -> None:
+    def record(self, receipt: Receipt, sections: Originals) -> None:
         """Queue both for storing; returns at once, never raises, drops (and counts) when its bounded queue is full."""
         ...

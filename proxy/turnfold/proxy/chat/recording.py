@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.proxy.chat.exchange import Exchange, Watch
+from turnfold.proxy.chat.labels import session_of
 from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.http.headers import first, returned_headers, without
 from turnfold.proxy.http.refusals import RawHeaders
@@ -64,6 +65,10 @@ def _overhead_ms(exchange: Exchange) -> float:
     return 0.0 if exchange.departed is None else (exchange.departed - exchange.request.received) * 1000
 
 
+def _decoded(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
+    return [(key.decode("latin-1"), value.decode("utf-8", "replace")) for key, value in headers]
+
+
 def receipt_of(exchange: Exchange, watch: Watch, ended: float) -> Receipt:
     """The receipt.
 
@@ -91,5 +96,11 @@ def receipt_of(exchange: Exchange, watch: Watch, ended: float) -> Receipt:
         complete=watch.complete,
         state=exchange.verdict,
         calls=exchange.calls,
+        wire=request.wire.name,
+        session=session_of(_decoded(request.headers), exchange.conversation),
+        upstream=str(request.to.url.origin()),
+        loop=exchange.loop,
+        folds_at=exchange.outlook.at if exchange.outlook else None,
+        foldable=exchange.outlook.foldable if exchange.outlook else None,
         trails=exchange.trails,
     )

@@ -110,7 +110,7 @@ class Peeked:
     def close(self) -> None:
         """As of the answer itself."""
         task, self._waiting = self._waiting, None
-        if task is not None and not task.cancel():
+        if task is not None and not task.cancel() and not task.cancelled():
             task.exception()  # seen, or the event loop complains that nobody looked
         self._answer.close()
 

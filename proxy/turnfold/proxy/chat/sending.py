@@ -12,21 +12,26 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
 from turnfold.compression.calibration import is_truncated
+from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fit.recover import Outcome, Resend, recover
 from turnfold.compression.fold.thinking import refuses_thinking
 from turnfold.compression.wire.conversation import Conversation
+from turnfold.proxy.chat.elsewhere import Elsewhere, RecoveryPlan, replayed
 from turnfold.proxy.chat.exchange import Exchange, Watch
 from turnfold.proxy.chat.folding import Folding
 from turnfold.proxy.chat.receipts import OwnCall, Usage
-from turnfold.proxy.chat.recovering import Peeked, Recovered, Run, resend
+from turnfold.proxy.chat.recovering import Flow, Peeked, Recovered, Run, resend
 from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.chat.usage import UsageReader
-from turnfold.proxy.chat.windows import Spot, Windows
+from turnfold.proxy.lanes.processes import ProcessFailed
+from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.outbound.betas import with_betas
 from turnfold.proxy.outbound.upstream import Answer, UpstreamFailed, refusal
 
 #: Why a request whose context was full could not be helped.
@@ -48,19 +53,22 @@ class Sending:
     Args:
         run_step: runs a step of a recovery outside of the event loop; whatever goes wrong in it, an outcome comes back.
         in_background: takes what nobody waits for.
+        patience: seconds that making a request smaller may take.
     """
 
     def __init__(
         self,
         folding: Folding,
         windows: Windows,
-        run_step: Run[Resend | Outcome],
+        run_step: Callable[[Exchange], Run[Resend | Outcome]],
         in_background: Callable[[asyncio.Task[None]], None],
+        patience: float,
     ) -> None:
         self._folding = folding
         self._windows = windows
         self._run_step = run_step
         self._in_background = in_background
+        self._patience = patience
 
     async def send_request(self, exchange: Exchange) -> Exchange:
         """Send it, and look at the beginning of the answer where that may tell of a full context.
@@ -84,7 +92,9 @@ class Sending:
 
     async def _send(self, exchange: Exchange, body: bytes) -> Answer:
         request = exchange.request
-        headers = [pair for pair in request.headers if body is request.body or pair[0] != "content-encoding"]
+        headers = [pair for pair in request.headers if body is request.body or pair[0] != b"content-encoding"]
+        if body is exchange.body:
+            headers = with_betas(headers, exchange.betas)
         return await request.to.upstream.send("POST", request.to.url, headers, body)
 
     async def recover_request(self, exchange: Exchange) -> Exchange:
@@ -93,25 +103,47 @@ class Sending:
         if answer is None or conversation is None or not exchange.recoverable:
             return exchange
         if refuses_thinking(answer.status, answer.head):
-            return await self._resend_without_thinking(exchange, answer, exchange.sent or conversation)
+            return await self._resend_without_thinking(exchange, answer)
         overflow = detect(answer.status, answer.head, in_stream=answer.in_stream)
         if overflow is None:
             return exchange
-        options = self._folding.options_of(exchange, conversation)
-        flow = recover(conversation, overflow, options, self._folding.memo, exchange.known, exchange.sent, self._folding.fold)
-        recovered = await resend(flow, answer, lambda body: self._send(exchange, body), self._run_step, (UpstreamFailed,))
+        plan, flow = await self._plan(exchange, conversation, overflow)
+        send = partial(self._send, exchange)
+        recovered = await resend(flow, answer, send, self._run_step(exchange), (UpstreamFailed,))
         with contextlib.ExitStack() as unless_served:
             unless_served.callback(recovered.answer.close)
-            exchange = await self._after_overflow(exchange, conversation, overflow, recovered)
+            exchange = await self._after_overflow(exchange, conversation, overflow, recovered, plan)
             unless_served.pop_all()
         return exchange
 
-    async def _resend_without_thinking(self, exchange: Exchange, answer: Peeked, sent: Conversation) -> Exchange:
+    async def _plan(self, exchange: Exchange, conversation: Conversation, overflow: Overflow) -> tuple[RecoveryPlan | None, Flow]:
+        """How it is made to fit: here, or where it was read."""
+        folding = self._folding
+        if folding.elsewhere is not None and exchange.plain is not None:
+            plan, body = await self._plan_elsewhere(folding.elsewhere, exchange, overflow)
+            return plan, replayed(plan, body, overflow, exchange.request.wire)
+        options = folding.options_of(exchange, conversation.model)
+        return None, recover(conversation, overflow, options, folding.memo, exchange.known, exchange.sent, folding.engine)
+
+    async def _plan_elsewhere(self, elsewhere: Elsewhere, exchange: Exchange, overflow: Overflow) -> tuple[RecoveryPlan, bytes]:
+        ours = exchange.tokens[1] if exchange.tokens else 0
+        try:
+            async with asyncio.timeout(self._patience):
+                return await elsewhere.plan_recovery(exchange, overflow)
+        except (TimeoutError, FoldRejected, ProcessFailed) as exc:
+            _log.warning("%s: recovery: %s", exchange.request.id, type(exc).__name__)
+            return RecoveryPlan(False, Outcome(False, "failed", None, ours, ours, window=overflow.limit)), b""
+
+    async def _resend_without_thinking(self, exchange: Exchange, answer: Peeked) -> Exchange:
         """Send it once more without any thinking, and remember that this model binds it; where that fails, the error stands."""
         request = exchange.request
         known = await self._windows.learn_binding(Spot.of(request.tenant, request.to.url, exchange.model))
-        bare, tokens = await self._folding.take_thinking_out(exchange, sent)
-        if bare is sent:
+        try:
+            async with asyncio.timeout(self._patience):
+                bare = await self._folding.take_thinking_out(exchange)
+        except (TimeoutError, FoldRejected, ProcessFailed):
+            return exchange
+        if bare.body is None:
             return exchange
         try:
             second = Peeked(await self._send(exchange, bare.body))
@@ -122,22 +154,22 @@ class Sending:
             return exchange
         answer.close()
         _log.warning("%s: thinking was refused behind what it was sent with: sent again without", request.id)
-        before = exchange.tokens[0] if exchange.tokens else tokens
+        before = exchange.tokens[0] if exchange.tokens else bare.tokens
         return replace(
             exchange,
             answer=second,
             upstream_status=second.status,
             known=known,
-            sent=bare,
+            body=bare.body,
             folded=True,
             status="recovered",
             reason="thinking-refused",
-            tokens=(before, tokens),
-            trails=trails_of(exchange.conversation or sent, bare),
+            tokens=(before, bare.tokens),
+            trails=bare.trails,
         )
 
     async def _after_overflow(
-        self, exchange: Exchange, conversation: Conversation, overflow: Overflow, recovered: Recovered
+        self, exchange: Exchange, conversation: Conversation, overflow: Overflow, recovered: Recovered, plan: RecoveryPlan | None
     ) -> Exchange:
         outcome, answer = recovered.outcome, recovered.answer
         exchange = replace(exchange, answer=answer, upstream_status=answer.status, calls=_unseen_call(exchange, recovered.unseen))
@@ -157,8 +189,8 @@ class Sending:
             status="recovered",
             reason=f"overflow-{overflow.kind}",
             tokens=(before, outcome.tokens_after),
-            sections=outcome.sections,
-            trails=trails_of(conversation, outcome.forwarded),
+            sections=outcome.sections if plan is None else plan.sections,
+            trails=trails_of(conversation, outcome.forwarded) if plan is None else plan.trails,
         )
 
     def learn_from(self, exchange: Exchange, watch: Watch) -> Exchange:
@@ -168,7 +200,9 @@ class Sending:
             return exchange
         ours = exchange.tokens[1]
         spot = Spot.of(exchange.request.tenant, exchange.request.to.url, exchange.model)
-        self._in_background(asyncio.get_running_loop().create_task(self._remember(spot, ours, reported)))
+        self._in_background(
+            asyncio.get_running_loop().create_task(self._remember(spot, ours, reported), name=exchange.request.id)
+        )
         if not is_truncated(exchange.known, ours, reported):
             return exchange
         request_id = exchange.request.id

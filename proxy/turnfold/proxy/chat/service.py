@@ -12,7 +12,8 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from starlette.types import Send
@@ -20,17 +21,22 @@ from starlette.types import Send
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.recover import Outcome, Resend
 from turnfold.compression.fold import Fold, fold
-from turnfold.config.settings import FoldingSettings, LimitSettings
+from turnfold.config.settings import Settings
+from turnfold.proxy.chat.elsewhere import Elsewhere
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange, Watch
 from turnfold.proxy.chat.folding import Folding, Lanes, OptionsFor
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.chat.recording import lowered, receipt_of, response_headers
+from turnfold.proxy.chat.recovering import Run
 from turnfold.proxy.chat.sending import Sending, depart
 from turnfold.proxy.chat.stating import Stating
 from turnfold.proxy.chat.usage import UsageReader
-from turnfold.proxy.chat.windows import Windows
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.incidents import Incidents
+from turnfold.proxy.lanes.processes import FoldProcesses
+from turnfold.proxy.learning.deciding import Decisions
+from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.outbound.relay import relay
 from turnfold.proxy.outbound.upstream import UpstreamFailed
 from turnfold.proxy.store.state_records import StateRecords
@@ -45,8 +51,26 @@ _FAREWELL: Final = 5.0  # seconds that observed folds get to end when the proces
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What a process and its replicas remember from one request to the next.
+
+    Attributes:
+        windows: what was learned of models.
+        records: states of labelled conversations.
+        decisions: what was decided of folds.
+    """
+
+    windows: Windows
+    records: StateRecords
+    decisions: Decisions
+
+
 class Service:
     """The stations, with what they share.
+
+    Args:
+        forgetful: nothing of a request's text is remembered beyond it, to the cost of the next one.
 
     Attributes:
         failures: how often the original went out because of a failure of ours, by reason.
@@ -56,19 +80,28 @@ class Service:
         self,
         recorder: Recorder,
         options_for: OptionsFor,
-        limits: LimitSettings,
-        folding: FoldingSettings,
-        windows: Windows,
-        records: StateRecords,
+        settings: Settings,
+        memory: Remembered,
         engine: Fold = fold,
+        incidents: Incidents | None = None,
+        processes: FoldProcesses | None = None,
+        *,
+        forgetful: bool = False,
     ) -> None:
+        self._forgetful = forgetful
         self.failures: Counter[str] = Counter()
+        limits, folding = settings.limits, settings.folding
+        windows, self._decisions = memory.windows, memory.decisions
+        self._incidents = incidents or Incidents()
         self._recorder = recorder
         self._limits = limits
         self._lanes = Lanes(limits.max_fold_workers)
-        self._folding = Folding(engine, options_for, limits, windows, self._lanes, folding.holdout_share)
-        self._stating = Stating(folding.state_acknowledge, options_for, records, self._lanes, self._folding.memo)
-        self._sending = Sending(self._folding, windows, self._recovery_step, self._in_background)
+        self._elsewhere = None if processes is None else Elsewhere(processes, windows, limits.fold_timeout)
+        self._folding = Folding(
+            engine, options_for, limits, windows, memory.decisions, self._lanes, folding.holdout_share, self._elsewhere
+        )
+        self._stating = Stating(folding.state_acknowledge, options_for, memory.records, self._lanes, self._folding.memo)
+        self._sending = Sending(self._folding, windows, self._recovery_steps, self._in_background, limits.fold_timeout)
         self._background: dict[asyncio.Task[None], int] = {}  # with the bytes of bodies that each holds
         self._serving = 0
         self._closing = False
@@ -82,6 +115,15 @@ class Service:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
         self._lanes.close()
+        if self._elsewhere is not None:
+            await self._elsewhere.close()
+
+    def forget_in_memory(self) -> None:
+        """Forget what was remembered of conversations; later requests only take longer."""
+        self._folding.memo.clear()
+        self._decisions.forget_in_memory()
+        if self._elsewhere is not None:
+            self._elsewhere.forget_in_memory()
 
     async def serve(self, request: ChatRequest, send: Send) -> None:
         """Serve one request.
@@ -160,10 +202,13 @@ class Service:
         _log.warning("%s: sent unfolded (%s)", exchange.request.id, reason)
         return replace(exchange.settle("failed-open", reason), recoverable=exchange.conversation is not None)
 
-    async def _recovery_step(self, work: Callable[[], Resend | Outcome]) -> Resend | Outcome:
+    def _recovery_steps(self, exchange: Exchange) -> Run[Resend | Outcome]:
+        return partial(self._recovery_step, exchange.request.tenant)
+
+    async def _recovery_step(self, tenant: str, work: Callable[[], Resend | Outcome]) -> Resend | Outcome:
         """A step of a recovery; whatever goes wrong in it, the upstream's own error stands."""
         try:
-            return await asyncio.wait_for(self._lanes.run_heavy(work), self._limits.fold_timeout)
+            return await asyncio.wait_for(self._lanes.run_heavy(tenant, work), self._limits.fold_timeout)
         except Exception as exc:  # the same fail-open as of a fold
             self.failures[f"recovery-{type(exc).__name__}"] += 1
             _log.warning("recovery: %s", type(exc).__name__)
@@ -183,9 +228,12 @@ class Service:
     def _in_background(self, task: asyncio.Task[None], holds: int = 0) -> None:
         self._background[task] = holds
         task.add_done_callback(self._background.pop)
+        self._incidents.watch(task, "after-request", task.get_name())
 
     def _record(self, exchange: Exchange, watch: Watch) -> None:
         ended = time.perf_counter()
+        if self._forgetful:
+            self._folding.memo.clear()
         if exchange.status != "observed":
             self._recorder.record(receipt_of(exchange, watch, ended), exchange.sections)
             return
@@ -193,7 +241,9 @@ class Service:
         if sum(self._background.values()) + size > _MOST_OBSERVED:
             self._recorder.record(receipt_of(replace(exchange, reason="observer-busy"), watch, ended), ())
             return
-        self._in_background(asyncio.get_running_loop().create_task(self._observe(exchange, watch, ended)), size)
+        self._in_background(
+            asyncio.get_running_loop().create_task(self._observe(exchange, watch, ended), name=exchange.request.id), size
+        )
 
     async def _observe(self, exchange: Exchange, watch: Watch, ended: float) -> None:
         """Fold for the record what went out unfolded, as soon as nobody waits for anything else."""
@@ -208,6 +258,8 @@ class Service:
         except asyncio.CancelledError:  # the process ends; the request itself was served and is recorded
             would = replace(exchange, reason="stopped")
         self._recorder.record(receipt_of(replace(would, status="observed", sections=()), watch, ended), ())
+        if self._forgetful:
+            self._folding.memo.clear()
 
     async def _quiet(self) -> None:
         """Wait for a moment without requests, but not for long."""

@@ -21,6 +21,9 @@ _KEY: Final = re.compile(rb'"usage"\s{0,8}:\s{0,8}\{|"model"\s{0,8}:\s{0,8}"([^"
 _CARRY: Final = 192  # more than the longest match that a chunk border may cut
 _LONGEST: Final = 16384  # the largest usage object seen in the field has about 1 kB
 _MOST_INFLATED: Final = 256 * 2**20
+#: Ten times the largest context window of any model (10 million tokens). What is reported beyond is no count of tokens, and its
+#: dollars would spoil every sum that it is added to: it counts as not reported.
+MOST_TOKENS: Final = 100_000_000
 _DECODER: Final = json.JSONDecoder()
 
 #: Where providers say it, in order of trust (OpenAI; DeepSeek; Anthropic and its relays; Moonshot).
@@ -44,15 +47,31 @@ _PATHS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
 }
 
 
-def _figure(usage: dict[str, Any], path: tuple[str, ...]) -> int | None:
+def _reported(usage: dict[str, Any], path: tuple[str, ...]) -> Any:
     value: Any = usage
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
-    return value if type(value) is int and 0 <= value < 2**53 else None
+    return value
+
+
+def _figure(usage: dict[str, Any], path: tuple[str, ...]) -> int | None:
+    value = _reported(usage, path)
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+
+
+def _is_plausible(usage: dict[str, Any]) -> bool:
+    """Whether every figure that is there is one."""
+    every = (path for paths in _PATHS.values() for path in paths)
+    return all(_reported(usage, path) is None or _figure(usage, path) is not None for path in every)
 
 
 def merged(before: Usage, reported: dict[str, Any]) -> Usage:
-    """The figures known so far with those of a later report: a stream may report several times, each time more."""
+    """The figures known so far with those of a later report: a stream may report several times, each time more.
+
+    Where one figure is no count of tokens the others are not trusted either: nothing is known of such a request.
+    """
+    if not _is_plausible(reported):
+        return Usage()
     found = {
         name: next((figure for path in paths if (figure := _figure(reported, path)) is not None), getattr(before, name))
         for name, paths in _PATHS.items()

@@ -9,7 +9,8 @@ Exit codes: 0 it worked; 1 it did not; 2 the command line or the settings are wr
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import typer
@@ -25,10 +26,12 @@ from turnfold.proxy.cli import (
     doctor,
     drill_down,
     export,
+    forget,
     inspect_request,
     messages,
     prose,
     report,
+    run,
     serve,
     state,
     version,
@@ -40,6 +43,7 @@ from turnfold.proxy.store import StoreError
 #: Every command, in the order of the help. A new one is a file and a line here.
 COMMANDS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("serve", serve.serve),
+    ("run", run.run),
     ("demo", demo.demo),
     ("compress", compress.compress),
     ("uncompress", messages.uncompress_file),
@@ -51,10 +55,14 @@ COMMANDS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("drill-down", drill_down.drill_down),
     ("state", state.state),
     ("windows", windows.windows),
+    ("forget", forget.forget),
     ("config", config.config),
     ("doctor", doctor.doctor),
     ("version", version.version),
 )
+
+#: How the command line of a command is read, where that is not as usual: what follows the other command's name is that command's.
+_PARSING: Final[Mapping[str, dict[str, Any]]] = MappingProxyType({"run": {"allow_interspersed_args": False}})
 
 
 def build() -> typer.Typer:
@@ -67,7 +75,7 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name, command in COMMANDS:
-        app.command(name)(command)
+        app.command(name, context_settings=_PARSING.get(name))(command)
     return app
 
 

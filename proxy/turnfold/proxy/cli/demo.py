@@ -17,8 +17,9 @@ def demo(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = 
     """Show the savings on a long conversation: no key, no network, under a minute."""
     from turnfold.proxy import server  # noqa: PLC0415 - loads the server; the other commands need not
     from turnfold.proxy.demo import DemoFailed, run  # noqa: PLC0415
+    from turnfold.proxy.demo_formats import FORMATS  # noqa: PLC0415
 
     try:
-        run(server.configuration, as_json=as_json, show_report=print_report)
+        run(server.configuration, as_json=as_json, show_report=print_report, formats=tuple(FORMATS))
     except DemoFailed as exc:
         raise Failure(str(exc)) from exc

@@ -11,7 +11,8 @@ import typer
 
 from turnfold.config.sources import load
 from turnfold.proxy.cli.reading import refuse_unused
-from turnfold.proxy.cli.remote import admin_headers, ask, default_url
+from turnfold.proxy.cli.remote import admin_headers, ask
+from turnfold.proxy.running.sharing import default_url
 
 
 def drill_down(

@@ -15,7 +15,7 @@ import typer
 from turnfold.config.settings import StoreSettings
 from turnfold.config.sources import load
 from turnfold.proxy.books.csv_rows import as_csv
-from turnfold.proxy.books.ledger import receipts_between
+from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.books.report import Query, moment
 from turnfold.proxy.store import open_store
 

@@ -24,7 +24,8 @@ from turnfold.proxy.books.inspection import inspect as inspected
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain
 from turnfold.proxy.cli.reading import read_text, refuse_unused
-from turnfold.proxy.cli.remote import admin_headers, ask, default_url
+from turnfold.proxy.cli.remote import admin_headers, ask
+from turnfold.proxy.running.sharing import default_url
 
 _SHORT = 240  # characters of a text that is shown unless all of it is asked for
 _REQUEST = "tf-"
@@ -69,8 +70,9 @@ def _print_file(console: Console, found: dict[str, Any], full: bool) -> None:
     known = prices["dollars_per_million"]
     cost = "price unknown" if known is None else f"${known:g} for a million input tokens ({prices['priced_as']})"
     read, write, hits = prices["cache_read"], prices["cache_write"], prices["cache_hit_share"]
+    sizes = f"{tokens['before']:,} tokens in, {tokens['after']:,} out"
     lines = [
-        f"{found['model'] or '(no model)'}: {tokens['before']:,} tokens in, {tokens['after']:,} out. {found['why']}",
+        f"{found['model'] or '(no model)'} on {found['wire']}: {sizes}. {found['why']}",
         f"{cost}; a cached token costs {read:g}, a written one {write:g} of that; {hits:.0%} of requests find the cache warm",
         f"{limits['words'] or 'nothing to fold'}; {found['fold_events']} fold events so far in {limits['turns']} turns",
     ]
@@ -110,8 +112,11 @@ def _dollars(value: float | None) -> str:
 def _print_request(console: Console, found: dict[str, Any], full: bool) -> None:
     receipt = found["receipt"]
     usage = receipt["usage"]
+    wire = f" on {receipt['wire']}" if receipt["wire"] else ""
+    session = f", session {receipt['session']}" if receipt["session"] else ""
     lines = [
-        f"{receipt['request_id']}: {receipt['model']}, conversation {receipt['conversation']}, tenant {receipt['tenant']}",
+        f"{receipt['request_id']}: {receipt['model']}{wire}, conversation {receipt['conversation']}{session},"
+        f" tenant {receipt['tenant']}",
         found["why"],
         f"tokens {receipt['tokens_before']:,} in, {receipt['tokens_after']:,} out; the upstream ({receipt['upstream_status']})"
         f" counted {usage['prompt_tokens']} and {usage['completion_tokens']}, {usage['cached_tokens']} of them cached",

@@ -10,16 +10,10 @@ from typing import Any
 
 import httpx
 
-from turnfold.config.settings import ServerSettings, Settings
+from turnfold.config.settings import Settings
 from turnfold.proxy.cli.failure import Failure
 
 _PATIENCE = 60.0
-
-
-def default_url(server: ServerSettings) -> str:
-    """Where a Turnfold with these settings listens, as seen from this machine."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(server.host, server.host)  # noqa: S104 - compared, not bound
-    return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{server.port}"
 
 
 def admin_headers(settings: Settings) -> dict[str, str]:
@@ -41,7 +35,7 @@ def ask(method: str, url: str, headers: Mapping[str, str], **arguments: Any) -> 
         Failure: there is none, or it is an error.
     """
     try:
-        response = httpx.request(method, url, headers=dict(headers), timeout=_PATIENCE, **arguments)
+        response = httpx.request(method, url, headers=dict(headers), **({"timeout": _PATIENCE} | arguments))
     except (httpx.HTTPError, httpx.InvalidURL) as exc:
         raise Failure(f"no answer from {url}: {exc}") from exc
     if response.is_success:

@@ -20,8 +20,8 @@ from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings
 from turnfold.config.sources import load
 from turnfold.proxy.books.csv_rows import as_csv
-from turnfold.proxy.books.learned import windows_of
-from turnfold.proxy.books.report import FILTERS, GROUPINGS, Query, moment
+from turnfold.proxy.books.learned import learned_of
+from turnfold.proxy.books.report import FILTERS, GROUPINGS, Query, moment, with_tenant_names
 from turnfold.proxy.books.report import report as figures_of
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain
@@ -35,8 +35,8 @@ async def _from_store(settings: Settings, query: Query) -> dict[str, Any]:
     store = open_store(settings.store)
     try:
         options_of = partial(fold_options, settings)
-        windows = await windows_of(store.patient, query, time.time(), options_of)
-        return await figures_of(store, query, options_of) | {"windows": windows}
+        learned = await learned_of(store.patient, query, time.time(), options_of)
+        return with_tenant_names(await figures_of(store, query, options_of), settings.tenants) | learned
     except StoreError as exc:
         raise Failure(f"the store does not answer: {exc}") from exc
     finally:
@@ -90,7 +90,7 @@ def _table(result: dict[str, Any]) -> Table:
         table.add_column(heading, footer=footer, justify="right")
     table.columns[0].footer = "total"
     for group in result["groups"]:
-        table.add_row(plain(group[name] or "(none)"), *_cells(group))
+        table.add_row(plain(group.get("name") or group[name] or "(none)"), *_cells(group))
     return table
 
 
@@ -102,9 +102,15 @@ def _paces(groups: list[dict[str, Any]]) -> Table:
     table.add_column("why", overflow="fold")
     for group in groups:
         pace = group["pacing"]
-        cells = (_count(pace["events"]), _count(group["served"]), pace["words"] or "-")
+        cells = (_count(pace["events"]), _count(group["served"]), _why(pace))
         table.add_row(plain(group["conversation"]), plain(pace["model"] or "-"), *cells)
     return table
+
+
+def _why(pace: dict[str, Any]) -> str:
+    """Why a conversation folds as often as it does; where it did not, why most of its requests went out as they did."""
+    told = [pace["words"] or "", "" if pace["events"] else pace.get("why", "")]
+    return " ".join(text for text in told if text) or "-"
 
 
 def _interval(value: dict[str, float] | None, scale: float = 1.0, unit: str = "{:,.1f}") -> str:
@@ -137,7 +143,6 @@ _COMPARED = (
 
 
 def _notes(totals: dict[str, Any]) -> list[str]:
-    tokens = totals["tokens"]
     notes = []
     if unknown := totals["dollars"]["unknown_requests"]:
         notes.append(f"* without {_count(unknown)} requests whose price or usage is unknown.")
@@ -146,9 +151,6 @@ def _notes(totals: dict[str, Any]) -> list[str]:
     if own := totals["own_calls"]["requests"]:
         cost = totals["dollars"]["paid_for_own_calls"]
         notes.append(f"Paid includes {_count(own)} calls of ours ({'unknown' if cost is None else f'${cost:,.4f}'}).")
-    if tokens["observed_before"]:
-        would = f"{_count(tokens['observed_before'])} tokens observed, {_count(tokens['observed_after'])} when folded"
-        notes.append(f"Observed only, nothing saved: {would}.")
     return notes
 
 
@@ -161,6 +163,11 @@ def _learned(windows: list[dict[str, Any]]) -> list[str]:
     return [f"Learned windows: {'; '.join(shown)}{more}. All of them: turnfold windows."]
 
 
+def _caches(caches: list[dict[str, Any]]) -> list[str]:
+    """What was learned of prompt caches, in a line each; an older Turnfold reports none."""
+    return [f"Cache of {plain(row['model'] or '(unnamed)')}: {row['words']}" for row in caches[:_SHOWN_WINDOWS]]
+
+
 _SHOWN_WINDOWS = 5
 
 
@@ -170,6 +177,9 @@ def print_report(result: dict[str, Any]) -> None:
     if not result["groups"]:
         console.print(f"No requests from {result['from']} to {result['to']}.")
         return
+    console.print(result["headline"], markup=False, highlight=False, soft_wrap=True)
+    for line in _caches(result.get("caches", [])):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print(_table(result))
     if "pacing" in result["groups"][0]:
         console.print(_paces(result["groups"]))

@@ -16,7 +16,7 @@ def serve(
     upstream: Annotated[str | None, typer.Option(help="Base URL of the upstream (TURNFOLD_UPSTREAM_URL).")] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on (TURNFOLD_HOST).")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on (TURNFOLD_PORT).")] = None,
-    store: Annotated[str | None, typer.Option(help="memory://, sqlite:///path or redis:// (TURNFOLD_STORE_URL).")] = None,
+    store: Annotated[str | None, typer.Option(help="sqlite:///path, redis://, memory://, none:// (TURNFOLD_STORE_URL).")] = None,
     mode: Annotated[str | None, typer.Option(help="on, observe or off (TURNFOLD_MODE).")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes (TURNFOLD_WORKERS).")] = None,
 ) -> None:

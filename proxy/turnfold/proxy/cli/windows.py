@@ -19,7 +19,8 @@ from turnfold.config.sources import load
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain
 from turnfold.proxy.cli.reading import refuse_unused
-from turnfold.proxy.cli.remote import admin_headers, ask, default_url
+from turnfold.proxy.cli.remote import admin_headers, ask
+from turnfold.proxy.running.sharing import default_url
 
 _UNITS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 

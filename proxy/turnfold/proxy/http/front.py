@@ -1,7 +1,7 @@
 """The outermost layer of the app.
 
-Lives here: bounding the head of every request, turning WebSockets away, rendering what is refused further in. Does not belong
-here: paths and what they lead to (``app``).
+Lives here: bounding the head of every request, refusing paths that are none, turning WebSockets away, rendering what is refused
+further in. Does not belong here: which path leads where (``app``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from turnfold.config.settings import LimitSettings
 from turnfold.proxy.http.headers import first
-from turnfold.proxy.http.limits import check_head
+from turnfold.proxy.http.limits import check_head, check_path
 from turnfold.proxy.http.refusals import Refused
 
 
@@ -42,6 +42,7 @@ class Front:
             if scope["type"] == "websocket" or (first(scope["headers"], b"upgrade") or b"").lower() == b"websocket":
                 raise _no_websockets(scope["path"])
             check_head(scope["headers"], self._limits)
+            check_path((scope.get("raw_path") or scope["path"].encode()).decode("ascii", "replace"))
             await self._app(scope, receive, send)
         except Refused as refused:
             to_anthropic = first(scope["headers"], b"anthropic-version") is not None

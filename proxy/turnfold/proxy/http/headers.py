@@ -8,11 +8,11 @@ repetition matter.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, cast, get_args
 
-from turnfold.config.settings import Mode, StateMode
+from turnfold.compression.options import KEEP_NOTHING, Keep
+from turnfold.config.settings import KeptRole, Mode, StateMode
 from turnfold.proxy.http.refusals import RawHeaders, Refused
 
 OURS: Final = b"x-turnfold-"
@@ -25,6 +25,7 @@ _HOP_BY_HOP: Final = frozenset(
 _NOT_FORWARDED: Final = _HOP_BY_HOP | {b"host", b"expect"}
 _UNSENDABLE: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _MODES: Final = get_args(Mode)
+_ROLES: Final = get_args(KeptRole)
 _STATES: Final = get_args(StateMode)
 _BUDGET: Final = re.compile(rb"[1-9][0-9]{0,11}")
 _LONGEST_LABEL: Final = 256
@@ -71,23 +72,17 @@ def without(headers: RawHeaders, *names: bytes) -> list[tuple[bytes, bytes]]:
     return [(key, value) for key, value in headers if key.lower() not in names]
 
 
-def as_text(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
-    """Header pairs for the client library, which sends text as UTF-8.
+def sendable(headers: RawHeaders) -> tuple[tuple[bytes, bytes], ...]:
+    """The same headers.
 
     Raises:
-        Refused: the library could not send a value as the bytes that came in.
+        Refused: a value has control characters in it.
     """
-    return [(key.decode("ascii", "replace"), _sendable(key, value)) for key, value in headers]
-
-
-def _sendable(key: bytes, value: bytes) -> str:
-    name = key.decode("ascii", "replace")
-    if _UNSENDABLE.search(value):
-        raise Refused(400, "invalid_header", f"The header {name} has control characters in it.", name)
-    try:
-        return value.decode("utf-8")
-    except UnicodeDecodeError as exc:
-        raise Refused(400, "invalid_header", f"The header {name} is not UTF-8.", name) from exc
+    for key, value in headers:
+        if _UNSENDABLE.search(value):
+            name = key.decode("ascii", "replace")
+            raise Refused(400, "invalid_header", f"The header {name} has control characters in it.", name)
+    return tuple(headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +93,7 @@ class Wishes:
     budget: int | None
     conversation: str | None
     state: StateMode | None = None
+    keep: Keep = KEEP_NOTHING
 
 
 def wishes(headers: RawHeaders) -> Wishes:
@@ -111,6 +107,7 @@ def wishes(headers: RawHeaders) -> Wishes:
         _budget(first(headers, b"x-turnfold-budget")),
         _label(first(headers, b"x-turnfold-conversation")),
         cast(StateMode | None, _one_of(_STATES, headers, "x-turnfold-state")),
+        _keep(first(headers, b"x-turnfold-keep")),
     )
 
 
@@ -122,6 +119,20 @@ def _one_of(known: tuple[str, ...], headers: RawHeaders, name: str) -> str | Non
     if text not in known:
         raise _senseless(name, f"must be one of {', '.join(known)}")
     return text
+
+
+def _keep(value: bytes | None) -> Keep:
+    """``tool:NAME`` and ``role:NAME``, with commas between them."""
+    tools, roles = set(), set()
+    for part in (value or b"").decode("utf-8", "replace").split(","):
+        kind, _, name = (side.strip() for side in part.partition(":"))
+        if kind == "tool" and name:
+            tools.add(name)
+        elif kind == "role" and name in _ROLES:
+            roles.add(name)
+        elif part.strip():
+            raise _senseless("x-turnfold-keep", f"must be a list of tool:NAME and role:NAME, a role one of {', '.join(_ROLES)}")
+    return Keep(frozenset(tools), frozenset(roles))
 
 
 def _budget(value: bytes | None) -> int | None:

@@ -1,10 +1,15 @@
-"""uvicorn's HTTP/1.1 protocol with three fixes that a proxy needs.
+"""uvicorn's HTTP/1.1 protocol with five fixes that a proxy needs.
 
-Lives here: a size limit for request heads, bodies of requests whose upgrade is declined, and answers to HTTP/1.0. Does not belong
-here: anything that an ASGI app can do for itself.
+Lives here: a size limit for request heads, trailers, bodies of requests whose upgrade is declined, clients that are half closed,
+and answers to HTTP/1.0. Does not belong here: anything that an ASGI app can do for itself.
 
 uvicorn collects a head of any size before an app sees it. The app's own limit sends a proper answer; the limit here is larger and
-protects memory. Also, httptools ends a request after its head if it asks for an upgrade, which servers may ignore (RFC 9110
+protects memory. Trailers (RFC 9110 section 6.5) count against it too, and are dropped: uvicorn would append them to the request's
+headers, where a credential or a header of ours could come in behind a front proxy's back.
+
+A client may close its side once its request is out, and still wait for the answer (RFC 9112 section 9.6). Whether it has gone
+altogether shows only when something is sent to it: so it is sent ``100 Continue``, which clients must ignore, and one that is
+gone refuses that. Also, httptools ends a request after its head if it asks for an upgrade, which servers may ignore (RFC 9110
 section 7.8): Java's client asks for h2c with its first request, whose body would be lost.
 """
 
@@ -24,6 +29,8 @@ _HEAD_TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\nconnection: close\r\n"
     b"content-length: %d\r\n\r\n%s" % (len(_MESSAGE), _MESSAGE)
 )
+_STILL_THERE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+_ASKED_AGAIN: Final = (0.3, 2.0)  # seconds; the first refusal is noticed with the next thing that is sent
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
 
 
@@ -48,18 +55,20 @@ class Http11(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         """As the parent does."""
         self._head_size = 0
+        self._unseen = 0
         self._in_head = True
         self._resuming = False
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
         """Parse the next bytes, unless the head has grown beyond the limit."""
+        if self._head_size + self._unseen > _MOST:
+            self._refuse_head()
+            return
         if self._in_head:
-            if self._head_size > _MOST:
-                self.transport.write(_HEAD_TOO_LARGE)
-                self.transport.close()
-                return
             self._head_size += len(data)
+        else:
+            self._unseen += len(data)  # trailers, unless it turns out to be of the body
         self._unset_keepalive_if_required()
         try:
             self.parser.feed_data(data)
@@ -67,6 +76,31 @@ class Http11(HttpToolsProtocol):
             self.send_400_response("Invalid HTTP request received.")
         except httptools.HttpParserUpgrade as upgrade:
             self._decline_upgrade(data[upgrade.args[0] :])
+
+    def _refuse_head(self) -> None:
+        if self.cycle is None or not self.cycle.response_started:
+            self.transport.write(_HEAD_TOO_LARGE)
+        self.transport.close()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client sends no more; it stays connected where it waits for the answer to a whole request.
+
+        Once an answer has begun, who leaves is taken to be gone: nothing but the answer could ask whether it is, and a stream may
+        be silent for minutes while its upstream is paid for.
+        """
+        cycle = self.cycle
+        if cycle is None or cycle.response_started or cycle.more_body or self.transport.is_closing():
+            return False
+        cycle.keep_alive = False
+        self._ask_whether_gone()
+        for delay in _ASKED_AGAIN:
+            self.loop.call_later(delay, self._ask_whether_gone)
+        return True
+
+    def _ask_whether_gone(self) -> None:
+        waits = self.cycle is not None and not self.cycle.response_started and not self.transport.is_closing()
+        if waits and self.scope.get("http_version") == "1.1":
+            self.transport.write(_STILL_THERE)
 
     def _decline_upgrade(self, rest: bytes) -> None:
         """Continue the same request: a new parser is given the framing headers, then the bytes behind the head."""
@@ -80,6 +114,7 @@ class Http11(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """A head begins."""
+        self._unseen = 0
         if not self._resuming:
             self._in_head, self._head_size = True, 0
             super().on_message_begin()
@@ -90,9 +125,14 @@ class Http11(HttpToolsProtocol):
             super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Part of the head."""
-        if not self._resuming:
+        """Part of the head, or a trailer, which is dropped."""
+        if self._in_head and not self._resuming:
             super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        """Part of the body."""
+        self._unseen = 0
+        super().on_body(body)
 
     def on_headers_complete(self) -> None:
         """A head ends."""

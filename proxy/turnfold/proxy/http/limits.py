@@ -1,16 +1,24 @@
 """Limits on what a client may send.
 
-Lives here: maximum sizes of the head and of the body, coded or not. Does not belong here: nesting depth. The parser rejects
-nesting deeper than 1,024 (orjson's own limit), and a body that does not parse is forwarded unchanged rather than refused.
+Lives here: maximum sizes of the head and of bodies, each and together, coded or not; which paths are refused. Does not belong
+here: nesting depth. The parser rejects nesting deeper than 1,024 (orjson's own limit), and a body that does not parse is
+forwarded unchanged rather than refused.
 """
 
 from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from typing import Final
 
 from turnfold.config.settings import LimitSettings
 from turnfold.proxy.http import codings
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.inbound import Inbound
 from turnfold.proxy.http.refusals import RawHeaders, Refused
+
+_LONG_JOIN: Final = 2**21
 
 
 def check_head(headers: RawHeaders, limits: LimitSettings) -> None:
@@ -24,16 +32,64 @@ def check_head(headers: RawHeaders, limits: LimitSettings) -> None:
         raise Refused(431, "headers_too_large", message)
 
 
+#: A segment of one or two dots, plain or encoded, between separators that some server on the way may take for such.
+_DOTS: Final = re.compile(r"(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:[/\\;]|%2f|%5c|%3b|$)", re.IGNORECASE)
+
+
+def check_path(path: str) -> None:
+    """Refuse a path that a server on the way may take for another one.
+
+    Raises:
+        Refused: 400.
+    """
+    if _DOTS.search(path):
+        raise Refused(400, "invalid_path", "The path has dot segments in it.")
+
+
+class UnfinishedBodies:
+    """The bytes of all bodies that are still being received, bounded together; a tenant has half of that at most.
+
+    Args:
+        most: how many bytes.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: Counter[str] = Counter()
+
+    @property
+    def held(self) -> int:
+        """Bytes held now."""
+        return self._held.total()
+
+    def add(self, tenant: str, size: int) -> None:
+        """Hold more.
+
+        Raises:
+            Refused: 503, there is no room now.
+        """
+        if self.held + size > self._most or (self._held[tenant] and self._held[tenant] + size > self._most // 2):
+            message = "Too many request bodies are being received at the same time (limits.max_unfinished_bytes); try again."
+            raise Refused(503, "too_many_bodies", message, headers=((b"retry-after", b"1"),))
+        self._held[tenant] += size
+
+    def drop(self, tenant: str, size: int) -> None:
+        """Hold less: a body is whole, or given up."""
+        self._held[tenant] -= size
+        if self._held[tenant] <= 0:
+            del self._held[tenant]
+
+
 def _too_large(limits: LimitSettings) -> Refused:
     message = f"The request body is larger than {limits.max_body_bytes} bytes (limits.max_body_bytes)."
     return Refused(413, "body_too_large", message)
 
 
-async def read_body(inbound: Inbound, limits: LimitSettings) -> bytes:
+async def read_body(inbound: Inbound, limits: LimitSettings, unfinished: UnfinishedBodies, tenant: str) -> bytes:
     """The whole body as received.
 
     Raises:
-        Refused: 413.
+        Refused: 413, or 503 while too many bodies are being received.
         ClientGone: the client disconnected.
     """
     declared = first(inbound.headers, b"content-length")
@@ -41,12 +97,17 @@ async def read_body(inbound: Inbound, limits: LimitSettings) -> bytes:
         raise _too_large(limits)
     chunks: list[bytes] = []
     size = 0
-    async for chunk in inbound.chunks():
-        size += len(chunk)
-        if size > limits.max_body_bytes:
-            raise _too_large(limits)
-        chunks.append(chunk)
-    return b"".join(chunks)
+    try:
+        async for chunk in inbound.chunks():
+            if size + len(chunk) > limits.max_body_bytes:
+                raise _too_large(limits)
+            unfinished.add(tenant, len(chunk))
+            size += len(chunk)
+            chunks.append(chunk)
+    finally:
+        unfinished.drop(tenant, size)
+    # Joining 60 MB takes as long as hundreds of small requests; of large ones Python lets go of the interpreter meanwhile.
+    return b"".join(chunks) if size < _LONG_JOIN else await asyncio.to_thread(b"".join, chunks)
 
 
 def plain_body(body: bytes, coding: str, limits: LimitSettings) -> bytes | None:

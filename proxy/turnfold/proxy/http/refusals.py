@@ -13,6 +13,8 @@ from typing import Any, Final
 import orjson
 from starlette.types import Send
 
+from turnfold.proxy.http.own_answers import ALWAYS
+
 RawHeaders = Sequence[tuple[bytes, bytes]]
 
 #: Anthropic, "Errors": the type that each status has.
@@ -64,6 +66,6 @@ class Refused(Exception):
 async def send_json(send: Send, status: int, value: Any, headers: RawHeaders = ()) -> None:
     """Send a whole JSON answer."""
     body = orjson.dumps(value)
-    head = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *headers]
+    head = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *ALWAYS, *headers]
     await send({"type": "http.response.start", "status": status, "headers": head})
     await send({"type": "http.response.body", "body": body})

@@ -28,15 +28,18 @@ _CREDENTIALS: Final = (b"authorization", b"api-key", b"x-api-key", b"x-goog-api-
 #: Whose key a request carries, where the operator has set it.
 Keys = Literal["openai", "anthropic"]
 _ADMIN: Final = b"x-turnfold-admin-token"
+#: A proxy in front of us adds one of these; no program on this machine that calls us itself does.
+_FORWARDED: Final = frozenset((b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"))
 _TENANT: Final = b"x-turnfold-tenant"
 _FOREIGN: Final = (
     "Without auth.client_tokens only programs on this machine may use the operator's key; this request's 'host' or 'origin'"
-    " is another's."
+    " is another's, or a proxy passed it on."
 )
 _KEY_MISSING: Final[dict[Keys, str]] = {
     "openai": "This Turnfold has no key for OpenAI's upstream; its operator sets TURNFOLD_UPSTREAM_API_KEY.",
     "anthropic": "This Turnfold has no key for Anthropic's upstream; its operator sets TURNFOLD_ANTHROPIC_API_KEY.",
 }
+_MISPLACED: Final = "This is the admin token of this Turnfold. It is for the admin routes only, and is never sent upstream."
 _UNAUTHORISED: Final = "A token of this Turnfold is needed, as 'Authorization: Bearer ...' or as 'api-key'."
 
 
@@ -51,7 +54,10 @@ def check_exposure(settings: Settings) -> None:
 
 
 def _from_this_machine(headers: RawHeaders) -> bool:
-    """Whether ``host`` and ``origin``, if sent, name this machine (a page that uses DNS rebinding sends its own name)."""
+    """Whether ``host`` and ``origin``, if sent, name this machine (a page that uses DNS rebinding sends its own name), and nobody
+    passed the request on."""
+    if any(key in _FORWARDED for key, _ in headers):
+        return False
     host = b"//" + (first(headers, b"host") or b"localhost")
     origin = first(headers, b"origin") or b"http://localhost"
     names = (_host_name(value.decode("latin-1")) for value in (host, origin))
@@ -106,9 +112,12 @@ class Gate:
 
         Raises:
             Refused: 401, client tokens are set and the caller has none of them; 403, none are set, and the request seems to come
-                from a web page in a browser on this machine; 403, the caller has a token of ours, and the operator no such key.
+                from a web page in a browser on this machine; 403, the caller has a token of ours, and the operator no such key;
+                403, the admin token stands where a provider's key does.
         """
         name, token = self._caller(headers)
+        if self._brings_admin_token(headers):
+            raise Refused(403, "admin_token_misplaced", _MISPLACED)
         key = self._keys[keys]
         if key is None:
             if self._spends and self._client_tokens:
@@ -132,14 +141,26 @@ class Gate:
             Refused: 401, as for `admit`.
         """
         chosen = first(headers, _TENANT)
-        if chosen is not None and self.is_admin(headers):
+        if chosen is not None and self._is_admin_token(first(headers, _ADMIN)):
             return chosen.decode("latin-1")
         return self._tenant(self._caller(headers)[1])
 
     def is_admin(self, headers: RawHeaders) -> bool:
-        """Whether the request carries the admin token; always false if none is set."""
-        brought = first(headers, _ADMIN)
+        """Whether the request carries the admin token, in its own header or as a bearer token; always false if none is set.
+
+        For the admin routes alone: elsewhere ``Authorization`` belongs to the upstream.
+        """
+        bearer = first(headers, b"authorization") or b""
+        named = _token(bearer) if bearer.lower().startswith(b"bearer ") else None
+        return self._is_admin_token(first(headers, _ADMIN)) | self._is_admin_token(named)  # both are compared
+
+    def _is_admin_token(self, brought: bytes | None) -> bool:
         return brought is not None and self._admin_token is not None and _same(brought, self._admin_token)
+
+    def _brings_admin_token(self, headers: RawHeaders) -> bool:
+        """Whether a credential is the admin token, and none of the clients' tokens."""
+        found = [_token(value) for key, value in headers if key in _CREDENTIALS]
+        return sum(self._is_admin_token(token) and not self._is_ours(token) for token in found) > 0
 
     def _caller(self, headers: RawHeaders) -> tuple[bytes, bytes]:
         """The credential of a caller who may use this Turnfold, with the header that carries it."""

@@ -9,8 +9,9 @@ import logging
 
 from starlette.types import Receive, Scope, Send
 
-from turnfold.proxy.http.headers import as_text, forwarded_headers, returned_headers
+from turnfold.proxy.http.headers import forwarded_headers, returned_headers, sendable
 from turnfold.proxy.http.inbound import Inbound, while_present
+from turnfold.proxy.http.refusals import RawHeaders
 from turnfold.proxy.http.tenancy import Gate
 from turnfold.proxy.outbound.destinations import Destination, Destinations
 from turnfold.proxy.outbound.relay import relay, see_nothing
@@ -37,9 +38,9 @@ class Passthrough:
         to = self._destinations.of(scope)
         brought = inbound.headers
         headers = self._gate.preflight(brought) if method == "OPTIONS" else self._gate.admit(brought, to.keys).headers
-        await while_present(inbound, self._exchange(method, to, as_text(forwarded_headers(headers)), inbound, send))
+        await while_present(inbound, self._exchange(method, to, sendable(forwarded_headers(headers)), inbound, send))
 
-    async def _exchange(self, method: str, to: Destination, headers: list[tuple[str, str]], inbound: Inbound, send: Send) -> None:
+    async def _exchange(self, method: str, to: Destination, headers: RawHeaders, inbound: Inbound, send: Send) -> None:
         body = inbound.chunks() if inbound.has_body else None
         try:
             answer = await to.upstream.send(method, to.url, headers, body)

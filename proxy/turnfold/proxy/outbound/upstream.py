@@ -18,7 +18,6 @@ Bytes of path and query stay as they came (the server's parser takes ASCII only)
 
 from __future__ import annotations
 
-import re
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
@@ -31,13 +30,16 @@ from yarl import URL
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import UpstreamSettings
-from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.http.limits import check_path
+from turnfold.proxy.http.refusals import RawHeaders, Refused
+from turnfold.proxy.outbound.raw_headers import RawHeadersRequest, as_text
 
 _POOL_WAIT: Final = 60.0  # seconds to wait for a free connection before saying so
 _READ_BUFFER: Final = 65536  # per stream; reading from the upstream pauses at twice this
 _PIECE: Final = 65536
+_LONGEST_LINE: Final = 2**16
+_MOST_HEADERS: Final = 1000
 _AZURE: Final = "/openai/deployments/"
-_DOTS: Final = re.compile(r"/(?:\.|%2e){1,2}(?:/|\\|%2f|%5c|$)", re.IGNORECASE)
 _ADDED_BY_CLIENT: Final = (hdrs.ACCEPT, hdrs.ACCEPT_ENCODING, hdrs.USER_AGENT, hdrs.CONTENT_TYPE)
 
 
@@ -51,6 +53,10 @@ class UpstreamUnreachable(UpstreamFailed):
 
 class UpstreamUntrusted(UpstreamUnreachable):
     """Its certificate was refused: trying again will not help."""
+
+
+class UpstreamGarbled(UpstreamFailed):
+    """It answered, but with what is no response that could be passed on; the message says why."""
 
 
 class UpstreamSilent(UpstreamFailed):
@@ -130,6 +136,7 @@ class Upstream:
         settings = self._settings
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=settings.max_connections, ttl_dns_cache=60),
+            request_class=RawHeadersRequest,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=_ADDED_BY_CLIENT,
             auto_decompress=False,
@@ -138,9 +145,9 @@ class Upstream:
                 total=None, connect=_POOL_WAIT, sock_connect=settings.connect_timeout, sock_read=settings.read_timeout
             ),
             read_bufsize=_READ_BUFFER,
-            max_line_size=2**16,
-            max_field_size=2**16,
-            max_headers=1000,
+            max_line_size=_LONGEST_LINE,
+            max_field_size=_LONGEST_LINE,
+            max_headers=_MOST_HEADERS,
             middlewares=(_add_no_length,),
         )
         return self
@@ -161,8 +168,7 @@ class Upstream:
             Refused: 400, a path with dot segments.
         """
         path = raw_path.decode("ascii", "replace")
-        if _DOTS.search(path):
-            raise Refused(400, "invalid_path", "The path has dot segments in it.")
+        check_path(path)
         tail = "?" + query.decode("ascii", "replace") if query else ""
         return URL(f"{self._origin}{self._path(path)}{tail}", encoded=True)
 
@@ -176,30 +182,39 @@ class Upstream:
             return base.removesuffix("/v1").removesuffix("/openai") + path
         return base + path
 
-    async def send(
-        self, method: str, url: URL, headers: list[tuple[str, str]], body: bytes | AsyncIterator[bytes] | None
-    ) -> Answer:
+    async def send(self, method: str, url: URL, headers: RawHeaders, body: bytes | AsyncIterator[bytes] | None) -> Answer:
         """Send a request and wait for the head of its response. Cancelling it drops the connection.
 
         Raises:
-            UpstreamUnreachable, UpstreamUntrusted, UpstreamSilent: no head came.
+            UpstreamUnreachable, UpstreamUntrusted, UpstreamSilent, UpstreamGarbled: no head came.
         """
         assert self._session is not None, "the upstream is used outside of its context"  # noqa: S101 - a slip of ours
         if isinstance(body, bytes):
-            headers = [*headers, ("content-length", str(len(body)))] if body or method == "POST" else headers
+            headers = [*headers, (b"content-length", b"%d" % len(body))] if body or method == "POST" else headers
             body = pieces(body) if len(body) > _PIECE else body or None
         try:
-            response = await self._session.request(method, url, headers=headers, data=body, allow_redirects=False)
+            values = as_text(value for _, value in headers)
+            pairs = [(key.decode("ascii", "replace"), value) for (key, _), value in zip(headers, values, strict=True)]
+            response = await self._session.request(method, url, headers=pairs, data=body, allow_redirects=False)
         except (aiohttp.ClientConnectorCertificateError, ssl.SSLError) as exc:
             raise UpstreamUntrusted from exc
         except TimeoutError as exc:
             raise UpstreamSilent from exc
+        except aiohttp.ClientResponseError as exc:
+            raise UpstreamGarbled(_fault_of(exc)) from exc
         except (aiohttp.ClientError, OSError) as exc:
             raise UpstreamUnreachable from exc
         if not 200 <= response.status <= 599:  # what ASGI servers can pass on
             response.close()
-            raise UpstreamUnreachable
+            raise UpstreamGarbled(f"with status {response.status}")
         return Answer(response)
+
+
+def _fault_of(exc: aiohttp.ClientResponseError) -> str:
+    """What is wrong with an answer, in words; aiohttp tells it in its message alone."""
+    if "more than" in exc.message or "Too many" in exc.message:
+        return f"with headers larger than {_LONGEST_LINE:,} bytes each, or more than {_MOST_HEADERS:,} of them"
+    return "with a head that is not HTTP"
 
 
 def refusal(failure: UpstreamFailed) -> Refused:
@@ -210,6 +225,8 @@ def refusal(failure: UpstreamFailed) -> Refused:
     """
     if isinstance(failure, UpstreamSilent):
         return Refused(504, "upstream_timeout", "The upstream did not answer in time.")
+    if isinstance(failure, UpstreamGarbled):
+        return Refused(502, "upstream_invalid", f"The upstream answered, but {failure}.")
     if isinstance(failure, UpstreamUntrusted):
         never = ((b"x-should-retry", b"false"),)
         return Refused(502, "upstream_untrusted", "The upstream's certificate could not be verified.", headers=never)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import orjson
@@ -19,13 +20,17 @@ from starlette.routing import Route
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books.csv_rows import as_csv
-from turnfold.proxy.books.learned import windows_of
-from turnfold.proxy.books.ledger import Ledger, receipts_between
+from turnfold.proxy.books.learned import learned_of
+from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.pacing import OptionsOf
-from turnfold.proxy.books.report import FILTERS, Query, moment, report
+from turnfold.proxy.books.receipt_log import receipts_between
+from turnfold.proxy.books.report import FILTERS, Query, moment, report, with_tenant_names
 from turnfold.proxy.books.request_details import request_details
-from turnfold.proxy.routes.answers import Gatekeeper, as_json, error, only_admins, refuse_strangers
+from turnfold.proxy.deletion.forgetting import Forgetting
+from turnfold.proxy.incidents import Incidents
+from turnfold.proxy.routes.answers import Gatekeeper, as_json, error, only_admins
 from turnfold.proxy.store import OpenStore, Scope, Store
+from turnfold.proxy.store.records import left_out
 
 _DEFAULT_SINCE: Final = "30d"
 _SOUGHT_SINCE: Final = "7d"
@@ -91,9 +96,12 @@ def _scope(request: Request) -> Scope:
 def admin_routes(
     store: OpenStore,
     ledger: Ledger,
+    forgetting: Forgetting,
     gate: Gatekeeper,
     metrics: Callable[[], tuple[bytes, str]] | None = None,
     options_of: OptionsOf | None = None,
+    incidents: Incidents | None = None,
+    tenants: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Route]:
     """The admin routes; they require the admin token.
 
@@ -101,19 +109,20 @@ def admin_routes(
     - ``GET /admin/receipts?from=&to=&...&format=jsonl|csv``: every receipt, for other tools.
     - ``GET /admin/requests/{id}?from=``: everything about one request: its receipt, and each section folded in it with originals
       and replacements. With ``x-turnfold-tenant``: only if it belongs to that tenant.
-    - ``GET /admin/ledger``: what this process has written, queued and dropped, and the store's health.
+    - ``GET /admin/ledger``: what this process has written, queued and dropped, the store's health, the last failures in the
+      background, and how many damaged records were left out.
     - ``DELETE /admin/data?conversation=&kind=`` with ``x-turnfold-tenant``: delete stored data of a tenant's conversations.
-    - ``GET /metrics`` (if `metrics` renders it; the admin token may also be sent as a bearer token).
+    - ``GET /metrics`` (if `metrics` renders it).
     """
 
     async def get_report(request: Request) -> Response:
         form = _format(request.query_params, "json", "csv")
         await ledger.flush()
         query = query_of(request.query_params, request.headers.get(_TENANT), time.time())
-        result = await report(store.patient, query, options_of)
+        result = with_tenant_names(await report(store.patient, query, options_of), tenants)
         if form == "csv":
             return Response(as_csv(result["groups"]), media_type="text/csv")
-        return as_json(result | {"windows": await windows_of(store.patient, query, time.time(), options_of)})
+        return as_json(result | await learned_of(store.patient, query, time.time(), options_of))
 
     async def get_receipts(request: Request) -> Response:
         form = _format(request.query_params, "jsonl", "csv")
@@ -125,23 +134,31 @@ def admin_routes(
     async def get_ledger(_: Request) -> Response:
         queue = {"written": ledger.written, "queued": ledger.queued, "dropped": ledger.dropped}
         state = {"problem": store.problem, "failures": store.failures}
-        return as_json({"ledger": {**queue, "dropped_originals": ledger.dropped_originals}, "store": state})
-
-    async def delete_data(request: Request) -> Response:
-        scope = _scope(request)
-        await ledger.flush()
-        gone = await store.patient.delete(scope)
-        ledger.forget(scope.tenant)
-        return as_json({"deleted": gone})
+        told = {"background": incidents.listed() if incidents else [], "damaged_records": dict(left_out)}
+        return as_json({"ledger": {**queue, "dropped_originals": ledger.dropped_originals}, "store": state, **told})
 
     routes = [
         Route("/admin/report", only_admins(get_report, gate), methods=["GET"]),
         Route("/admin/receipts", only_admins(get_receipts, gate), methods=["GET"]),
         Route("/admin/requests/{request_id}", only_admins(_request_finder(store.patient, ledger), gate), methods=["GET"]),
         Route("/admin/ledger", only_admins(get_ledger, gate), methods=["GET"]),
-        Route("/admin/data", only_admins(delete_data, gate), methods=["DELETE"]),
+        Route("/admin/data", only_admins(_data_deleter(store, ledger, forgetting), gate), methods=["DELETE"]),
     ]
     return [*routes, _metrics_route(metrics, gate)] if metrics else routes
+
+
+def _data_deleter(store: OpenStore, ledger: Ledger, forgetting: Forgetting) -> Callable[[Request], Awaitable[Response]]:
+    async def delete_data(request: Request) -> Response:
+        scope = _scope(request)
+        if scope.kind is None:
+            return as_json({"deleted": (await forgetting.forget(scope.tenant, scope.conversation, books=False)).items})
+        await ledger.flush()
+        gone = await store.deleting.delete(scope)
+        ledger.forget(scope.tenant.__eq__)
+        await store.deleting.scrub()
+        return as_json({"deleted": gone})
+
+    return delete_data
 
 
 def _request_finder(store: Store, ledger: Ledger) -> Callable[[Request], Awaitable[Response]]:
@@ -160,12 +177,8 @@ def _request_finder(store: Store, ledger: Ledger) -> Callable[[Request], Awaitab
 
 
 def _metrics_route(render: Callable[[], tuple[bytes, str]], gate: Gatekeeper) -> Route:
-    async def get_metrics(request: Request) -> Response:
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        bearer = [(b"x-turnfold-admin-token", token.encode("latin-1"))] if scheme.lower() == "bearer" else []
-        if not gate.is_admin(bearer) and (refusal := refuse_strangers(request, gate)):
-            return refusal
+    async def get_metrics(_: Request) -> Response:
         body, kind = await run_in_threadpool(render)
         return Response(body, media_type=kind)
 
-    return Route("/metrics", get_metrics, methods=["GET"])
+    return Route("/metrics", only_admins(get_metrics, gate), methods=["GET"])

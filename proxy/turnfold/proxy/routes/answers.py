@@ -17,9 +17,17 @@ from starlette.responses import Response
 from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.proxy.api.conversations import ConversationUnknown, ConversationUnreadable, HistoryIncomplete, TokenTaken
 from turnfold.proxy.books.section_records import SectionExpired
-from turnfold.proxy.store import StoreError
+from turnfold.proxy.store import StoreError, StoreOff
 
 Handler = Callable[[Request], Awaitable[Response]]
+
+_ADMIN_NEEDED: Final = (
+    "This route needs the admin token (TURNFOLD_ADMIN_TOKEN), in x-turnfold-admin-token or as 'Authorization: Bearer ...'."
+)
+
+
+#: For calls whose whole point is that something is kept.
+STORE_OFF: Final = "This Turnfold keeps nothing (TURNFOLD_STORE_URL is none://), so this call has nothing to work on."
 
 
 class Gatekeeper(Protocol):
@@ -30,7 +38,7 @@ class Gatekeeper(Protocol):
         ...
 
     def is_admin(self, headers: Sequence[tuple[bytes, bytes]]) -> bool:
-        """Whether the request carries the admin token; always false if none is set."""
+        """Whether the request carries the admin token, in its own header or as a bearer token; always false if none is set."""
         ...
 
 
@@ -69,6 +77,7 @@ _ANSWERS: Final[Mapping[type[Exception], Callable[[Any], Response]]] = MappingPr
         ConversationUnreadable: lambda exc: error(409, "conversation_unreadable", str(exc), "conversation_id"),
         TokenTaken: lambda exc: error(409, "idempotency_key_taken", str(exc), "idempotency-key"),
         HistoryIncomplete: lambda exc: error(410, "conversation_incomplete", str(exc), "conversation_id"),
+        StoreOff: lambda _: error(501, "store_off", STORE_OFF),
         StoreError: lambda _: error(503, "store_unavailable", "The store does not answer now; nothing is lost, try again."),
     }
 )
@@ -90,7 +99,9 @@ def refuse_strangers(request: Request, gate: Gatekeeper) -> Response | None:
     """A 401 for a request without the admin token; None if it has the token."""
     if gate.is_admin(request.headers.raw):
         return None
-    return error(401, "invalid_admin_token", "This route needs the header x-turnfold-admin-token (TURNFOLD_ADMIN_TOKEN).")
+    refusal = error(401, "invalid_admin_token", _ADMIN_NEEDED)
+    refusal.headers["www-authenticate"] = "Bearer"
+    return refusal
 
 
 def only_admins(work: Handler, gate: Gatekeeper) -> Handler:

@@ -17,11 +17,13 @@ from turnfold.proxy.api.compressions import Compressions
 from turnfold.proxy.api.conversations import Conversations
 from turnfold.proxy.api.roundtrips import Roundtrips
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.chat.windows import Windows
+from turnfold.proxy.deletion.forgetting import Forgetting
+from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.routes.answers import Gatekeeper
 from turnfold.proxy.routes.cache import cache_operations
 from turnfold.proxy.routes.compress import compress_operations
 from turnfold.proxy.routes.conversation import conversation_operations
+from turnfold.proxy.routes.data import data_operations
 from turnfold.proxy.routes.drilldown import drilldown_operations
 from turnfold.proxy.routes.exchange import exchange_operations
 from turnfold.proxy.routes.messages import message_operations
@@ -32,7 +34,12 @@ from turnfold.proxy.store import OpenStore
 
 
 def api_routes(
-    store: OpenStore, settings: Settings, gate: Gatekeeper, workshop: Workshop, windows: Windows | None = None
+    store: OpenStore,
+    settings: Settings,
+    gate: Gatekeeper,
+    workshop: Workshop,
+    forgetting: Forgetting,
+    windows: Windows | None = None,
 ) -> list[Route]:
     """All routes of the API, and its document.
 
@@ -43,13 +50,16 @@ def api_routes(
     """
     patient = store.patient
     compressions = Compressions(patient, settings.store, CompressionCache(store, settings.cache), workshop)
+    conversations = Conversations(patient, settings.store, workshop)
+    forgetting.subscribe(lambda deletion: conversations.forget_in_memory(deletion.is_of))
     operations: list[Operation[Any]] = [
         *compress_operations(compressions),
-        *conversation_operations(Conversations(patient, settings.store, workshop), workshop),
+        *conversation_operations(conversations, workshop),
         *drilldown_operations(patient, workshop),
         *message_operations(Roundtrips(patient, settings.store, workshop)),
         *exchange_operations(compressions, patient),
         *cache_operations(CompressionCache(patient, settings.cache), settings.cache),
+        *data_operations(forgetting),
         *window_operations(windows or Windows(patient), partial(fold_options, settings)),
     ]
     return [*mount(operations, gate, settings.limits), openapi_route(operations)]

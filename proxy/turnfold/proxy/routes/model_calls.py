@@ -22,9 +22,9 @@ from turnfold.compression.wire.responses import RESPONSES
 from turnfold.config.settings import FoldingSettings, LimitSettings
 from turnfold.proxy.chat.exchange import ChatRequest
 from turnfold.proxy.chat.service import Service
-from turnfold.proxy.http.headers import as_text, first, forwarded_headers, wishes, without
+from turnfold.proxy.http.headers import first, forwarded_headers, sendable, wishes, without
 from turnfold.proxy.http.inbound import ClientGone, Inbound, while_present
-from turnfold.proxy.http.limits import read_body
+from turnfold.proxy.http.limits import UnfinishedBodies, read_body
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.http.tenancy import Gate
 from turnfold.proxy.outbound.destinations import Destinations
@@ -52,11 +52,13 @@ class ModelCalls:
         gate: Gate,
         limits: LimitSettings,
         folding: FoldingSettings,
+        unfinished: UnfinishedBodies,
         wire: Wire,
     ) -> None:
         self._service = service
         self._destinations = destinations
         self._wire = wire
+        self._unfinished = unfinished
         self._gate = gate
         self._limits = limits
         self._folding = folding
@@ -83,7 +85,7 @@ class ModelCalls:
         to = self._destinations.of(scope)
         admission = self._gate.admit(inbound.headers, to.keys)
         asked = wishes(inbound.headers)
-        body = await read_body(inbound, self._limits)
+        body = await read_body(inbound, self._limits, self._unfinished, admission.tenant)
         return ChatRequest(
             id=request_id,
             at=at,
@@ -91,7 +93,7 @@ class ModelCalls:
             received=time.perf_counter(),
             wire=self._wire,
             to=to,
-            headers=tuple(as_text(without(forwarded_headers(admission.headers), b"content-length"))),
+            headers=sendable(without(forwarded_headers(admission.headers), b"content-length")),
             coding=(first(inbound.headers, b"content-encoding") or b"").strip().lower().decode("latin-1"),
             body=body,
             mode=asked.mode or self._folding.mode,
@@ -99,4 +101,5 @@ class ModelCalls:
             label=asked.conversation,
             tenant=admission.tenant,
             state=asked.state or self._folding.state,
+            keep=asked.keep,
         )

@@ -10,9 +10,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from starlette.datastructures import QueryParams
 from starlette.types import Receive, Scope, Send
 
 from turnfold.proxy.http.refusals import Refused, send_json
+from turnfold.proxy.identity import Identity
 
 _PATIENCE: Final = 0.5  # seconds that a probe may take
 
@@ -23,18 +25,29 @@ class ReadinessCheck:
 
     Attributes:
         probe: tells whether the part works.
+        failures: how often it failed since the start, where nothing is lost by that now; only what is above 0 is shown.
         required: whether requests cannot be served without it (without the store they can; only drill-down is lost).
     """
 
     name: str
     probe: Callable[[], Awaitable[bool]]
     required: bool = False
+    failures: Callable[[], int] = lambda: 0
 
 
-async def healthz(scope: Scope, receive: Receive, send: Send) -> None:
-    """The process is alive."""
-    del scope, receive
-    await send_json(send, 200, {"status": "alive"})
+class Liveness:
+    """The ASGI endpoint ``/healthz``: the process is alive. A challenge is answered by whoever knows the user's key."""
+
+    def __init__(self, identity: Identity) -> None:
+        self._identity = identity
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer."""
+        del receive
+        challenge = QueryParams(scope["query_string"]).get("challenge")
+        proof = self._identity.answer(challenge) if challenge else None
+        headers = [(b"x-turnfold-server", b"1"), *([(b"x-turnfold-proof", proof.encode())] if proof else ())]
+        await send_json(send, 200, {"status": "alive"}, headers)
 
 
 class Readiness:
@@ -49,7 +62,9 @@ class Readiness:
         works = await asyncio.gather(*(_probe(check) for check in self._checks))
         ready = all(works[i] or not check.required for i, check in enumerate(self._checks))
         parts = {check.name: "ok" if works[i] else "down" for i, check in enumerate(self._checks)}
-        await send_json(send, 200 if ready else 503, {"status": "ready" if ready else "not ready", "checks": parts})
+        failures = {check.name: number for check in self._checks if (number := check.failures())}
+        told = {"checks": parts} | ({"failures": failures} if failures else {})
+        await send_json(send, 200 if ready else 503, {"status": "ready" if ready else "not ready", **told})
 
 
 async def _probe(check: ReadinessCheck) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.state import (
@@ -29,13 +30,16 @@ from turnfold.compression.state import (
 from turnfold.compression.state.machine import FRESH, Machine
 from turnfold.compression.state.placement import place
 from turnfold.compression.state.serial import checkpoint_value, parse_json, read_checkpoint, read_state, state_value
-from turnfold.proxy.routes.answers import error
-from turnfold.proxy.store import StoreError
+from turnfold.proxy.http.front import Endpoint
+from turnfold.proxy.routes.answers import STORE_OFF, error
+from turnfold.proxy.routes.anything import ANYTHING
+from turnfold.proxy.store import StoreError, StoreOff
 from turnfold.proxy.store.records import report_unreadable
 
 #: A state is small; a preview may bring a conversation.
 MAX_BODY: Final = 8 * 2**20
 MAX_NAME: Final = 512
+_METHODS: Final = "GET, PUT, DELETE"
 _UNREADABLE: Final = "This conversation's state was written by a newer Turnfold; update this one, or delete the state."
 
 #: Says whose data a request may reach; refuses by raising what the app renders.
@@ -86,17 +90,27 @@ def state_routes(store: RecordStore, authorise: Authorise) -> list[Route]:
                 return error(409, "state_unreadable", _UNREADABLE, "conversation")
             except InvalidInput as wrong:
                 return error(422, "invalid_value", str(wrong), wrong.field)
+            except StoreOff:
+                return error(501, "store_off", STORE_OFF)
             except StoreError:
                 return error(503, "store_unavailable", "The store does not answer now; nothing is lost, try again.")
 
         return Route(path, endpoint, methods=[method])
 
+    one = f"/v1/state/{{conversation:{ANYTHING}}}"
     return [
         route("/v1/state/preview", calls.preview, "POST"),
-        route("/v1/state/{conversation:path}", calls.read, "GET"),
-        route("/v1/state/{conversation:path}", calls.write, "PUT"),
-        route("/v1/state/{conversation:path}", calls.forget, "DELETE"),
+        route(one, calls.read, "GET"),
+        route(one, calls.write, "PUT"),
+        route(one, calls.forget, "DELETE"),
+        Route(one, Endpoint(_refuse_method)),  # else a browser's preflight would be answered by the upstream
     ]
+
+
+async def _refuse_method(scope: Scope, receive: Receive, send: Send) -> None:
+    refusal = error(405, "method_not_allowed", f"{scope['path']} takes {_METHODS}.")
+    refusal.headers["allow"] = _METHODS
+    await refusal(scope, receive, send)
 
 
 class _Calls:

@@ -1,4 +1,4 @@
-"""Where conversation state, originals and receipts are kept: one protocol, three back-ends."""
+"""Where conversation state, originals and receipts are kept: one protocol, four back-ends."""
 
 from turnfold.proxy.store.base import (
     Batch,
@@ -8,6 +8,8 @@ from turnfold.proxy.store.base import (
     Store,
     StoreError,
     StoreFailed,
+    StoreOff,
+    StoreRefused,
     StoreTimedOut,
     StoreUnavailable,
 )
@@ -22,6 +24,8 @@ __all__ = [
     "Store",
     "StoreError",
     "StoreFailed",
+    "StoreOff",
+    "StoreRefused",
     "StoreTimedOut",
     "StoreUnavailable",
     "open_store",

@@ -10,6 +10,8 @@ is sent several times counts once.
     ├── StoreUnavailable     down, refused, out of reach, or set aside by the circuit breaker
     │   └── StoreTimedOut    it did not answer in time (the work may be done all the same)
     └── StoreFailed          it answered with an error: a full disk, a damaged file, a wrong password
+        ├── StoreRefused     this call can never succeed, because of what it brings or finds; others can
+        └── StoreOff         it keeps nothing, by setting
 """
 
 from __future__ import annotations
@@ -33,6 +35,14 @@ class StoreTimedOut(StoreUnavailable):
 
 class StoreFailed(StoreError):
     """The store answered that it could not do it."""
+
+
+class StoreRefused(StoreFailed):
+    """The store works, but cannot do this with these values."""
+
+
+class StoreOff(StoreFailed):
+    """Nothing is kept, by setting (``none://``)."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -136,6 +146,18 @@ class Store(Protocol):
 
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
         """The tables in the order of the names; an unknown one is empty."""
+        ...
+
+    async def names(self) -> tuple[list[str], list[str]]:
+        """The names of all logs and of all tables of counts. Takes long in a large store."""
+        ...
+
+    async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
+        """Delete lines of logs and fields of tables of counts, by name. Returns how many existed."""
+        ...
+
+    async def scrub(self) -> None:
+        """Remove what was deleted from the back-end's own files, as far as it writes any."""
         ...
 
     async def ping(self) -> None:

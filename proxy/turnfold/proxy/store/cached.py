@@ -9,60 +9,61 @@ this process takes effect at once.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from turnfold.proxy.store.base import Batch, Item, Key, Scope, Store
+from turnfold.proxy.store.fair import FairMemory
 
 _MAX_AGE: Final = 5.0
 
 
 class _RecentValues:
-    """Values that were read or written lately, by key."""
+    """Values that were read or written lately, by tenant and key."""
 
-    def __init__(self, kinds: frozenset[str], capacity: int, max_age: float) -> None:
+    def __init__(self, kinds: frozenset[str], capacity: int, max_age: float, share: float) -> None:
         self._kinds = kinds
         self._capacity = capacity
         self._max_age = max_age
-        self._kept: OrderedDict[Key, tuple[bytes, float]] = OrderedDict()
-        self.weight = 0
+        self._kept: FairMemory[Key, tuple[bytes, float]] = FairMemory(capacity, share)
+
+    @property
+    def weight(self) -> int:
+        """Bytes of all values."""
+        return self._kept.weight
 
     def drop(self, key: Key) -> None:
         """Forget one value."""
-        if kept := self._kept.pop(key, None):
-            self.weight -= len(kept[0])
+        self._kept.drop(key.tenant, key)
 
     def remember(self, key: Key, value: bytes, life: float = _MAX_AGE) -> None:
         """Keep a value for `life` seconds at most."""
-        if key.kind not in self._kinds or len(value) > self._capacity // 4:
-            return
-        self.drop(key)
-        self._kept[key] = (value, time.monotonic() + min(life, self._max_age))
-        self.weight += len(value)
-        while self.weight > self._capacity:
-            self.drop(next(iter(self._kept)))
+        if key.kind in self._kinds and len(value) <= self._capacity // 4:
+            self._kept.put(key.tenant, key, (value, time.monotonic() + min(life, self._max_age)), len(value))
 
     def recall(self, key: Key) -> bytes | None:
         """The value, None where it is not known or too old."""
-        kept = self._kept.get(key)
+        kept = self._kept.get(key.tenant, key)
         if kept is None:
             return None
         if kept[1] <= time.monotonic():
             self.drop(key)
             return None
-        self._kept.move_to_end(key)
         return kept[0]
 
     def forget(self, scope: Scope) -> None:
         """Forget a tenant's values; those of one kind where the scope names one."""
-        for key in [key for key in self._kept if key.tenant == scope.tenant and scope.kind in {None, key.kind}]:
-            self.drop(key)
+        for key in self._kept.keys(scope.tenant):
+            if scope.kind in {None, key.kind}:
+                self.drop(key)
+
+    def tenants(self) -> list[str]:
+        """Whose values there are."""
+        return self._kept.tenants()
 
     def clear(self) -> None:
         """Forget all."""
         self._kept.clear()
-        self.weight = 0
 
 
 class CachedStore:
@@ -71,11 +72,19 @@ class CachedStore:
     Args:
         kinds: kinds whose items never change.
         capacity: maximum size of the cached values in bytes.
+        share: maximum part of the capacity that one tenant may take.
     """
 
-    def __init__(self, store: Store, kinds: frozenset[str], capacity: int = 16 * 2**20, max_age: float = _MAX_AGE) -> None:
+    def __init__(
+        self,
+        store: Store,
+        kinds: frozenset[str],
+        capacity: int = 16 * 2**20,
+        max_age: float = _MAX_AGE,
+        share: float = 1.0,
+    ) -> None:
         self._store = store
-        self._recent = _RecentValues(kinds, capacity, max_age)
+        self._recent = _RecentValues(kinds, capacity, max_age, share)
 
     def beside(self, store: Store) -> CachedStore:
         """Another way to the same back-end, with the same memory: what is deleted by one is forgotten by both."""
@@ -126,6 +135,23 @@ class CachedStore:
 
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
         return await self._store.counts(names)
+
+    async def names(self) -> tuple[list[str], list[str]]:
+        return await self._store.names()
+
+    async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
+        return await self._store.erase(lines, fields)
+
+    async def scrub(self) -> None:
+        await self._store.scrub()
+
+    def forget_recent(self, tenant: str) -> None:
+        """Another process deleted a tenant's data: read it anew."""
+        self._recent.forget(Scope(tenant))
+
+    def recent_tenants(self) -> list[str]:
+        """Tenants with values in memory."""
+        return self._recent.tenants()
 
     async def ping(self) -> None:
         await self._store.ping()

@@ -10,10 +10,11 @@ growing intervals, whether it works again. So a frozen server costs the calls un
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from turnfold.proxy.store.base import Batch, Item, Key, Scope, Store, StoreError, StoreTimedOut, StoreUnavailable
+from turnfold.proxy.incidents import Incidents, supervise
+from turnfold.proxy.store.base import Batch, Item, Key, Scope, Store, StoreError, StoreOff, StoreTimedOut, StoreUnavailable
 
 T = TypeVar("T")
 
@@ -65,6 +66,8 @@ class TimedStore:
     async def _call(self, work: Callable[[], Awaitable[T]], seconds: float) -> T:
         try:
             return await _within(work, seconds)
+        except StoreOff:  # no failure: nothing is kept on purpose
+            raise
         except StoreError as exc:
             self._report(exc)
             raise
@@ -96,6 +99,15 @@ class TimedStore:
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
         return await self._call(lambda: self._store.counts(names), self._patience)
 
+    async def names(self) -> tuple[list[str], list[str]]:
+        return await self._call(self._store.names, self._patience)
+
+    async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
+        return await self._call(lambda: self._store.erase(lines, fields), self._patience)
+
+    async def scrub(self) -> None:
+        await self._call(self._store.scrub, self._patience)
+
     async def ping(self) -> None:
         await self._call(self._store.ping, self._timeout)
 
@@ -106,8 +118,9 @@ class TimedStore:
 class GuardedStore(TimedStore):
     """A `TimedStore` with a breaker: after a failure calls are refused at once until the store works again."""
 
-    def __init__(self, store: Store, timeout: float = 0.1, patience: float = 10.0) -> None:
+    def __init__(self, store: Store, timeout: float = 0.1, patience: float = 10.0, incidents: Incidents | None = None) -> None:
         super().__init__(store, timeout, patience, self.failed)
+        self._incidents = incidents or Incidents()
         self._probe: asyncio.Task[None] | None = None
         self._problem = ""
         self.failures = 0
@@ -127,7 +140,8 @@ class GuardedStore(TimedStore):
         self.failures += 1
         if isinstance(problem, StoreUnavailable) and not self._problem:
             self._problem = str(problem)
-            self._probe = asyncio.create_task(self._ask_again(), name="turnfold-store-probe")
+            probing = supervise("store-probe", self._ask_again, self._incidents)
+            self._probe = asyncio.create_task(probing, name="turnfold-store-probe")
 
     async def _ask_again(self) -> None:
         wait = _FIRST_PROBE

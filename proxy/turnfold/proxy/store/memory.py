@@ -6,11 +6,11 @@ Lives here: the smallest back-end, for one process, bounded by bytes. Does not b
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from turnfold.proxy.store.base import Batch, Item, Key, Scope
+from turnfold.proxy.store.fair import FairMemory
 
 # What a key, a label and the bookkeeping weigh beside the value, roughly.
 _OVERHEAD = 300
@@ -39,46 +39,41 @@ class _Table:
 
 
 class MemoryStore:
-    """Evicts the least recently used items above `capacity` bytes; logs and counts only expire."""
+    """Evicts the least recently used items of the largest tenants above `capacity` bytes; logs and counts only expire.
 
-    def __init__(self, capacity: int = 32 * 2**20) -> None:
-        self._capacity = capacity
-        self._weight = 0
-        self._items: OrderedDict[Key, _StoredItem] = OrderedDict()
+    Args:
+        share: maximum part of the capacity that one tenant may take.
+    """
+
+    def __init__(self, capacity: int = 32 * 2**20, share: float = 1.0) -> None:
+        self._items: FairMemory[Key, _StoredItem] = FairMemory(capacity, share)
         self._logs: dict[str, _Log] = {}
         self._tables: dict[str, _Table] = {}
         self._batches: dict[str, float] = {}
         self._next_purge = 0.0
 
     def _live(self, key: Key) -> _StoredItem | None:
-        kept = self._items.get(key)
+        kept = self._items.peek(key.tenant, key)
         if kept is not None and kept.expires <= time.time():
-            self._drop(key)
+            self._items.drop(key.tenant, key)
             return None
         return kept
-
-    def _drop(self, key: Key) -> None:
-        self._weight -= self._items.pop(key).weight()
 
     def _keep(self, item: Item) -> None:
         old = self._live(item.key)
         kept = _StoredItem(item.value, time.time() + item.ttl, old.conversations if old else set())
         if item.conversation is not None:
             kept.conversations.add(item.conversation)
-        if old:
-            self._drop(item.key)
-        self._items[item.key] = kept
-        self._weight += kept.weight()
+        self._items.put(item.key.tenant, item.key, kept, kept.weight())
 
     def _purge(self) -> None:
         now = time.time()
         if now >= self._next_purge:
             self._next_purge = now + 60
-            for key in [key for key, kept in self._items.items() if kept.expires <= now]:
-                self._drop(key)
+            for tenant, key, kept in self._items.items():
+                if kept.expires <= now:
+                    self._items.drop(tenant, key)
             self._forget_expired()
-        while self._weight > self._capacity and self._items:
-            self._drop(next(iter(self._items)))
 
     def _forget_expired(self) -> None:
         now = time.time()
@@ -87,24 +82,17 @@ class MemoryStore:
         self._batches = {name: expires for name, expires in self._batches.items() if expires > now}
 
     def _within(self, scope: Scope) -> list[Key]:
-        now = time.time()
         return [
             key
-            for key, kept in self._items.items()
-            if key.tenant == scope.tenant
-            and kept.expires > now
-            and scope.kind in {None, key.kind}
+            for key in self._items.keys(scope.tenant)
+            if scope.kind in {None, key.kind}
+            and (kept := self._live(key))
             and (scope.conversation is None or scope.conversation in kept.conversations)
         ]
 
     async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
-        values: list[bytes | None] = []
-        for key in keys:
-            kept = self._live(key)
-            if kept:
-                self._items.move_to_end(key)
-            values.append(kept.value if kept else None)
-        return values
+        found = [self._items.get(key.tenant, key) if self._live(key) else None for key in keys]
+        return [kept.value if kept else None for kept in found]
 
     async def put(self, items: Sequence[Item]) -> None:
         for item in items:
@@ -127,7 +115,7 @@ class MemoryStore:
     async def discard(self, keys: Sequence[Key]) -> int:
         live = [key for key in dict.fromkeys(keys) if self._live(key)]
         for key in live:
-            self._drop(key)
+            self._items.drop(key.tenant, key)
         return len(live)
 
     async def record(self, batch: Batch) -> None:
@@ -159,6 +147,23 @@ class MemoryStore:
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
         tables = (self._tables.get(name) for name in names)
         return [dict(table.counts) if table and table.expires > time.time() else {} for table in tables]
+
+    async def names(self) -> tuple[list[str], list[str]]:
+        return sorted(self._logs), sorted(self._tables)
+
+    async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
+        gone = 0
+        for name in lines.keys() & self._logs.keys():
+            log, going = self._logs[name], set(lines[name])
+            left = [line for line in log.lines if line not in going]
+            gone += len(log.lines) - len(left)
+            log.lines[:] = left
+        for name in fields.keys() & self._tables.keys():
+            gone += sum(self._tables[name].counts.pop(counter, None) is not None for counter in fields[name])
+        return gone
+
+    async def scrub(self) -> None:
+        return
 
     async def ping(self) -> None:
         return

@@ -15,25 +15,33 @@ from typing import Final
 
 from turnfold.config.paths import default_store_url
 from turnfold.config.settings import StoreSettings
+from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.store.base import Store
 from turnfold.proxy.store.cached import CachedStore
 from turnfold.proxy.store.guard import GuardedStore, TimedStore
 from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.store.nothing import NothingStore
 from turnfold.proxy.store.redis_store import RedisStore
 from turnfold.proxy.store.sqlite import SqliteStore
 
 _LONGEST: Final = 10.0  # seconds for batches and listings
+_DELETION: Final = 600.0  # seconds for one step of a deletion by tenant
 #: Kinds whose ids are hashes of what they hold.
 CONTENT_ADDRESSED: Final = frozenset({"section"})
 
 
 def _memory(url: str, settings: StoreSettings) -> Store:
     del url
-    return MemoryStore(settings.memory_bytes)
+    return MemoryStore(settings.memory_bytes, settings.tenant_share)
+
+
+def _nothing(url: str, settings: StoreSettings) -> Store:
+    del url
+    return NothingStore(settings.memory_bytes)
 
 
 def _sqlite(url: str, settings: StoreSettings) -> Store:
-    return SqliteStore(Path(url.removeprefix("sqlite:///")).expanduser(), settings.max_bytes)
+    return SqliteStore(Path(url.removeprefix("sqlite:///")).expanduser(), settings.max_bytes, settings.tenant_share)
 
 
 def _redis(url: str, settings: StoreSettings) -> Store:
@@ -41,7 +49,7 @@ def _redis(url: str, settings: StoreSettings) -> Store:
 
 
 _BACKENDS: Final[Mapping[str, Callable[[str, StoreSettings], Store]]] = MappingProxyType(
-    {"memory": _memory, "sqlite": _sqlite, "redis": _redis, "rediss": _redis}
+    {"memory": _memory, "none": _nothing, "sqlite": _sqlite, "redis": _redis, "rediss": _redis}
 )
 
 
@@ -50,13 +58,16 @@ class OpenStore(CachedStore):
 
     Attributes:
         patient: the same store for calls that have no fall-back: they wait for seconds, and no breaker refuses them.
+        deleting: the same store for deletions by tenant, which may take minutes.
     """
 
-    def __init__(self, backend: Store, settings: StoreSettings) -> None:
-        self._guard = GuardedStore(backend, settings.timeout)
-        super().__init__(self._guard, CONTENT_ADDRESSED, settings.memory_bytes // 2)
+    def __init__(self, backend: Store, settings: StoreSettings, incidents: Incidents | None = None) -> None:
+        self._guard = GuardedStore(backend, settings.timeout, incidents=incidents)
+        kinds = frozenset[str]() if settings.is_off else CONTENT_ADDRESSED
+        super().__init__(self._guard, kinds, settings.memory_bytes // 2, share=settings.tenant_share)
         longest = max(settings.patience, _LONGEST)
         self.patient: Store = self.beside(TimedStore(backend, settings.patience, longest, self._guard.failed))
+        self.deleting: Store = self.beside(TimedStore(backend, settings.patience, _DELETION, self._guard.failed))
 
     @property
     def problem(self) -> str:
@@ -69,7 +80,7 @@ class OpenStore(CachedStore):
         return self._guard.failures
 
 
-def open_store(settings: StoreSettings) -> OpenStore:
+def open_store(settings: StoreSettings, incidents: Incidents | None = None) -> OpenStore:
     """The store that the settings name. It belongs to the event loop that uses it first.
 
     Nothing is connected or written before the first call, so Turnfold starts even while the store is down.
@@ -78,4 +89,4 @@ def open_store(settings: StoreSettings) -> OpenStore:
         StoreFailed: the back-end does not understand the URL.
     """
     url = settings.url or default_store_url()
-    return OpenStore(_BACKENDS[url.partition("://")[0]](url, settings), settings)
+    return OpenStore(_BACKENDS[url.partition("://")[0]](url, settings), settings, incidents)

@@ -1,28 +1,43 @@
 """Stored records that other releases can read: objects with named fields and a version.
 
-Lives here: the version of a record, and what happens to a record that this release cannot read. Does not belong here: the fields
-of any record (each kind knows its own).
+Lives here: the version of a record, and what happens to a record that this release cannot read, or that is damaged. Does not
+belong here: the fields of any record (each kind knows its own).
 
 A reader takes the fields that it knows and ignores the others, so a new field needs no new version. A writer raises the version
 of its kind only when older readers would misread the rest. Records without a version are those of the first release.
 
-A record of a newer version, or in no known form, is treated as absent: one log line for each kind and reason, never an exception.
+A record of a newer version, or in no known form, is treated as absent: counted, one log line for each kind and reason, never an
+exception. So is one with a value of another type than its field, or a number that no release writes: a damaged record must not
+fail later, where nobody expects it.
 """
 
 from __future__ import annotations
 
 import logging
+import math
+import types
 import zlib
-from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, Final, TypeVar
+from collections import Counter
+from collections.abc import Callable, Hashable
+from dataclasses import is_dataclass
+from functools import cache, lru_cache
+from typing import Any, Final, TypeVar, cast
 
 import orjson
+from pydantic import ConfigDict, TypeAdapter
 
 T = TypeVar("T")
 
 #: Name of the field that holds a record's version.
 VERSION: Final = "record_version"
+
+#: Numbers beyond are exact in no JSON reader but ours; sums, sizes and times of a thousand years are less.
+_MOST: Final = 2**53
+_EXACT: Final = ConfigDict(strict=True, revalidate_instances="always")
+_MOST_INFLATED: Final = 256 * 2**20
+
+#: Stored values that this process left out because they are damaged or of a newer release, by kind.
+left_out: Counter[str] = Counter()
 
 _log = logging.getLogger(__name__)
 
@@ -58,15 +73,60 @@ def decode_record(
         value = parse(data)
         if (version := version_of(value)) > newest:
             raise UnreadableRecord(f"it has version {version}, newer than this release")
-        return build(value)
+        _check_numbers(value)
+        built: Any = build(value)
+        if is_dataclass(built):
+            _shape_of(cast("Hashable", type(built))).validate_python((built,))
+        made: T = built
+        return made
     except UnreadableRecord as exc:
         report_unreadable(kind, str(exc))
-    except (ValueError, LookupError, TypeError, AttributeError, zlib.error) as exc:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, zlib.error) as exc:
         report_unreadable(kind, f"it has an unknown form ({type(exc).__name__})")
     return None
 
 
-@lru_cache(maxsize=256)  # a line for each kind and reason: a log may hold thousands of such records
+@cache
+def _shape_of(kind: Hashable) -> TypeAdapter[Any]:
+    """Checks the fields of a frozen dataclass, and of those within, against their types."""
+    alone: Any = types.GenericAlias(tuple, (kind,))  # pydantic takes no configuration for a dataclass itself
+    return TypeAdapter(alone, config=_EXACT)
+
+
+def _check_numbers(value: Any) -> None:
+    """Raises UnreadableRecord where a number is none that a release writes."""
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, dict):
+            pending.extend(one.values())
+        elif isinstance(one, list):
+            pending.extend(one)
+        elif isinstance(one, (int, float)) and not (math.isfinite(one) and abs(one) <= _MOST):
+            raise UnreadableRecord("a number in it is out of range")
+
+
+def inflate_record(data: bytes) -> bytes:
+    """A packed record.
+
+    Raises:
+        UnreadableRecord: it becomes larger than any record of ours.
+        zlib.error: it is damaged.
+    """
+    engine = zlib.decompressobj()
+    plain = engine.decompress(data, _MOST_INFLATED)
+    if not engine.eof:
+        raise UnreadableRecord("it is cut short, or far too large")
+    return plain
+
+
 def report_unreadable(kind: str, problem: str) -> None:
-    """Log that a record is left out; repeated calls log nothing."""
+    """Count that a stored value is left out, and log it the first time."""
+    left_out[kind] += 1
+    log_once(kind, problem)
+
+
+@lru_cache(maxsize=256)  # a line for each kind and reason: a log may hold thousands of such records
+def log_once(kind: str, problem: str) -> None:
+    """The line; repeated calls log nothing."""
     _log.warning("A stored %s is left out: %s.", kind, problem)

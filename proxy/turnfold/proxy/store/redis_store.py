@@ -1,6 +1,6 @@
 """A store in Redis or Valkey, shared by every replica.
 
-Lives here: the layout of keys and the two scripts that write. Does not belong here: time-outs and reconnection (``guard``).
+Lives here: the layout of keys and the scripts that write. Does not belong here: time-outs and reconnection (``guard``).
 
 Layout (``T`` the tenant; braces keep a tenant in one slot):
 
@@ -11,6 +11,9 @@ Layout (``T`` the tenant; braces keep a tenant in one slot):
     turnfold:{}:l:NAME       list     a log
     turnfold:{}:n:NAME       hash     a table of counts
     turnfold:{}:b:ID         string   a batch that was taken
+
+A key of ours that holds another type, or a count that is no number, is damaged: the scripts remove it and write on, and readers
+leave it out. Both are told (``records.report_unreadable``); nothing is kept of it.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
@@ -27,7 +30,8 @@ from redis import exceptions as errors
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreError, StoreFailed, StoreUnavailable
+from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreError, StoreFailed, StoreRefused, StoreUnavailable
+from turnfold.proxy.store.records import report_unreadable
 
 T = TypeVar("T")
 
@@ -35,7 +39,12 @@ T = TypeVar("T")
 # ARGV: "" or "absent" or the SHA-1 of what the first key must hold; now; then five an item (value, milliseconds to live,
 # member, expiry, whether it has a conversation).
 _SAVE: Final = """
+local function clear(key, kind)
+  local found = redis.call('TYPE', key).ok
+  if found ~= kind and found ~= 'none' then redis.call('UNLINK', key) end
+end
 if ARGV[1] ~= '' then
+  clear(KEYS[1], 'string')
   local held = redis.call('GET', KEYS[1])
   if ARGV[1] == 'absent' then
     if held then return 0 end
@@ -44,6 +53,7 @@ if ARGV[1] ~= '' then
   end
 end
 local function index(key, expiry, member, life)
+  clear(key, 'zset')
   redis.call('ZADD', key, 'GT', expiry, member)
   redis.call('ZREMRANGEBYSCORE', key, '-inf', ARGV[2])
   if redis.call('PTTL', key) < tonumber(life) then redis.call('PEXPIRE', key, life) end
@@ -65,22 +75,53 @@ return 1
 # KEYS: the batch, then logs and tables. ARGV: milliseconds to live for the batch's name; then for each key "l" or "n",
 # milliseconds to live, how many values, the values.
 _RECORD: Final = """
-if not redis.call('SET', KEYS[1], '', 'NX', 'PX', ARGV[1]) then return 0 end
-local a = 2
+if not redis.call('SET', KEYS[1], '', 'NX', 'PX', ARGV[1]) then return {} end
+local a, damaged = 2, {}
 for k = 2, #KEYS do
   local kind, life, n = ARGV[a], ARGV[a + 1], tonumber(ARGV[a + 2])
   a = a + 3
+  local found = redis.call('TYPE', KEYS[k]).ok
+  if found ~= 'none' and found ~= (kind == 'l' and 'list' or 'hash') then
+    redis.call('UNLINK', KEYS[k])
+    table.insert(damaged, KEYS[k])
+  end
   if kind == 'l' then
     for i = a, a + n - 1 do redis.call('RPUSH', KEYS[k], ARGV[i]) end
   else
-    for i = a, a + n - 1, 2 do redis.call('HINCRBY', KEYS[k], ARGV[i], ARGV[i + 1]) end
+    for i = a, a + n - 1, 2 do
+      local sum = redis.pcall('HINCRBY', KEYS[k], ARGV[i], ARGV[i + 1])
+      if type(sum) == 'table' then
+        redis.call('HSET', KEYS[k], ARGV[i], ARGV[i + 1])
+        table.insert(damaged, KEYS[k])
+      end
+    end
   end
   a = a + n
   if redis.call('PTTL', KEYS[k]) < tonumber(life) then redis.call('PEXPIRE', KEYS[k], life) end
 end
-return 1
+return damaged
+"""
+# KEYS: a log. ARGV: the lines to delete. Every line is taken from the left, and what stays is put back at the right: this keeps
+# the order and the time to live.
+_ERASE: Final = """
+local going, life = {}, redis.call('PTTL', KEYS[1])
+for i = 1, #ARGV do going[ARGV[i]] = true end
+local left, gone = redis.call('LLEN', KEYS[1]), 0
+while left > 0 do
+  local page = redis.call('LPOP', KEYS[1], math.min(left, 1000))
+  local stays = {}
+  for i = 1, #page do
+    if going[page[i]] then gone = gone + 1 else stays[#stays + 1] = page[i] end
+  end
+  if #stays > 0 then redis.call('RPUSH', KEYS[1], unpack(stays)) end
+  left = left - #page
+end
+if life > 0 then redis.call('PEXPIRE', KEYS[1], life) end
+return gone
 """
 _PAGE: Final = 500
+_WRONG_TYPE: Final = "WRONGTYPE"
+_SCANNED: Final = 1000  # keys that a server looks at in one step
 _MAX_CONNECTIONS: Final = 32
 _SOCKET_TIMEOUT: Final = 10.0  # the last resort; what a caller waits for is the guard's affair
 
@@ -149,6 +190,7 @@ class RedisStore:
         self._redis: Any = aioredis.Redis.from_pool(_pool(url, connect_timeout))
         self._save = self._redis.register_script(_SAVE)
         self._record = self._redis.register_script(_RECORD)
+        self._erase = self._redis.register_script(_ERASE)
 
     async def _call(self, work: Callable[[], Awaitable[T]], again: bool = True) -> T:
         """Run and translate exceptions; with `again`, repeat the call once on a new connection if a pooled one went stale."""
@@ -157,13 +199,14 @@ class RedisStore:
         except (errors.ConnectionError, ConnectionError) as exc:
             if not again or isinstance(exc, errors.AuthenticationError):
                 raise _translate(exc) from exc
-        except (errors.RedisError, OSError) as exc:
+        except (errors.RedisError, OSError, ValueError, TypeError, OverflowError) as exc:
             raise _translate(exc) from exc
         return await self._call(work, again=False)
 
     async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
         if not keys:
             return []
+        # Of a key that holds another type MGET says that there is nothing.
         return await self._call(lambda: self._redis.mget([_item_key(key) for key in keys]))
 
     def _save_arguments(self, guard: str, items: Sequence[Item]) -> tuple[list[bytes], list[Any]]:
@@ -194,13 +237,23 @@ class RedisStore:
             return [_scope_key(scope.tenant, b"c", scope.conversation)]
         if scope.kind is not None:
             return [_scope_key(scope.tenant, b"k", scope.kind)]
-        names = await self._redis.zrange(_space(scope.tenant) + b"s", 0, -1)
+        names = await self._of_type(self._redis.zrange(_space(scope.tenant) + b"s", 0, -1), "index")
         return sorted(name for name in names if name.startswith(_space(scope.tenant) + b"k:"))
 
     async def _members(self, scope: Scope, name: bytes) -> list[Key]:
-        members = await self._redis.zrangebyscore(name, f"({time.time()}", "+inf")
-        keys = (Key(scope.tenant, *json.loads(member)) for member in members)
+        members = await self._of_type(self._redis.zrangebyscore(name, f"({time.time()}", "+inf"), "index")
+        keys = (key for member in members if (key := _key_of(scope.tenant, member)) is not None)
         return sorted(key for key in keys if scope.kind in {None, key.kind})
+
+    async def _of_type(self, reading: Awaitable[list[bytes]], what: str) -> list[bytes]:
+        """What a command reads; nothing where the key holds another type."""
+        try:
+            return await reading
+        except errors.ResponseError as exc:
+            if not str(exc).startswith(_WRONG_TYPE):
+                raise
+            report_unreadable(what, "its key holds another type")
+            return []
 
     async def _live(self, scope: Scope) -> list[Key]:
         found = [key for name in await self._scopes(scope) for key in await self._members(scope, name)]
@@ -245,7 +298,7 @@ class RedisStore:
             await self._redis.unlink(name)
             await self._redis.zrem(index, name)
         else:
-            await self._redis.unlink(*await self._redis.zrange(index, 0, -1), index)
+            await self._redis.unlink(*await self._of_type(self._redis.zrange(index, 0, -1), "index"), index)
 
     async def discard(self, keys: Sequence[Key]) -> int:
         return await self._call(lambda: self._unlink(list(dict.fromkeys(keys)))) if keys else 0
@@ -263,21 +316,46 @@ class RedisStore:
             values += ["n", life, 2 * len(additions)]
             for counter, number in additions.items():
                 values += [_blob(counter), number]
-        await self._call(lambda: self._record(keys, values))
+        for _ in await self._call(lambda: self._record(keys, values)):
+            report_unreadable("log or table of sums", "it was damaged, and begins anew")
 
     async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
-        lines = await self._call(lambda: self._redis.lrange(_own(b"l", name), position, position + limit))
+        key = _own(b"l", name)
+        lines = await self._call(lambda: self._of_type(self._redis.lrange(key, position, position + limit), "log"))
         return lines[:limit], position + limit if len(lines) > limit else None
 
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
-        async def work() -> list[dict[bytes, bytes]]:
+        async def work() -> list[dict[str, int]]:
             pipe = self._redis.pipeline(transaction=False)
             for name in names:
                 pipe.hgetall(_own(b"n", name))
-            result: list[dict[bytes, bytes]] = await pipe.execute()
-            return result
+            return [_sums(table) for table in await pipe.execute(raise_on_error=False)]
 
-        return [{_text(counter): int(value) for counter, value in table.items()} for table in await self._call(work)]
+        return await self._call(work)
+
+    async def names(self) -> tuple[list[str], list[str]]:
+        async def work(letter: bytes) -> list[str]:
+            start = _own(letter, "")
+            found = {key async for key in self._redis.scan_iter(match=start + b"*", count=_SCANNED)}
+            return sorted(_text(key.removeprefix(start)) for key in found)
+
+        return await self._call(lambda: work(b"l")), await self._call(lambda: work(b"n"))
+
+    async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
+        async def work() -> int:
+            gone = 0
+            for name, going in lines.items():
+                if going:
+                    gone += await self._erase([_own(b"l", name)], list(going))
+            for name, counters in fields.items():
+                for start in range(0, len(counters), _PAGE):
+                    gone += await self._redis.hdel(_own(b"n", name), *map(_blob, counters[start : start + _PAGE]))
+            return gone
+
+        return await self._call(work)
+
+    async def scrub(self) -> None:
+        """Nothing: what a server has written to its own disk (AOF, snapshots) is replaced when it next rewrites them."""
 
     async def ping(self) -> None:
         await self._call(self._redis.ping)
@@ -286,7 +364,41 @@ class RedisStore:
         await self._redis.aclose()
 
 
+def _key_of(tenant: str, member: bytes) -> Key | None:
+    """The key that an index names; None, which is told, where it names none."""
+    try:
+        kind, name = json.loads(member)
+    except (ValueError, TypeError, RecursionError):
+        kind = name = None
+    if isinstance(kind, str) and isinstance(name, str):
+        return Key(tenant, kind, name)
+    report_unreadable("index", "it names no key")
+    return None
+
+
+def _sums(table: dict[bytes, bytes] | Exception) -> dict[str, int]:
+    """A table of counts, without what is no count.
+
+    Raises:
+        RedisError: the table could not be read.
+    """
+    if isinstance(table, Exception):
+        if not str(table).startswith(_WRONG_TYPE):
+            raise table
+        report_unreadable("table of sums", "its key holds another type")
+        return {}
+    found: dict[str, int] = {}
+    for counter, value in table.items():
+        try:
+            found[_text(counter)] = int(value)
+        except ValueError:
+            report_unreadable("sum", "it is no whole number")
+    return found
+
+
 def _translate(exc: Exception) -> StoreError:
     away = (errors.ConnectionError, errors.TimeoutError, errors.BusyLoadingError, OSError)
+    if isinstance(exc, (errors.DataError, ValueError, TypeError, OverflowError)) or str(exc).startswith(_WRONG_TYPE):
+        return StoreRefused(f"Redis: {exc}")
     refused = isinstance(exc, errors.AuthenticationError)
     return (StoreUnavailable if isinstance(exc, away) and not refused else StoreFailed)(f"Redis: {exc or type(exc).__name__}")

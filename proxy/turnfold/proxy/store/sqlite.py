@@ -1,25 +1,32 @@
 """A store in one SQLite file, shared by the processes of a machine.
 
-Lives here: the schema, one thread that writes and one that reads, purging. Does not belong here: time-outs (``guard``).
+Lives here: the schema, one thread that writes and one that reads, purging, leaving no trace of what was deleted. Does not belong
+here: time-outs (``guard``).
 
 WAL lets readers work beside the writer. With synchronous=NORMAL nothing is lost if the process dies, and at most the last
 transactions if the machine does. The file contains user text, so only its owner may read it.
+
+What is deleted, expired or overwritten is zeroed in the file (secure_delete). It may still stand in the write-ahead log, which
+`scrub` empties. Files of earlier releases hold remains in free space; the first `scrub` rebuilds them.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreFailed, StoreUnavailable
+from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreFailed, StoreRefused, StoreUnavailable
+from turnfold.proxy.store.fair import fair_level
+from turnfold.proxy.store.records import left_out, report_unreadable
 
 T = TypeVar("T")
 
@@ -33,23 +40,51 @@ CREATE INDEX IF NOT EXISTS logs_name ON logs (name, seq);
 CREATE INDEX IF NOT EXISTS logs_expires ON logs (expires);
 CREATE TABLE IF NOT EXISTS counts (name BLOB, field BLOB, value INTEGER NOT NULL, expires REAL NOT NULL, PRIMARY KEY (name, field)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS batches (id BLOB PRIMARY KEY, expires REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sizes (tenant BLOB PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
 """  # noqa: E501 - a table a line
 _TABLES: Final = ("items", "logs", "counts", "batches")
+_ROW: Final = 300  # what a row weighs beside its value: key, indexes, label
+# By triggers and not by this module, so that an earlier release on the same file keeps the sums too.
+_SIZES: Final = tuple(
+    statement.replace("ROW", str(_ROW))
+    for statement in (
+        "CREATE INDEX IF NOT EXISTS items_tenant ON items (tenant, expires)",
+        "INSERT OR REPLACE INTO sizes SELECT tenant, sum(length(value) + ROW) FROM items GROUP BY tenant",
+        "CREATE TRIGGER IF NOT EXISTS items_added AFTER INSERT ON items BEGIN"
+        " INSERT INTO sizes VALUES (new.tenant, length(new.value) + ROW)"
+        " ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes; END",
+        "CREATE TRIGGER IF NOT EXISTS items_changed AFTER UPDATE OF value ON items BEGIN"
+        " UPDATE sizes SET bytes = bytes + length(new.value) - length(old.value) WHERE tenant = new.tenant; END",
+        "CREATE TRIGGER IF NOT EXISTS items_gone AFTER DELETE ON items BEGIN"
+        " UPDATE sizes SET bytes = bytes - length(old.value) - ROW WHERE tenant = old.tenant;"
+        " DELETE FROM sizes WHERE tenant = old.tenant AND bytes <= 0; END",
+    )
+)
+# user_version of the file. Of the first release: no sums. Of one that had a predecessor: with sums, remains in free space.
+_UNSUMMED, _UNSCRUBBED, _CLEAN = 0, 1, 2
 
 _UPSERT_ITEM: Final = (
     "INSERT INTO items VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value, expires = excluded.expires"
 )
 _ADD: Final = (
     "INSERT INTO counts VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE "
-    "SET value = value + excluded.value, expires = max(expires, excluded.expires)"
+    # A sum that is no whole number, because it is damaged or has outgrown 64 bits, starts anew.
+    "SET value = CASE WHEN typeof(value + excluded.value) = 'integer' THEN value + excluded.value ELSE excluded.value END, "
+    "expires = max(expires, excluded.expires)"
 )
 _UNLINK: Final = (
     "DELETE FROM links WHERE NOT EXISTS "
     "(SELECT 1 FROM items i WHERE i.tenant = links.tenant AND i.kind = links.kind AND i.id = links.id)"
 )
+_log = logging.getLogger(__name__)
+
 _CREATING: Final = threading.Lock()
 _LOCK_WAIT: Final = 5.0
 _PURGE_EVERY: Final = 60.0
+_DELETED_AT_ONCE: Final = 500  # items: the lock is free for others in between
+_LEAST_SHARE: Final = 2  # items keep at least half of the room, however many receipts there are
+_SCRUB_TRIES: Final = 10
+_SCRUB_PAUSE: Final = 0.2
 
 
 def _blob(text: str) -> bytes:
@@ -69,7 +104,49 @@ def _create(path: Path) -> None:
     locks (POSIX advisory locks end with the first close of any of a process's descriptors)."""
     with _CREATING:
         if not path.exists():
+            for rest in ("-wal", "-shm"):  # of a file that was deleted: it would be taken for the new one's
+                path.with_name(path.name + rest).unlink(missing_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file a path names; None: none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+class _Transaction:
+    """BEGIN IMMEDIATE to COMMIT: the lock is taken before the first read, so nothing read here is stale."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._connection.execute("BEGIN IMMEDIATE")
+        return self._connection
+
+    def __exit__(self, kind: object, value: object, trace: object) -> None:
+        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Tables, and the sums by tenant where an earlier release kept none."""
+    fresh = not _pragma(connection, "schema_version")
+    connection.executescript(_SCHEMA)
+    if _pragma(connection, "user_version") != _UNSUMMED:
+        return
+    with _Transaction(connection):
+        if _pragma(connection, "user_version") == _UNSUMMED:  # another process may have been first
+            for statement in _SIZES:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {_CLEAN if fresh else _UNSCRUBBED}")
 
 
 class _Thread:
@@ -79,9 +156,17 @@ class _Thread:
         self._path = path
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"turnfold-store-{name}")
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         self._closed = threading.Event()
 
     def _connect(self) -> sqlite3.Connection:
+        if self._connection is not None and _identity(self._path) != self._file:
+            # It would be written to for ever, and nobody could read it again.
+            _log.warning(
+                "%s was deleted or replaced: the file of that name is opened, what was in the old one is lost", self._path
+            )
+            left_out["store file"] += 1
+            self._disconnect()
         if self._connection is None:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _create(self._path)
@@ -90,11 +175,12 @@ class _Thread:
                 connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")
-                connection.executescript(_SCHEMA)
+                connection.execute("PRAGMA secure_delete = ON")
+                _prepare(connection)
             except sqlite3.Error:  # no database, or a full disk
                 connection.close()
                 raise
-            self._connection = connection
+            self._connection, self._file = connection, _identity(self._path)
         return self._connection
 
     def _work(self, job: Callable[[sqlite3.Connection], T]) -> T:
@@ -102,6 +188,8 @@ class _Thread:
             return job(self._connect())
         except sqlite3.OperationalError as exc:
             raise StoreUnavailable(f"SQLite: {exc}") from exc
+        except (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.ProgrammingError, OverflowError, ValueError, TypeError) as exc:
+            raise StoreRefused(f"SQLite: {type(exc).__name__}") from exc
         except sqlite3.Error as exc:
             raise StoreFailed(f"SQLite: {exc}") from exc
         except OSError as exc:
@@ -122,20 +210,6 @@ class _Thread:
             self._closed.set()
             await asyncio.get_running_loop().run_in_executor(self._executor, self._disconnect)
             self._executor.shutdown(wait=False)
-
-
-class _Transaction:
-    """BEGIN IMMEDIATE to COMMIT: the lock is taken before the first read, so nothing read here is stale."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> sqlite3.Connection:
-        self._connection.execute("BEGIN IMMEDIATE")
-        return self._connection
-
-    def __exit__(self, kind: object, value: object, trace: object) -> None:
-        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
 
 
 def _where(scope: Scope) -> tuple[str, list[bytes]]:
@@ -165,7 +239,48 @@ def _save(connection: sqlite3.Connection, items: Iterable[Item]) -> None:
 def _fetch(connection: sqlite3.Connection, key: Key) -> bytes | None:
     sql = "SELECT value FROM items WHERE tenant = ? AND kind = ? AND id = ? AND expires > ?"
     row = connection.execute(sql, (*_key(key), time.time())).fetchone()
-    return None if row is None else bytes(row[0])
+    return None if row is None else _stored_bytes("item", row[0])
+
+
+def _stored_bytes(what: str, value: Any) -> bytes | None:
+    """A value as it was stored; None, which is told, where something else stands in its place."""
+    if isinstance(value, bytes):
+        return value
+    report_unreadable(what, f"it is {type(value).__name__} and not bytes")
+    return None
+
+
+def _stored_texts(row: Sequence[Any]) -> tuple[str, ...] | None:
+    """The columns of a row as text; None, which is told, where they are none."""
+    try:
+        return tuple(map(_text, row))
+    except (ValueError, TypeError, AttributeError) as exc:
+        report_unreadable("key", f"it is no text ({type(exc).__name__})")
+    return None
+
+
+def _sums(rows: Iterable[tuple[Any, Any]]) -> dict[str, int]:
+    """A table of counts, without what is no count."""
+    found: dict[str, int] = {}
+    for counter, value in rows:
+        texts = _stored_texts((counter,))
+        if texts is not None and type(value) is int:
+            found[texts[0]] = value
+        elif texts is not None:
+            report_unreadable("sum", f"it is {type(value).__name__} and no whole number")
+    return found
+
+
+def _cut(connection: sqlite3.Connection, tenant: bytes, excess: int) -> int:
+    """Evict a tenant's items that expire first. Returns how many."""
+    going: list[tuple[int]] = []
+    sql = "SELECT rowid, length(value) FROM items WHERE tenant = ? ORDER BY expires"
+    with closing(connection.execute(sql, (tenant,))) as rows:
+        while excess > 0 and (row := rows.fetchone()):
+            going.append((row[0],))
+            excess -= row[1] + _ROW
+    connection.executemany("DELETE FROM items WHERE rowid = ?", going)
+    return len(going)
 
 
 class SqliteStore:
@@ -173,10 +288,12 @@ class SqliteStore:
 
     Args:
         path: the file; a missing directory is created.
-        max_bytes: maximum size of the file; above it the items that expire first are evicted.
+        max_bytes: maximum size of the file; above it the items of the largest tenants that expire first are evicted.
+        share: maximum part of it that one tenant's items may take.
     """
 
-    def __init__(self, path: Path, max_bytes: int = 4 * 2**30) -> None:
+    def __init__(self, path: Path, max_bytes: int = 4 * 2**30, share: float = 1.0) -> None:
+        self._share = share
         self._writer = _Thread(path, "writer")
         self._reader = _Thread(path, "reader")
         self._max_bytes = max_bytes
@@ -206,17 +323,13 @@ class SqliteStore:
         connection.execute("PRAGMA incremental_vacuum(1000)").fetchall()
 
     def _shrink(self, connection: sqlite3.Connection) -> int:
-        def pragma(name: str) -> int:
-            return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
-
-        excess = (pragma("page_count") - pragma("freelist_count")) * pragma("page_size") - self._max_bytes
-        going: list[tuple[int]] = []
-        with closing(connection.execute("SELECT rowid, length(value) FROM items ORDER BY expires")) as rows:
-            while excess > 0 and (row := rows.fetchone()):
-                going.append((row[0],))
-                excess -= row[1]
-        connection.executemany("DELETE FROM items WHERE rowid = ?", going)
-        return len(going)
+        sizes = {bytes(tenant): int(size) for tenant, size in connection.execute("SELECT tenant, bytes FROM sizes")}
+        pages = _pragma(connection, "page_count") - _pragma(connection, "freelist_count")
+        excess = pages * _pragma(connection, "page_size") - self._max_bytes
+        room, level = max(sum(sizes.values()) - excess, self._max_bytes // _LEAST_SHARE), int(self._max_bytes * self._share)
+        if excess > 0:
+            level = min(level, fair_level(sizes.values(), room))
+        return sum(_cut(connection, tenant, size - level) for tenant, size in sizes.items() if size > level)
 
     async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
         return await self._reader.run(lambda connection: [_fetch(connection, key) for key in keys])
@@ -242,19 +355,24 @@ class SqliteStore:
         rows = await self._reader.run(
             lambda connection: connection.execute(sql, (*values, time.time(), limit, offset)).fetchall()
         )
-        return [Key(*map(_text, row)) for row in rows]
+        return [Key(*texts) for row in rows if (texts := _stored_texts(row)) is not None]
 
     async def delete(self, scope: Scope) -> int:
         clause, values = _where(scope)
+        sql = f"SELECT tenant, kind, id, expires FROM items WHERE {clause} LIMIT {_DELETED_AT_ONCE}"  # noqa: S608 - ours
 
-        def job(connection: sqlite3.Connection) -> int:
-            count = f"SELECT count(*) FROM items WHERE {clause} AND expires > ?"  # noqa: S608 - the clause is ours
-            live = int(connection.execute(count, (*values, time.time())).fetchone()[0])
-            connection.execute(f"DELETE FROM items WHERE {clause}", values)  # noqa: S608 - the clause is ours
-            connection.execute(_UNLINK)
-            return live
+        def job(connection: sqlite3.Connection) -> tuple[int, bool]:
+            rows = connection.execute(sql, values).fetchall()
+            for table in ("items", "links"):
+                going = ((tenant, kind, name) for tenant, kind, name, _ in rows)
+                connection.executemany(f"DELETE FROM {table} WHERE tenant = ? AND kind = ? AND id = ?", going)  # noqa: S608
+            return sum(expires > time.time() for *_, expires in rows), len(rows) < _DELETED_AT_ONCE
 
-        return await self._write(job)
+        gone, done = 0, False
+        while not done:
+            more, done = await self._write(job)
+            gone += more
+        return gone
 
     async def discard(self, keys: Sequence[Key]) -> int:
         def job(connection: sqlite3.Connection) -> int:
@@ -289,16 +407,60 @@ class SqliteStore:
         values = (_blob(name), position, time.time(), limit + 1)
         rows = await self._reader.run(lambda connection: connection.execute(sql, values).fetchall())
         page = rows[:limit]
-        return [bytes(line) for _, line in page], page[-1][0] if len(rows) > limit else None
+        lines = (_stored_bytes("line of a log", line) for _, line in page)
+        return [line for line in lines if line is not None], page[-1][0] if len(rows) > limit else None
 
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
         sql = "SELECT field, value FROM counts WHERE name = ? AND expires > ?"
 
         def job(connection: sqlite3.Connection) -> list[dict[str, int]]:
             tables = (connection.execute(sql, (_blob(name), time.time())) for name in names)
-            return [{_text(counter): value for counter, value in table} for table in tables]
+            return [_sums(table) for table in tables]
 
         return await self._reader.run(job)
+
+    async def names(self) -> tuple[list[str], list[str]]:
+        def job(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
+            logs, tables = (connection.execute(f"SELECT DISTINCT name FROM {of}").fetchall() for of in ("logs", "counts"))  # noqa: S608
+            return [_text(name) for (name,) in logs], [_text(name) for (name,) in tables]
+
+        return await self._reader.run(job)
+
+    async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
+        going = [(_blob(name), line) for name, found in lines.items() for line in found]
+        cells = [(_blob(name), _blob(counter)) for name, found in fields.items() for counter in found]
+
+        def job(connection: sqlite3.Connection) -> int:
+            gone = 0
+            for name in {name for name, _ in going}:
+                sought = {line for of, line in going if of == name}
+                rows = connection.execute("SELECT seq, line FROM logs WHERE name = ?", (name,)).fetchall()
+                numbers = [(number,) for number, line in rows if bytes(line) in sought]
+                gone += connection.executemany("DELETE FROM logs WHERE seq = ?", numbers).rowcount if numbers else 0
+            sql = "DELETE FROM counts WHERE name = ? AND field = ?"
+            return gone + (connection.executemany(sql, cells).rowcount if cells else 0)
+
+        return await self._write(job)
+
+    async def scrub(self) -> None:
+        """Empty the write-ahead log and give free pages back.
+
+        Raises:
+            StoreUnavailable: another process reads for so long that the log cannot be emptied now.
+        """
+
+        def job(connection: sqlite3.Connection) -> bool:
+            if _pragma(connection, "user_version") < _CLEAN:
+                connection.execute("VACUUM")
+                connection.execute(f"PRAGMA user_version = {_CLEAN}")
+            connection.execute("PRAGMA incremental_vacuum").fetchall()
+            return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+
+        for _ in range(_SCRUB_TRIES):
+            if await self._writer.run(job):
+                return
+            await asyncio.sleep(_SCRUB_PAUSE)
+        raise StoreUnavailable("SQLite: another process reads; the write-ahead log cannot be emptied now")
 
     async def ping(self) -> None:
         def job(connection: sqlite3.Connection) -> None:

@@ -1,7 +1,7 @@
 """What was learned of upstreams and models, as records of the store.
 
 Lives here: the form of a record, listing records, and having them forgotten everywhere. Does not belong here: memory in front of
-them (``chat.windows``), what a figure means (``compression.calibration``).
+them (``learning.windows``), what a figure means (``compression.calibration``).
 
 Every process holds in memory what it knows, and would write back what another one forgot. So what is forgotten leaves a mark with
 a random name, and a record says under which marks it was learned: where a mark is another now, the record counts for nothing,
@@ -154,6 +154,16 @@ async def forget_records(store: Store, tenant: str, keys: Sequence[Key] | None) 
         await store.delete(Scope(tenant, _KIND))
     else:
         await store.discard(keys)
+
+
+async def forget_tenant(store: Store, tenant: str) -> None:
+    """Forget all records of a tenant, and that it had any. Its mark stays: a random name, for as long as a record could.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    await forget_records(store, tenant, None)
+    await store.discard([Key("", _TENANTS, tenant)])
 
 
 async def _pages(store: Store, scope: Scope) -> AsyncIterator[list[Key]]:

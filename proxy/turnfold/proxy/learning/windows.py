@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from turnfold.compression.calibration import Learned, learn_from_refusal, learn_from_usage
 from turnfold.proxy.store.base import Key, Store, StoreError
+from turnfold.proxy.store.fair import FairMemory
 from turnfold.proxy.store.window_records import (
     TTL,
     Marks,
@@ -37,7 +37,7 @@ __all__ = ["FORGOTTEN_WITHIN", "Spot", "Windows"]
 #: Seconds within which a process learns that another one was told to forget.
 FORGOTTEN_WITHIN: Final = 30.0
 
-_KEPT: Final = 10_000  # keys in memory: a few MB
+_KEPT: Final = 10_000  # keys in memory: a few MB; tenants share them fairly
 _REPORTS_PER_WRITE: Final = 32
 _RETRIES: Final = (300.0, 1800.0, 7200.0, 28_800.0, 86_400.0)  # seconds until what was learned of a window is tested again
 
@@ -52,7 +52,7 @@ class _LearnedEntry:
 
 
 class Windows:
-    """Learned windows and ratios, least recently used out first.
+    """Learned windows and ratios, those of the tenants with the most, least recently used, out first.
 
     Args:
         store: where they are kept beyond this process; None: nowhere.
@@ -68,7 +68,7 @@ class Windows:
         self._patient = patient or store
         self._ttl = ttl
         self._clock = clock
-        self._entries: OrderedDict[Spot, _LearnedEntry] = OrderedDict()
+        self._entries: FairMemory[Spot, _LearnedEntry] = FairMemory(_KEPT)
 
     async def learned(self, spot: Spot) -> Learned:
         """What is known of an upstream and model; asks the store the first time, and now and then whether it was forgotten.
@@ -78,7 +78,7 @@ class Windows:
         return (await self._entry(spot)).record.at(self._clock())
 
     async def _entry(self, spot: Spot) -> _LearnedEntry:
-        entry, now = self._entries.get(spot), self._clock()
+        entry, now = self._entries.get(spot.tenant, spot), self._clock()
         if entry is None or entry.record.until <= now:
             entry = await self._load(spot, None)
         elif self._store is not None and entry.checked_at + FORGOTTEN_WITHIN <= now:
@@ -128,12 +128,22 @@ class Windows:
             StoreError: the store does not answer.
         """
         if self._patient is None:
-            return [(spot.key, entry.record) for spot, entry in self._entries.items() if spot.tenant == tenant]
-        for spot, entry in list(self._entries.items()):
-            if spot.tenant == tenant and entry.unwritten:
+            return [(spot.key, entry.record) for spot, entry in self._of(tenant)]
+        for spot, entry in self._of(tenant):
+            if entry.unwritten:
                 entry.unwritten = 0
                 await write_record(self._patient, spot, entry.record, entry.record.until - self._clock())
         return await list_records(self._patient, tenant, self._clock())
+
+    def _of(self, tenant: str) -> list[tuple[Spot, _LearnedEntry]]:
+        found = ((spot, self._entries.peek(tenant, spot)) for spot in self._entries.keys(tenant))
+        return [(spot, entry) for spot, entry in found if entry is not None]
+
+    def forget_in_memory(self, is_of: Callable[[str], bool]) -> None:
+        """Everything that was kept of these tenants was deleted."""
+        for tenant in self._entries.tenants():
+            if is_of(tenant):
+                self._entries.drop_tenant(tenant)
 
     async def forget(self, spot: Spot) -> None:
         """Forget what was learned of an upstream and model: here at once, in other processes within `FORGOTTEN_WITHIN` seconds.
@@ -141,7 +151,7 @@ class Windows:
         Raises:
             StoreError: it is forgotten here, but the store does not answer.
         """
-        self._entries.pop(spot, None)
+        self._entries.drop(spot.tenant, spot)
         if self._patient is not None:
             await forget_records(self._patient, spot.tenant, [spot.key])
 
@@ -157,8 +167,9 @@ class Windows:
         exact = Spot(tenant, upstream, model).key if upstream is not None and model is not None else None
         listed = await self.records(tenant)
         keys = [key for key, record in listed if everything or key == exact or _matches(record, upstream, model)]
-        for spot in [spot for spot in self._entries if spot.tenant == tenant and (everything or spot.key in keys)]:
-            del self._entries[spot]
+        for spot in self._entries.keys(tenant):
+            if everything or spot.key in keys:
+                self._entries.drop(tenant, spot)
         if self._patient is not None and (keys or everything):
             await forget_records(self._patient, tenant, None if everything else keys)
         return len(keys)
@@ -188,10 +199,7 @@ class Windows:
         return replace(record, until=until, tries=tries, retry_at=now + _RETRIES[tries - 1])
 
     def _keep(self, spot: Spot, entry: _LearnedEntry) -> None:
-        self._entries[spot] = entry
-        self._entries.move_to_end(spot)
-        while len(self._entries) > _KEPT:
-            self._entries.popitem(last=False)
+        self._entries.put(spot.tenant, spot, entry, 1)
 
 
 def _telling(known: Learned) -> tuple[object, ...]:

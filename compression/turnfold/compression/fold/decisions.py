@@ -1,0 +1,76 @@
+"""What was decided of a fold, once, under the conversation's prefix.
+
+Lives here: at which requests something is decided, and which precedents are those of a conversation. Does not belong here: what
+follows from a decision (``policy``), keeping precedents and asking for them (the shell does).
+
+Borders are found by replaying a conversation from its first message (``replay``). What time brings (what was learned of the
+cache, a brake) must not move the borders of the past, so:
+
+- Something is decided at few requests only, the *points*: where the conversation outgrows a rung of a ladder of sizes, and where
+  a fold is due. A decision holds until the next point. Rungs follow from the messages alone; so do folds, with the decisions
+  before them.
+- At a point, the precedent under the conversation's messages so far holds; else the options' `belief` is the decision, and comes
+  out of the fold as a new precedent (``Folded.decided``).
+- Whoever sends the fold keeps new precedents first: the first writer wins, and who comes later folds again with what was kept.
+  So replicas that share a store send the same bytes whatever each of them believes, and a request at which nothing is decided
+  asks nobody.
+- A replica that cannot ask decides by what follows from the messages and the packaged defaults, and goes on with that: its
+  prefix may differ from another replica's, which is one cache flush.
+
+A prefix is told by its messages, not by system text outside of them, which some clients change with every request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from math import log
+from typing import Final
+
+from turnfold.compression.fold import policy
+from turnfold.compression.options import FoldDecision, FoldOptions, Precedent
+
+_FIRST_RUNG: Final = 4_000  # tokens; the earliest fold comes at 5,000
+_RUNG: Final = log(1.25)
+
+
+def rung(total: int) -> int:
+    """The rung of a conversation of `total` tokens; 0 below the first."""
+    return 0 if total < _FIRST_RUNG else 1 + int(log(total / _FIRST_RUNG) / _RUNG + 1e-9)
+
+
+def at_first(options: FoldOptions) -> FoldDecision:
+    """What holds before the first point: nothing is folded there, unless a budget asks for it."""
+    return FoldDecision(policy.set_warmth(options))
+
+
+def prefixes(keys: Sequence[bytes], ends: Iterable[int]) -> dict[int, str]:
+    """Digests of the beginnings of a list of message keys, by their lengths; none for lengths beyond it.
+
+    Args:
+        keys: of equal size.
+        ends: lengths, in any order.
+    """
+    found: dict[int, str] = {}
+    state, last = blake2b(digest_size=16), 0
+    for end in sorted(end for end in set(ends) if end <= len(keys)):
+        state.update(b"".join(keys[last:end]))
+        found[end], last = state.copy().hexdigest(), end
+    return found
+
+
+def binding(precedents: Sequence[Precedent], keys: Sequence[bytes]) -> tuple[Precedent, ...]:
+    """Those that were made under a beginning of this conversation, in the order of its messages.
+
+    Args:
+        keys: of the conversation's messages.
+    """
+    own = prefixes(keys, [p.at for p in precedents])
+    return tuple(sorted((p for p in precedents if own.get(p.at) == p.prefix), key=lambda p: p.at))
+
+
+def fresh(decided: Mapping[int, FoldDecision], known: Sequence[Precedent], keys: Sequence[bytes]) -> tuple[Precedent, ...]:
+    """New precedents: what was decided at numbers of messages at which none is known."""
+    new = {at: decision for at, decision in decided.items() if at not in {p.at for p in known}}
+    named = prefixes(keys, list(new))
+    return tuple(Precedent(at, named[at], decision) for at, decision in sorted(new.items()))

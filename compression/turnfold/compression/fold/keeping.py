@@ -1,0 +1,36 @@
+"""Messages that somebody wants left as they are.
+
+Lives here: which they are. Does not belong here: what keeps them so (``units``: a message that is kept stays with its unit, as
+one with an attachment does).
+
+A user names tools and roles in the options; a writer puts ``<keep>`` and ``</keep>`` around what must not change. The whole
+message stays then, and what stands around it may be folded. System messages stay anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from turnfold.compression.options import Keep
+from turnfold.compression.wire.conversation import Message
+
+
+def kept_messages(messages: Sequence[Message], keep: Keep) -> frozenset[int]:
+    """Indices of messages that are never shaped or shortened."""
+    return frozenset([*_results(messages, keep), *(i for i, m in enumerate(messages) if m.role in keep.roles or _is_marked(m))])
+
+
+def _results(messages: Sequence[Message], keep: Keep) -> list[int]:
+    """Results of the tools, or of all of them."""
+    if "tool" in keep.roles:
+        return [i for i, m in enumerate(messages) if m.is_result]
+    if not keep.tools:
+        return []
+    calls = {call.id for m in messages for call in m.calls if call.name in keep.tools}
+    return [i for i, m in enumerate(messages) if m.is_result and m.answers in calls]
+
+
+def _is_marked(message: Message) -> bool:
+    """Whether a closed mark is in it."""
+    start = message.text.find("<keep>")
+    return start >= 0 and message.text.find("</keep>", start) >= 0

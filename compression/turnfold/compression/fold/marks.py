@@ -1,0 +1,79 @@
+"""Cache marks of the client's in what is left out.
+
+Lives here: where a mark goes on when its message goes. Does not belong here: a mark's form (each wire knows its own), marks of
+our own (``engine``).
+
+A mark says that everything up to it is to be cached. So the mark of a run that is left out goes to the last thing that is sent of
+that run: the text of ours that stands for it, else the last part of what is sent in front of it. No mark is invented, and where
+everything in front is marked already, that is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
+
+from turnfold.compression.wire.conversation import Changes, MarkMove, Message
+
+
+def move_marks(
+    messages: Sequence[Message], changes: Changes, recalled: Container[int] = frozenset(), *, convert: bool = False
+) -> Changes:
+    """The changes with the marks of what they leave out on what they send.
+
+    Args:
+        recalled: messages with recall behind their text, which may be gone in the next request: no mark goes behind it.
+        convert: whether a user's message may become a list of parts for it.
+    """
+    gone = {i for start, end in changes.dropped for i in range(start, end)}
+    lost = [i for i in sorted(gone) if messages[i].marked]
+    if not lost:
+        return changes
+    moves: dict[tuple[int, str], MarkMove] = {}
+    for source in reversed(lost):  # of two in one run the earlier one finds its place further in front
+        places = _places(messages, changes, gone, source, recalled, convert)
+        move = next((one for one in places if (one.target, one.place) not in moves), None)
+        if move is not None:
+            moves[move.target, move.place] = move
+    own = {move.target for move in moves.values() if move.place == "own"}
+    apart = changes.apart | {i for i in own if messages[i].role == "user" and not messages[i].is_list}
+    return replace(changes, apart=apart, marks=tuple(moves.values()))
+
+
+def _places(
+    messages: Sequence[Message], changes: Changes, gone: Container[int], source: int, recalled: Container[int], convert: bool
+) -> Iterator[MarkMove]:
+    """Places for the mark of a message that is left out, the best first."""
+    behind = next((i for i in range(source + 1, len(messages)) if i not in gone), None)
+    if behind is not None and _has_parts(messages, changes, behind) and _beside(changes, behind)[0]:
+        yield MarkMove(source, behind, "front")
+    for index in range(source - 1, -1, -1):
+        if index in gone:
+            continue
+        parted = _has_parts(messages, changes, index)
+        if parted and index not in recalled and _beside(changes, index)[1]:
+            yield MarkMove(source, index, "behind")
+        if _takes_mark(messages[index], changes, index, convert=convert):
+            yield MarkMove(source, index, "own")
+        if messages[index].marked:  # whatever is in front of it is cached by that
+            return
+
+
+def _has_parts(messages: Sequence[Message], changes: Changes, index: int) -> bool:
+    """Whether texts of ours beside a message are parts of their own."""
+    return messages[index].is_list or index in changes.apart
+
+
+def _beside(changes: Changes, index: int) -> tuple[bool, bool]:
+    """Whether texts of ours stand in front of a message's content, and behind it."""
+    one = changes.beside.get(index)
+    return (bool(one.front), bool(one.behind)) if one is not None else (False, False)
+
+
+def _takes_mark(message: Message, changes: Changes, index: int, *, convert: bool) -> bool:
+    if message.pinned or message.sealed:
+        return False
+    if any(isinstance(path[-1], int) for path in changes.texts.get(index, {})):  # a part that becomes a text
+        return False
+    as_part = message.role == "user" and message.holds and not message.is_list and (convert or index in changes.apart)
+    return message.takes_mark or as_part

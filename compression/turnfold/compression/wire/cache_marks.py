@@ -1,0 +1,99 @@
+"""The client's cache marks in the JSON of a message, whatever they are called.
+
+Lives here: a message's JSON text without its marks, and marks of messages that are left out as they go on to others. Does not
+belong here: the names of marks (each wire has its own), which mark goes where (``fold.marks``).
+
+A mark is a member of a part of a message's content, or of the message itself. Marks move on from request to request, so a
+message's key is that of its text without them. What a tool was given may look like a mark, and is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turnfold.compression.wire.conversation import Changes, Message
+from turnfold.compression.wire.edits import Edit, apply
+from turnfold.compression.wire.spans import elements, members, skip
+
+_HOLDERS: Final = frozenset({"content", "output"})  # keys of a message, and of a result inside one, that hold parts
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedMarks:
+    """Marks that go on to a message, each as a member with a comma in front; "" for none.
+
+    Attributes:
+        front: on the last text of ours in front of its content.
+        own: on the last part of its content.
+        behind: on the last text of ours behind its content.
+    """
+
+    front: str = ""
+    own: str = ""
+    behind: str = ""
+
+
+NO_MARKS: Final = PlacedMarks()
+
+
+def cut_marks(raw: str, names: Collection[str]) -> str:
+    """The JSON text of a message, or of a run of values, as the same client writes it without marks."""
+    if not _may_be_marked(raw, names):
+        return raw
+    run = f"[{raw}]"
+    return apply(run, [edit for _, start, _ in elements(run, 0) for edit in _cuts(run, start, names)])[1:-1]
+
+
+def mark_of(raw: str, names: Collection[str]) -> str:
+    """The last mark in the JSON text of a message, or of a run of values, as a member with a comma in front; "" for none."""
+    if not _may_be_marked(raw, names):
+        return ""
+    run = f"[{raw}]"
+    found = [mark for _, start, _ in elements(run, 0) for mark in _marks(run, start, names)]
+    return found[-1] if found else ""
+
+
+def placed_marks(messages: Sequence[Message], changes: Changes, names: Collection[str]) -> Mapping[int, PlacedMarks]:
+    """The marks that the changes move, by the index of the message that they go to."""
+    found: dict[int, dict[str, str]] = {}
+    for move in changes.marks:
+        found.setdefault(move.target, {})[move.place] = mark_of(messages[move.source].raw, names)
+    return {index: PlacedMarks(**places) for index, places in found.items()}
+
+
+def _may_be_marked(raw: str, names: Collection[str]) -> bool:
+    return any(f'"{name}"' in raw for name in names)
+
+
+def _cuts(raw: str, start: int, names: Collection[str]) -> Iterator[Edit]:
+    """Edits that take the marks out of the object at `start`, each with one comma, and out of its parts."""
+    if raw[start] != "{":
+        return
+    found = list(members(raw, start))
+    leading = next((i for i, (key, _) in enumerate(found) if key not in names), len(found))
+    if leading:
+        end = found[leading - 1][1][2]
+        behind = skip(raw, end)
+        yield Edit(start + 1, skip(raw, behind, ",") if raw[behind] == "," else end, "")
+    for i in range(leading, len(found)):
+        key, (data, begin, end) = found[i]
+        if key in names:
+            yield Edit(found[i - 1][1][2], end, "")
+        elif key in _HOLDERS:
+            yield from (edit for at in _parts(raw, data, begin) for edit in _cuts(raw, at, names))
+
+
+def _parts(raw: str, data: object, begin: int) -> Iterator[int]:
+    """Where the parts of a content begin."""
+    return (at for _, at, _ in elements(raw, begin)) if isinstance(data, list) else iter(())
+
+
+def _marks(raw: str, start: int, names: Collection[str]) -> Iterator[str]:
+    """The marks of the object at `start` and of its parts."""
+    for key, (data, begin, end) in members(raw, start) if raw[start] == "{" else ():
+        if key in names:
+            yield f',"{key}":{raw[begin:end]}'
+        elif key in _HOLDERS:
+            yield from (mark for at in _parts(raw, data, begin) for mark in _marks(raw, at, names))

@@ -1,0 +1,108 @@
+"""Receipts as lines of the store's logs.
+
+Lives here: the form of a logged receipt, the names of the logs, reading receipts back. Does not belong here: writing them
+(``ledger``), sums over them (``rollups``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import MISSING, fields
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import orjson
+
+from turnfold.proxy.books import rollups
+from turnfold.proxy.books.rollups import RequestCost
+from turnfold.proxy.chat.receipts import Receipt, Usage
+from turnfold.proxy.store import Store
+from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record
+
+#: What the name of each log of receipts begins with; the hour follows.
+RECEIPTS: Final = "receipts:"
+
+_FIELDS: Final = tuple(field for field in fields(Receipt) if field.name != "trails")
+_USAGE: Final = tuple(field.name for field in fields(Usage))
+
+
+def log_name(at: float) -> str:
+    """The log of the hour of a Unix time."""
+    return f"{RECEIPTS}{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H}"
+
+
+def line_of(receipt: Receipt, priced: RequestCost, sections: Sequence[str] = ()) -> bytes:
+    """A receipt as a log line.
+
+    Args:
+        sections: ids of what is folded in the request.
+    """
+    named = {field.name: getattr(receipt, field.name) for field in _FIELDS}
+    sums = {"paid": priced.paid, "paid_own": priced.own, "without": priced.without}
+    return orjson.dumps({VERSION: 1, **named, "sections": sections, **sums})
+
+
+def read_line(line: bytes) -> dict[str, Any] | None:
+    """A logged receipt, always with the same fields in the same order; None where this release cannot read it."""
+    return decode_record("receipt", line, _receipt)
+
+
+def _receipt(value: Any) -> dict[str, Any]:
+    """From the JSON value: unknown fields are left out, missing ones have their default."""
+    named = {
+        field.name: value[field.name] if field.default is MISSING else value.get(field.name, field.default) for field in _FIELDS
+    }
+    usage = {name: named["usage"].get(name) for name in _USAGE}
+    own = {"sections": value.get("sections", []), "paid_own": value.get("paid_own", 0.0)}
+    made = {**named, "usage": usage, **own, "paid": value.get("paid"), "without": value.get("without")}
+    if not _is_sound(made):
+        raise UnreadableRecord("a field has another type")
+    return made
+
+
+def _is_sound(made: dict[str, Any]) -> bool:
+    """Whether the fields that reports and drill-down reckon with are what they should be."""
+    texts = all(isinstance(made[name], str) for name in ("request_id", "tenant", "model", "status", "reason"))
+    figures = all(value is None or type(value) is int for value in made["usage"].values())
+    sections = isinstance(made["sections"], list) and all(isinstance(name, str) for name in made["sections"])
+    return texts and figures and sections and type(made["at"]) in {int, float}
+
+
+def receipt_logs(first: datetime, end: datetime) -> Iterator[str]:
+    """Names of the logs of whole hours, in order."""
+    for _, at in rollups.hours(first, end):
+        yield log_name(at.timestamp())
+
+
+async def receipts_between(store: Store, start: float, end: float) -> AsyncIterator[dict[str, Any]]:
+    """The logged receipts of a time range as decoded objects, read page by page.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    for name in receipt_logs(*rollups.whole_hours(start, end)):
+        position: int | None = 0
+        while position is not None:
+            page, position = await store.log(name, position)
+            for line in page:
+                receipt = read_line(line)
+                if receipt is not None and start <= receipt["at"] < end:
+                    yield receipt
+
+
+async def find_receipt(store: Store, request_id: str, start: float, end: float) -> dict[str, Any] | None:
+    """The logged receipt of a request, searched from the newest hour backwards; None if there is none in this range.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    sought = orjson.dumps(request_id)
+    for name in reversed(list(receipt_logs(*rollups.whole_hours(start, end)))):
+        position: int | None = 0
+        while position is not None:
+            page, position = await store.log(name, position)
+            for line in page:
+                receipt = read_line(line) if sought in line else None
+                if receipt is not None and receipt["request_id"] == request_id:
+                    return receipt
+    return None

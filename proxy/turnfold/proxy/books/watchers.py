@@ -1,0 +1,47 @@
+"""Who learns from receipts as they are written.
+
+Lives here: several watchers as one, and what the memory of prompt caches learns from a receipt. Does not belong here: figures.
+"""
+
+from __future__ import annotations
+
+from turnfold.proxy.books.ledger import Watcher
+from turnfold.proxy.books.rollups import RequestCost
+from turnfold.proxy.chat.receipts import Receipt
+from turnfold.proxy.learning.warming import WarmthMemory
+from turnfold.proxy.store.window_records import Spot
+
+
+class Watchers:
+    """Several as one, in order."""
+
+    def __init__(self, *watchers: Watcher) -> None:
+        self._watchers = watchers
+
+    def observe(self, receipt: Receipt, priced: RequestCost) -> None:
+        """Every one observes it."""
+        for watcher in self._watchers:
+            watcher.observe(receipt, priced)
+
+    def tick(self) -> None:
+        """Every one is told."""
+        for watcher in self._watchers:
+            watcher.tick()
+
+
+class WarmthWatcher:
+    """Teaches the memory of prompt caches."""
+
+    def __init__(self, memory: WarmthMemory) -> None:
+        self._memory = memory
+
+    def observe(self, receipt: Receipt, priced: RequestCost) -> None:
+        """Whether the cache was warm, and whether the conversation's folds have paid, where it shows."""
+        if priced.warm is not None:
+            spot = Spot(receipt.tenant, receipt.upstream, receipt.model)
+            self._memory.observe(spot, priced.elapsed, loop=receipt.loop, warm=priced.warm)
+        if receipt.conversation is not None and priced.paid is not None:
+            self._memory.set_brake(receipt.tenant, receipt.conversation, on=priced.overdue)
+
+    def tick(self) -> None:
+        """Nothing to do."""

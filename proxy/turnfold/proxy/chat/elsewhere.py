@@ -1,0 +1,330 @@
+"""Large requests, read and folded in a process of their own.
+
+Lives here: what passes between both processes, and the side of the one that serves. Does not belong here: the other side
+(``fold_process``), processes and turns (``lanes``), what a fold is.
+
+What is done with a request depends on its size alone, so that every replica agrees: up to `LARGE` bytes it is folded in a thread,
+up to `MOST_FOLDED` in a process, beyond that it goes out as it came. A conversation whose fold was given up at the time-out goes
+out as it came until the fold is done after all; where it has to be killed, for ten minutes. To try again at once would cost each
+of its requests the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Generator
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import blake2b
+from typing import Any, Final, TypeVar
+
+from turnfold.compression.calibration import Learned
+from turnfold.compression.errors import FoldRejected
+from turnfold.compression.fit.overflow import Overflow
+from turnfold.compression.fit.recover import Outcome, Resend, UpstreamReply, conclude
+from turnfold.compression.fold.replay import Outlook
+from turnfold.compression.options import FoldDecision, FoldOptions, Keep, Precedent
+from turnfold.compression.wire.conversation import Conversation, Wire
+from turnfold.config.settings import Mode
+from turnfold.proxy.chat.exchange import Exchange
+from turnfold.proxy.chat.receipts import PackedSection, Status
+from turnfold.proxy.chat.trail import Trails
+from turnfold.proxy.lanes.processes import FoldProcess, FoldProcesses
+from turnfold.proxy.learning.windows import Spot, Windows
+
+T = TypeVar("T")
+
+#: Folds a conversation, of a model and of an engine's name, under all decisions; what is decided is kept before it returns.
+Decide = Callable[[Exchange, str, str, Callable[[FoldOptions], Awaitable[Exchange]]], Awaitable[Exchange]]
+
+#: Bytes of a body, without its coding, up to which single calls of a fold (JSON, regular expressions) hold the interpreter for
+#: less than a tenth of the 250 ms that another request may wait (``benchmarks/stalls.py``). It is about 130,000 tokens.
+LARGE: Final = 512 * 2**10
+#: About 2 million tokens: more than nearly every model takes, and a cold fold of it takes longer than the time-out.
+MOST_FOLDED: Final = 8 * 2**20
+_ALL_OF_IT: Final = (
+    0.9  # share of the time-out after which a fold that is cancelled was too slow, and not just left by its client
+)
+_GRACE: Final = 2  # times the time-out for which a fold goes on that nobody waits for; then it is killed
+_TRY_AGAIN: Final = 600.0  # seconds for which a conversation that was too slow goes out as it came
+_MOST_REMEMBERED: Final = 10_000
+_BEGINNING: Final = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A request as the other process gets it, beside its body.
+
+    Attributes:
+        wire: name of the format of its body.
+    """
+
+    id: str
+    wire: str
+    mode: Mode
+    budget: int | None
+    label: str | None
+    keep: Keep
+
+
+@dataclass(frozen=True, slots=True)
+class FoldWork(Work):
+    """Read it, answer with `RequestRead`; fold it for each `FoldUnder` that is sent, and answer with `FoldedBody`; None: stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoldUnder:
+    """What a fold depends on beside settings and request: what was learned of the model, what is believed, what was decided."""
+
+    known: Learned
+    belief: FoldDecision | None
+    precedents: tuple[Precedent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecoverWork(Work):
+    """Make it fit, answer with `RecoveryPlan`. Its second body is what was sent, empty where that was the first."""
+
+    known: Learned
+    overflow: Overflow
+
+
+@dataclass(frozen=True, slots=True)
+class BareWork(Work):
+    """Take all thinking out of what was sent, its second body; answer with `BareBody`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkFailed:
+    """Instead of an answer: why there is none.
+
+    Attributes:
+        rejected: whether the engine said so; else it is the class of an exception.
+    """
+
+    reason: str
+    rejected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRead:
+    """What was read; `reason` is a slug where it cannot be folded, and what goes out is what came in.
+
+    Attributes:
+        name: the engine's.
+        loop: whether a tool's result ends it.
+    """
+
+    reason: str
+    model: str = ""
+    name: str = ""
+    loop: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedBody:
+    """What became of it, as of `Exchange`; what goes out follows as a body where it is not what came in."""
+
+    status: Status
+    reason: str
+    tokens: tuple[int, int] | None
+    name: str | None
+    folded: bool
+    recoverable: bool
+    trails: Trails | None
+    sections: tuple[PackedSection, ...]
+    betas: tuple[str, ...]
+    outlook: Outlook | None
+    decided: tuple[Precedent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryPlan:
+    """How to make it fit: `outcome` is how that ends if the upstream takes what follows as a body, or why nothing does."""
+
+    resends: bool
+    outcome: Outcome
+    trails: Trails | None = None
+    sections: tuple[PackedSection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BareBody:
+    """What was sent without any thinking (``None`` where there was none), and its tokens."""
+
+    body: bytes | None
+    tokens: int
+    trails: Trails | None = None
+
+
+@dataclass(slots=True)
+class _Ongoing:
+    """A fold that goes on: by what its conversation is remembered, and when a process began with it."""
+
+    mark: str
+    began: float | None = None
+
+
+class Elsewhere:
+    """The stations of large requests."""
+
+    def __init__(self, processes: FoldProcesses, windows: Windows, patience: float) -> None:
+        self._processes = processes
+        self._windows = windows
+        self._patience = patience
+        self._abandoned: set[asyncio.Task[Exchange]] = set()
+        self._slow: OrderedDict[tuple[str, str], float] = OrderedDict()
+
+    async def fold_request(self, exchange: Exchange, plain: bytes, decide: Decide) -> Exchange:
+        """What is forwarded instead of a request.
+
+        Args:
+            plain: its body without its coding.
+            decide: folds under all decisions.
+
+        Raises:
+            FoldRejected: our own output failed a check, or is not smaller.
+            ProcessFailed: the process ended.
+        """
+        tenant, fold = exchange.request.tenant, _Ongoing(_beginning(plain).hex())
+        if len(plain) > MOST_FOLDED:
+            return exchange.settle("passthrough", "too-large")
+        if self._is_slow(tenant, fold.mark):
+            return exchange.settle("passthrough", "slow-before")
+        task = asyncio.get_running_loop().create_task(self._fold(exchange, plain, fold, decide), name=exchange.request.id)
+        try:
+            return await asyncio.shield(task)
+        finally:
+            if not task.done():
+                self._abandon(task, tenant, fold)
+
+    async def _fold(self, exchange: Exchange, plain: bytes, fold: _Ongoing, decide: Decide) -> Exchange:
+        tenant = exchange.request.tenant
+        async with self._processes.session(tenant, _beginning(plain)) as process:
+            fold.began = time.monotonic()
+            await process.send(_work(FoldWork, exchange), plain)
+            read, _ = await _answer(process)
+            if isinstance(read, WorkFailed) or read.reason:
+                return exchange.settle("passthrough", read.reason)
+            name = fold.mark = exchange.request.label or read.name
+            stub = _stub(exchange.request.wire, read.model)
+            exchange = replace(exchange, conversation=stub, name=name, loop=read.loop)
+            if self._is_slow(tenant, name):
+                await process.send(None)
+                return exchange.settle("passthrough", "slow-before")
+            spot = Spot.of(tenant, exchange.request.to.url, read.model)
+            exchange = replace(exchange, known=await self._windows.learned(spot))
+            made = await decide(exchange, read.model, read.name, partial(_fold_under, process, exchange))
+            await process.send(None)
+        return made
+
+    def _abandon(self, task: asyncio.Task[Exchange], tenant: str, fold: _Ongoing) -> None:
+        """Nobody waits any more. It may go on for a while: what it has in memory then makes the next fold quick."""
+        if fold.began is None:
+            task.cancel()
+            return
+        if time.monotonic() - fold.began > _ALL_OF_IT * self._patience:
+            self._slow[tenant, fold.mark] = time.monotonic() + _TRY_AGAIN
+            while len(self._slow) > _MOST_REMEMBERED:
+                self._slow.popitem(last=False)
+        end = asyncio.get_running_loop().call_later(_GRACE * self._patience, task.cancel)
+        self._abandoned.add(task)
+
+        def ended(done: asyncio.Task[Exchange]) -> None:
+            end.cancel()
+            self._abandoned.discard(done)
+            if not done.cancelled() and done.exception() is None:
+                self._slow.pop((tenant, fold.mark), None)
+
+        task.add_done_callback(ended)
+
+    async def plan_recovery(self, exchange: Exchange, overflow: Overflow) -> tuple[RecoveryPlan, bytes]:
+        """How a request whose context was full is made to fit, and what to send then.
+
+        Raises:
+            FoldRejected, ProcessFailed: as of `fold_request`.
+        """
+        plain = exchange.plain or b""
+        async with self._processes.session(exchange.request.tenant, _beginning(plain)) as process:
+            work = _work(RecoverWork, exchange, known=exchange.known, overflow=overflow)
+            await process.send(work, plain, exchange.body or b"")
+            done, body = await _answer(process)
+        return _checked(done, RecoveryPlan), body
+
+    async def take_thinking_out(self, exchange: Exchange) -> BareBody:
+        """What was sent without any thinking.
+
+        Raises:
+            FoldRejected, ProcessFailed: as of `fold_request`.
+        """
+        plain = exchange.plain or b""
+        async with self._processes.session(exchange.request.tenant, _beginning(plain)) as process:
+            await process.send(_work(BareWork, exchange), plain, exchange.body or plain)
+            done, body = await _answer(process)
+        return replace(_checked(done, BareBody), body=body or None)
+
+    def forget_in_memory(self) -> None:
+        """What the processes remember goes with them."""
+        self._slow.clear()
+        self._processes.renew()
+
+    async def close(self) -> None:
+        """End the processes."""
+        for task in self._abandoned:
+            task.cancel()
+        await asyncio.gather(*self._abandoned, return_exceptions=True)
+        await self._processes.close()
+
+    def _is_slow(self, tenant: str, name: str) -> bool:
+        return self._slow.get((tenant, name), 0.0) > time.monotonic()
+
+
+def replayed(plan: RecoveryPlan, body: bytes, overflow: Overflow, wire: Wire) -> Generator[Resend, UpstreamReply, Outcome]:
+    """A plan as the exchange with the upstream that ``fit.recover`` would have."""
+    if not plan.resends:
+        return plan.outcome
+    forwarded = replace(_stub(wire, ""), text=body.decode("utf-8"))
+    tried = replace(plan.outcome, forwarded=forwarded)
+    reply = yield Resend(forwarded, tried)
+    return conclude(tried, overflow, reply)
+
+
+async def _fold_under(process: FoldProcess, exchange: Exchange, options: FoldOptions) -> Exchange:
+    await process.send(FoldUnder(exchange.known, options.belief, options.precedents))
+    done, body = await _answer(process)
+    return _merged(exchange, _checked(done, FoldedBody), body)
+
+
+def _work(kind: Callable[..., T], exchange: Exchange, **more: Any) -> T:
+    request = exchange.request
+    return kind(request.id, request.wire.name, request.mode, request.budget, request.label, request.keep, **more)
+
+
+async def _answer(process: FoldProcess) -> tuple[Any, bytes]:
+    value, body, _ = await process.receive()
+    return value, body
+
+
+def _checked(done: Any, kind: type[T]) -> T:
+    if isinstance(done, kind):
+        return done
+    raise FoldRejected(done.reason if isinstance(done, WorkFailed) else "fold-process")
+
+
+def _merged(exchange: Exchange, done: FoldedBody, body: bytes) -> Exchange:
+    settled = replace(exchange.settle(done.status, done.reason), tokens=done.tokens, name=done.name, folded=done.folded)
+    made = replace(settled, recoverable=done.recoverable, trails=done.trails, sections=done.sections)
+    made = replace(made, betas=done.betas, outlook=done.outlook, decided=done.decided)
+    return replace(made, body=body) if body else made
+
+
+def _stub(wire: Wire, model: str) -> Conversation:
+    """A conversation of which this process knows the model alone."""
+    return Conversation(wire, "", (), (), model)
+
+
+def _beginning(plain: bytes) -> bytes:
+    """What the requests of one conversation have in common, as far as that can be told without reading them."""
+    return blake2b(plain[:_BEGINNING], digest_size=16).digest()

@@ -1,0 +1,47 @@
+"""What clients call their sessions.
+
+Lives here: where such names stand, and which of them may be written down. Does not belong here: names that Turnfold gives
+conversations; any decision, for a client may send what it likes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from turnfold.compression.wire.conversation import Conversation
+
+#: Headers, the most particular first: Claude Code's, Codex's today, Codex's before.
+_HEADERS: Final = ("x-claude-code-session-id", "session-id", "session_id", "conversation_id")
+_CREDENTIALS: Final = frozenset({"authorization", "api-key", "x-api-key", "x-goog-api-key"})
+_LONGEST: Final = 200
+#: What keys of providers look like; none of them is ever written down, wherever a client put it.
+_KEY: Final = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|AIza)[-_][\w-]{8}|\beyJ[\w-]{6}|\bBearer\s", re.IGNORECASE)
+
+
+def session_of(headers: Iterable[tuple[str, str]], conversation: Conversation | None) -> str:
+    """The name that a client gave its session, printable and of at most 200 characters; "" where it gave none.
+
+    Args:
+        headers: of the request, names in lower case.
+        conversation: the request as read; None where it was not.
+    """
+    sent = dict(headers)
+    secrets = [value.rpartition(" ")[2] for name, value in sent.items() if name in _CREDENTIALS]
+    for name in (*(sent.get(name) for name in _HEADERS), *(_in_body(conversation) if conversation else ())):
+        label = _printable(name)
+        if label and not _KEY.search(label) and not any(secret and secret in label for secret in secrets):
+            return label
+    return ""
+
+
+def _in_body(conversation: Conversation) -> Iterator[Any]:
+    yield conversation.settings.get("prompt_cache_key")
+    metadata = conversation.settings.get("metadata")
+    if isinstance(metadata, dict):
+        yield metadata.get("user_id")
+
+
+def _printable(name: Any) -> str:
+    return "".join(filter(str.isprintable, name[: 4 * _LONGEST]))[:_LONGEST].strip() if isinstance(name, str) else ""

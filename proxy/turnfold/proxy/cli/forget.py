@@ -1,0 +1,52 @@
+"""``turnfold forget``: deleting what is kept of a tenant, or of one of its conversations.
+
+Lives here: asking for confirmation, asking a running Turnfold, and printing its answer. Does not belong here: deleting.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from turnfold.config.sources import load
+from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.cli.plain import plain
+from turnfold.proxy.cli.remote import admin_headers, ask
+from turnfold.proxy.running.sharing import default_url
+
+_PATIENCE = 1800.0  # seconds: a large tenant's data, and a file of an earlier release that is rebuilt
+
+
+def forget(
+    tenant: Annotated[str, typer.Option(help="Whose data, as the report names it (--group-by tenant).")] = "",
+    conversation: Annotated[str, typer.Option(help="Only this conversation's.")] = "",
+    key: Annotated[str, typer.Option(help="Instead of a tenant: a client's credential; its receipts stay.")] = "",
+    url: Annotated[str, typer.Option(help="The running Turnfold; default: the address in these settings.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Delete what is kept of a tenant, or of one of its conversations: from the store's files too, and it cannot be undone."""
+    if bool(tenant) == bool(key):
+        raise typer.BadParameter("give either --tenant or --key", param_hint="forget")
+    settings = load().settings
+    base = (url or default_url(settings.server)).rstrip("/")
+    headers = {"authorization": f"Bearer {key}"} if key else admin_headers(settings)
+    whose = f"tenant {plain(tenant).plain}" if tenant else "this credential"
+    what = f"conversation {plain(conversation).plain} of {whose}" if conversation else f"everything that is kept of {whose}"
+    if not yes and not typer.confirm(f"Delete {what} at {plain(base).plain}?", err=True):
+        raise Failure("nothing was deleted")
+    place = f"{base}/v1/data" if key else f"{base}/admin/tenants/{quote(tenant, safe='')}"
+    if conversation and not key:
+        place += f"/conversations/{quote(conversation, safe='')}"
+    params = {"conversation": conversation} if conversation and key else {}
+    gone = ask("DELETE", place, headers, params=params, timeout=_PATIENCE).json()
+    typer.echo(json.dumps(gone) if as_json else _in_words(gone))
+
+
+def _in_words(gone: dict[str, Any]) -> str:
+    counts = [f"{gone['deleted']:,} items"]
+    counts += [f"{gone[name]:,} {words}" for name, words in (("receipts", "receipts"), ("sums", "sums")) if name in gone]
+    return f"Deleted: {', '.join(counts)}."

@@ -1,0 +1,63 @@
+"""``turnfold run``.
+
+Lives here: from the command line and the environment to a plan, and the order of a run. Does not belong here: how a part of it is
+done (``turnfold.proxy.running``).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from turnfold.config.sources import VARIABLES, Path2
+from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.running.environment import client_variables, export_lines
+from turnfold.proxy.running.plan import PlanRefused, RunPlan, make_plan
+from turnfold.proxy.running.sharing import default_url, is_turnfold
+
+
+def run(
+    command: Annotated[list[str] | None, typer.Argument(metavar="COMMAND", show_default=False)] = None,
+    print_env: Annotated[bool, typer.Option("--print-env", help="Print export lines for a running Turnfold instead.")] = False,
+    upstream: Annotated[str | None, typer.Option(help="Base URL of the upstream (TURNFOLD_UPSTREAM_URL).")] = None,
+    anthropic: Annotated[str | None, typer.Option(help="Base URL for /v1/messages (TURNFOLD_ANTHROPIC_URL).")] = None,
+    store: Annotated[str | None, typer.Option(help="memory://, sqlite:///path or redis:// (TURNFOLD_STORE_URL).")] = None,
+    mode: Annotated[str | None, typer.Option(help="on, observe or off (TURNFOLD_MODE).")] = None,
+) -> None:
+    """Run a command with a proxy of its own: turnfold run -- codex.
+
+    Base URLs that the environment names become the upstreams. Options of ours stand in front of the command. The exit status is
+    the command's: 127 if it is not found, 128 + n if signal n ended it.
+    """
+    flags: dict[str, tuple[Path2, Any]] = {
+        "--upstream": (("upstream", "url"), upstream),
+        "--anthropic": (("anthropic", "url"), anthropic),
+        "--store": (("store", "url"), store),
+        "--mode": (("folding", "mode"), mode),
+    }
+    if print_env == bool(command):
+        raise typer.BadParameter("give a command, or --print-env", param_hint="COMMAND")
+    try:
+        plan = make_plan(flags, os.environ)
+    except PlanRefused as exc:
+        raise Failure(str(exc)) from exc
+    if not command:
+        _print_exports(plan)
+        return
+    from turnfold.proxy.running.session import run_session  # noqa: PLC0415 - loads the server; the other commands need not
+
+    given = {VARIABLES[path]: str(value) for path, value in flags.values() if value is not None}
+    ended = run_session(plan, command, os.environ, given)
+    for line in ended.lines:
+        typer.echo(f"turnfold: {line}", err=True)
+    sys.exit(ended.status)
+
+
+def _print_exports(plan: RunPlan) -> None:
+    origin = plan.running or default_url(plan.settings.server)
+    if not plan.running and not is_turnfold(origin):
+        raise Failure(f"no Turnfold answers at {origin}: start one with turnfold serve")
+    typer.echo(export_lines(client_variables(origin, os.environ)), nl=False)

@@ -1,0 +1,205 @@
+"""The process that reads and folds large requests for another one.
+
+Lives here: its loop: a piece of work comes in by standard input, its answer goes out by standard output. Does not belong here:
+what passes (``chat.elsewhere``), starting and killing it (``lanes.processes``).
+
+It ends with its input, so it never outlives the process that it works for. It gives way to that one in everything: it runs with a
+low priority, and is the first to go where memory runs short.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import sys
+from collections.abc import Generator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from yarl import URL
+
+from turnfold.compression import tokens
+from turnfold.compression.errors import FoldRejected
+from turnfold.compression.fit.recover import Resend, recover
+from turnfold.compression.fold import Section, conversation_name
+from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.responses import RESPONSES
+from turnfold.config.fold import fold_options
+from turnfold.config.settings import Settings, UpstreamSettings
+from turnfold.proxy.books.section_records import packed
+from turnfold.proxy.chat.elsewhere import (
+    BareWork,
+    FoldedBody,
+    FoldUnder,
+    FoldWork,
+    RecoverWork,
+    RecoveryPlan,
+    RequestRead,
+    Work,
+    WorkFailed,
+)
+from turnfold.proxy.chat.exchange import ChatRequest, Exchange
+from turnfold.proxy.chat.folding import Folding, Lanes, ends_in_loop
+from turnfold.proxy.chat.receipts import Originals, PackedSection
+from turnfold.proxy.chat.trail import trails_of
+from turnfold.proxy.incidents import attempt
+from turnfold.proxy.lanes.frames import read_frame, write_frame
+from turnfold.proxy.learning.deciding import Decisions
+from turnfold.proxy.learning.warming import WarmthMemory
+from turnfold.proxy.learning.windows import Windows
+from turnfold.proxy.outbound.destinations import Destination
+from turnfold.proxy.outbound.upstream import Upstream
+
+_WIRES: Final = {wire.name: wire for wire in (CHAT, RESPONSES, MESSAGES)}
+_PATIENCE: Final = 5  # how much lower its priority is
+_MOST_MEMORY: Final = 3 * 2**30  # bytes of data: a fold of the largest body takes less than a third of it
+_FIRST_TO_GO: Final = "500"
+
+#: Pieces of work: what is answered, and a body; what is sent back is what the other process says to that.
+Answers = Generator[tuple[Any, bytes], Any, None]
+
+
+class Worker:
+    """What folds."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._forgetful = settings.store.is_off
+        options_for = partial(fold_options, settings)
+        decisions = Decisions(None, 0.0, WarmthMemory())  # whoever asks decides
+        self._folding = Folding.of(settings, options_for, Windows(), decisions, Lanes(1))
+        nowhere = Upstream(UpstreamSettings())
+        self._nowhere = Destination(nowhere, URL("http://localhost"), "openai")
+
+    def answers(self, work: Work, body: bytes, sent: bytes) -> Answers:
+        """The answers to a piece of work, in order."""
+        exchange = self._folding.read(self._exchange(work, body))
+        if isinstance(work, FoldWork):
+            yield from self._fold(exchange)
+        elif isinstance(work, RecoverWork):
+            yield from self._recover(exchange, work, sent)
+        elif isinstance(work, BareWork):
+            yield from self._take_thinking_out(exchange, sent)
+
+    def end(self) -> None:
+        """A piece of work is done: where nothing is kept, nothing is remembered of it."""
+        if self._forgetful:
+            self._folding.memo.clear()
+
+    def _exchange(self, work: Work, body: bytes) -> Exchange:
+        wire = _WIRES[work.wire]
+        request = ChatRequest(
+            work.id, 0.0, 0.0, 0.0, wire, self._nowhere, (), "", body, work.mode, work.budget, work.label, tenant=""
+        )
+        return Exchange(replace(request, keep=work.keep))
+
+    def _fold(self, exchange: Exchange) -> Answers:
+        conversation = exchange.conversation
+        if conversation is None:
+            yield RequestRead(exchange.reason), b""
+            return
+        read = RequestRead("", conversation.model, conversation_name(conversation), ends_in_loop(conversation))
+        under: FoldUnder | None = yield read, b""
+        while under is not None:
+            known = replace(exchange, known=under.known)
+            options = self._folding.options_at_first(known, conversation.model)
+            options = replace(options, belief=under.belief, precedents=under.precedents)
+            done = self._folding.fold_read(known, conversation, options)
+            under = yield _folded_body(done), done.body or b""
+
+    def _recover(self, exchange: Exchange, work: RecoverWork, sent: bytes) -> Answers:
+        conversation = exchange.conversation
+        if conversation is None:
+            raise FoldRejected(exchange.reason)
+        exchange = replace(exchange, known=work.known)
+        memo = self._folding.memo
+        other = conversation.wire.read(sent, memo) if sent else None
+        options = self._folding.options_of(exchange, conversation.model)
+        flow = recover(conversation, work.overflow, options, memo, work.known, other, self._folding.engine)
+        try:
+            step = next(flow)
+        except StopIteration as done:
+            yield RecoveryPlan(False, replace(done.value, forwarded=None, sections=())), b""
+            return
+        assert isinstance(step, Resend)  # noqa: S101 - a flow yields nothing else
+        outcome = replace(step.attempt, forwarded=None, sections=())
+        trails = trails_of(conversation, step.forwarded)
+        yield RecoveryPlan(True, outcome, trails, _packed(step.attempt.sections)), step.forwarded.body
+
+    def _take_thinking_out(self, exchange: Exchange, sent: bytes) -> Answers:
+        received = exchange.conversation
+        if received is None:
+            raise FoldRejected(exchange.reason)
+        bare = self._folding.without_any_thinking(received, received.wire.read(sent, self._folding.memo))
+        yield replace(bare, body=None), bare.body or b""
+
+
+def _folded_body(done: Exchange) -> FoldedBody:
+    return FoldedBody(
+        done.status,
+        done.reason,
+        done.tokens,
+        done.name,
+        done.folded,
+        done.recoverable,
+        done.trails,
+        _packed(done.sections),
+        done.betas,
+        done.outlook,
+        done.decided,
+    )
+
+
+def _packed(sections: Originals) -> tuple[PackedSection, ...]:
+    return tuple(packed(section) if isinstance(section, Section) else section for section in sections)
+
+
+def _serve(worker: Worker, stdin: BinaryIO, stdout: BinaryIO, work: Work, body: bytes, sent: bytes) -> None:
+    """One piece of work to its end, whatever happens in it."""
+    answers = worker.answers(work, body, sent)
+    said: Any = None
+    first = True
+    while True:
+        step = attempt(partial(next, answers) if first else partial(answers.send, said))
+        first = False
+        if isinstance(step, StopIteration):
+            return
+        if isinstance(step, Exception):
+            rejected = isinstance(step, FoldRejected)
+            write_frame(stdout, WorkFailed(step.reason if isinstance(step, FoldRejected) else type(step).__name__, rejected))
+            return
+        write_frame(stdout, step[0], step[1])
+        if isinstance(step[0], FoldedBody) or (isinstance(step[0], RequestRead) and not step[0].reason):
+            frame = read_frame(stdin)
+            said = None if frame is None else frame[0]
+
+
+def _give_way() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal's whole group; the end of the input tells when to go
+    with contextlib.suppress(OSError, ValueError):
+        os.nice(_PATIENCE)
+        resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
+        Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO, "ascii")
+
+
+def main() -> None:
+    """Work until the input ends."""
+    _give_way()
+    stdin, stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever else writes to standard output must not break a frame
+    frame = read_frame(stdin)
+    if frame is None:
+        return
+    worker = Worker(frame[0])
+    tokens.encoding(tokens.BORDER_ENCODING)
+    while (frame := read_frame(stdin)) is not None:
+        _serve(worker, stdin, stdout, *frame)
+        worker.end()
+
+
+if __name__ == "__main__":
+    main()

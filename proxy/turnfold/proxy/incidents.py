@@ -1,0 +1,128 @@
+"""Work in the background that no data may end.
+
+Lives here: the one supervisor of loops, running a step whose failure is a value, and the record of what went wrong, which
+readiness, metrics and the admin routes show. Does not belong here: what any loop does, failures of requests (``chat.service``).
+
+The loops of a process: the ledger's (receipts, originals, metrics), and the store's probe while it is set aside. Everything else
+that runs beside the requests is a single task that ends by itself (`Incidents.watch`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import traceback
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+_FIRST_WAIT: Final = 0.1
+_LONGEST_WAIT: Final = 30.0
+_LONG_RUN: Final = 60.0  # seconds after which a loop that failed again is taken to have recovered in between
+_MOST_KEPT: Final = 100  # incidents that the admin routes list; all are counted
+_LONGEST_SUBJECT: Final = 200
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """One failure in the background.
+
+    Attributes:
+        at: Unix time.
+        part: the loop or task, as a slug.
+        subject: id of the item that was set aside; "" where it was none.
+        problem: class of the exception, and where it was raised. Never text of a message.
+        kept: what is kept of the item.
+    """
+
+    at: float
+    part: str
+    subject: str
+    problem: str
+    kept: str
+
+
+class Incidents:
+    """What went wrong in the background of this process, bounded.
+
+    Attributes:
+        counts: incidents by part.
+        waiting: loops that failed and wait to be started again.
+    """
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.waiting: set[str] = set()
+        self._recent: deque[Incident] = deque(maxlen=_MOST_KEPT)
+
+    def add(self, part: str, exc: BaseException, subject: str = "", kept: str = "nothing") -> None:
+        """Count a failure and log it, with the item's id where it was an item."""
+        incident = Incident(time.time(), part, subject[:_LONGEST_SUBJECT], _problem(exc), kept)
+        self.counts[part] += 1
+        self._recent.append(incident)
+        _log.error("%s: %s set aside, kept of it: %s: %s", part, incident.subject or "one step", kept, incident.problem)
+
+    def listed(self) -> list[dict[str, Any]]:
+        """The last incidents, oldest first, ready for JSON."""
+        return [asdict(incident) for incident in self._recent]
+
+    def watch(self, task: asyncio.Task[Any], part: str, subject: str = "") -> None:
+        """Tell if a task that nobody waits for fails."""
+
+        def ended(done: asyncio.Task[Any]) -> None:
+            if not done.cancelled() and (exc := done.exception()) is not None:
+                self.add(part, exc, subject)
+
+        task.add_done_callback(ended)
+
+
+def _problem(exc: BaseException) -> str:
+    frames = traceback.extract_tb(exc.__traceback__)
+    where = f" at {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
+    return type(exc).__name__ + where
+
+
+async def outcome(work: Awaitable[T]) -> T | Exception:
+    """The result of a step, or the exception that ended it: for whoever decides what becomes of the item."""
+    try:
+        return await work
+    except Exception as exc:
+        return exc
+
+
+def attempt(work: Callable[[], T]) -> T | Exception:
+    """The same of a step that does not wait."""
+    try:
+        return work()
+    except Exception as exc:
+        return exc
+
+
+async def supervise(
+    part: str,
+    loop: Callable[[], Awaitable[None]],
+    incidents: Incidents,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Run a loop until it returns. Whatever ends it before is told, and it is started again, later each time.
+
+    Returns early only if it is cancelled.
+    """
+    wait = _FIRST_WAIT
+    while True:
+        started = time.monotonic()
+        failure = await outcome(loop())
+        if not isinstance(failure, Exception):
+            return
+        wait = _FIRST_WAIT if time.monotonic() - started > _LONG_RUN else wait
+        incidents.add(part, failure)
+        incidents.waiting.add(part)
+        await sleep(wait)
+        incidents.waiting.discard(part)
+        wait = min(2 * wait, _LONGEST_WAIT)

@@ -1,0 +1,122 @@
+"""The decisions of folds, remembered, in front of the store that other replicas share.
+
+Lives here: memory with a bound, and asking the store, once for each decision. Does not belong here: where something is decided
+(``compression.fold.decisions``), what is believed (``warming``), the form of a record (``store.decision_records``).
+
+What the store could not be asked for is decided by packaged defaults and held here. It is written, or gives way to what another
+replica wrote, when the conversation's next decision is made: a moment at which its prefix changes anyway.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+from turnfold.compression.options import FoldOptions, Precedent
+from turnfold.proxy.learning.warming import WarmthMemory
+from turnfold.proxy.store.base import Store, StoreError
+from turnfold.proxy.store.decision_records import keep_first
+from turnfold.proxy.store.window_records import Spot
+
+_CONVERSATIONS: Final = 20_000  # in memory: about 40 MB at most
+_EACH: Final = 256  # conversations that begin alike have one name: the latest of their decisions are enough
+
+_TRIES: Final = 4  # a fold whose decisions lose to another replica's is made again under these
+
+
+class _Deciding(Protocol):
+    @property
+    def decided(self) -> tuple[Precedent, ...]: ...
+
+
+T = TypeVar("T", bound=_Deciding)
+
+_log = logging.getLogger(__name__)
+
+
+class Place(NamedTuple):
+    """A conversation, as whose, and with whom.
+
+    Attributes:
+        name: the engine's, the same for conversations that begin alike.
+        label: the client's, else the engine's.
+    """
+
+    spot: Spot
+    name: str
+    label: str
+
+
+class Decisions:
+    """Decisions, the least recently used conversations out first.
+
+    Args:
+        ttl: seconds for which the store keeps one.
+        warmth: what is believed.
+    """
+
+    def __init__(self, store: Store | None, ttl: float, warmth: WarmthMemory) -> None:
+        self._warmth = warmth
+        self._store = store
+        self._ttl = ttl
+        self._kept: OrderedDict[Place, dict[tuple[int, str], Precedent]] = OrderedDict()
+        self._alone: dict[Place, dict[tuple[int, str], Precedent]] = {}
+
+    def options(self, options: FoldOptions, place: Place, *, alone: bool = False) -> FoldOptions:
+        """Options with what this process knows to have been decided of conversations that begin so, and with what it believes.
+
+        Args:
+            alone: whether the options' own belief, that of every replica, stays.
+        """
+        if options.belief is None:
+            return options
+        belief = options.belief if alone else self._warmth.decision(place.spot, place.label, options.belief)
+        return replace(options, precedents=tuple(self._kept.get(place, {}).values()), belief=belief)
+
+    def forget_in_memory(self) -> None:
+        """Forget all that the store has; what was decided without it is all that there is, and stays."""
+        for place in [place for place in self._kept if place not in self._alone]:
+            del self._kept[place]
+
+    async def fold(self, options: FoldOptions, place: Place, work: Callable[[FoldOptions], Awaitable[T]]) -> T:
+        """What `work` makes under the options and all decisions; what it decides is kept before this returns."""
+        for _ in range(_TRIES):
+            made = await work(self.options(options, place))
+            held = await self._keep(place, made.decided) if made.decided else True
+            if held:
+                return made
+            if held is None:
+                break
+        made = await work(self.options(options, place, alone=True))
+        self._remember(place, made.decided)
+        self._alone.setdefault(place, {}).update({(one.at, one.prefix): one for one in made.decided})
+        return made
+
+    async def _keep(self, place: Place, decided: Sequence[Precedent]) -> bool | None:
+        """Keep what was just decided.
+
+        Returns:
+            Whether it holds; False: something else was kept before, and is known now; None: the store cannot be asked.
+        """
+        asked = (*self._alone.get(place, {}).values(), *decided)
+        try:
+            held = await keep_first(self._store, place.spot, asked, self._ttl, place.label) if self._store else asked
+        except StoreError as exc:
+            _log.info("a fold is decided alone: %s", type(exc).__name__)
+            return None
+        self._alone.pop(place, None)
+        self._remember(place, held)
+        return held == asked
+
+    def _remember(self, place: Place, held: Sequence[Precedent]) -> None:
+        kept = self._kept.setdefault(place, {})
+        kept.update({(one.at, one.prefix): one for one in held})
+        while len(kept) > _EACH:
+            del kept[next(iter(kept))]
+        self._kept.move_to_end(place)
+        while len(self._kept) > _CONVERSATIONS:
+            gone, _ = self._kept.popitem(last=False)
+            self._alone.pop(gone, None)

@@ -1,0 +1,109 @@
+"""What is believed of prompt caches, and of conversations whose folds have not paid.
+
+Lives here: memory of both with a bound, in front of the store that other replicas share. Does not belong here: what counts say
+(``compression.warmth``), whether a request found its cache warm and what a fold saved (``books.baseline``), deciding.
+
+What is believed acts only where a fold is decided. So the store is asked in the background, never on a request's way: a process
+that has not heard of a model yet begins with what is usual at its prices.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final
+
+from turnfold.compression.options import FoldDecision
+from turnfold.compression.warmth import WarmthCounts, belief, merge, observe
+from turnfold.proxy.store.base import Store, StoreError
+from turnfold.proxy.store.warmth_records import add_counts, read_counts
+from turnfold.proxy.store.window_records import Spot
+
+_KEPT: Final = 10_000
+_PAUSE: Final = 10.0  # seconds between two exchanges with the store
+
+
+@dataclass(slots=True)
+class _WarmthEntry:
+    """What all had seen when the store was last asked, what this process has seen since, and whether anybody wants to know."""
+
+    shared: WarmthCounts = WarmthCounts()  # noqa: RUF009 - frozen
+    own: WarmthCounts = WarmthCounts()  # noqa: RUF009 - frozen
+    wanted: bool = True
+
+    @property
+    def seen(self) -> WarmthCounts:
+        return merge(self.shared, self.own)
+
+
+class WarmthMemory:
+    """Beliefs, least recently used out first. A thread may observe; the event loop decides and runs."""
+
+    def __init__(self, store: Store | None = None) -> None:
+        self._store = store
+        self._entries: OrderedDict[Spot, _WarmthEntry] = OrderedDict()
+        self._braked: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._unheard = asyncio.Event()
+        self._lock = Lock()
+
+    def decision(self, spot: Spot, conversation: str, usual: FoldDecision) -> FoldDecision:
+        """What is to be decided of a conversation now, if something is."""
+        with self._lock:
+            if spot not in self._entries:
+                self._unheard.set()
+            entry = self._entry(spot)
+            entry.wanted = True
+            return FoldDecision(belief(entry.seen, usual.warmth), (spot.tenant, conversation) in self._braked)
+
+    def observe(self, spot: Spot, elapsed: float, *, loop: bool, warm: bool) -> None:
+        """A request that showed whether the cache was warm, so many seconds after the one before."""
+        with self._lock:
+            entry = self._entry(spot)
+            entry.own = observe(entry.own, elapsed, loop=loop, warm=warm)
+
+    def set_brake(self, tenant: str, conversation: str, *, on: bool) -> None:
+        """Whether a conversation's folds have not paid by the time they should have."""
+        with self._lock:
+            self._braked.pop((tenant, conversation), None)
+            if on:
+                self._braked[tenant, conversation] = None
+            while len(self._braked) > _KEPT:
+                self._braked.popitem(last=False)
+
+    async def run(self) -> None:
+        """Tell the store what was seen here, and hear what others have seen, until cancelled."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_PAUSE):
+                    await self._unheard.wait()
+            self._unheard.clear()
+            await self.sync()
+
+    async def sync(self) -> None:
+        """One exchange with the store."""
+        with self._lock:
+            entries = list(self._entries.items())
+        for spot, entry in entries:
+            if self._store is not None and (entry.wanted or entry.own.seen):
+                entry.wanted = False
+                await self._sync(self._store, spot, entry)
+
+    async def _sync(self, store: Store, spot: Spot, entry: _WarmthEntry) -> None:
+        with self._lock:
+            before, seen = entry.shared, entry.own
+            entry.shared, entry.own = merge(before, seen), WarmthCounts()  # what comes meanwhile is the next exchange's
+        try:
+            entry.shared = await (add_counts(store, spot, seen) if seen.seen else read_counts(store, spot))
+        except StoreError:
+            with self._lock:
+                entry.shared, entry.own = before, merge(seen, entry.own)
+
+    def _entry(self, spot: Spot) -> _WarmthEntry:
+        entry = self._entries.setdefault(spot, _WarmthEntry())
+        self._entries.move_to_end(spot)
+        while len(self._entries) > _KEPT:
+            self._entries.popitem(last=False)
+        return entry

@@ -1,0 +1,68 @@
+"""What was decided of folds, as records of the store, each under the beginning of the conversation that it was decided for.
+
+Lives here: their keys, their form, and that the first writer wins. Does not belong here: memory in front of them
+(``learning.deciding``), what is decided (``compression.fold.decisions``).
+
+A record is never changed, and is found by content: conversations that begin alike share the decisions of their common beginning,
+and part where they part. It holds shares and switches, no text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any, Final
+
+import orjson
+
+from turnfold.compression.options import FoldDecision, Precedent, Warmth
+from turnfold.proxy.store.base import Item, Key, Store
+from turnfold.proxy.store.records import VERSION, decode_record
+from turnfold.proxy.store.window_records import Spot
+
+KIND: Final = "decision"
+
+
+async def keep_first(
+    store: Store, spot: Spot, precedents: Sequence[Precedent], ttl: float, conversation: str
+) -> tuple[Precedent, ...]:
+    """Keep what was decided where nothing is kept yet; what is kept now of each, in the same order.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    keys = [_key(spot, one) for one in precedents]
+    held = await store.get(keys)
+    missing = [i for i, value in enumerate(held) if value is None]
+    items = [Item(keys[i], _to_bytes(precedents[i]), ttl, conversation) for i in missing]
+    written = await asyncio.gather(*(store.swap(None, item) for item in items))
+    lost = [i for i, won in zip(missing, written, strict=True) if not won]
+    later = dict(zip(lost, await store.get([keys[i] for i in lost]), strict=True)) if lost else {}
+    return tuple(_held(one, later.get(i, held[i])) for i, one in enumerate(precedents))
+
+
+def _held(own: Precedent, value: bytes | None) -> Precedent:
+    """What is kept; our own where it was written now, or where this release cannot read it."""
+    decision = None if value is None else decode_record(KIND, value, _build)
+    return own if decision is None else Precedent(own.at, own.prefix, decision)
+
+
+def _key(spot: Spot, precedent: Precedent) -> Key:
+    parts = json.dumps([spot.upstream, spot.model, precedent.at, precedent.prefix]).encode()
+    return Key(spot.tenant, KIND, blake2b(parts, digest_size=16).hexdigest())
+
+
+def _to_bytes(precedent: Precedent) -> bytes:
+    decision = precedent.decision
+    return orjson.dumps(
+        {VERSION: 1, "turns": decision.warmth.turns, "loops": decision.warmth.loops, "brake": decision.brake},
+    )
+
+
+def _build(value: Any) -> FoldDecision:
+    shares = [float(value[name]) for name in ("turns", "loops")]
+    if not all(0 <= share <= 1 for share in shares):
+        raise ValueError("a share beyond 0 to 1")
+    return FoldDecision(Warmth(*shares), bool(value.get("brake", False)))

@@ -1,0 +1,101 @@
+"""What was learned of prompt caches, as records of the store.
+
+Lives here: their keys and form, adding to one, listing them. Does not belong here: memory in front of them
+(``learning.warming``), what counts say (``compression.warmth``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from turnfold.compression.warmth import WarmthCounts, merge
+from turnfold.proxy.store.base import Item, Key, Scope, Store
+from turnfold.proxy.store.records import VERSION, decode_record
+from turnfold.proxy.store.window_records import Spot, storable_name
+
+_KIND: Final = "warmth"
+_TTL: Final = 30 * 86_400.0
+_TRIES: Final = 8
+_PAGE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class WarmthRecord:
+    """What was seen of an upstream's and model's cache; the names as in `Spot`, at most 200 characters."""
+
+    upstream: str
+    model: str
+    counts: WarmthCounts
+
+    def to_bytes(self) -> bytes:
+        """For the store."""
+        return orjson.dumps({VERSION: 1, "upstream": self.upstream, "model": self.model, **self.counts.to_json()})
+
+    @classmethod
+    def from_json(cls, value: Any) -> WarmthRecord:
+        """From the JSON value.
+
+        Raises:
+            ValueError, LookupError, TypeError: it is none.
+        """
+        return cls(str(value["upstream"]), str(value["model"]), WarmthCounts.from_json(value))
+
+
+def _key(spot: Spot) -> Key:
+    return Key(spot.tenant, _KIND, spot.key.id)
+
+
+async def read_counts(store: Store, spot: Spot) -> WarmthCounts:
+    """What all processes have seen.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    return _counts((await store.get([_key(spot)]))[0])
+
+
+def _counts(value: bytes | None) -> WarmthCounts:
+    record = None if value is None else decode_record(_KIND, value, WarmthRecord.from_json)
+    return WarmthCounts() if record is None else record.counts
+
+
+async def add_counts(store: Store, spot: Spot, seen: WarmthCounts) -> WarmthCounts:
+    """Add what one process has seen; what all have seen then.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    counts = seen
+    for _ in range(_TRIES):
+        (held,) = await store.get([_key(spot)])
+        counts = merge(_counts(held), seen)
+        record = WarmthRecord(storable_name(spot.upstream), storable_name(spot.model), counts)
+        if await store.swap(held, Item(_key(spot), record.to_bytes(), _TTL)):
+            break
+    return counts
+
+
+async def list_warmth(store: Store, tenant: str) -> list[WarmthRecord]:
+    """A tenant's records, by upstream and model.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    found = [
+        record
+        async for page in _pages(store, Scope(tenant, _KIND))
+        for value in await store.get(page)
+        if value is not None and (record := decode_record(_KIND, value, WarmthRecord.from_json)) is not None
+    ]
+    return sorted(found, key=lambda one: (one.upstream, one.model))
+
+
+async def _pages(store: Store, scope: Scope) -> AsyncIterator[list[Key]]:
+    offset = 0
+    while page := await store.keys(scope, offset, _PAGE):
+        yield page
+        offset += len(page)

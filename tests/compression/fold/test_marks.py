@@ -1,0 +1,104 @@
+"""The client's cache marks on every wire: none is lost, none is invented, and a mark that moves on makes no other request."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.block_conversations import SEEDS, Kind, conversation, kinds
+from tests.support.effort import costly
+from tests.support.three_wires import WIRES, OnWire, mark_count, with_marks
+from turnfold.compression.fit.cut import cut
+from turnfold.compression.fold import Folded, fold, unfold
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import CachePrices, FoldOptions
+
+FREE, CLAUDE = CachePrices(1.0, 1.0), CachePrices(0.1, 1.25)
+wires = st.sampled_from(sorted(WIRES)).map(WIRES.__getitem__)
+
+
+def ends(messages: list[Any]) -> list[int]:
+    return [*(i for i, m in enumerate(messages) if m["role"] == "assistant"), len(messages)]
+
+
+def forward(on: OnWire, messages: list[Any], options: FoldOptions, memo: Memo) -> tuple[bytes, Folded]:
+    body = on.encode(messages)
+    folded = fold(on.wire.read(body, memo), options, memo)
+    assert unfold(folded) == body
+    assert on.faults(body, folded.body) == []
+    return body, folded
+
+
+def marks(body: bytes) -> int:
+    return mark_count(json.loads(body))
+
+
+@costly(12)
+@given(SEEDS, kinds(), wires, st.one_of(st.none(), st.integers(500, 6000)), st.sampled_from([FREE, CLAUDE]), st.data())
+def test_marks_stay_as_many_wherever_they_stand(
+    seed: int, kind: Kind, on: OnWire, budget: int | None, prices: CachePrices, data: st.DataObject
+) -> None:
+    messages = conversation(seed, kind)
+    places = data.draw(st.sets(st.integers(0, len(messages) - 1), max_size=3)) | {len(messages) - 1}
+    body, folded = forward(on, with_marks(messages, sorted(places)), FoldOptions(prices=prices, budget=budget), Memo())
+    assert 1 <= marks(folded.body) <= marks(body)
+
+
+@pytest.mark.parametrize("name", sorted(WIRES))
+@pytest.mark.parametrize("budget", [None, 3000, 900])
+def test_the_marks_of_a_client_that_marks_its_last_messages_are_all_there(name: str, budget: int | None) -> None:
+    messages, memo = conversation(7, Kind(turns=14, loops=3, sentences=60)), Memo()
+    events = 0
+    for end in ends(messages)[8::5]:
+        places = [i for i in range(end) if messages[i]["role"] == "user"][-2:]
+        body, folded = forward(WIRES[name], with_marks(messages[:end], places), FoldOptions(prices=FREE, budget=budget), memo)
+        assert marks(folded.body) == marks(body)
+        events = folded.events
+    assert events
+
+
+@pytest.mark.parametrize("name", sorted(WIRES))
+def test_a_mark_of_what_is_left_out_stands_on_what_stands_for_it(name: str) -> None:
+    messages = conversation(7, Kind(turns=14, loops=3, sentences=60))
+    place = [i for i, m in enumerate(messages) if m["role"] == "user"][3]
+    _, folded = forward(WIRES[name], with_marks(messages, [place, len(messages) - 1]), FoldOptions(budget=2000), Memo())
+    assert marks(folded.body) == 2
+    text = folded.forwarded.text
+    mark = min(
+        i for name in ("cache_control", "prompt_cache_breakpoint") if (i := text.find(name, folded.forwarded.history[0])) > 0
+    )
+    assert "messages folded]" in text[text.rfind('{"type"', 0, text.rfind("messages folded]", 0, mark)) : mark]
+
+
+@costly(6)
+@given(SEEDS, kinds(odd=True), wires, st.data())
+def test_a_moving_mark_changes_no_key(seed: int, kind: Kind, on: OnWire, data: st.DataObject) -> None:
+    messages = [{**m, "content": [{"type": "text", "text": m["content"]}] if isinstance(m["content"], str) else m["content"]}
+                for m in conversation(seed, kind)]  # fmt: skip
+    users = [i for i, m in enumerate(messages) if m["role"] == "user"]
+    one, two = (
+        on.wire.read(on.encode(with_marks(messages, data.draw(st.sets(st.sampled_from(users), min_size=1)))), Memo())
+        for _ in "ab"
+    )
+    lists = [m.is_list for m in one.messages]
+    assert [m.key for m in one.messages] == [m.key for m in two.messages] or lists != [m.is_list for m in two.messages]
+    assert on.wire.unmarked(one) == on.wire.unmarked(two) or lists != [m.is_list for m in two.messages]
+
+
+@costly(6)
+@given(SEEDS, kinds(), wires, st.floats(0.15, 0.8), st.data())
+def test_a_cut_keeps_marks(seed: int, kind: Kind, on: OnWire, share: float, data: st.DataObject) -> None:
+    messages = conversation(seed, kind)
+    places = data.draw(st.sets(st.integers(0, len(messages) - 1), max_size=3))
+    found = on.wire.read(on.encode(with_marks(messages, sorted(places))), Memo())
+    before = fold(found, FoldOptions(), Memo()).tokens_before
+    made = cut(found, int(share * before), FoldOptions(), Memo())
+    if made is None:
+        return
+    kept, came = marks(made.forwarded.body), marks(found.body)
+    assert kept <= came
+    assert bool(kept) == bool(came)

@@ -1,0 +1,68 @@
+"""A conversation that is not folded says why, and at how many tokens it will be."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.bodies import Message, cuts, encode
+from tests.support.words import prose
+from turnfold.compression.fold import Folded, fold_request
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth
+
+HALF = CachePrices(0.5, 1.0)
+
+
+def chat(turns: int, sentences: int = 4, system: int = 5, picture: bool = False) -> list[Message]:
+    messages: list[Message] = [{"role": "system", "content": "Follow the manual. " * system}]
+    for i in range(turns):
+        text = f"What stands in berth {i}?"
+        part = {"type": "image_url", "image_url": {"url": "https://pictures.example/a.png"}}
+        messages.append({"role": "user", "content": [{"type": "text", "text": text}, part] if picture else text})
+        messages.append({"role": "assistant", "content": prose(i, "en", sentences)})
+    return [*messages, {"role": "user", "content": "And now?"}]
+
+
+def folded(messages: list[Message], memo: Memo, prices: CachePrices = HALF, belief: FoldDecision | None = None) -> Folded:
+    return fold_request(encode(messages, model="gpt-4o"), FoldOptions(prices=prices, belief=belief), memo)
+
+
+@pytest.mark.parametrize("sentences", [3, 6, 15])
+@pytest.mark.parametrize("prices", [CachePrices(), HALF, CachePrices(0.25, 1.0)])
+def test_it_is_folded_at_about_as_many_tokens_as_it_said(prices: CachePrices, sentences: int) -> None:
+    memo, messages = Memo(), chat(140, sentences)
+    told = 0
+    for end in cuts(messages):
+        found = folded(messages[:end], memo, prices)
+        if found.events:
+            assert told / 1.1 <= found.tokens_before <= 1.6 * told
+            return
+        assert found.reason in {"short", "waiting"}
+        told = found.outlook.at or told
+    raise AssertionError("it was never folded")
+
+
+def test_short_comes_before_waiting() -> None:
+    memo, messages = Memo(), chat(140)
+    reasons = [found.reason for end in cuts(messages) if not (found := folded(messages[:end], memo)).events]
+    assert reasons[0] == "short"
+    assert "waiting" not in reasons[: reasons.count("short")]
+
+
+def test_instructions_and_attachments_are_named() -> None:
+    manual = folded(chat(2, system=3000), Memo())
+    assert (manual.reason, manual.folded) == ("unfoldable", False)
+    assert manual.outlook.at is not None
+    assert manual.outlook.at > manual.tokens_before
+    assert manual.outlook.foldable < 3000 < manual.tokens_before
+
+
+def test_a_brake_is_named_and_promises_nothing() -> None:
+    belief = FoldDecision(Warmth(0.0, 0.0), brake=True)
+    found = folded(chat(140), Memo(), belief=belief)
+    assert (found.reason, found.events, found.outlook.at) == ("braked", 0, None)
+
+
+def test_a_large_system_prompt_is_no_growth() -> None:
+    small, large = (folded(chat(3, system=words), Memo()).outlook.foldable for words in (5, 2000))
+    assert small == large

@@ -1,0 +1,89 @@
+"""One line says what was saved: dollars where prices are known, a loss first and with what to do."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfold.proxy.books.headline import headline
+from turnfold.proxy.books.report import figures, with_tenant_names
+
+
+def totals(**sums: int) -> dict[str, Any]:
+    return figures({"requests": 10, "before": 100_000, "after": 40_000, **sums})
+
+
+def nano(dollars: float) -> int:
+    return round(dollars * 1_000_000_000)
+
+
+@pytest.mark.parametrize(
+    ("sums", "line"),
+    [
+        (
+            {
+                "requests": 1204,
+                "priced": 1204,
+                "paid": nano(18.62),
+                "without": nano(31.02),
+                "before": 4_000_000,
+                "after": 2_100_000,
+            },
+            "You saved $12.40 of $31.02 (40%), 1.9 M tokens, over 1,204 requests.",
+        ),
+        (
+            {"priced": 10, "paid": nano(0.0123), "without": nano(0.02)},
+            "You saved $0.0077 of $0.0200 (38%), 60 k tokens, over 10 requests.",
+        ),
+        ({"priced": 10, "paid": nano(1), "without": nano(1)}, "You saved $0.0000 of $1.00 (0%), 60 k tokens, over 10 requests."),
+        ({"no_usage": 10}, "You saved 60 k tokens of 100 k (60%), over 10 requests; no price is known."),
+        (
+            {"priced": 8, "unpriced": 2, "paid": nano(1), "without": nano(2)},
+            "You saved $1.00 of $2.00 (50%), 60 k tokens, over 10 requests; 2 of them have no known price or usage.",
+        ),
+    ],
+)
+def test_a_saving(sums: dict[str, int], line: str) -> None:
+    assert headline(totals(**sums)) == line
+
+
+def test_a_loss_comes_first_and_says_what_to_do() -> None:
+    line = headline(totals(priced=10, paid=nano(3.5), without=nano(3)))
+    assert line.startswith("Turnfold cost you $0.5000 more than without it (17%), over 10 requests")
+    assert "report --group-by conversation" in line
+    assert "saved" not in line
+
+
+def test_nothing_was_asked() -> None:
+    assert headline(figures({})) == "No requests yet."
+    assert headline(figures({"requests": 3, "failed": 3})) == "No requests yet."
+
+
+def test_what_was_only_observed() -> None:
+    sums = {"observed": 10, "observed_before": 100_000, "observed_after": 40_000}
+    priced = {"priced": 10, "paid": nano(2), "without": nano(2), "observed_priced": 10, "observed_paid": nano(2)}
+    line = headline(totals(**sums, **priced, observed_folded=nano(1.5), after=60_000))
+    assert line == "Only observed: over 10 requests folding would have saved $0.5000 of $2.00 (25%), 60 k tokens."
+    assert "cost $0.5000 more" in headline(totals(**sums, **priced, observed_folded=nano(2.5), after=60_000))
+    assert "60 k tokens of 100 k" in headline(totals(**sums, no_usage=10))
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**15), st.integers(0, 10**15), st.integers(0, 10**12), st.integers(0, 10**12))
+def test_the_sign_is_that_of_the_dollars(served: int, paid: int, without: int, before: int, after: int) -> None:
+    line = headline(totals(requests=served, priced=served, paid=paid, without=without, before=before, after=after))
+    if served and paid - without > 10**6:
+        assert line.startswith("Turnfold cost you $")
+    elif served and without >= paid:
+        assert line.startswith("You saved $")
+    assert not re.search(r"\$-|-\$-", line)
+
+
+def test_a_report_by_tenant_has_the_names_that_the_operator_gave() -> None:
+    result = {"group_by": "tenant", "groups": [{"tenant": "9f"}, {"tenant": "3c"}]}
+    assert [group["name"] for group in with_tenant_names(result, {"9f": "Search team"})["groups"]] == ["Search team", ""]
+    other = {"group_by": "model", "groups": [{"model": "9f"}]}
+    assert with_tenant_names(other, {"9f": "Search team"}) == other

@@ -1,0 +1,185 @@
+"""Large requests are folded in a process of their own: the same bytes, and nobody else waits."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from starlette.types import Receive, Scope, Send
+
+from tests.proxy.harness import Answer, UpstreamServer, api_server, call, call_on, reply, until
+from tests.proxy.processes import ADMIN, chat
+from turnfold.compression.fit.fit import fit
+from turnfold.compression.memo import Memo
+from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.conversation import Wire
+from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.responses import RESPONSES
+from turnfold.config.fold import fold_options
+from turnfold.config.settings import AuthSettings, LimitSettings, Settings, UpstreamSettings
+
+WIRES = {"/v1/chat/completions": CHAT, "/v1/responses": RESPONSES, "/v1/messages": MESSAGES}
+OK = reply(b'{"model": "gpt-4o", "usage": {"prompt_tokens": 5000, "completion_tokens": 1}}')
+FULL = b'{"error": {"message": "This model\'s maximum context length is 5000 tokens. However, your messages resulted in 18000'
+FULL += b' tokens.", "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded"}}'
+
+
+def body(path: str, turns: int = 40, **more: Any) -> bytes:
+    messages = chat(turns)
+    name = "input" if path.endswith("responses") else "messages"
+    return json.dumps({"model": "gpt-4o", "max_tokens": 100, name: messages, **more}).encode()
+
+
+@pytest.fixture
+def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnfold.proxy.chat.folding.LARGE", 8_000)
+
+
+@contextlib.contextmanager
+def proxied(upstream: UpstreamServer, **limits: float) -> Iterator[str]:
+    auth = AuthSettings(admin_token=SecretStr("adm"))
+    with api_server("memory://", upstream.origin + "/v1", auth=auth, limits=LimitSettings.model_validate(limits)) as origin:
+        yield origin
+
+
+def ask(origin: str, path: str, data: bytes) -> Answer:
+    """A request whose fold may have to wait for a process to start, on a machine that does other things."""
+    connection = http.client.HTTPConnection(origin.removeprefix("http://"), timeout=120)
+    with contextlib.closing(connection):
+        return call_on(connection, "POST", path, data, [("content-type", "application/json"), ("authorization", "Bearer k")])
+
+
+def status(answer: Answer) -> tuple[str | None, str | None]:
+    return answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")
+
+
+def expected(wire: Wire, data: bytes, url: str) -> bytes:
+    options = fold_options(Settings(upstream=UpstreamSettings(url=url)), "gpt-4o")
+    return fit(wire.read(data, Memo()), options, Memo()).forwarded.body
+
+
+def _is_there(receipt: Callable[[], Answer]) -> bool:
+    return receipt().status == 200
+
+
+def children() -> list[int]:
+    """Processes of ours that fold."""
+    found = []
+    for listed in Path("/proc/self/task").glob("*/children"):
+        for pid in listed.read_text().split():
+            with contextlib.suppress(OSError):
+                if b"turnfold.proxy.fold_process" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    found.append(int(pid))
+    return found
+
+
+@pytest.mark.usefixtures("everything_is_large")
+def test_they_are_folded_into_the_same_bytes(upstream: UpstreamServer) -> None:
+    upstream.handler = OK
+    with proxied(upstream, fold_timeout=120) as origin:
+        for path, wire in WIRES.items():
+            data = body(path)
+            answer = ask(origin, path, data)
+            assert status(answer) == ("folded", None), path
+            assert upstream.seen[-1].body == expected(wire, data, upstream.origin + "/v1")
+            request = answer.header("x-turnfold-request-id")
+            receipt = partial(call, origin, "GET", f"/admin/requests/{request}", None, [ADMIN])
+            until(partial(_is_there, receipt), timeout=60, pause=0.1)
+            told = receipt().json()
+            assert told["receipt"]["model"] == "gpt-4o"
+            assert told["receipt"]["tokens_before"] > told["receipt"]["tokens_after"] > 0
+            originals = [message for section in told["sections"] for message in section["messages"]]
+            assert originals, "what was folded is kept"
+            if wire is CHAT:
+                assert all(json.loads(one) in chat(40) for one in originals)
+    until(lambda: not children(), timeout=20)
+
+
+@pytest.mark.usefixtures("everything_is_large")
+def test_their_full_contexts_are_recovered(upstream: UpstreamServer) -> None:
+    async def small(scope: Scope, receive: Receive, send: Send) -> None:
+        refuse = len(upstream.seen[-1].body) > 20_000
+        await (reply(FULL, status=400) if refuse else OK)(scope, receive, send)
+
+    upstream.handler = small
+    data = body("/v1/chat/completions", 24)
+    with proxied(upstream, fold_timeout=120) as origin:
+        answer = ask(origin, "/v1/chat/completions", data)
+        assert answer.status == 200
+        assert status(answer)[0] == "recovered"
+        assert len(upstream.seen[-1].body) <= 20_000
+        assert len(data) > 20_000
+
+
+def test_what_is_too_large_goes_out_as_it_came(upstream: UpstreamServer) -> None:
+    upstream.handler = OK
+    text = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "x" * 9_000_000}]}).encode()
+    with proxied(upstream) as origin:
+        assert status(ask(origin, "/v1/chat/completions", text)) == ("passthrough", "too-large")
+        assert upstream.seen[-1].body == text
+        assert not children(), "it is not even read"
+
+
+@pytest.mark.usefixtures("everything_is_large")
+def test_what_cannot_be_read_goes_out_as_it_came(upstream: UpstreamServer) -> None:
+    upstream.handler = OK
+    with proxied(upstream, fold_timeout=120) as origin:
+        for data in (b"[" * 9_000, b'{"messages": 5}'.ljust(9_000), b"\xff" * 9_000):
+            assert status(ask(origin, "/v1/chat/completions", data)) == ("passthrough", "unparsable")
+            assert upstream.seen[-1].body == data
+
+
+@pytest.mark.usefixtures("everything_is_large")
+def test_a_fold_that_takes_too_long_is_not_tried_again_until_it_is_done(upstream: UpstreamServer) -> None:
+    upstream.handler = OK
+    data = body("/v1/chat/completions", 150)
+    with proxied(upstream, fold_timeout=0.3) as origin:
+        ask(origin, "/v1/chat/completions", body("/v1/chat/completions", 2))  # the process starts
+        seen = []
+
+        def is_given_up() -> bool:
+            seen.append(status(ask(origin, "/v1/chat/completions", data)))
+            assert upstream.seen[-1].body == data
+            return ("passthrough", "slow-before") in seen
+
+        until(is_given_up, timeout=60)
+        assert set(seen) <= {("failed-open", "slow"), ("passthrough", "slow-before")}
+
+
+@pytest.mark.usefixtures("everything_is_large")
+def test_a_process_that_dies_costs_one_fold(upstream: UpstreamServer) -> None:
+    upstream.handler = OK
+    with proxied(upstream, fold_timeout=120) as origin:
+        path = "/v1/chat/completions"
+        assert status(ask(origin, path, body(path))) == ("folded", None)
+        (pid,) = children()
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: pid not in children(), timeout=20)
+        first = ask(origin, path, body(path))
+        assert first.status == 200
+        assert status(ask(origin, path, body(path))) == ("folded", None)
+        assert call(origin, "GET", "/healthz").status == 200
+
+
+@pytest.mark.usefixtures("everything_is_large")
+def test_a_deletion_ends_the_processes_that_remember(upstream: UpstreamServer) -> None:
+    upstream.handler = OK
+    with proxied(upstream, fold_timeout=120) as origin:
+        path = next(iter(WIRES))
+        data = body(path)
+        assert status(ask(origin, path, data)) == ("folded", None)
+        before = children()
+        assert before
+        assert call(origin, "DELETE", "/v1/data", None, [("authorization", "Bearer k")]).status == 200
+        until(lambda: not set(before) & set(children()), timeout=30, pause=0.05)
+        assert status(ask(origin, path, data)) == ("folded", None)
+        assert upstream.seen[-1].body == expected(WIRES[path], data, upstream.origin + "/v1")

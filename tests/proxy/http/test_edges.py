@@ -1,0 +1,234 @@
+"""Edges of HTTP: trailers, half-closed connections, odd paths and headers, bodies without an end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, reply, until
+
+CHAT = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}).encode()
+
+
+@contextlib.contextmanager
+def connect(origin: str) -> Iterator[socket.socket]:
+    host, _, port = origin.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        yield connection
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """Everything until the other side closes."""
+    data = b""
+    with contextlib.suppress(ConnectionResetError):
+        while piece := connection.recv(65536):
+            data += piece
+    return data
+
+
+def head(path: str = "/v1/chat/completions", *more: bytes) -> bytes:
+    lines = [b"POST %s HTTP/1.1" % path.encode(), b"host: x", b"content-type: application/json", *more]
+    return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+def chunked(body: bytes, *trailers: bytes) -> bytes:
+    return b"%x\r\n%s\r\n0\r\n%s\r\n" % (len(body), body, b"".join(line + b"\r\n" for line in trailers))
+
+
+TRAILERS = (b"authorization: Bearer stolen", b"x-turnfold-mode: off", b"x-forwarded-for: 1.2.3.4", b"x-turnfold-admin-token: adm")
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/files"])
+@pytest.mark.parametrize("cuts", [(), (1,), (40,), range(0, 220, 7), range(220)], ids=str)
+def test_trailers_are_dropped_however_packets_fall(path: str, cuts: Any, upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    close = (b"transfer-encoding: chunked", b"connection: close")
+    end = chunked(CHAT, *TRAILERS)
+    places = [0, *cuts, len(end)]
+    with connect(proxy.origin) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(head(path, *close))
+        for start, stop in itertools.pairwise(places):
+            connection.sendall(end[start:stop])
+        assert read_all(connection).startswith(b"HTTP/1.1 200")
+    (seen,) = upstream.seen
+    assert seen.body == CHAT
+    assert {name for name, _ in seen.headers} & {line.split(b":")[0] for line in TRAILERS} == set()
+
+
+@pytest.mark.parametrize("line", [b"a: b\r\n", b"x" * 65536, b"x-y: " + b"z" * 4000 + b"\r\n"], ids=["many", "no end", "long"])
+def test_trailers_without_an_end_are_not_taken(line: bytes, upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    del upstream
+    most = 3 * 2**20
+    with connect(proxy.origin) as connection:
+        connection.sendall(head("/v1/chat/completions", b"transfer-encoding: chunked") + b"%x\r\n%s\r\n0\r\n" % (len(CHAT), CHAT))
+        sent = 0
+        with contextlib.suppress(OSError):
+            while sent < most:
+                sent += connection.send(line * max(1, 65536 // len(line)))
+        assert sent < most or not connection.recv(65536).startswith(b"HTTP/1.1 200")
+    assert call(proxy.origin, "GET", "/healthz").status == 200
+
+
+def test_a_half_closed_client_gets_its_answer(upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    asked = threading.Event()
+    shut = threading.Event()
+
+    async def later(scope: Scope, receive: Receive, send: Send) -> None:
+        asked.set()
+        while not shut.is_set():  # noqa: ASYNC110 - set from another thread
+            await asyncio.sleep(0.01)
+        await reply(b'{"late": true}')(scope, receive, send)
+
+    upstream.handler = later
+    for path in ("/v1/chat/completions", "/v1/embeddings"):
+        asked.clear()
+        shut.clear()
+        with connect(proxy.origin) as connection:
+            connection.sendall(head(path, b"content-length: %d" % len(CHAT)) + CHAT)
+            assert asked.wait(20)
+            connection.shutdown(socket.SHUT_WR)
+            shut.set()
+            answer = read_all(connection)
+        assert answer.replace(b"HTTP/1.1 100 Continue\r\n\r\n", b"").startswith(b"HTTP/1.1 200")
+        assert answer.endswith((b'{"late": true}', b'{"late": true}\r\n0\r\n\r\n'))
+
+
+def test_a_client_that_is_gone_is_noticed(upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    left = threading.Event()
+    asked = threading.Event()
+
+    async def never(scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, send
+        asked.set()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        left.set()
+
+    upstream.handler = never
+    with connect(proxy.origin) as connection:
+        connection.sendall(head("/v1/chat/completions", b"content-length: %d" % len(CHAT)) + CHAT)
+        assert asked.wait(20)
+    assert left.wait(20), "the upstream works on for nobody"
+
+
+DOTS = ("..", ".", "%2e%2e", "%2E.", ".%2e", "%2e")
+AROUND = (
+    ("/", "/x"),
+    ("/", ""),
+    ("/", "\\x"),
+    ("\\", "/x"),
+    ("%2f", "%2fx"),
+    ("%5c", "%5Cx"),
+    ("/", ";a/x"),
+    ("/", "%2Fx"),
+    ("%2F", ""),
+)
+
+
+@pytest.mark.parametrize("around", AROUND, ids=str)
+def test_dot_segments_are_refused_everywhere(around: tuple[str, str], upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    for beginning, dots in itertools.product(("/v1/files", "/v1", "/v1/conversation", "/v1/state"), DOTS):
+        answer = call(proxy.origin, "GET", beginning + around[0] + dots + around[1])
+        assert (answer.status, answer.json()["error"]["code"]) == (400, "invalid_path")
+    assert upstream.seen == []
+
+
+@pytest.mark.parametrize("path", ["/v1/a..b", "/v1/...", "/v1/.x", "/v1/x.", "/v1/files/a%2eb", "/v1/%2e%2e%2e", "/v1/a.;b"])
+def test_dots_of_names_pass(path: str, upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    assert call(proxy.origin, "GET", path).status == 200
+    assert [seen.target for seen in upstream.seen] == [path]
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (b"x-big: " + b"y" * 200_000, "answered, but with headers larger"),
+        (b"\r\n".join(b"x-%d: y" % i for i in range(1500)), "answered, but with headers larger"),
+        (b"no colon here", "answered, but with a head"),
+        (None, "could not be reached"),
+    ],
+    ids=["long", "many", "none", "hangs up"],
+)
+def test_what_an_upstream_answers_is_told_from_no_answer(lines: bytes | None, said: str, start_proxy: StartProxy) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            for _ in range(2):
+                connection = listener.accept()[0]
+                with connection:
+                    connection.recv(65536)
+                    if lines is not None:
+                        connection.sendall(b"HTTP/1.1 200 OK\r\n" + lines + b"\r\ncontent-length: 2\r\n\r\n{}")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        proxy = start_proxy(f"http://127.0.0.1:{listener.getsockname()[1]}/v1")
+        answers = [proxy.chat(CHAT), call(proxy.origin, "POST", "/v1/embeddings", b"{}")]
+        thread.join(20)
+    assert [answer.status for answer in answers] == [502, 502]
+    for answer in answers:
+        assert said in answer.json()["error"]["message"]
+
+
+def test_bodies_that_never_finish_are_bounded_in_sum(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    proxy = start_proxy(upstream.origin + "/v1", limits={"max_unfinished_bytes": 1_000_000})
+    start = head("/v1/chat/completions", b"content-length: 10000000", b"authorization: Bearer greedy") + b"[" * 200_000
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(connect(proxy.origin)) for _ in range(5)]
+        for connection in held[:4]:
+            connection.sendall(start)
+        refused = next(data for one in held if (data := _answered(one)))
+        assert refused.startswith(b"HTTP/1.1 503")
+        assert b"too_many_bodies" in refused
+        assert b"retry-after: 1" in refused
+        assert proxy.chat(CHAT, ("authorization", "Bearer patient")).status == 200, "others have their half"
+    greedy = ("authorization", "Bearer greedy")
+    until(lambda: proxy.chat(CHAT.ljust(300_000), greedy).status == 200, timeout=20)
+
+
+def _answered(connection: socket.socket) -> bytes:
+    connection.settimeout(1)
+    try:
+        return connection.recv(65536)
+    except TimeoutError:
+        return b""
+
+
+VALUES = (
+    b"caf\xe9",
+    b"\xff\xfe\x80",
+    "caf\u00e9 \u65e5\u672c".encode(),
+    b"\xe9" + "\u65e5".encode(),
+    "\uf6a0".encode(),
+    b"plain",
+    b"\xed\xa0\x80",
+)
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/files"])
+@pytest.mark.parametrize("values", [*((value,) for value in VALUES), VALUES], ids=ascii)
+def test_header_values_pass_as_they_came(
+    path: str, values: tuple[bytes, ...], upstream: UpstreamServer, proxy: ProxyServer
+) -> None:
+    back = [(b"x-back-%d" % number, value) for number, value in enumerate(values)]
+    upstream.handler = reply(b"{}", headers=[(b"content-type", b"application/json"), *back])
+    body = CHAT.replace(b"hi", "\uf6a0 \u00e9".encode())  # what stands for a byte in a header is text like any other here
+    for size in (len(body), 300_000):
+        mine = [b"x-mine-%d: %s" % pair for pair in enumerate(values)]
+        with connect(proxy.origin) as connection:
+            connection.sendall(head(path, b"content-length: %d" % size, b"connection: close", *mine) + body.ljust(size))
+            answer = read_all(connection)
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert all(b"%s: %s\r\n" % pair in answer for pair in back)
+        seen = upstream.seen.pop()
+        assert [value for name, value in seen.headers if name.startswith(b"x-mine-")] == list(values)
+        assert seen.body == body.ljust(size)

@@ -1,0 +1,91 @@
+"""Turns between tenants: whatever one sends, another waits for one piece of its work at most."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfold.proxy.lanes.fair import Places
+from turnfold.proxy.lanes.threads import ThreadLane
+
+
+@given(st.integers(1, 4), st.lists(st.sampled_from("abc"), max_size=30), st.data())
+def test_places_are_given_in_turn(number: int, arrivals: list[str], data: st.DataObject) -> None:
+    each = max(1, number - 1)
+
+    async def run() -> None:
+        places, running, begun = Places(number, each), [], []
+
+        async def one(tenant: str) -> None:
+            await places.take(tenant)
+            running.append(tenant)
+            begun.append(tenant)
+
+        tasks = [asyncio.create_task(one(tenant)) for tenant in arrivals]
+        while len(begun) < len(arrivals):
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            assert len(running) <= number
+            assert all(running.count(tenant) <= each for tenant in "abc")
+            waiting = [tenant for tenant in arrivals if arrivals.count(tenant) > begun.count(tenant)]
+            assert len(running) == number or all(running.count(tenant) == each for tenant in waiting), "no place stays empty"
+            if running:
+                tenant = running.pop(data.draw(st.integers(0, len(running) - 1)))
+                places.leave(tenant)
+        await asyncio.gather(*tasks)
+
+    asyncio.run(run())
+
+
+async def test_a_patient_tenant_waits_for_one_piece_of_work() -> None:
+    lane, order, gate = ThreadLane("test", 1), [], threading.Event()
+
+    def work(tenant: str) -> None:
+        gate.wait()
+        order.append(tenant)
+
+    greedy = [asyncio.create_task(lane.run("greedy", lambda: work("greedy"))) for _ in range(50)]
+    await asyncio.sleep(0)
+    patient = [asyncio.create_task(lane.run("patient", lambda: work("patient"))) for _ in range(3)]
+    await asyncio.sleep(0)
+    gate.set()
+    await asyncio.gather(*greedy, *patient)
+    assert order[:6] == ["greedy", "patient"] * 3
+    lane.close()
+
+
+async def test_work_that_nobody_waits_for_is_not_begun() -> None:
+    lane, gate, begun = ThreadLane("test", 1), threading.Event(), []
+    first = asyncio.create_task(lane.run("a", gate.wait))
+    await asyncio.sleep(0)
+    second = asyncio.create_task(lane.run("a", lambda: begun.append("second")))
+    third = asyncio.create_task(lane.run("a", lambda: begun.append("third")))
+    await asyncio.sleep(0)
+    second.cancel()
+    await asyncio.sleep(0)
+    gate.set()
+    await asyncio.gather(first, third)
+    assert begun == ["third"]
+    assert second.cancelled()
+    lane.close()
+
+
+async def test_a_place_is_held_until_its_work_has_ended() -> None:
+    lane, gate, begun = ThreadLane("test", 1), threading.Event(), []
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await lane.run("a", gate.wait)
+    other = asyncio.create_task(lane.run("b", lambda: begun.append("b")))
+    await asyncio.sleep(0.02)
+    assert not begun, "the thread works on"
+    gate.set()
+    await other
+    with pytest.raises(ZeroDivisionError):
+        await lane.run("b", lambda: 1 // 0)
+    await lane.run("b", lambda: begun.append("b"))
+    assert begun == ["b", "b"]
+    lane.close()

@@ -1,0 +1,216 @@
+"""What was decided of a fold is decided once: replicas that share a store send the same bytes, whatever each of them believes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.bodies import cuts, encode
+from tests.support.effort import costly
+from tests.support.prefix import Kind, classify
+from tests.support.structure import structure_faults
+from turnfold.compression.fold import Folded, conversation_name, fold
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth
+from turnfold.compression.warmth import usual_warmth
+from turnfold.compression.wire.chat import CHAT
+from turnfold.proxy.learning.deciding import Decisions, Place
+from turnfold.proxy.learning.warming import WarmthMemory
+from turnfold.proxy.store.base import Item, Key, Scope, StoreUnavailable
+from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.store.window_records import Spot
+
+STRONG, HALF, FREE = CachePrices(0.1, 1.25), CachePrices(0.5, 1.0), CachePrices()
+SPOT = Spot("t1", "https://api.example", "m")
+SHARES = st.sampled_from([0.0, 0.3, 0.5, 0.7, 0.85, 1.0])
+few = costly(6)
+
+
+class Breakable(MemoryStore):
+    """A store that can be away, and counts how often it is asked."""
+
+    away = False
+    asked = 0
+
+    async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+        self._ask()
+        return await super().get(keys)
+
+    async def swap(self, expected: bytes | None, item: Item) -> bool:
+        self._ask()
+        return await super().swap(expected, item)
+
+    def _ask(self) -> None:
+        self.asked += 1
+        if self.away:
+            raise StoreUnavailable
+
+
+class Believing(WarmthMemory):
+    """A replica's belief, as a test sets it."""
+
+    believed = FoldDecision(Warmth(1.0, 1.0))
+
+    def decision(self, spot: Spot, conversation: str, usual: FoldDecision) -> FoldDecision:
+        del spot, conversation, usual
+        return self.believed
+
+
+@dataclass
+class Replica:
+    """A process: its own belief and memory, a store that others share."""
+
+    store: Breakable
+    prices: CachePrices
+    budget: int | None = None
+    recall: bool = False
+    warmth: Believing = field(default_factory=Believing)
+    memo: Memo = field(default_factory=Memo)
+
+    def __post_init__(self) -> None:
+        self.decisions = Decisions(self.store, 60.0, self.warmth)
+
+    def send(self, body: bytes, believed: FoldDecision) -> Folded:
+        self.warmth.believed = believed
+        conversation = CHAT.read(body, self.memo)
+        usual = FoldOptions(
+            prices=self.prices, budget=self.budget, recall=self.recall, belief=FoldDecision(usual_warmth(self.prices))
+        )
+        name = conversation_name(conversation)
+
+        async def work(options: FoldOptions) -> Folded:
+            return fold(conversation, options, self.memo)
+
+        return asyncio.run(self.decisions.fold(usual, Place(SPOT, name, name), work))
+
+
+def long_chat(turns: int, size: int, seed: str = "") -> list[bytes]:
+    """The requests of a chat; a turn takes about `size` tokens."""
+    messages = [{"role": "system", "content": "Be brief."}]
+    for i in range(turns):
+        answer = " ".join(f"Store {(i * 31 + k) % 977}{seed} has {k} crates of item {i}-{k}." for k in range(size // 16))
+        messages += [{"role": "user", "content": f"What of delivery {i}{seed}?"}, {"role": "assistant", "content": answer}]
+    return [encode(messages[:end], model="m") for end in cuts(messages)]
+
+
+beliefs = st.builds(FoldDecision, st.builds(Warmth, SHARES, SHARES), st.booleans())
+
+
+@few
+@given(
+    st.integers(20, 200),
+    st.sampled_from([STRONG, HALF, FREE]),
+    st.sampled_from([None, 3000]),
+    st.lists(st.tuples(st.booleans(), beliefs), min_size=18, max_size=18),
+    st.integers(0, 17),
+)
+def test_replicas_that_share_a_store_send_the_same_bytes(
+    size: int, prices: CachePrices, budget: int | None, turns: list[tuple[bool, FoldDecision]], late: int
+) -> None:
+    """Requests reach one of two replicas while both change their minds; each request's bytes are those of a third one that comes
+    late and believes something else."""
+    store = Breakable(2**22)
+    one, two = (Replica(store, prices, budget) for _ in range(2))
+    third = Replica(store, prices, budget)
+    for number, (body, (first, believed)) in enumerate(zip(long_chat(18, 5 * size), turns, strict=True)):
+        sent = (one if first else two).send(body, believed)
+        assert (two if first else one).send(body, FoldDecision(Warmth(0.0, 0.0))).body == sent.body
+        if number >= late:
+            assert third.send(body, FoldDecision(Warmth(0.45, 0.45))).body == sent.body
+
+
+@few
+@given(st.sampled_from([STRONG, HALF]), st.lists(beliefs, min_size=24, max_size=24), st.integers(4, 20))
+def test_without_the_store_the_prefix_breaks_once_at_most(prices: CachePrices, turns: list[FoldDecision], gone: int) -> None:
+    """The store goes away and another replica takes over: what it sends is well formed, and breaks the prefix once more than fold
+    events do."""
+    store = Breakable(2**22)
+    one, two = Replica(store, prices), Replica(store, prices)
+    last, received, events = b"", b"", 0
+    for number, (body, believed) in enumerate(zip(long_chat(24, 600), turns, strict=True)):
+        store.away = number >= gone
+        folded = (two if store.away else one).send(body, believed)
+        assert structure_faults(body, folded.body) == []
+        if last and classify(received, last, folded.body).kind is Kind.REWRITE:
+            assert folded.events != events or number == gone
+        last, received, events = folded.body, body, folded.events
+
+
+def test_what_was_decided_alone_is_what_every_replica_decides_alone() -> None:
+    store = Breakable(2**22)
+    store.away = True
+    one, two = Replica(store, HALF), Replica(store, HALF)
+    for body in long_chat(24, 600):
+        same = one.send(body, FoldDecision(Warmth(0.0, 0.0))).body
+        assert two.send(body, FoldDecision(Warmth(1.0, 1.0), brake=True)).body == same
+
+
+def test_a_store_that_is_back_decides_again_for_all() -> None:
+    store = Breakable(2**22)
+    one, two = Replica(store, HALF), Replica(store, HALF)
+    sent = []
+    for number, body in enumerate(long_chat(40, 600)):
+        store.away = number < 14
+        cold, warm = FoldDecision(Warmth(0.0, 0.0)), FoldDecision(Warmth(1.0, 1.0))
+        sent.append(one.send(body, cold).body == two.send(body, warm).body)
+    assert all(sent[:14])
+    assert all(sent[-8:])
+
+
+def test_a_request_at_which_nothing_is_decided_asks_nobody() -> None:
+    """A conversation of 40 requests asks a few times as it grows, and not at all while it is short."""
+    store = Breakable(2**22)
+    one = Replica(store, HALF)
+    asked = []
+    for body in long_chat(40, 500):
+        before = store.asked
+        one.send(body, FoldDecision(Warmth(0.7, 1.0)))
+        asked.append(store.asked > before)
+    assert not any(asked[:7])
+    assert 3 <= sum(asked) <= 20
+    before = store.asked
+    one.send(long_chat(40, 500)[-1], FoldDecision(Warmth(0.1, 0.1)))
+    assert store.asked == before
+
+
+def test_a_brake_stops_folds_until_it_is_let_go() -> None:
+    store = Breakable(2**22)
+    one = Replica(store, FREE)
+    bodies = long_chat(60, 600)
+    folded = [one.send(body, FoldDecision(Warmth(0.0, 0.0), brake=i >= 20)).events for i, body in enumerate(bodies[:40])]
+    assert folded[19] > 0
+    assert folded[39] <= folded[19] + 1
+    assert one.send(bodies[-1], FoldDecision(Warmth(0.0, 0.0))).events > folded[39]
+
+
+def test_conversations_that_begin_alike_part_where_they_part() -> None:
+    store = Breakable(2**22)
+    here, there = Replica(store, HALF), Replica(store, HALF)
+    one, other = long_chat(20, 600), [*long_chat(1, 600), *long_chat(20, 600, "x")[1:]]
+    for a, b in zip(one, other, strict=True):
+        here.send(a, FoldDecision(Warmth(1.0, 1.0)))
+        there.send(b, FoldDecision(Warmth(0.0, 0.0)))
+    late = Replica(store, HALF)
+    assert late.send(one[-1], FoldDecision(Warmth(0.5, 0.5))).body == here.send(one[-1], FoldDecision(Warmth(1.0, 1.0))).body
+    assert late.send(other[-1], FoldDecision(Warmth(0.5, 0.5))).body == there.send(other[-1], FoldDecision(Warmth(0, 0))).body
+
+
+@pytest.mark.parametrize("value", [b"{", b'{"turns": 3, "loops": 1}', b'{"record_version": 9}'])
+def test_a_record_in_no_known_form_counts_for_nothing(value: bytes) -> None:
+    store = Breakable(2**22)
+    one = Replica(store, HALF)
+    bodies = long_chat(20, 600)
+    same = [one.send(body, FoldDecision(Warmth(0.7, 1.0))).body for body in bodies]
+    two = Replica(store, HALF)
+
+    async def spoil() -> None:
+        for key in await store.keys(Scope("t1", "decision")):
+            await store.put([Item(key, value, 60.0)])
+
+    asyncio.run(spoil())
+    assert two.send(bodies[-1], FoldDecision(Warmth(0.7, 1.0))).body == same[-1]

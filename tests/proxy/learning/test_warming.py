@@ -1,0 +1,97 @@
+"""What is believed of a cache is each tenant's, upstream's and model's own, and shared by replicas in the background."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from turnfold.compression.options import FoldDecision, Warmth
+from turnfold.proxy.learning.warming import WarmthMemory
+from turnfold.proxy.store.base import Key, StoreUnavailable
+from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.store.warmth_records import list_warmth
+from turnfold.proxy.store.window_records import Spot
+
+SPOT = Spot("t1", "https://api.example", "m")
+USUAL = FoldDecision(Warmth(1.0, 1.0))
+
+
+class Failing(MemoryStore):
+    """A store that may be away."""
+
+    away = False
+
+    async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+        if self.away:
+            raise StoreUnavailable
+        return await super().get(keys)
+
+
+def cold(memory: WarmthMemory, spot: Spot, number: int = 40) -> None:
+    for _ in range(number):
+        memory.observe(spot, 5.0, loop=False, warm=False)
+
+
+def test_nobody_else_learns_of_it() -> None:
+    memory = WarmthMemory()
+    cold(memory, SPOT)
+    assert memory.decision(SPOT, "c", USUAL).warmth.turns < 0.3
+    for other in (Spot("t2", "https://api.example", "m"), Spot("t1", "https://b.example", "m"), Spot("t1", SPOT.upstream, "n")):
+        assert memory.decision(other, "c", USUAL) == USUAL
+
+
+async def test_replicas_learn_from_each_other() -> None:
+    store = MemoryStore()
+    one, two = WarmthMemory(store), WarmthMemory(store)
+    cold(one, SPOT, 30)
+    cold(two, SPOT, 30)
+    for memory in (one, two, one):
+        memory.decision(SPOT, "c", USUAL)
+        await memory.sync()
+    late = WarmthMemory(store)
+    late.decision(SPOT, "c", USUAL)
+    await late.sync()
+    assert one.decision(SPOT, "c", USUAL) == late.decision(SPOT, "c", USUAL)
+    (record,) = await list_warmth(store, "t1")
+    assert 54 < record.counts.seen <= 60
+    assert (record.upstream, record.model) == (SPOT.upstream, SPOT.model)
+
+
+async def test_a_process_that_starts_asks_without_waiting_for_its_turn() -> None:
+    store = MemoryStore()
+    before = WarmthMemory(store)
+    cold(before, SPOT)
+    await before.sync()
+    after = WarmthMemory(store)
+    task = asyncio.create_task(after.run())
+    assert after.decision(SPOT, "c", USUAL) == USUAL
+    for _ in range(50):
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert after.decision(SPOT, "c", USUAL).warmth.turns < 0.3
+
+
+async def test_nothing_is_lost_or_counted_twice_while_the_store_is_away() -> None:
+    store = Failing()
+    memory = WarmthMemory(store)
+    cold(memory, SPOT, 20)
+    store.away = True
+    before = memory.decision(SPOT, "c", USUAL)
+    await memory.sync()
+    assert memory.decision(SPOT, "c", USUAL) == before
+    cold(memory, SPOT, 20)
+    store.away = False
+    await memory.sync()
+    (record,) = await list_warmth(store, "t1")
+    assert 38 < record.counts.seen <= 40
+
+
+def test_a_brake_holds_for_one_conversation_of_one_tenant() -> None:
+    memory = WarmthMemory()
+    memory.set_brake("t1", "c", on=True)
+    assert memory.decision(SPOT, "c", USUAL).brake
+    assert not memory.decision(SPOT, "d", USUAL).brake
+    assert not memory.decision(Spot("t2", SPOT.upstream, "m"), "c", USUAL).brake
+    memory.set_brake("t1", "c", on=False)
+    assert not memory.decision(SPOT, "c", USUAL).brake

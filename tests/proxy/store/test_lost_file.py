@@ -1,0 +1,135 @@
+"""A SQLite file that goes away under a running process: noticed, opened anew, told; and what a store without originals holds."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sqlite3
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from tests.proxy.harness import UpstreamServer, api_server, call, reply, until
+from tests.proxy.processes import ADMIN
+from turnfold.config.settings import AuthSettings, FoldingSettings
+from turnfold.proxy.store import Batch, Item, Key
+from turnfold.proxy.store.sqlite import SqliteStore
+
+KEY = Key("anna", "note", "1")
+
+
+def delete(path: Path) -> None:
+    path.unlink()
+
+
+def delete_all(path: Path) -> None:
+    for rest in ("", "-wal", "-shm"):
+        path.with_name(path.name + rest).unlink(missing_ok=True)
+
+
+def move(path: Path) -> None:
+    path.rename(path.with_suffix(".old"))
+
+
+def replace(path: Path) -> None:
+    other = path.with_suffix(".new")
+    sqlite3.connect(other).close()
+    other.touch()
+    delete_all(path)
+    os.replace(other, path)
+
+
+def delete_directory(path: Path) -> None:
+    delete_all(path)
+    path.parent.rmdir()
+
+
+@pytest.mark.parametrize("vanish", [delete, delete_all, move, replace, delete_directory])
+async def test_a_file_that_is_gone_is_noticed(
+    vanish: Callable[[Path], None], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "data" / "t.db"
+    store = SqliteStore(path)
+    await store.put([Item(KEY, b"old", 60)])
+    await store.record(Batch("one", {"log": [b"old"]}, {"sums": {"a": 1}}, 60))
+    assert await store.get([KEY]) == [b"old"]
+    vanish(path)
+    with caplog.at_level(logging.WARNING):
+        await store.record(Batch("two", {"log": [b"new"]}, {"sums": {"a": 1}}, 60))
+        await store.put([Item(KEY, b"new", 60)])
+        assert await store.get([KEY]) == [b"new"]
+    assert "deleted or replaced" in caplog.text
+    assert await store.counts(["sums"]) == [{"a": 1}]
+    await store.close()
+    again = SqliteStore(path)
+    assert await again.get([KEY]) == [b"new"], "what is written is in the file of that name"
+    assert await again.log("log") == ([b"new"], None)
+    await again.close()
+
+
+async def test_two_processes_meet_in_the_new_file(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    one, other = SqliteStore(path), SqliteStore(path)
+    for number, store in enumerate((one, other)):
+        await store.put([Item(Key("anna", "note", str(number)), b"x", 60)])
+    delete(path)
+    for number, store in enumerate((one, other, one, other)):
+        await store.put([Item(Key("anna", "note", f"after-{number}"), b"x", 60)])
+    keys = [Key("anna", "note", f"after-{number}") for number in range(4)]
+    assert await one.get(keys) == await other.get(keys) == [b"x"] * 4
+    await one.close()
+    await other.close()
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert connection.execute("SELECT count(*) FROM items").fetchone() == (4,)
+    connection.close()
+
+
+def words(number: int) -> str:
+    return " ".join(f"zyx{number}q{at} was decided by the council in March." for at in range(60))
+
+
+def stored(path: Path) -> bytes:
+    """Everything in the file, packed values unpacked."""
+    found = [path.read_bytes()]
+    with sqlite3.connect(path) as connection:
+        for table in ("items", "logs", "counts", "links"):
+            for row in connection.execute(f"SELECT * FROM {table}"):  # noqa: S608 - ours
+                for value in (one for one in row if isinstance(one, bytes)):
+                    found.append(value)
+                    if value[:1] == b"x":
+                        found.append(zlib.decompress(value))
+    connection.close()
+    return b"\n".join(found)
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_what_is_kept_without_originals_is_what_the_setting_says(keeps: bool, upstream: UpstreamServer, tmp_path: Path) -> None:
+    upstream.handler = reply(b'{"model": "gpt-4o", "usage": {"prompt_tokens": 4000, "completion_tokens": 10}}')
+    path = tmp_path / "t.db"
+    groups: dict[str, Any] = {"auth": AuthSettings(admin_token=SecretStr("adm")), "folding": FoldingSettings(budget=2000)}
+    own = [("content-type", "application/json"), ("authorization", "Bearer k")]
+    messages = [{"role": ("user", "assistant")[at % 2], "content": words(at)} for at in range(9)]
+    bodies = {
+        "/v1/chat/completions": {"model": "gpt-4o", "messages": messages},
+        "/v1/compress": {"text": words(100)},
+        "/v1/messages/compress": {"messages": messages},
+        "/v1/conversation": {"conversation_id": "kept", "message": {"role": "user", "content": words(200)}},
+    }
+    settings = {"save_originals": keeps}
+    with api_server(f"sqlite:///{path}", upstream.origin + "/v1", store_settings=settings, **groups) as origin:
+        for target, body in bodies.items():
+            named = [*own, ("x-turnfold-conversation", "a-label"), ("x-turnfold-state", "enforce")]
+            assert call(origin, "POST", target, json.dumps(body).encode(), named).status == 200
+        until(lambda: call(origin, "GET", "/admin/report", None, [ADMIN]).json()["totals"]["requests"] == 1, timeout=30)
+    held = stored(path)
+    assert (b"zyx2q7" in held) is keeps, "folded text"
+    assert (b"zyx100q7" in held) is keeps, "compressed text"
+    assert b"a-label" in held
+    assert b"gpt-4o" in held
+    assert b"zyx200q7" in held, "what is added to a conversation is kept"
