@@ -141,23 +141,30 @@ def reply(
 
 @dataclass
 class Receipts:
-    """A recorder that a test can read."""
+    """A recorder that a test can read. A receipt is written behind its answer, so a client may be quicker than it."""
 
-    receipts: list[Receipt] = field(default_factory=list)
+    so_far: list[Receipt] = field(default_factory=list)
     sections: list[tuple[Any, ...]] = field(default_factory=list)
+    rest: Callable[[], None] = lambda: None
+
+    @property
+    def receipts(self) -> list[Receipt]:
+        """Those of all requests, once none is being served. While one is, on purpose, `so_far` is to be asked."""
+        self.rest()
+        return self.so_far
 
     def record(self, receipt: Receipt, sections: Originals) -> None:
-        self.receipts.append(receipt)
+        self.so_far.append(receipt)
         self.sections.append(sections)
 
     def reset(self) -> None:
         """Forget the last test."""
-        self.receipts, self.sections = [], []
+        self.so_far, self.sections = [], []
 
     def one(self) -> Receipt:
-        until(lambda: self.receipts)
-        assert len(self.receipts) == 1
-        return self.receipts[0]
+        until(lambda: self.so_far)
+        assert len(self.so_far) == 1
+        return self.so_far[0]
 
 
 @dataclass
@@ -260,6 +267,7 @@ def proxy_server(upstream_url: str, fold: Fold = halve, **groups: dict[str, Any]
         settings_for(upstream_url, **groups), build_proxy, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5
     )
     with running(config) as server:
+        recorder.rest = server.rest
         yield ProxyServer(server.origin, recorder), server
 
 

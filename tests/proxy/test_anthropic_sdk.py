@@ -173,13 +173,13 @@ def test_a_model_that_binds_thinking_without_its_name_saying_so_is_learned(
     messages.append({"role": "user", "content": [text("And now?")]})
     asked = {"model": "claude-of-the-house", "max_tokens": 9, "extra_headers": {"x-turnfold-budget": "9000"}}
     assert client.messages.create(messages=messages, **asked).content[0].text == "ok"
-    until(lambda: len(proxy.recorder.receipts) == 1)
+    until(lambda: len(proxy.recorder.so_far) == 1)
     assert [receipt.reason for receipt in proxy.recorder.receipts] == ["thinking-refused"]
     assert len(upstream.seen) == 2
     messages += [{"role": "assistant", "content": [text("ok")]}, {"role": "user", "content": [text("More?")]}]
     assert client.messages.create(messages=messages, **asked).content[0].text == "ok"
     assert len(upstream.seen) == 3
-    until(lambda: len(proxy.recorder.receipts) == 2)
+    until(lambda: len(proxy.recorder.so_far) == 2)
     assert proxy.recorder.receipts[-1].status == "folded"
 
 

@@ -297,7 +297,7 @@ def test_a_stream_that_is_cancelled_is_cancelled_upstream(upstream: UpstreamServ
                 assert next(iter(streamed)).type == "response.created"
                 streamed.close()
         assert left.wait(10)
-    until(lambda: len(folding_proxy.recorder.receipts) == 2)
+    until(lambda: len(folding_proxy.recorder.so_far) == 2)
     assert [(one.streamed, one.complete) for one in folding_proxy.recorder.receipts] == [(True, False)] * 2
 
 

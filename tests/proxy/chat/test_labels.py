@@ -66,7 +66,7 @@ def test_a_receipt_names_wire_and_session_and_neither_decides(upstream: Upstream
         sent = json.dumps(body).encode()
         assert call(proxy.origin, "POST", path, sent, [("content-type", "application/json")]).status == 200
         assert upstream.seen[-1].body == sent
-    found = proxy.recorder.receipts
+    found = proxy.recorder.so_far
     until(lambda: len(found) == 3)
     assert [(one.wire, one.session) for one in found] == [("chat", "k"), ("responses", "k"), ("messages", "k")]
     call(proxy.origin, "POST", "/v1/chat/completions", json.dumps({"model": "m", "messages": HI}).encode(), [("session_id", "z")])

@@ -123,7 +123,7 @@ def test_output_room_of_the_whole_window_is_told_at_once(server: Server, folding
 def test_a_learned_window_saves_the_second_overflow(server: Server, folding: ProxyServer) -> None:
     body = overfull("long chat", 2 * WINDOW, model="learned")
     assert folding.chat(body, KEY).header("x-turnfold-status") == "recovered"
-    until(lambda: folding.recorder.receipts)
+    until(lambda: folding.recorder.so_far)
     server.set("openai")
     again = folding.chat(body, KEY)
     assert (again.status, again.header("x-turnfold-status")) == (200, "folded")
@@ -156,7 +156,7 @@ def test_silent_truncation_is_noticed_and_then_avoided(
     with caplog.at_level(logging.WARNING):
         for size in (4, 5, 6):
             folding.chat(overfull("giant user message", size * WINDOW, model="silent"), KEY)
-    until(lambda: [r.reason for r in folding.recorder.receipts if r.model == "silent"] == ["upstream-truncated"] * 3)
+    until(lambda: [r.reason for r in folding.recorder.so_far if r.model == "silent"] == ["upstream-truncated"] * 3)
     assert any("cuts prompts off in silence" in record.getMessage() for record in caplog.records)
     server.set("ollama")
     folding.chat(overfull("giant user message", 5 * WINDOW, model="silent"), KEY)

@@ -133,7 +133,7 @@ def test_observe_sends_the_original_and_records_what_a_fold_would_save(upstream:
     proxy = start_proxy(upstream.origin + "/v1", fold=slow, folding={"mode": "observe"})
     answer = proxy.chat(TWO, ("x-turnfold-budget", "33"))
     assert begun.wait(5)
-    assert proxy.recorder.receipts == []
+    assert proxy.recorder.so_far == []  # still folding
     assert (upstream.seen[0].body, answer.header("x-turnfold-status")) == (TWO, "observed")
     go_on.set()
     receipt = proxy.recorder.one()
@@ -164,7 +164,7 @@ def test_observing_waits_until_nobody_is_served(upstream: UpstreamServer, start_
     go_on.set()
     other.join()
     assert folded.wait(5)
-    until(lambda: len(proxy.recorder.receipts) == 2)
+    until(lambda: len(proxy.recorder.so_far) == 2)
 
 
 def test_observe_survives_an_engine_that_fails(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
@@ -239,5 +239,5 @@ def test_many_at_once(upstream: UpstreamServer, proxy: ProxyServer) -> None:
     for thread in threads:
         thread.join()
     assert answers == [200] * 40
-    until(lambda: len(proxy.recorder.receipts) == 40)
+    until(lambda: len(proxy.recorder.so_far) == 40)
     assert len({receipt.request_id for receipt in proxy.recorder.receipts}) == 40

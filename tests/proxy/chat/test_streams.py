@@ -294,7 +294,7 @@ def test_streams_ask_nginx_not_to_gather(upstream: UpstreamServer, proxy: ProxyS
     assert proxy.chat(BODY).header("x-accel-buffering") == "yes"
     upstream.handler = reply(b"{}")
     assert proxy.chat(BODY).header("x-accel-buffering") is None
-    until(lambda: len(proxy.recorder.receipts) == 3)
+    until(lambda: len(proxy.recorder.so_far) == 3)
 
 
 def test_an_answer_to_http_1_0_ends_with_its_connection(upstream: UpstreamServer, proxy: ProxyServer) -> None:

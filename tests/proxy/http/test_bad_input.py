@@ -116,7 +116,7 @@ def test_a_bomb_is_refused(upstream: UpstreamServer, start_proxy: StartProxy) ->
     for coding, bomb in (("gzip", gzip.compress(bytes(5_000_000))), ("deflate", zlib.compress(bytes(5_000_000)))):
         assert proxy.chat(bomb, ("content-encoding", coding)).status == 413
     assert upstream.seen == []
-    until(lambda: len(proxy.recorder.receipts) == 2)
+    until(lambda: len(proxy.recorder.so_far) == 2)
     assert {(r.reason, r.upstream_status) for r in proxy.recorder.receipts} == {("body_too_large", None)}
 
 
