@@ -190,6 +190,16 @@ def test_without_any_figure_a_usual_window_is_tried_that_takes_the_newest_messag
     assert json.loads(call.forwarded.body)["messages"][-17:] == json.loads(body)["messages"][-17:]
 
 
+@pytest.mark.parametrize("fold", [fold, never_folds])
+@pytest.mark.parametrize("window", [2731, 4096, 12_000])
+@pytest.mark.parametrize("shape", CURABLE)
+def test_without_any_figure_three_times_a_window_of_any_size_is_cured(shape: str, window: int, fold: Fold) -> None:
+    body = encoded(overfull(shape, 2 * window))  # by our count
+    assert count_request(json.loads(body)) > 2.7 * window
+    call = next(started(body, Overflow("prompt"), fold))
+    assert count_request(json.loads(call.forwarded.body)) <= window
+
+
 @pytest.mark.parametrize("taken", [8500, 9000, 9500])
 def test_without_any_figure_no_more_is_tried_than_was_taken(taken: int) -> None:
     """The upstream counts more than we do, so that a window of a usual size by our count would be too large."""

@@ -30,6 +30,15 @@ def _cases(section: str) -> list[str]:
     return found[section]
 
 
+# Nothing that parts its sentences, as people type on a phone.
+RAMBLING = (
+    "so we have this page where customers come in and it takes forever to load and I was talking to Sam about it and he said it "
+    "is the database but whatever"
+)
+GERMAN_RAMBLING = (
+    "also wir haben da diese Seite wo die Kunden rein kommen und es dauert ewig bis sie geladen ist und ich habe mit Sam darüber "
+    "geredet und er meint es ist die Datenbank aber egal"
+)
 ORDERS = [
     "Always answer in French.",
     "Please never use emojis.",
@@ -63,6 +72,9 @@ ORDERS = [
     "앞으로 항상 한국어로 대답해 주세요.",
     "من الآن فصاعدا أجب بالعربية",
     "अब से हिंदी में जवाब दें।",
+    f"{RAMBLING} and always answer me in French please {RAMBLING}",
+    f"{RAMBLING} but never show me prices without tax {RAMBLING}",
+    f"{GERMAN_RAMBLING} und bitte antworte immer auf Englisch {GERMAN_RAMBLING}",
     *_cases("orders"),
 ]
 TALK = [
@@ -83,6 +95,8 @@ TALK = [
     "你总是能够帮助我。",
     "昨日は東京に行きました。",
     "",
+    f"{RAMBLING} and he always comes late {RAMBLING}",
+    f"{RAMBLING} and never been there {RAMBLING}",
     *_cases("talk"),
 ]
 
@@ -119,6 +133,8 @@ def test_orders_are_sentences_of_the_text(parts: list[str]) -> None:
         "ne a ",
         "use always ",
         "please always ",
+        "and always ",
+        "and never use ",
         "from now on ",
         "each time you ",
         "you must ",

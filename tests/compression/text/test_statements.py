@@ -219,3 +219,15 @@ def _plain_sentences(text: str) -> Iterator[str]:
 @pytest.mark.parametrize("unit", ["Suppose it is. That is false. ", "[1:1", "Never so: a. ", '"a ', "# A\n", "不是。"])
 def test_hostile_text_costs_linear_time(unit: str) -> None:
     assert_linear(statements, lambda size: unit * (size // len(unit)), 3_000)
+
+
+def test_a_text_of_nothing_but_short_sentences_has_layers() -> None:
+    text = "It rained. " * 60
+    assert len(statements(text).spans) == 10
+    layers = Compressor().compress(CompressRequest(text)).layers
+    assert 0 < len(layers[2].text) < len(text) / 2
+
+
+def test_an_answer_stays_with_its_question_however_many_short_sentences_are_around() -> None:
+    text = "He ran. She left. They came. We saw. I sat. It fell. He won. Was it true? No. She sang. They slept."
+    assert any("Was it true? No." in span.of(text) for span in statements(text).spans)

@@ -30,7 +30,6 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Conversation
 
-_USUAL_WINDOWS: Final = (2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072, 200_000, 262_144, 1_048_576)
 _BESIDE_VERBATIM: Final = 1.15  # room for a summary beside the verbatim part
 _BLIND: Final = 0.28  # share of a request that is sent where no window is known: enough for one of three times the window
 
@@ -108,7 +107,7 @@ def recover(
     """
     options = replace(options, model=options.model or conversation.model)
     ours = conversation_tokens(sent or conversation, options.model, memo)
-    least = _verbatim_tokens(conversation, options.model, memo)
+    least = _verbatim(conversation, options.model, memo)
     need = _need(overflow, conversation.output, ours, least, options, known)
     missed = Outcome(False, "", None, ours, ours, window=overflow.limit, ratio=need.told)
     if overflow.kind == "output" or need.room < LEAST_ROOM:
@@ -137,31 +136,38 @@ class _Need:
     told: float | None
 
 
-def _verbatim_tokens(conversation: Conversation, model: str, memo: Memo) -> int:
-    """Tokens of what goes out as it came where that can be: schemas, pinned messages, the most recent fifth."""
+@dataclass(frozen=True, slots=True)
+class _Verbatim:
+    """Tokens of what goes out as it came where that can be: `pinned`, with the schemas, always; `recent` holds the most recent
+    fifth too."""
+
+    pinned: int
+    recent: int
+
+
+def _verbatim(conversation: Conversation, model: str, memo: Memo) -> _Verbatim:
     messages = conversation.messages
     start = recent_start(messages, units(messages, memo=memo))
-    kept = tuple(m for i, m in enumerate(messages) if m.pinned or i >= start)
-    return conversation_tokens(replace(conversation, messages=kept), model, memo)
+    pinned = tuple(m for m in messages if m.pinned)
+    recent = tuple(m for i, m in enumerate(messages) if m.pinned or i >= start)
+    return _Verbatim(*(conversation_tokens(replace(conversation, messages=some), model, memo) for some in (pinned, recent)))
 
 
-def _blind_room(ours: int, least: int, fits: int) -> int:
-    """How much to send where no window is known, by our own count; there is one try.
+def _blind_room(ours: int, least: _Verbatim, fits: int) -> int:
+    """How much to send where no window is known, by our own count; there is one try, so no more than is worth having.
 
-    What the model took before is the best guess, where the verbatim part goes into it. Else a small share of what was refused,
-    but enough for a window of a usual size into which that part goes: less than it can't be sent anyway.
+    That is a small share of what was refused, or what goes out as it came with a summary beside it, if that is more. Where the
+    newest messages are most of the request, they are cut as well. What the model took before is known to fit.
 
     Args:
-        least: tokens of what goes out as it came.
         fits: the longest prompt that was taken, by our count; 0 where nothing is known.
     """
-    most = int(ours * SLACK)
-    wide = (w for w in _USUAL_WINDOWS if w * SLACK > least * _BESIDE_VERBATIM and w < ours)
-    usual = next(wide, 0) if fits < least else 0
-    return max(int(ours * _BLIND), min(fits, most), min(int(usual * SLACK), most))
+    recent = int(least.recent * _BESIDE_VERBATIM)
+    worth = recent if recent < ours / 2 else int(least.pinned * _BESIDE_VERBATIM)
+    return min(max(int(ours * _BLIND), fits if fits >= least.recent else worth), int(ours * SLACK))
 
 
-def _need(overflow: Overflow, output: int | None, ours: int, least: int, options: FoldOptions, known: Learned) -> _Need:
+def _need(overflow: Overflow, output: int | None, ours: int, least: _Verbatim, options: FoldOptions, known: Learned) -> _Need:
     told = _reported_ratio(overflow, output, ours, known)
     ratio = told if told is not None else planning_ratio(known, options.model)
     if overflow.lower_bound and overflow.prompt:

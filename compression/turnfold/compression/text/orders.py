@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -50,6 +50,7 @@ _ACCENTS: Final = re.compile("[\u0300-\u0303\u0327]")
 _LONGEST_ENDING: Final = 5
 _REACH: Final = 12  # words behind a command within which its word of rule stands
 _SURE: Final = 4  # letters from which a word is told by its form without accents
+_RUN_ON_WORDS: Final = 30  # from which words without punctuation are several sentences
 _NEAR: Final = 3  # words within which a "you must" has its verb or its "never"
 _ASKS: Final = re.compile(r"[?？؟]\s*\Z")
 _ASKS_YOU: Final = re.compile(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbitte\b|por favor|s'il (?:te|vous)")
@@ -203,9 +204,19 @@ def _clauses(language: _Language, pieces: Sequence[str]) -> list[_OrderClause]:
         # "Could you please always ...": behind such a word a command may begin anew.
         if not asides.isdisjoint(said):
             found += [_OrderClause(tuple(said[i + 1 :]), True) for i in range(begin, len(said)) if language.at("aside", said, i)]
+        if len(said) >= _RUN_ON_WORDS:
+            found += [_OrderClause(tuple(said[i:]), True) for i in _joints(language, said)]
         # Behind "please," alone a command may still begin.
         said, strong = [], piece != "," or (strong and begin == len(said))
     return [clause for clause in found if clause.said]
+
+
+def _joints(language: _Language, said: Sequence[str]) -> Iterator[int]:
+    """Where a command may begin in words without any punctuation: at a rule word behind "and", "also" and their like."""
+    for i in range(len(said)):
+        behind = language.past("please", said, i)
+        if behind > i and (language.at("always", said, behind) or language.at("not", said, behind)):
+            yield behind
 
 
 def _orders(language: _Language, clauses: Sequence[_OrderClause]) -> bool:

@@ -27,6 +27,7 @@ _MOST_JOINED: Final = 2 * LONGEST
 _LONGEST_SENTENCE: Final = 4 * LONGEST  # what is longer is no sentence
 _SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says little by itself
 _FEWEST_WORDS: Final = 2  # of so few, even if it names something
+_MOST_SHORT: Final = 6  # of such sentences in a row; a text of nothing else is a list, whose items stand by themselves
 _SHORT_DENSE: Final = 12  # characters, in scripts without blanks
 _ANSWER_WORDS: Final = 6
 _WORD_ABOUT_IT: Final = 8
@@ -260,22 +261,32 @@ def _joined(pieces: Sequence[_StatementPiece], *, quotes: bool) -> list[bool]:
     """Whether each sentence is one statement with the one before it; `quotes` says whether the text has any quotation marks."""
     quoted = _in_quotation(pieces) if quotes else [False] * len(pieces)
     out = [False]
-    begun = 0
-    for i in range(1, len(pieces)):
-        size = pieces[i].span.end - pieces[begun].span.start
-        tied = not (pieces[i].kind or pieces[i - 1].kind) and (
-            (size <= _MOST_JOINED and (quoted[i] or _is_part(pieces[i]))) or (size <= _LONGEST_SENTENCE and _was_cut(pieces, i))
+    begun = short = 0
+    for i, piece in enumerate(pieces[1:], start=1):
+        size = piece.span.end - pieces[begun].span.start
+        short = short + 1 if _is_aside(piece) else 0
+        tied = not (piece.kind or pieces[i - 1].kind) and (
+            (size <= _MOST_JOINED and (quoted[i] or _is_about_it(piece) or 0 < short < _MOST_SHORT))
+            or (size <= _LONGEST_SENTENCE and _was_cut(pieces, i))
         )
         out.append(tied)
-        begun = begun if tied else i
+        begun, short = (begun, short) if tied else (i, 0)
     return out
 
 
 def _is_part(piece: _StatementPiece) -> bool:
     """Whether the sentence in front of it is not to be read without it."""
-    if piece.item:
-        return False
-    return piece.restricts or piece.answers or piece.is_condition or (not piece.starts_line and piece.is_short)
+    return _is_about_it(piece) or _is_aside(piece)
+
+
+def _is_about_it(piece: _StatementPiece) -> bool:
+    """Whether it answers, takes back or narrows what was said."""
+    return not piece.item and (piece.restricts or piece.answers or piece.is_condition)
+
+
+def _is_aside(piece: _StatementPiece) -> bool:
+    """Whether it says too little by itself, in the same line."""
+    return not piece.item and not piece.starts_line and piece.is_short
 
 
 def _was_cut(pieces: Sequence[_StatementPiece], i: int) -> bool:
