@@ -22,7 +22,8 @@ _MAGNITUDE: Final = (
     rf"(?:(?:[-]|{_BLANK})?(?:[kKMBbm](?:n|illion)?\b|tn\b|thousand\b|million(?:en|s|i)?\b|billion(?:en|s)?\b|trillion\b"
     r"|Mio\b\.?|Mrd\b\.?|Millionen\b|Million\b|Milliarden\b|milliards?\b|milliardi\b|miliardi\b|milioni\b|millones\b|millón\b"
     r"|milhões\b|milhão\b|mil\b|mln\b\.?|mld\b\.?|miljoen\b|miljard\b|млн\b\.?|млрд\b\.?|тыс\b\.?|тысяч\w?\b|миллион\w{0,3}\b"
-    r"|миллиард\w{0,3}\b|[万萬亿億兆千百]+|[만억천]+|lakh\b|crore\b))?+"
+    r"|миллиард\w{0,3}\b|[万萬亿億兆千百]+(?:\d[\d,]*[万萬亿億千百]*)*+|[만억천조]+(?: ?\d[\d,]*[만억천조]+)*+|lakh\b|crore\b"
+    r"|(?:مليون|مليونا|مليار|ملايين|مليارات|ألف|آلاف)(?!\w)))?+"
 )
 _SYMBOL: Final = r"(?:(?:R|US|A|C|CA|AU|HK|NZ|NT|S)?\$|[€£¥₹₽₩₺₫₴₱₪₦฿])"
 _CODE: Final = (
@@ -48,6 +49,8 @@ _COUNTED: Final = re.compile(
     rf"{_NUMBER}(?!\.\d){_MAGNITUDE}(?:-(?:to-)?\d[\d,.]*+)?+"
     r"(?P<unit>(?:[- ][^\W\d_]++(?:[-/][^\W\d_]++)*+| ?[°µ][A-Za-z]?|[人個名件年月日回本枚台歳个张张本辆]|[A-Za-zµ]++|/[a-z]++)?)"
 )
+# "In 1987 Rosalind": a name behind a year is not counted by it.
+_DATED: Final = re.compile(r"(?i:\b(?:in|since|until|from|after|before|between|during|im jahr|seit|en|desde|depuis|nel)) \Z")
 _YEAR: Final = re.compile(r"1[0-9]\d\d|20\d\d")
 # Words of grammar; what stands behind a figure and is none of these is what the figure counts.
 _SMALL: Final = lexicon("amounts")["small"]
@@ -66,7 +69,8 @@ def amounts(text: str) -> Iterator[Mention]:
         unit = m["unit"]
         if unit.startswith("/") or start in begun:
             continue
-        if not unit or (unit[0] in "- " and unit[1:].lower() in _SMALL):
+        dated = unit[:1] == " " and unit[1:2].isupper() and _DATED.search(text, max(0, start - 12), start)
+        if not unit or dated or (unit[0] in "- " and unit[1:].lower() in _SMALL):
             figure = text[start : m.start("unit")]
             if _YEAR.fullmatch(figure):
                 yield start, m.start("unit"), "date"

@@ -1,8 +1,8 @@
-"""Names of people and organisations in scripts without capitals: Chinese, Japanese, Korean, Arabic.
+"""Names of people, organisations and places in scripts without capitals: Chinese, Japanese, Korean, Arabic.
 
 Lives here: the rules by which a name is told there: a common surname with a title or a small word beside it, a title before a
-name, the word that organisations end (or begin) with. Does not belong here: the words (``lexicon/names.txt``), names with
-capitals (``entities``).
+name, the word that organisations end (or begin) with, countries and large cities. Does not belong here: the words
+(``lexicon/names.txt``), names with capitals (``entities``).
 
 These rules miss names rather than take other words for one: both ends of a name must be told.
 """
@@ -52,6 +52,13 @@ _KO_PERSON: Final = re.compile(
 _KO_ORGANISATION: Final = re.compile(
     rf"(?<![가-힣])[가-힣]{{1,8}}?(?:{_any('ko organisations')})(?=(?:에서|으로|로|은|는|이|가|을|를|의|에|과|와|도)?(?![가-힣]))"
 )
+# A place of two characters may be part of a longer word: what follows it is no ending that makes it one.
+_ZH_PLACE: Final = re.compile(rf"(?:{_any('zh places')})(?:[省市县縣区區])?(?![{_HAN}]?(?:路|街|人|语|語|菜|风|風))")
+_JA_PLACE: Final = re.compile(rf"(?:{_any('ja places')})(?:[都道府県市区町村])?(?![{_HAN}]|[ァ-ヶー])")
+_KO_PLACE: Final = re.compile(
+    rf"(?<![가-힣])(?:{_any('ko places')})(?:시|도|광역시|특별시)?"
+    r"(?=(?:에서|으로|로|은|는|이|가|을|를|의|에|과|와|도)?(?![가-힣]))"
+)
 _AR_WORD: Final = re.compile(r"[\u0621-\u065f\u066e-\u06d3]+")
 _KANA: Final = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
 _DENSE: Final = re.compile(r"[\u0621-\u06d3\u3041-\u30ff\u4e00-\u9fff가-힣]")
@@ -59,16 +66,19 @@ _MOST_NAMES: Final = 2  # words of a name behind an Arabic title, joints apart
 
 
 def dense_names(text: str) -> Iterator[Mention]:
-    """Start, end and kind ("person", "organisation") of the names in a text, those of each script in order."""
+    """Start, end and kind ("person", "organisation", "name" for a place) of a text's names, script by script in order."""
     if text.isascii() or not _DENSE.search(text):
         return
     if _KANA.search(text):
         yield from ((*m.span(), "person") for m in _JA_PERSON.finditer(text))
         yield from ((*m.span(), "organisation") for m in _JA_RUN.finditer(text) if _JA_ORGANISATION.match(m[0]))
+        yield from ((*m.span(), "name") for m in _JA_PLACE.finditer(text))
     else:
         yield from _chinese(text)
+        yield from ((*m.span(), "name") for m in _ZH_PLACE.finditer(text))
     yield from ((*m.span(), "person") for m in _KO_PERSON.finditer(text))
     yield from ((*m.span(), "organisation") for m in _KO_ORGANISATION.finditer(text))
+    yield from ((*m.span(), "name") for m in _KO_PLACE.finditer(text))
     yield from _arabic(text)
 
 
@@ -97,6 +107,12 @@ def _arabic(text: str) -> Iterator[Mention]:
             named = _behind(text, words, i, _MOST_NAMES)
             if named > i:
                 yield words[i + 1].start(), words[named].end(), "person"
+        elif word[0] in _TABLE["ar given"]:
+            named = _behind(text, words, i, 1)
+            if named > i:
+                yield word.start(), words[named].end(), "person"
+        elif word[0] in _TABLE["ar places"]:
+            yield word.start(), word.end(), "name"
         elif word[0] in _TABLE["ar organisations"] and (named := _behind(text, words, i, 1)) > i:
             yield word.start(), words[named].end(), "organisation"
 

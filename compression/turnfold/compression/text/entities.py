@@ -51,12 +51,15 @@ _DATES: Final = re.compile(
     r"|september|oktober|november|december|Ocak|Şubat|Mart|Nisan|Mayıs|Haziran|Temmuz|Ağustos|Eylül|Ekim|Kasım|Aralık)\b"
     r"(?: \d{4}\b)?|\d{4}년(?: ?\d{1,2}월(?: ?\d{1,2}일)?)?|\d{1,2}월 ?\d{1,2}일"
     r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
+    r"|\d{1,2} (?:يناير|فبراير|مارس|أبريل|إبريل|مايو|يونيو|يوليو|أغسطس|سبتمبر|أكتوبر|نوفمبر|ديسمبر|كانون الثاني|شباط|آذار"
+    r"|نيسان|أيار|حزيران|تموز|آب|أيلول|تشرين الأول|تشرين الثاني|كانون الأول|جانفي|فيفري|أفريل|ماي|جوان|جويلية|أوت)(?!\w)"
+    r"(?: \d{4})?"
 )
 
 # Words that open sentences, or stand with a capital for other reasons than being a name. Closed classes only.
 _OPENING_WORDS: Final = (
     "A About Above Actually Additionally After Again All Already Also Although Always An And Another Any Anyway Are As At "
-    "Basically Be Because Before Below Best Both But By Can Certainly Could Dear Depending Did Do Does Don't During Each "
+    "Basically Be Because Before Below Best Between Both But By Can Certainly Could Dear Depending Did Do Does Don't During Each "
     "Either Even Every Everyone Everything Except Finally First Firstly For From Further Furthermore Given Good Great Had "
     "Has Have Haven't Having He Hello Hence Her Here Hey Hi His How However I I'd I'll I'm I've If In Instead Into Is It "
     "It'll It's Its Just Last Let Let's Like Look Many May Maybe Meanwhile Might More Moreover Most Much Must My Neither "
@@ -88,8 +91,19 @@ _ORGANISATION: Final = re.compile(
     r"|Authority|Court|Hospital|Museum|Office|Service)\b"
 )
 _TITLE: Final = re.compile(r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Sir|Herrn?|Frau|Sr|Sra|Dra|Don|Doña|M|Mme|Mlle|Dott|Pan|Pani|Lord|Lady)\b")
+# What somebody is stands in front of the name and is none of it, unless a single word follows: "President Biden".
+_ROLE_WORDS: Final = (
+    "Actor Actress Ambassador Analyst Archbishop Artist Author Bishop Captain Cardinal Chairman Chairwoman Chancellor Chef Chief "
+    "Coach Colonel Commander Commissioner Congressman Congresswoman Councillor Deputy Designer Detective Director Editor "
+    "Engineer Executive General Governor Inspector Judge Justice Lieutenant Major Manager Mayor Minister Officer Pastor Pilot "
+    "President Prime Prosecutor Professor Representative Secretary Senator Sergeant Spokesman Spokeswoman Vice"
+)
+_ROLES: Final = frozenset(_ROLE_WORDS.split())
 _OF_A_PERSON: Final = frozenset(
     ["de", "la", "los", "las", "del", "van", "von", "der", "den", "het", "da", "do", "dos", "das", "di", "du", "zu", "bin", "ibn"]
+)
+_NO_GIVEN_NAMES: Final = frozenset(
+    ["Great", "Grand", "New", "United", "Royal", "National", "North", "South", "East", "West", "Prime", "Holy", "Central", "Old"]
 )
 _LONGEST_NAME: Final = 12  # words up to which a name is looked at for parts
 _INNER_CAPITAL: Final = re.compile(rf"(?:Mc|Mac|O['’]|D['’]|De|La|Van)[{_UPPER}]\w")
@@ -136,7 +150,8 @@ def entities(text: str) -> list[Entity]:
 
 
 def _technical(text: str) -> Iterator[Entity]:
-    for start, end, kind in tokens(text):
+    for first, end, kind in tokens(text):
+        start = first + text.startswith(",", first)  # behind a word without blanks it is a comma of the sentence
         token = text[start:end]
         if kind == "identifier":
             if _CODED.search(token):
@@ -176,15 +191,14 @@ def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: l
         opens = False
     del words[:first]
     start = _start_of_organisation(text, start, end, words)
+    start += _drop_role(words)
     if not words or words[0][:1].isdigit() or (len(words) == 1 and (words[0] in _OPENERS or len(words[0]) < 2)):
         return
     if len(words) > 1 and words[0] in _LABELS and any(map(str.isdigit, words[1])):
         return
     name = text[start:end]
     left, of, right = name.partition(" of ")
-    if (
-        of and len(words) <= _LONGEST_NAME and " " in left and not _ORGANISATION.search(left) and _ORGANISATION.search(right)
-    ):  # somebody of somewhere
+    if of and len(words) <= _LONGEST_NAME and " " in left and not _ORGANISATION.search(left) and _is_origin(left, right):
         _sort_name(text, start, start + len(left), found, doubtful, known)
         _sort_name(text, end - len(right), end, found, doubtful, known)
         return
@@ -194,6 +208,27 @@ def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: l
     else:
         found.append(entity)
         known.update(words)
+
+
+def _is_origin(left: str, right: str) -> bool:
+    """Whether two names with "of" between them are somebody and where that person is from."""
+    if _ORGANISATION.search(right):
+        return True
+    words = left.split(" ")
+    return " " not in right and words[0] not in _NO_GIVEN_NAMES and _name_kind(left, words) == "person"
+
+
+def _drop_role(words: list[str]) -> int:
+    """Takes what a person is from the beginning of a name; gives the characters that it took."""
+    role = 0
+    while role < len(words) and words[role] in _ROLES:
+        role += 1
+    own = [word for word in words[role:] if word not in _OF_A_PERSON]
+    if not role or not 2 <= len(own) <= 3 or _name_kind(" ".join(words[role:]), words[role:]) != "person":
+        return 0
+    taken = sum(len(word) + 1 for word in words[:role])
+    del words[:role]
+    return taken
 
 
 def _start_of_organisation(text: str, start: int, end: int, words: list[str]) -> int:
