@@ -265,7 +265,7 @@ class _FitSetting:
     """How far a fold goes to fit its budget.
 
     Attributes:
-        squeeze: share of the limit for what stands.
+        squeeze: factor of the limit for what stands.
         room: share of recall's room.
         without: how many of the oldest units with attachments are folded like any other.
     """
@@ -275,6 +275,8 @@ class _FitSetting:
     without: int = 0
 
 
+_USED: Final = 0.6  # share of a budget below which too little is forwarded
+_ROOMIER: Final = (16.0, 4.0, 2.0)  # of the share for what stands; all but a tenth of the budget at most
 _FITTING: Final = tuple(
     _FitSetting(squeeze, room)
     for squeeze, room in ((1.0, 1.0), (0.6, 1.0), (0.6, 0.5), (0.3, 0.5), (0.3, 0.25), (0.05, 0.25), (0.05, 0.0))
@@ -317,21 +319,43 @@ _UNFOLDED: Final = Plan((), 0, (), 0, 0, 0)
 
 def _best_attempt(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Attempt | None:
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
-    results = _shaped(conversation, options, memo)
     cut: Sequence[Unit] = _cut(conversation, options, memo)
-    candidate = None
+    best = None
     for fitting, setting in enumerate(_settings(cut)):
         cut = _without_attachments(cut, setting.without)
-        stays = staying(cut)
-        drawn = plan(cut, options, setting.squeeze, memo)
-        drafted = draft(conversation, cut, stays, drawn, options, results, memo)
-        if not (drawn.pieces or drafted.shaped):
+        candidate = _candidate(conversation, cut, setting, fitting, options, memo)
+        if candidate is None:
+            return best
+        best = candidate
+        if options.budget is None:
+            return best
+        size = _size_with(conversation, best.changes, options, memo)
+        if size <= options.budget:
+            return best if fitting or size > _USED * options.budget else _roomier(conversation, cut, options, memo) or best
+    return best
+
+
+def _roomier(conversation: Conversation, cut: Sequence[Unit], options: FoldOptions, memo: Memo) -> _Attempt | None:
+    """Where recall leaves most of a budget, since the question bears on little: a candidate in which more stands."""
+    for squeeze in _ROOMIER:
+        candidate = _candidate(conversation, cut, _FitSetting(squeeze, 1.0), 0, options, memo)
+        if candidate and _size_with(conversation, candidate.changes, options, memo) <= (options.budget or 0):
             return candidate
-        recalls = dict(_recalls(conversation, cut, stays, drawn, drafted, options, setting.room, memo))
-        candidate = _attempt(conversation, cut, stays, drawn, drafted, recalls, options, fitting)
-        if options.budget is None or _size_with(conversation, candidate.changes, options, memo) <= options.budget:
-            return candidate
-    return candidate
+    return None
+
+
+def _candidate(
+    conversation: Conversation, cut: Sequence[Unit], setting: _FitSetting, fitting: int, options: FoldOptions, memo: Memo
+) -> _Attempt | None:
+    """The fold of a setting; None where it folds nothing."""
+    results = _shaped(conversation, options, memo)
+    stays = staying(cut)
+    drawn = plan(cut, options, setting.squeeze, memo)
+    drafted = draft(conversation, cut, stays, drawn, options, results, memo)
+    if not (drawn.pieces or drafted.shaped):
+        return None
+    recalls = dict(_recalls(conversation, cut, stays, drawn, drafted, options, setting.room, memo))
+    return _attempt(conversation, cut, stays, drawn, drafted, recalls, options, fitting)
 
 
 def _cut(conversation: Conversation, options: FoldOptions, memo: Memo) -> tuple[Unit, ...]:

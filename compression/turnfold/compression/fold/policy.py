@@ -34,6 +34,7 @@ _SUMMARY_MOST: Final = 500
 _LINE: Final = 24  # tokens of a line of counts and an id
 _COVERED: Final = 8  # a conversation is taken to go on for this part of what it has gone on for
 _AT_RISK: Final = 12
+_MOST_STANDING: Final = 0.9  # share of a budget
 _LADDER: Final = 1.19  # a changing budget moves the borders in steps of a quarter of an octave
 
 
@@ -90,7 +91,7 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
     Args:
         warmth: what was decided of the cache.
         shape: what kind of conversation it is.
-        squeeze: 0..1, a share of the budget's limit, for a plan that came out too large.
+        squeeze: factor of the budget's limit; below 1 for a plan that came out too large.
     """
     price = options.prices.reread(warmth.share(shape.loops))
     start, keep = _start_and_keep(price)
@@ -99,13 +100,13 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
     if options.budget is None:
         return free
     budget = _snap(options.budget)
-    limit = int(budget * _standing_share(budget, total) * squeeze)
+    limit = int(budget * min(_MOST_STANDING, _standing_share(budget, total) * squeeze))
     target = int(0.6 * limit)
     return Thresholds(
         start=min(start, budget),
         fold_at=fold_at,
         keep_recent=min(keep, target // 2),
-        facts_at=min(free.facts_at, int(0.3 * target)),
+        facts_at=min(free.facts_at, int((0.3 if squeeze <= 1 else 0.7) * target)),
         summaries_at=min(free.summaries_at, target // 5),
         limit=limit,
     )

@@ -31,7 +31,7 @@ class Course:
     """What is replayed: units with their running sums, and the options. A sum at index i is that of the units before i.
 
     Attributes:
-        squeeze: 0..1, a share of the budget's limit, for a plan that came out too large.
+        squeeze: factor of the budget's limit, as of ``policy.thresholds``.
         first: index of the first user unit; nothing before it is ever folded.
         requests: indices of the units at which a request ended, from `first` on.
         total: tokens of all units.

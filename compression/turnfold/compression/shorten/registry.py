@@ -29,6 +29,7 @@ from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.evidence import is_outcome
 from turnfold.compression.shorten.lines import FLOOR, Count, WeighedLine, choose, is_longer
 from turnfold.compression.text.kinds import parts
+from turnfold.compression.text.own_words import own_words
 from turnfold.compression.text.spans import Span
 
 __all__ = ["facts", "facts_arguments", "within"]
@@ -41,6 +42,7 @@ ROOMY: Final[dict[str, RowMaker]] = {"listing": listing.whole_rows}
 _ROOMY: Final = 1.6  # times the wanted tokens up to which a text nearly fits
 _ENDS: Final = 4  # lines at either end of a result in which a tool says how it went
 _TRIES: Final = 6  # sizes that are tried until a hard limit is kept
+_SAID: Final = 30.0  # weight of a line that a user wrote: above any line of a pasted text
 _SHORT: Final = 120  # characters of such a line at most
 
 
@@ -87,7 +89,14 @@ def _discount_known(row: WeighedLine, known: Container[str]) -> WeighedLine:
     return row._replace(weight=-1.0, scale=0.1 * row.scale, evidence=0) if row.text.strip() in known else row
 
 
-def _shorten(text: str, keep: int, words: frozenset[str], known: Container[str], count: Count) -> str:
+def _with_own_words(rows: list[WeighedLine]) -> list[WeighedLine]:
+    """Treats what a user says beside a pasted text as evidence, before anything in that text."""
+    for i in own_words([row.text for row in rows]):
+        rows[i] = rows[i]._replace(weight=max(rows[i].weight, _SAID), evidence=3)
+    return rows
+
+
+def _shorten(text: str, keep: int, words: frozenset[str], known: Container[str], count: Count, role: str = "tool") -> str:
     spans = parts(text)
     if len(spans) == 1 and spans[0].kind in ("json", "jsonl"):
         try:
@@ -99,6 +108,8 @@ def _shorten(text: str, keep: int, words: frozenset[str], known: Container[str],
     if known:
         rows = [_discount_known(row, known) for row in rows]
     rows = _with_outcome(rows)  # last: two commands that end alike are still two outcomes
+    if role == "user":
+        rows = _with_own_words(rows)
     return choose(rows, keep, words, count, known)
 
 
@@ -118,17 +129,16 @@ def facts(
         keep: tokens wanted; texts of up to `FLOOR` are left alone.
         words: lower-case words of the task; lines with them are worth more.
         count: the token counter.
-        role: who wrote it; prose of users and assistants is cut by sentences.
+        role: who wrote it; a user's own words beside a pasted text go before that text.
         known: lines and names that the reader has in another message (see `lines.visible_parts`); here they are worth little.
 
     Returns:
         the shorter text, or `text` itself where nothing shorter came out. Lines that show a failure or an outcome may take it to
         1.6 times `keep`.
     """
-    del role
     if not text.strip():
         return text
-    short = _shorten(text, max(keep, FLOOR), words, known, count)
+    short = _shorten(text, max(keep, FLOOR), words, known, count, role)
     return short if is_longer(text, count(short), count) else text
 
 

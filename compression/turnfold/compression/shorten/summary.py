@@ -15,6 +15,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
@@ -22,6 +23,7 @@ from turnfold.compression.scorers.terms import terms
 from turnfold.compression.shorten.prose import TELLS, has_order
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.orders import may_order
+from turnfold.compression.text.own_words import own_words
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.statements import Statements, statements
@@ -36,6 +38,8 @@ _SHORT, _LONG = 4, 480
 _ROLE_WORTH: Final = {"user": 0.25, "assistant": 0.15, "system": 0.3, "developer": 0.3}
 _TAKE: Final = 4  # candidates of one message at most: a summary speaks of the whole block
 _OPEN: Final = 0.4  # what a question of the last two messages is worth more: nobody has answered it yet
+_ASKED: Final = 1.0  # what a user says beside a pasted text is worth more: it is all that the text was sent for
+_PASTED: Final = 400  # characters from which a message may hold a pasted text
 _READ: Final = 8  # tokens of budget for which one message is read sentence by sentence; a quote takes three times that
 
 
@@ -54,6 +58,7 @@ class _QuoteCandidate(NamedTuple):
     words: tuple[str, ...]
     signal: float
     needs: tuple[tuple[int, int], ...] = ()  # ranges of the message that must be quoted with it
+    asked: bool = False  # whether a user says it beside a pasted text
 
 
 class _Ranked(NamedTuple):
@@ -101,7 +106,7 @@ def _message_of(source: Source, memo: Memo) -> _MessageWords:
 
 def _message(source: Source) -> _MessageWords:
     said = words(lower_text(source.text))
-    dense = not source.text.isascii() and len(said) < len(source.text) // 12  # a script without blanks
+    dense = _is_dense(source.text, said)
     order = source.role in TELLS and (dense or not source.text.isascii() or may_order(said))
     bag = tuple(dict.fromkeys(terms(source.text) if dense else said))
     return _MessageWords(bag, 0.0 if source.role == "tool" else signal_weight(source.text, said), order)
@@ -146,16 +151,40 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
     ranges = [
         (span.end - len(piece.lstrip()), span.start + len(piece.rstrip())) for span, piece in zip(read.spans, pieces, strict=True)
     ]
+    own = _beside_pasted(source)
+    found += [_QuoteCandidate(start, end, False, *_weighed(source.text[start:end]), asked=True) for start, end in own]
     for i, span in enumerate(read.spans):
-        dense = not pieces[i].isascii() and len(said[i]) < len(pieces[i]) // 12
+        start, end = ranges[i]
+        if i not in orders and any(start < stop and begin < end for begin, stop in own):
+            continue
+        dense = _is_dense(pieces[i], said[i])
         if i not in orders and (span.kind or source.role == "tool" or (len(said[i]) < _SHORT and not dense)):
             continue
-        start, end = ranges[i]
         if i in orders or end - start <= _LONG:
-            bag = tuple(dict.fromkeys(terms(pieces[i]) if dense else said[i]))
             needs = tuple(ranges[j] for j in sorted(read.with_needs(i)) if j != i)
-            found.append(_QuoteCandidate(start, end, i in orders, bag, signal_weight(pieces[i], said[i]), needs))
+            found.append(_QuoteCandidate(start, end, i in orders, *_weighed(pieces[i], said[i]), needs))
     return tuple(found)
+
+
+def _is_dense(piece: str, said: Sequence[str]) -> bool:
+    """Whether a text is in a script without blanks."""
+    return not piece.isascii() and len(said) < len(piece) // 12
+
+
+def _weighed(piece: str, known: Sequence[str] | None = None) -> tuple[tuple[str, ...], float]:
+    """The distinct words of a piece, and the weight of its signals."""
+    said = words(lower_text(piece)) if known is None else known
+    return tuple(dict.fromkeys(terms(piece) if _is_dense(piece, said) else said)), signal_weight(piece, said)
+
+
+def _beside_pasted(source: Source) -> list[tuple[int, int]]:
+    """Ranges of a user's own words, where most of the message is pasted."""
+    if source.role != "user" or len(source.text) < _PASTED:
+        return []
+    lines = source.text.split("\n")
+    begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    ranges = [(begins[i], begins[i] + len(lines[i])) for i in sorted(own_words(lines))]
+    return ranges if sum(end - start for start, end in ranges) < len(source.text) / 2 else []
 
 
 def _ordering(source: Source, read: Statements, pieces: Sequence[str], said: Sequence[list[str]]) -> set[int]:
@@ -181,7 +210,7 @@ def _ranking(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, .
         role = _ROLE_WORTH.get(sources[i].role, 0.0)
         late = _OPEN if i >= len(sources) - 2 else 0.0
         worth = (
-            (_centre(c.words, weights) + 0.8 * c.signal + role + late * _asks(sources[i].text, c.end), -c.start, c.end, c.needs)
+            (_base(c, weights) + role + late * _asks(sources[i].text, c.end), -c.start, c.end, c.needs)
             for c in candidates
             if not c.order
         )
@@ -190,6 +219,10 @@ def _ranking(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, .
         ]
     heapq.heapify(heap)
     return heap
+
+
+def _base(candidate: _QuoteCandidate, weights: dict[str, float]) -> float:
+    return _centre(candidate.words, weights) + 0.8 * candidate.signal + _ASKED * candidate.asked
 
 
 def _asks(text: str, end: int) -> bool:

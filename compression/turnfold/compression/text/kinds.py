@@ -8,6 +8,7 @@ Kinds: see `KINDS`. `plain` is program output without a more specific kind, `com
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -20,6 +21,8 @@ import orjson
 from turnfold.compression.text.spans import Span
 
 _WINDOW: Final = 16  # lines that vote together
+_DECODER: Final = json.JSONDecoder()
+_BLANK_LINES: Final = re.compile(r"[ \t]*\n\s*")
 _BLANK: Final = "blank"  # lines without anything, which go with what is before them
 _MOST_WINDOWS: Final = 200  # in a long text windows grow, and sixteen lines of each vote
 _FARTHEST: Final = 5  # windows between two of code that may be its docstring
@@ -175,6 +178,20 @@ def _jsonish(text: str) -> str:
     return "json" if re.match(r'\{"[^"]*":|\[\{"|\[\[|\["', compact) and text.count('"') * 30 > len(text) else ""
 
 
+def _json_before_more(text: str) -> int:
+    """Where an object or array ends that a text of several lines begins with, the white space behind it included; 0 where the
+    text ends with it, or breaks off inside of it."""
+    begin = len(text) - len(text.lstrip())
+    if text[begin : begin + 1] not in ("{", "[") or _jsonish(text) != "json" or _is_json(text):
+        return 0
+    try:
+        _, end = _DECODER.raw_decode(text, begin)
+    except (ValueError, RecursionError):
+        return 0
+    behind = _BLANK_LINES.match(text, end)
+    return behind.end() if behind and behind.end() < len(text) else 0
+
+
 def _is_delimited(lines: Sequence[str]) -> bool:
     """Whether lines look like rows of equal width, separated by commas, tabs or semicolons."""
     sample = [line for line in lines[:40] if line.strip()]
@@ -289,6 +306,13 @@ def parts(text: str) -> list[Span]:
 
     Lines vote in windows of sixteen; a block with a recognised opening line (a fence, a diff, a trace) is a range of its own.
     """
+    begun = _json_before_more(text)
+    if not begun:
+        return _parts(text)
+    return [Span(0, begun, "json"), *(Span(begun + s.start, begun + s.end, s.kind) for s in _parts(text[begun:]))]
+
+
+def _parts(text: str) -> list[Span]:
     kind = whole(text)
     if kind or not text:
         return [Span(0, len(text), kind)] if text else []

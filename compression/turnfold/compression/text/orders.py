@@ -169,6 +169,17 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
     return any(_orders(language, _clauses(language, pieces)) for language in _SPACED if not language.triggers.isdisjoint(said))
 
 
+def begins_with_command(sentence: str) -> bool:
+    """Whether a sentence begins with an imperative or with what forbids one ("don't use"), for now or for good."""
+    pieces = [part for piece in _PIECE.findall(_plain(lower_text(sentence))) for part in _split_elision(piece)]
+    for language in _SPACED:
+        if clauses := _clauses(language, pieces):
+            said = clauses[0].said
+            if language.commands(said, language.past("not", said, 0)):
+                return True
+    return False
+
+
 def may_order(known: Sequence[str]) -> bool:
     """Whether the words of a text may contain an order; for scripts with blanks, False is certain."""
     return not _TRIGGERS.isdisjoint(known) or any(word.startswith("n'") for word in known)
