@@ -299,6 +299,17 @@ class ServerSettings(_Group):
     host: Annotated[str, AfterValidator(_host), Field(min_length=1, description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on; 0 picks a free port.")] = 8420
     workers: Annotated[int, Field(gt=0, description="Number of processes.")] = 1
+    drain_delay: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=600,
+            description="Seconds between SIGTERM, which makes /readyz fail, and the end of listening: time for a load balancer.",
+        ),
+    ] = 0.0
+    drain_timeout: Annotated[
+        int, Field(gt=0, le=3600, description="Seconds that requests and streams get to end when Turnfold stops.")
+    ] = 25
 
 
 class ModelSettings(_Group):

@@ -53,6 +53,7 @@ from turnfold.proxy.routes.model_calls import ModelCalls, model_routes
 from turnfold.proxy.routes.ops import Liveness, Readiness, ReadinessCheck, not_here
 from turnfold.proxy.routes.state import state_routes
 from turnfold.proxy.routes.windows import admin_window_routes
+from turnfold.proxy.stopping import told_to_stop
 from turnfold.proxy.store import Store, StoreError, open_store
 from turnfold.proxy.store.records import left_out
 from turnfold.proxy.store.state_records import StateRecords
@@ -162,6 +163,7 @@ class Parts:
     """What the routes of one process share; it belongs to the event loop that runs it."""
 
     def __init__(self, settings: Settings, watcher: Watcher | None = None) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.destinations = Destinations(settings)
         self.gate = Gate(settings.upstream.api_key, settings.auth, settings.anthropic.api_key)
         self.incidents = Incidents()
@@ -180,13 +182,15 @@ class Parts:
 
     def _health(self) -> Health:
         told = {"incidents": dict(self.incidents.counts), "left_out": dict(left_out)}
-        return Health(not self.store.problem, self.store.failures, self.ledger.queued, self.ledger.dropped, **told)
+        tasks = 0 if self._loop is None else len(asyncio.all_tasks(self._loop))
+        return Health(not self.store.problem, self.store.failures, self.ledger.queued, self.ledger.dropped, tasks, **told)
 
     def checks(self) -> list[ReadinessCheck]:
         """What readiness looks at. Requests are served without any of it."""
         return [
             ReadinessCheck("store", partial(_answers, self.store)),
             ReadinessCheck("background", self._is_at_work, failures=self._failures),
+            ReadinessCheck("serving", _goes_on, required=True),
         ]
 
     def _failures(self) -> int:
@@ -204,6 +208,7 @@ class Parts:
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Started before the first request; stopped after the last one, once what is queued is written."""
+        self._loop = asyncio.get_running_loop()
         with contextlib.suppress(StoreError, TimeoutError):  # or the first request would find it opening, and go without
             await asyncio.wait_for(self.store.patient.ping(), _OPENING)
         await self.ledger.start()
@@ -229,6 +234,10 @@ async def _answers(store: Store) -> bool:
     except StoreError:
         return False
     return True
+
+
+async def _goes_on() -> bool:
+    return not told_to_stop.is_set()
 
 
 def _tenant_of(gate: Gate, request: Request) -> str:

@@ -43,6 +43,7 @@ class Health:
     store_failures: int
     queued: int
     dropped: int
+    tasks: int = 0
     incidents: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
 
@@ -104,6 +105,12 @@ class Metrics:
         self._queued = Gauge(
             "turnfold_receipts_queued", "Receipts not in the store yet.", registry=registry, multiprocess_mode="livesum"
         )
+        self._tasks = Gauge(
+            "turnfold_tasks",
+            "Tasks of the event loop: a few, and some for each open request.",
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
         self._store_up.set(1)
 
     def observe(self, receipt: Receipt, priced: RequestCost) -> None:
@@ -156,6 +163,7 @@ class Metrics:
         now, last = self._health(), self._last
         self._store_up.set(int(now.store_up))
         self._queued.set(now.queued)
+        self._tasks.set(now.tasks)
         self._store_failures.inc(now.store_failures - last.store_failures)
         self._dropped.inc(now.dropped - last.dropped)
         for gauge, new, old in ((self._incidents, now.incidents, last.incidents), (self._left_out, now.left_out, last.left_out)):
