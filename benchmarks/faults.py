@@ -514,9 +514,11 @@ def _clock(name: str, offset: str) -> None:
             return
         rc = bench.folder / "faketime"
         rc.write_text("+0", "ascii")
-        variables = (f"LD_PRELOAD={library}", f"FAKETIME_TIMESTAMP_FILE={rc}", "FAKETIME_NO_CACHE=1", "DONT_FAKE_MONOTONIC=1")
+        variables = (f"LD_PRELOAD={library}", f"FAKETIME_TIMESTAMP_FILE={rc}", "FAKETIME_CACHE_DURATION=1", "DONT_FAKE_MONOTONIC=1")
+        variables += ("FAKETIME_DONT_FAKE_MONOTONIC=1",)
         _sqlite(bench, ("env", *variables))
         rc.write_text(offset, "ascii")
+        time.sleep(1.5)  # it looks at the file once a second
         bench.during += bench.send()
         time.sleep(1)
         rc.write_text("+0", "ascii")
@@ -526,6 +528,7 @@ def _clock(name: str, offset: str) -> None:
     FAULTS[name] = run
 
 
+_clock("clock-steady", "+0")  # what the library itself costs
 _clock("clock-back-one-hour", "-1h")
 _clock("clock-ahead-one-hour", "+1h")
 
@@ -537,11 +540,11 @@ def _no_descriptors(bench: Bench) -> None:
     assert served is not None and bench.before is not None
     for pid in served.pids():
         held = len(os.listdir(f"/proc/{pid}/fd"))
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (held + 6, resource.RLIM_INFINITY if os.geteuid() == 0 else held + 6))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (held + 6, resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]))
     bench.upstream.pause = 0.05
     bench.during += bench.send(60, 4, at_once=32, stream=True)
     for pid in served.pids():
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (65536, 65536))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (resource.prlimit(pid, resource.RLIMIT_NOFILE)[1],) * 2)
     bench.upstream.pause = 0.02
     time.sleep(1)
     bench.others += bench.send(8, 2)
@@ -563,6 +566,8 @@ def run(names: Sequence[str], workers: int) -> None:
                 print(f"| {name} | the trial failed: {type(exc).__name__}: {str(exc)[:300]} | | | | | |", flush=True)
             finally:
                 bench.upstream.close()
+                if bench.served is not None and os.environ.get("FAULTS_LOGS"):
+                    print(bench.served.log.read_text("utf-8", "replace")[-4000:])
                 if bench.served is not None:
                     bench.served.end()
 

@@ -195,6 +195,8 @@ class Fuzzer:
         taken = time.thread_time() - start
         if taken > self.slowest.get(name, (0.0, 0))[0]:
             self.slowest[name] = (taken, len(data))
+            if taken > _SLOW:
+                self._store(f"slow-{name}", data)
         if taken > _SLOW and (problem := _growth(name, data, taken)):
             self._report(name, data, problem, "time")
             return False
@@ -206,11 +208,15 @@ class Fuzzer:
         self.found[key] = (times + 1, first)
         if times:
             return
+        print(f"{key}: {said} ({len(data)} bytes, {self._store(name, data)})", flush=True)
+
+    def _store(self, name: str, data: bytes) -> str:
+        """Keep an input, where a folder was given; its name."""
         digest = hashlib.sha256(data).hexdigest()[:12]
-        print(f"{key}: {said} ({len(data)} bytes, {digest})", flush=True)
         if self._keep is not None:
             self._keep.mkdir(parents=True, exist_ok=True)
             (self._keep / f"{name}-{digest}").write_bytes(data)
+        return digest
 
 
 def _where(exc: Exception) -> str:

@@ -90,6 +90,8 @@ class FaultyUpstream:
     def close(self) -> None:
         """Stop listening, and end what hangs."""
         self._stop.set()
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # or the thread that accepts would keep the port
         self._listener.close()
 
     def _accept(self) -> None:
@@ -325,7 +327,7 @@ class Served:
             if entry.name.isdigit():
                 with contextlib.suppress(OSError):
                     line = (entry / "cmdline").read_bytes()
-                    if os.getpgid(int(entry.name)) == self.process.pid and b"fold_process" not in line and b"tracker" not in line:
+                    if os.getpgid(int(entry.name)) == self.process.pid and b"fold_process" not in line and b"resource_tracker" not in line:
                         found.append(int(entry.name))
         return found
 
@@ -342,7 +344,7 @@ class Served:
 
     def receipts(self) -> set[str]:
         """Ids of all requests that are in the books."""
-        lines = self.get("/admin/receipts?from=1d")[1].splitlines()
+        lines = self.get(f"/admin/receipts?from=1d&to={int(time.time()) + 7200}")[1].splitlines()
         return {json.loads(line)["request_id"] for line in lines}
 
     def lost_originals(self, name: str) -> bool:

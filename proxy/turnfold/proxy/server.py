@@ -5,9 +5,11 @@ Lives here: the server's configuration. Does not belong here: composition of the
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import functools
+import resource
 import socket
 import sys
 from collections.abc import Callable
@@ -69,9 +71,18 @@ def _build_app(build: Callable[[Settings], ASGIApp], settings: Settings) -> ASGI
     sys.setswitchinterval(_SWITCH_INTERVAL)
     if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):  # glibc's alone has it
         mallopt(_ARENA_MAX, _ARENAS)
+    _raise_descriptor_limit()
     end_with_parent()
     leave_gently(settings.server.drain_delay)
     return build(settings)
+
+
+def _raise_descriptor_limit() -> None:
+    """Take as many descriptors as the system allows: a stream needs two, and the usual soft limit of 1024 is for programs that
+    use ``select``. Beyond the limit, clients are cut off."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build) -> None:
