@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.support.faulty import ADMIN, FaultyUpstream, Line, Rest, Seen, Served, Valkey, long, reset, short, wait_for
+from benchmarks.support.faulty import FaultyUpstream, Line, Rest, Seen, Served, Valkey, long, reset, short, wait_for
 
 _RECOVERY: Final = 25.0
 
@@ -101,7 +101,8 @@ class Bench:
         said = _told(Counter(seen.said for seen in self.during)) or "-"
         slowest = max((seen.seconds for seen in self.during), default=0.0)
         state = "" if self.before is None else _both(self.before, after)
-        return f"| {name} | {said} | {slowest:.2f} | {lost} of {len(known)} | {unheld} of {len(folded)} | {state} | {'; '.join(self.notes)} |"
+        losses = f"{lost} of {len(known)} | {unheld} of {len(folded)}"
+        return f"| {name} | {said} | {slowest:.2f} | {losses} | {state} | {'; '.join(filter(None, self.notes))} |"
 
     def _at_rest(self) -> bool:
         assert self.served is not None
@@ -282,7 +283,7 @@ def _sqlite_disk_full(bench: Bench) -> None:
     """The file lies on a disk of its own that fills up; needs the right to mount."""
     disk = bench.folder / "disk"
     disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "none", disk], capture_output=True).returncode:  # noqa: S607
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "none", disk], check=False, capture_output=True).returncode:  # noqa: S607
         bench.notes.append("not run: no right to mount")
         print(f"| sqlite-disk-full | {bench.notes[-1]} | | | | | |")
         return
@@ -342,7 +343,7 @@ def _sqlite_readonly(bench: Bench) -> None:
     """The disk is mounted read-only, as a kernel does after errors."""
     disk = bench.folder / "ro"
     disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "none", disk], capture_output=True).returncode:  # noqa: S607
+    if subprocess.run(["mount", "-t", "tmpfs", "none", disk], check=False, capture_output=True).returncode:  # noqa: S607
         print("| sqlite-readonly | not run: no right to mount | | | | | |")
         return
 
@@ -352,7 +353,7 @@ def _sqlite_readonly(bench: Bench) -> None:
         for pid in bench.served.pids():  # type: ignore[union-attr]
             with contextlib.suppress(OSError):
                 resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-        done = subprocess.run(["mount", "-o", f"remount,{how}", disk], capture_output=True)  # noqa: S607
+        done = subprocess.run(["mount", "-o", f"remount,{how}", disk], check=False, capture_output=True)  # noqa: S607
         if done.returncode and how == "ro":
             bench.notes.append("mounted read-only only in effect: the file was open")
 
@@ -380,7 +381,7 @@ def _sqlite_two(bench: Bench) -> None:
 
 def _upstream_fault(name: str, mode: str, *, stream: bool = False, **settings: str) -> None:
     def run(bench: Bench) -> None:
-        bench.serve("memory://", **settings)
+        bench.serve("memory://", (), **settings)
         bench.upstream.mode = mode
         bench.during += bench.send(12, 4, stream=stream)
         bench.upstream.mode = "ok"
@@ -432,7 +433,9 @@ def _client_fault(name: str, after: str, mode: str) -> None:
         for i in range(24):
             _leave(served, long(700 + i, stream=after == "mid-stream") if i % 4 == 0 else short(after == "mid-stream"), after)
         gone = wait_for(lambda: not bench.upstream.open, 5) or mode != "endless"
-        bench.notes.append("24 clients left; the upstream was let go" if gone else f"{bench.upstream.open} calls of the upstream stay open")
+        bench.notes.append(
+            "24 clients left; the upstream was let go" if gone else f"{bench.upstream.open} calls of the upstream stay open"
+        )
         bench.upstream.mode = "ok"
         bench.others += bench.send(8, 2)
         print(bench.row(name), flush=True)
@@ -508,13 +511,20 @@ def _worker_killed(bench: Bench) -> None:
 
 def _clock(name: str, offset: str) -> None:
     def run(bench: Bench) -> None:
-        library = next((str(p) for p in Path("/").glob("usr/lib/*/faketime/libfaketime.so.1")), os.environ.get("FAKETIME_LIBRARY"))
+        library = next(
+            (str(p) for p in Path("/").glob("usr/lib/*/faketime/libfaketime.so.1")), os.environ.get("FAKETIME_LIBRARY")
+        )
         if not library:
             print(f"| {name} | not run: libfaketime is not installed (FAKETIME_LIBRARY names the library) | | | | | |")
             return
         rc = bench.folder / "faketime"
         rc.write_text("+0", "ascii")
-        variables = (f"LD_PRELOAD={library}", f"FAKETIME_TIMESTAMP_FILE={rc}", "FAKETIME_CACHE_DURATION=1", "DONT_FAKE_MONOTONIC=1")
+        variables: tuple[str, ...] = (
+            f"LD_PRELOAD={library}",
+            f"FAKETIME_TIMESTAMP_FILE={rc}",
+            "FAKETIME_CACHE_DURATION=1",
+            "DONT_FAKE_MONOTONIC=1",
+        )
         variables += ("FAKETIME_DONT_FAKE_MONOTONIC=1",)
         _sqlite(bench, ("env", *variables))
         rc.write_text(offset, "ascii")
@@ -537,7 +547,7 @@ _clock("clock-ahead-one-hour", "+1h")
 def _no_descriptors(bench: Bench) -> None:
     _sqlite(bench)
     served = bench.served
-    assert served is not None and bench.before is not None
+    assert served is not None
     for pid in served.pids():
         held = len(os.listdir(f"/proc/{pid}/fd"))
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (held + 6, resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]))
@@ -562,7 +572,7 @@ def run(names: Sequence[str], workers: int) -> None:
             bench = Bench(Path(folder), FaultyUpstream(), workers)
             try:
                 FAULTS[name](bench)
-            except Exception as exc:  # noqa: BLE001 - the others are still to be tried
+            except Exception as exc:
                 print(f"| {name} | the trial failed: {type(exc).__name__}: {str(exc)[:300]} | | | | | |", flush=True)
             finally:
                 bench.upstream.close()

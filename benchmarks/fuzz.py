@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import sys
 import time
 import traceback
@@ -189,7 +190,7 @@ class Fuzzer:
         start = time.thread_time()
         try:
             TARGETS[name](data)
-        except Exception as exc:  # noqa: BLE001 - that is what is looked for
+        except Exception as exc:
             self._report(name, data, f"{type(exc).__name__}: {str(exc)[:200]}", _where(exc))
             return False
         taken = time.thread_time() - start
@@ -238,7 +239,7 @@ def _growth(name: str, data: bytes, taken: float) -> str | None:
     try:
         half = max(0.001, min(seconds(data[: len(data) // 2]), seconds(data[len(data) // 2 :])))
         quarter = max(0.001, seconds(data[: len(data) // 4]))
-    except Exception:  # noqa: BLE001 - a part fails where the whole does not: found by itself sooner or later
+    except Exception:
         return None
     again = min(taken, seconds(data))
     if again / half > _STEEPEST and half / quarter > _STEEPEST:
@@ -248,13 +249,11 @@ def _growth(name: str, data: bytes, taken: float) -> str | None:
 
 def guided(name: str, seconds: float) -> None:
     """The same for one target with atheris, which ends the process."""
-    import atheris  # noqa: PLC0415 - optional
+    atheris = importlib.import_module("atheris")  # optional
 
     with atheris.instrument_imports(include=["turnfold"]):
         for module in [module for module in sys.modules if module.startswith("turnfold")]:
             del sys.modules[module]
-        import importlib  # noqa: PLC0415
-
         targets = importlib.reload(importlib.import_module("benchmarks.support.fuzz_targets"))
     flags = [f"-max_total_time={int(seconds)}", "-timeout=30", "-rss_limit_mb=4096", f"-max_len={_LARGEST // 10}"]
     atheris.Setup([sys.argv[0], *flags], targets.TARGETS[name])

