@@ -409,7 +409,7 @@ def _upstream_refused(bench: Bench) -> None:
     print(bench.row("upstream-refused"), flush=True)
 
 
-def _leave(served: Served, body: dict[str, Any], after: str) -> None:
+def leave(served: Served, body: dict[str, Any], after: str) -> None:
     """A client that goes away, with a reset."""
     data = json.dumps(body).encode()
     head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {len(data)}\r\n"
@@ -431,7 +431,7 @@ def _client_fault(name: str, after: str, mode: str) -> None:
         served = bench.serve("memory://", upstream_read_timeout="30")
         bench.upstream.mode = mode
         for i in range(24):
-            _leave(served, long(700 + i, stream=after == "mid-stream") if i % 4 == 0 else short(after == "mid-stream"), after)
+            leave(served, long(700 + i, stream=after == "mid-stream") if i % 4 == 0 else short(after == "mid-stream"), after)
         gone = wait_for(lambda: not bench.upstream.open, 5) or mode != "endless"
         bench.notes.append(
             "24 clients left; the upstream was let go" if gone else f"{bench.upstream.open} calls of the upstream stay open"
