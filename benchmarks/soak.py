@@ -61,7 +61,9 @@ class Load:
     def _run(self, seed: int) -> None:
         random = Random(seed)
         while not self._stop.is_set():
-            kind = random.choices(("talk", "short", "stream", "error", "leave", "nonsense", "compress"), (3, 10, 4, 2, 2, 1, 1))[0]
+            kind = random.choices(("talk", "short", "stream", "error", "leave", "nonsense", "compress"), (3, 10, 4, 2, 2, 1, 1))[
+                0
+            ]
             getattr(self, f"_{kind}")(random, f"sk-{random.randrange(40)}")
             self._stop.wait(random.random() * 2 * self._pause)
 

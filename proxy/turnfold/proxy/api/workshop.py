@@ -1,34 +1,38 @@
 """Threads for the API's own CPU work, beside the event loop.
 
-Lives here: the threads. Does not belong here: folding of chat completions, which has its lanes in ``service``.
+Lives here: the threads, and turns between tenants. Does not belong here: folding of chat completions, which has lanes of its own
+(``chat.folding``).
 """
 
 from __future__ import annotations
 
-import asyncio
 import functools
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
+
+from turnfold.proxy.lanes.threads import ThreadLane
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Workshop:
-    """Runs at most `threads` jobs at the same time; the others wait."""
+    """Runs at most `threads` jobs at the same time; the others wait, and tenants take turns.
+
+    A tenant gets all threads but one, at least one: what one sends delays another by one job at most.
+    """
 
     def __init__(self, threads: int) -> None:
-        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="turnfold-api")
+        self._lane = ThreadLane("turnfold-api", max(2, threads))
 
-    async def run(self, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run(self, tenant: str, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The job's result.
 
         Raises:
             Whatever the job raises.
         """
-        return await asyncio.get_running_loop().run_in_executor(self._executor, functools.partial(job, *args, **kwargs))
+        return await self._lane.run(tenant, functools.partial(job, *args, **kwargs))
 
     def close(self) -> None:
         """Start no further jobs."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._lane.close()
