@@ -91,7 +91,8 @@ def build(
         InvalidInput: settings that would make an open relay, or an upstream URL that is none.
     """
     check_exposure(settings)
-    parts = Parts(settings, watcher)
+    processes = FoldProcesses(settings.limits.max_fold_workers, _for_folding(settings)) if engine is fold else None
+    parts = Parts(settings, watcher, processes)
     options_for = partial(fold_options, settings)
     records = StateRecords(parts.store, settings.store.ttl)
     service = Service(
@@ -101,7 +102,7 @@ def build(
         Remembered(parts.windows, records, parts.decisions),
         engine,
         parts.incidents,
-        FoldProcesses(settings.limits.max_fold_workers, _for_folding(settings)) if engine is fold else None,
+        processes,
         forgetful=settings.store.is_off,
     )
     parts.forgetting.subscribe(lambda _: service.forget_in_memory())
@@ -164,14 +165,14 @@ def own_routes(parts: Parts, settings: Settings, options_for: OptionsOf) -> list
 class Parts:
     """What the routes of one process share; it belongs to the event loop that runs it."""
 
-    def __init__(self, settings: Settings, watcher: Watcher | None = None) -> None:
+    def __init__(self, settings: Settings, watcher: Watcher | None = None, processes: FoldProcesses | None = None) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self.destinations = Destinations(settings)
         self.gate = Gate(settings.upstream.api_key, settings.auth, settings.anthropic.api_key)
         self.incidents = Incidents()
         self.store = open_store(settings.store, self.incidents)
         self.windows = Windows(self.store, patient=self.store.patient)
-        self.workshop = Workshop(settings.limits.max_fold_workers)
+        self.workshop = Workshop(settings.limits.max_fold_workers, processes)
         self.metrics = Metrics(self._health)
         self.warmth = WarmthMemory(self.store.patient)
         self.decisions = Decisions(self.store, settings.store.ttl, self.warmth)

@@ -83,7 +83,7 @@ class Compressions:
         result = None if cached is None else await self._workshop.run(tenant, _unpack, cached)
         if result is not None:
             return CompressionOutcome(result, _ms(started), cached=True, stored=self._settings.keeps_originals)
-        result = await self._workshop.run(tenant, self._compressor.compress, request)
+        result = await self._workshop.run_sized(tenant, len(request.text), self._compressor.compress, request)
         ms = _ms(started)
         return CompressionOutcome(result, ms, cached=False, stored=await self._keep(tenant, key, result))
 

@@ -231,6 +231,11 @@ def _public_history(state: History) -> History:
     )
 
 
+def _recent_size(state: History, message: HistoryMessage) -> int:
+    """Characters that an add looks at."""
+    return len(message.content) + sum(len(one.content) for one in state.recent)
+
+
 def _section(block: Block) -> Layered:
     raw = "\n".join(f"{message.role}: {message.content}" for message in block.messages)
     texts = (raw, *block.texts)
@@ -335,7 +340,9 @@ class Conversations:
             whole = await self._whole(key, head)
             if done := head.done(token, message):
                 return None, (whole, done)
-            after, action = await self._workshop.run(tenant, history.add, whole, message, settings)
+            after, action = await self._workshop.run_sized(
+                tenant, _recent_size(whole, message), history.add, whole, message, settings
+            )
             ids = await self._write_blocks(key, after.blocks, dict(head.ids))
             tokens = (*head.tokens, _DoneAdd(token, action, _digest(message)))[-_MOST_TOKENS:]
             fresh = _HistoryRecord(after, settings, ids, tokens)
@@ -404,7 +411,9 @@ class Conversations:
             await self._store.discard([*(_block_key(key, name) for name in names), *section_keys(tenant, names)])
 
     async def _with_context(self, tenant: str, whole: History, settings: HistorySettings) -> StoredConversation:
-        return StoredConversation(whole, settings, await self._workshop.run(tenant, history.context, whole, settings))
+        return StoredConversation(
+            whole, settings, await self._workshop.run_sized(tenant, whole.raw_tokens, history.context, whole, settings)
+        )
 
     async def _whole(self, key: Key, head: _HistoryRecord) -> History:
         """The history with its blocks."""

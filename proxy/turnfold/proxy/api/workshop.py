@@ -1,29 +1,57 @@
-"""Threads for the API's own CPU work, beside the event loop.
+"""Where the API's own CPU work is done, beside the event loop.
 
-Lives here: the threads, and turns between tenants. Does not belong here: folding of chat completions, which has lanes of its own
-(``chat.folding``).
+Lives here: threads for most of it, a process for what is large, turns between tenants in both. Does not belong here: folding of
+chat completions, which has lanes of its own (``chat.folding``).
 """
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, ParamSpec, TypeVar
 
+from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.lanes.processes import FoldProcesses, ProcessFailed
 from turnfold.proxy.lanes.threads import ThreadLane
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+#: Characters of text from which on work is done in a process: single calls on more of it hold the interpreter for too long.
+LARGE: Final = 200_000
+#: Seconds after which such work is killed: five times what the largest text takes.
+_LONGEST: Final = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class ApiWork:
+    """A job for the other process: a function that it can import too, and its arguments."""
+
+    job: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiResult:
+    """What came of it."""
+
+    value: Any
 
 
 class Workshop:
     """Runs at most `threads` jobs at the same time; the others wait, and tenants take turns.
 
     A tenant gets all threads but one, at least one: what one sends delays another by one job at most.
+
+    Args:
+        processes: for large work; None: threads do that too.
     """
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, processes: FoldProcesses | None = None) -> None:
         self._lane = ThreadLane("turnfold-api", max(2, threads))
+        self._processes = processes
 
     async def run(self, tenant: str, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The job's result.
@@ -32,6 +60,25 @@ class Workshop:
             Whatever the job raises.
         """
         return await self._lane.run(tenant, functools.partial(job, *args, **kwargs))
+
+    async def run_sized(self, tenant: str, size: int, job: Callable[..., T], *args: Any) -> T:
+        """The same for a job on a text of `size` characters that raises nothing; its arguments and its result can be pickled.
+
+        Raises:
+            Refused: it took too long, or its process ended.
+        """
+        if self._processes is None or size < LARGE:
+            return await self.run(tenant, job, *args)
+        try:
+            async with asyncio.timeout(_LONGEST), self._processes.session(tenant, b"") as process:
+                await process.send(ApiWork(job, args))
+                done, _, _ = await process.receive()
+        except (TimeoutError, ProcessFailed) as exc:
+            raise Refused(503, "too_slow", "This text takes too long, or too much memory.") from exc
+        if not isinstance(done, ApiResult):
+            raise Refused(503, "too_slow", "This text could not be worked on.")
+        found: T = done.value
+        return found
 
     def close(self) -> None:
         """Start no further jobs."""
