@@ -122,18 +122,33 @@ def half_megabyte(wire: str, number: int) -> bytes:
     return _body(wire, _turns([_text(2_000, 31 * number + i) for i in range(241)]))
 
 
+def long_text(_: str, number: int) -> bytes:
+    """6 MB of prose for ``/v1/compress``."""
+    return json.dumps({"text": _text(6 * MB, 97 * number)}).encode()
+
+
+def long_message(_: str, number: int) -> bytes:
+    """A message of 2 MB for ``/v1/conversation``."""
+    said = {"role": "user", "content": _text(2 * MB, 89 * number)}
+    return json.dumps({"conversation_id": f"c{number}", "message": said}).encode()
+
+
+#: Where an attack goes that is on Turnfold's own API, whatever the wire.
+_API: Final = {"6 MB to compress, twice": "/v1/compress", "2 MB to a conversation, four times": "/v1/conversation"}
 ATTACKS: Final[dict[str, tuple[Callable[[str, int], bytes], int]]] = {
     "60 MB in one message": (one_message, 1),
     "50,000 messages, twice": (many_messages, 2),
     "6 MB of tool JSON, twice": (tool_json, 2),
     "500 kB of chat, eight times": (half_megabyte, 8),
+    "6 MB to compress, twice": (long_text, 2),
+    "2 MB to a conversation, four times": (long_message, 4),
 }
 
 
 def attack(origin: str, wire: str, name: str, number: int) -> tuple[float, str]:
     """Send one; its seconds, and what became of it."""
     body = ATTACKS[name][0](wire, number)
-    return send(origin, _WIRES[wire], body, "sk-greedy")
+    return send(origin, _API.get(name, _WIRES[wire]), body, "sk-greedy")
 
 
 def send(origin: str, path: str, body: bytes | None, key: str) -> tuple[float, str]:
@@ -206,6 +221,8 @@ def main() -> None:
     with ProcessPoolExecutor(8, mp_context=context) as clients:
         for wire in wires:
             for name, (_, times) in ATTACKS.items():
+                if name in _API and wire != wires[0]:  # they are the same on every wire
+                    continue
                 with (
                     turnfold(f"http://127.0.0.1:{(port := port_of(ports))}/v1") as url,
                     Probes(url.removesuffix("/v1"), wire) as probes,
