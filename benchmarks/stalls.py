@@ -9,11 +9,11 @@ first: on a machine that does other things what counts is the difference.
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import http.server
 import json
 import statistics
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -213,7 +213,11 @@ def _row(taken: dict[str, list[float]]) -> str:
 
 def main() -> None:
     """Print one table row for each attack, and for the idle server before it."""
-    wires = sys.argv[1:] or list(_WIRES)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("wires", nargs="*", help="chat, responses, messages; all by default")
+    parser.add_argument("--only", default="", help="the attacks whose names contain this")
+    given = parser.parse_args()
+    wires = given.wires or list(_WIRES)
     context = get_context("spawn")
     ports = context.Queue()
     upstream = context.Process(target=_upstream, args=(ports,), daemon=True)
@@ -223,7 +227,7 @@ def main() -> None:
     with ProcessPoolExecutor(8, mp_context=context) as clients:
         for wire in wires:
             for name, (_, times) in ATTACKS.items():
-                if name in _API and wire != wires[0]:  # they are the same on every wire
+                if given.only not in name or (name in _API and wire != wires[0]):  # they are the same on every wire
                     continue
                 with (
                     turnfold(f"http://127.0.0.1:{(port := port_of(ports))}/v1") as url,

@@ -21,8 +21,8 @@ T = TypeVar("T")
 
 #: Characters of text from which on work is done in a process: single calls on more of it hold the interpreter for too long.
 LARGE: Final = 200_000
-#: Seconds after which such work is killed: five times what the largest text takes.
-_LONGEST: Final = 120.0
+#: Seconds after which such work is killed: ten times what the largest text takes on a quiet machine.
+_LONGEST: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True)
