@@ -78,6 +78,7 @@ class FaultyUpstream:
         self.open = 0
         self.seen = 0
         self._stop = threading.Event()
+        self._connections: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", port), backlog=256)
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -93,6 +94,9 @@ class FaultyUpstream:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # or the thread that accepts would keep the port
         self._listener.close()
+        for connection in list(self._connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def _accept(self) -> None:
         while True:
@@ -103,6 +107,7 @@ class FaultyUpstream:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
+        self._connections.add(connection)
         with contextlib.suppress(OSError), connection:
             while request := _read_request(connection):
                 self.seen += 1
