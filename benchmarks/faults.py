@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.support.faulty import FaultyUpstream, Line, Rest, Seen, Served, Valkey, long, reset, short, wait_for
+from benchmarks.support.faulty import FaultyUpstream, Line, Rest, Seen, Served, Valkey, end_cleanly, long, reset, short, wait_for
 
 _RECOVERY: Final = 25.0
 
@@ -594,6 +594,7 @@ def main() -> None:
         return
     if unknown := set(given.names) - set(FAULTS):
         parser.error(f"no such fault: {', '.join(sorted(unknown))}")
+    end_cleanly()
     run(given.names or list(FAULTS), given.workers)
 
 

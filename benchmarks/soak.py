@@ -22,7 +22,7 @@ from random import Random
 from typing import Any, Final
 
 from benchmarks.faults import leave
-from benchmarks.support.faulty import FaultyUpstream, Served, Valkey, long, short
+from benchmarks.support.faulty import FaultyUpstream, Served, Valkey, end_cleanly, long, short
 from tests.support.words import prose
 
 _THREADS: Final = 4
@@ -142,6 +142,7 @@ def main() -> None:
     parser.add_argument("--store", choices=("sqlite", "redis", "memory"), default="sqlite")
     parser.add_argument("--pause", type=float, default=0.05, help="mean seconds between two requests of a client")
     given = parser.parse_args()
+    end_cleanly()
     run(given.minutes, given.workers, given.store, given.pause)
 
 
