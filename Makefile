@@ -5,6 +5,7 @@
 #   make demo       see it fold, no key needed        make lock    resolve the dependencies anew
 #   make test       run the test suite                make docs    write the table of settings anew
 #   make test-node  the official Node SDKs too        make clean   remove what make made
+#   make audit      known faults of dependencies      make sbom    list them as CycloneDX (sbom.json)
 #
 # Another interpreter: make test PYTHON=python3.13 VENV=.venv-3.13
 # Arguments:           make serve ARGS="--port 9000"      make test ARGS="-k recall -x"
@@ -20,7 +21,7 @@ READY := $(VENV)/.ready
 LOCK  := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
          --no-emit-index-url --no-annotate --custom-compile-command "make lock"
 
-.PHONY: all serve demo test test-node check fix docs lock clean
+.PHONY: all serve demo test test-node check fix docs lock audit sbom clean
 all: $(READY)
 
 # Both stamps make a second call instant; a changed lock installs anew, a changed pyproject.toml only the project.
@@ -62,9 +63,23 @@ docs: $(READY)
 # The only step that resolves versions. uv is pinned here and not in the locks: nobody else needs it.
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
-	$(LOCK) pyproject.toml --output-file requirements.lock
+	$(LOCK) pyproject.toml --extra encryption --output-file requirements.lock
 	$(LOCK) pyproject.toml --group dev --constraint requirements.lock --output-file requirements-dev.lock
 	$(LOCK) --group build --constraint requirements-dev.lock --output-file requirements-build.lock
 
+# Both need a package registry, and audit its data on known faults: they are no part of the tests. Their tools stay out of the
+# environment and the locks. A dependency that the data knows nothing of is a failure too.
+AUDIT := $(VENV)-audit
+$(AUDIT)/.ready:
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/python -m pip install --quiet --disable-pip-version-check 'pip-audit>=2.9,<3' 'cyclonedx-bom>=7,<8'
+	@touch $@
+
+audit: $(AUDIT)/.ready
+	$(AUDIT)/bin/pip-audit --strict --require-hashes --disable-pip --progress-spinner off -r requirements.lock $(ARGS)
+
+sbom: $(AUDIT)/.ready
+	$(AUDIT)/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file sbom.json requirements.lock
+
 clean:
-	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(AUDIT) dist sbom.json .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -6,19 +6,22 @@ import asyncio
 import json
 import re
 import signal
+import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
-from tests.proxy.harness import UpstreamServer, call, until
+from tests.proxy.harness import UpstreamServer, call, reply, until
 from tests.proxy.processes import COMPLETION, LONG, SHORT, ServeProcess, StartProcess, chat
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.store import open_store
 
-STOPPED = (0, -signal.SIGTERM)
+STOPPED = (0,)
 
 
 async def _stored(url: str) -> set[str]:
@@ -114,3 +117,48 @@ def test_a_request_is_known_to_its_tenant_only(served: ServeProcess) -> None:
     assert call(served.origin, "GET", f"/admin/requests/{name}").status == 401
     assert served.get(f"/admin/requests/{name}?colour=red").json()["error"]["param"] == "colour"
     assert served.get(f"/admin/requests/{name}?from=never").json()["error"]["param"] == "from"
+
+
+def test_a_stop_fails_readiness_first_and_lets_streams_end(start_process: StartProcess, upstream: UpstreamServer) -> None:
+    served = start_process(DRAIN_DELAY="1", DRAIN_TIMEOUT="15")
+    gate = threading.Event()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, receive
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+        await send({"type": "http.response.body", "body": b"data: one\n\n", "more_body": True})
+        await asyncio.to_thread(gate.wait, 20)
+        await send({"type": "http.response.body", "body": b"data: [DONE]\n\n"})
+
+    upstream.handler = slow
+    with ThreadPoolExecutor(1) as pool:
+        stream = pool.submit(served.post, SHORT)
+        until(lambda: upstream.seen)
+        served.process.send_signal(signal.SIGTERM)
+        until(lambda: call(served.origin, "GET", "/readyz").status == 503)
+        assert call(served.origin, "GET", "/readyz").json()["checks"]["serving"] == "down"
+        assert call(served.origin, "GET", "/healthz").status == 200
+        upstream.handler = reply(COMPLETION)
+        assert served.post(SHORT).status == 200  # a balancer that has not noticed yet
+        until(lambda: _is_closed(served.origin), timeout=10, pause=0.1)
+        gate.set()
+        answer = stream.result()
+    assert (answer.status, answer.body) == (200, b"data: one\n\ndata: [DONE]\n\n")
+    assert served.process.wait(20) == 0
+
+
+def _is_closed(origin: str) -> bool:
+    try:
+        call(origin, "GET", "/healthz")
+    except OSError:
+        return True
+    return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing else tells a process that its parent died")
+def test_workers_do_not_outlive_their_parent(start_process: StartProcess) -> None:
+    served = start_process(WORKERS="2")
+    assert served.post(SHORT).status == 200
+    served.process.kill()
+    served.process.wait(10)
+    until(lambda: _is_closed(served.origin), timeout=30, pause=0.1)

@@ -6,6 +6,7 @@ does, and it is the only reader of the environment), side effects, anything that
 
 from __future__ import annotations
 
+import base64
 import re
 from ipaddress import ip_address
 from pathlib import Path
@@ -22,6 +23,7 @@ ProseMode = Literal["off", "lite", "full", "ultra"]
 
 STORE_SCHEMES: Final = ("memory", "none", "sqlite", "redis", "rediss")
 _DAY: Final = 86400
+_KEY_BYTES: Final = 32
 _OPENAI_HOST: Final = "api.openai.com"
 _ANTHROPIC_URL: Final = "https://api.anthropic.com"
 # Underscores are none of DNS's, but container networks have them; what looks like numbers must be an address.
@@ -64,6 +66,23 @@ def _store_url(url: str) -> str:
 
 def _split_commas(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _key_bytes(key: SecretStr) -> bytes:
+    return base64.b64decode(key.get_secret_value(), altchars=b"-_" if set("-_") & set(key.get_secret_value()) else None)
+
+
+def _check_keys(keys: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+    for number, key in enumerate(keys, 1):
+        try:
+            right = len(_key_bytes(key)) == _KEY_BYTES
+        except ValueError:
+            right = False
+        if not right:
+            raise ValueError(
+                f"key {number} must be {_KEY_BYTES} bytes in base64, as openssl rand -base64 {_KEY_BYTES} gives them"
+            )
+    return keys
 
 
 def is_loopback(host: str) -> bool:
@@ -229,6 +248,21 @@ class StoreSettings(_Group):
         ),
     ] = 32 * 2**20
 
+    encryption_keys: Annotated[
+        tuple[SecretStr, ...],
+        BeforeValidator(_split_commas),
+        AfterValidator(_check_keys),
+        Field(
+            description="Comma-separated keys (openssl rand -base64 32) that encrypt stored values in SQLite and Redis. The first"
+            " one encrypts, all decrypt."
+        ),
+    ] = ()
+
+    @property
+    def key_bytes(self) -> tuple[bytes, ...]:
+        """The keys of encryption."""
+        return tuple(_key_bytes(key) for key in self.encryption_keys)
+
     @property
     def is_off(self) -> bool:
         """Whether nothing is kept beyond a request."""
@@ -299,6 +333,17 @@ class ServerSettings(_Group):
     host: Annotated[str, AfterValidator(_host), Field(min_length=1, description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on; 0 picks a free port.")] = 8420
     workers: Annotated[int, Field(gt=0, description="Number of processes.")] = 1
+    drain_delay: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=600,
+            description="Seconds between SIGTERM, which makes /readyz fail, and the end of listening: time for a load balancer.",
+        ),
+    ] = 0.0
+    drain_timeout: Annotated[
+        int, Field(gt=0, le=3600, description="Seconds that requests and streams get to end when Turnfold stops.")
+    ] = 25
 
 
 class ModelSettings(_Group):

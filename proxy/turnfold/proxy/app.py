@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any, Final
@@ -53,10 +54,12 @@ from turnfold.proxy.routes.model_calls import ModelCalls, model_routes
 from turnfold.proxy.routes.ops import Liveness, Readiness, ReadinessCheck, not_here
 from turnfold.proxy.routes.state import state_routes
 from turnfold.proxy.routes.windows import admin_window_routes
+from turnfold.proxy.stopping import told_to_stop
 from turnfold.proxy.store import Store, StoreError, open_store
 from turnfold.proxy.store.records import left_out
 from turnfold.proxy.store.state_records import StateRecords
 
+_log = logging.getLogger(__name__)
 _OPENING: Final = 1.0  # seconds that the start waits for the store
 
 
@@ -88,7 +91,8 @@ def build(
         InvalidInput: settings that would make an open relay, or an upstream URL that is none.
     """
     check_exposure(settings)
-    parts = Parts(settings, watcher)
+    processes = FoldProcesses(settings.limits.max_fold_workers, _for_folding(settings)) if engine is fold else None
+    parts = Parts(settings, watcher, processes)
     options_for = partial(fold_options, settings)
     records = StateRecords(parts.store, settings.store.ttl)
     service = Service(
@@ -98,7 +102,7 @@ def build(
         Remembered(parts.windows, records, parts.decisions),
         engine,
         parts.incidents,
-        FoldProcesses(settings.limits.max_fold_workers, _for_folding(settings)) if engine is fold else None,
+        processes,
         forgetful=settings.store.is_off,
     )
     parts.forgetting.subscribe(lambda _: service.forget_in_memory())
@@ -161,13 +165,14 @@ def own_routes(parts: Parts, settings: Settings, options_for: OptionsOf) -> list
 class Parts:
     """What the routes of one process share; it belongs to the event loop that runs it."""
 
-    def __init__(self, settings: Settings, watcher: Watcher | None = None) -> None:
+    def __init__(self, settings: Settings, watcher: Watcher | None = None, processes: FoldProcesses | None = None) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.destinations = Destinations(settings)
         self.gate = Gate(settings.upstream.api_key, settings.auth, settings.anthropic.api_key)
         self.incidents = Incidents()
         self.store = open_store(settings.store, self.incidents)
         self.windows = Windows(self.store, patient=self.store.patient)
-        self.workshop = Workshop(settings.limits.max_fold_workers)
+        self.workshop = Workshop(settings.limits.max_fold_workers, processes)
         self.metrics = Metrics(self._health)
         self.warmth = WarmthMemory(self.store.patient)
         self.decisions = Decisions(self.store, settings.store.ttl, self.warmth)
@@ -180,13 +185,15 @@ class Parts:
 
     def _health(self) -> Health:
         told = {"incidents": dict(self.incidents.counts), "left_out": dict(left_out)}
-        return Health(not self.store.problem, self.store.failures, self.ledger.queued, self.ledger.dropped, **told)
+        tasks = 0 if self._loop is None else len(asyncio.all_tasks(self._loop))
+        return Health(not self.store.problem, self.store.failures, self.ledger.queued, self.ledger.dropped, tasks, **told)
 
     def checks(self) -> list[ReadinessCheck]:
         """What readiness looks at. Requests are served without any of it."""
         return [
             ReadinessCheck("store", partial(_answers, self.store)),
             ReadinessCheck("background", self._is_at_work, failures=self._failures),
+            ReadinessCheck("serving", _goes_on, required=True),
         ]
 
     def _failures(self) -> int:
@@ -204,8 +211,11 @@ class Parts:
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Started before the first request; stopped after the last one, once what is queued is written."""
-        with contextlib.suppress(StoreError, TimeoutError):  # or the first request would find it opening, and go without
+        self._loop = asyncio.get_running_loop()
+        try:  # or the first request would find it opening, and go without
             await asyncio.wait_for(self.store.patient.ping(), _OPENING)
+        except (StoreError, TimeoutError) as exc:
+            _log.error("Requests are served without the store, until it works: %s", str(exc) or "it does not answer")
         await self.ledger.start()
         loops = {"warmth": self.warmth.run, "deletions": self.forgetting.watch}
         tasks = [
@@ -229,6 +239,10 @@ async def _answers(store: Store) -> bool:
     except StoreError:
         return False
     return True
+
+
+async def _goes_on() -> bool:
+    return not told_to_stop.is_set()
 
 
 def _tenant_of(gate: Gate, request: Request) -> str:

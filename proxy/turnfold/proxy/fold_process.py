@@ -31,6 +31,7 @@ from turnfold.compression.wire.messages import MESSAGES
 from turnfold.compression.wire.responses import RESPONSES
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings, UpstreamSettings
+from turnfold.proxy.api.workshop import ApiResult, ApiWork
 from turnfold.proxy.books.section_records import packed
 from turnfold.proxy.chat.elsewhere import (
     BareWork,
@@ -75,8 +76,11 @@ class Worker:
         nowhere = Upstream(UpstreamSettings())
         self._nowhere = Destination(nowhere, URL("http://localhost"), "openai")
 
-    def answers(self, work: Work, body: bytes, sent: bytes) -> Answers:
+    def answers(self, work: Work | ApiWork, body: bytes, sent: bytes) -> Answers:
         """The answers to a piece of work, in order."""
+        if isinstance(work, ApiWork):
+            yield ApiResult(work.job(*work.arguments)), b""
+            return
         exchange = self._folding.read(self._exchange(work, body))
         if isinstance(work, FoldWork):
             yield from self._fold(exchange)
@@ -158,7 +162,7 @@ def _packed(sections: Originals) -> tuple[PackedSection, ...]:
     return tuple(packed(section) if isinstance(section, Section) else section for section in sections)
 
 
-def _serve(worker: Worker, stdin: BinaryIO, stdout: BinaryIO, work: Work, body: bytes, sent: bytes) -> None:
+def _serve(worker: Worker, stdin: BinaryIO, stdout: BinaryIO, work: Work | ApiWork, body: bytes, sent: bytes) -> None:
     """One piece of work to its end, whatever happens in it."""
     answers = worker.answers(work, body, sent)
     said: Any = None

@@ -5,9 +5,11 @@ Lives here: the server's configuration. Does not belong here: composition of the
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import functools
+import resource
 import socket
 import sys
 from collections.abc import Callable
@@ -15,13 +17,13 @@ from typing import Any, Final
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.supervisors import Multiprocess
 
 from turnfold.config.settings import ServerSettings, Settings
 from turnfold.config.sources import SettingsError
 from turnfold.proxy.app import build
 from turnfold.proxy.books.metrics import shared_by_workers
 from turnfold.proxy.http.http11 import Http11
+from turnfold.proxy.stopping import GracefulServer, GracefulWorkers, end_with_parent, leave_gently
 
 # Longer than clients and load balancers keep idle connections (SDKs 5 s, AWS 60 s, Google 600 s): the side that sends next
 # must be the one that closes, or now and then a request meets a connection that is just being closed.
@@ -37,7 +39,6 @@ _SWITCH_INTERVAL: Final = 0.0005
 _ARENA_MAX: Final = -8
 _ARENAS: Final = 2
 _PORT_PROBLEMS: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
-_SHUTDOWN_PATIENCE: Final = 25  # seconds that streams get to end after SIGTERM; orchestrators kill after 30
 
 
 def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = build, **changes: Any) -> uvicorn.Config:
@@ -59,7 +60,7 @@ def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = bui
         "proxy_headers": False,  # nothing is taken from X-Forwarded-*, which anybody can send
         "log_level": "warning",
         "timeout_keep_alive": _KEEP_ALIVE,
-        "timeout_graceful_shutdown": _SHUTDOWN_PATIENCE,
+        "timeout_graceful_shutdown": settings.server.drain_timeout,
         "timeout_worker_healthcheck": _WORKER_PATIENCE,
     }
     return uvicorn.Config(functools.partial(_build_app, build, settings), factory=True, **(flags | changes))
@@ -70,7 +71,18 @@ def _build_app(build: Callable[[Settings], ASGIApp], settings: Settings) -> ASGI
     sys.setswitchinterval(_SWITCH_INTERVAL)
     if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):  # glibc's alone has it
         mallopt(_ARENA_MAX, _ARENAS)
+    _raise_descriptor_limit()
+    end_with_parent()
+    leave_gently(settings.server.drain_delay)
     return build(settings)
+
+
+def _raise_descriptor_limit() -> None:
+    """Take as many descriptors as the system allows: a stream needs two, and the usual soft limit of 1024 is for programs that
+    use ``select``. Beyond the limit, clients are cut off."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build) -> None:
@@ -84,10 +96,10 @@ def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build) -> N
     build(settings)  # a wrong setting is reported here, once, and not by each worker
     config = configuration(settings, build)
     if settings.server.workers == 1:
-        uvicorn.Server(config).run()
+        GracefulServer(config).run()
         return
     with shared_by_workers():
-        Multiprocess(config, sockets=[config.bind_socket()]).run()
+        GracefulWorkers(config, sockets=[config.bind_socket()]).run()
 
 
 def _check_address(server: ServerSettings) -> None:

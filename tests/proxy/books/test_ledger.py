@@ -20,6 +20,7 @@ from turnfold.proxy.books import ledger as module
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.books.report import Query, report
+from turnfold.proxy.books.rollups import ModelNames
 from turnfold.proxy.books.section_records import SectionExpired, find_section
 from turnfold.proxy.chat.receipts import OwnCall, Usage
 from turnfold.proxy.store import Batch, Key, Scope, Store, StoreTimedOut, StoreUnavailable
@@ -204,7 +205,7 @@ async def test_one_tenant_does_not_fill_the_queue_for_others(monkeypatch: pytest
 
 
 async def test_made_up_model_names_do_not_grow_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_MODELS", 3)
+    monkeypatch.setattr(module, "ModelNames", lambda: ModelNames(3))
     store = MemoryStore()
     book = ledger(store)
     for number in range(20):

@@ -16,7 +16,7 @@ from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.app import Parts
 from turnfold.proxy.books import metrics as module
 from turnfold.proxy.books.metrics import Health, Metrics
-from turnfold.proxy.books.rollups import UNPRICED, RequestCost
+from turnfold.proxy.books.rollups import UNPRICED, ModelNames, RequestCost
 from turnfold.proxy.chat.holdout import is_held_out
 
 
@@ -80,7 +80,7 @@ async def test_the_books_feed_the_metrics() -> None:
 WORKER = """
 from tests.proxy.receipts import receipt
 from turnfold.proxy.books.metrics import Health, Metrics
-from turnfold.proxy.books.rollups import RequestCost
+from turnfold.proxy.books.rollups import ModelNames, RequestCost
 import sys
 made = Metrics(lambda: Health(True, 0, int(sys.argv[1]), 0))
 for _ in range(int(sys.argv[1])):
@@ -123,3 +123,13 @@ def test_the_held_out_share_is_a_share_and_stands() -> None:
     assert 0.08 < len(chosen) / len(names) < 0.12
     assert chosen <= {name for name in names if is_held_out(name, 0.2)}
     assert not any(is_held_out(name, 0.0) for name in names)
+
+
+def test_one_tenants_inventions_take_no_others_names() -> None:
+    names = ModelNames(each=3, most=5)
+    assert [names.bounded("greedy", f"m{i}") for i in range(5)] == ["m0", "m1", "m2", "(other)", "(other)"]
+    assert names.bounded("patient", "gpt-4o") == "gpt-4o"
+    assert names.bounded("patient", "m1") == "m1"
+    assert names.bounded("greedy", "gpt-4o") == "gpt-4o"  # it is there already
+    assert names.bounded("third", "x" * 300) == "x" * 200
+    assert names.bounded("third", "y") == "(other)"

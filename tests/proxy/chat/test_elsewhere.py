@@ -18,7 +18,9 @@ from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import Answer, UpstreamServer, api_server, call, call_on, reply, until
 from tests.proxy.processes import ADMIN, chat
+from tests.support.words import prose
 from turnfold.compression.fit.fit import fit
+from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
@@ -183,3 +185,28 @@ def test_a_deletion_ends_the_processes_that_remember(upstream: UpstreamServer) -
         until(lambda: not set(before) & set(children()), timeout=30, pause=0.05)
         assert status(ask(origin, path, data)) == ("folded", None)
         assert upstream.seen[-1].body == expected(WIRES[path], data, upstream.origin + "/v1")
+
+
+def test_large_work_of_the_api_is_done_elsewhere_and_comes_out_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnfold.proxy.api.workshop.LARGE", 20_000)
+    text = "\n".join(prose(number, "en", 8) for number in range(80))
+    small = text[:5000]
+
+    def layers(origin: str, what: str) -> dict[str, Any]:
+        answer = call(origin, "POST", "/v1/compress", json.dumps({"text": what}).encode(), [("content-type", "application/json")])
+        assert answer.status == 200, answer.body
+        return dict(answer.json()["layers"])
+
+    def add(origin: str, what: str) -> str:
+        body = {"conversation_id": "c", "message": {"role": "user", "content": what}}
+        answer = call(origin, "POST", "/v1/conversation", json.dumps(body).encode(), [("content-type", "application/json")])
+        assert answer.status == 200, answer.body
+        return str(answer.json()["action"])
+
+    with api_server("memory://") as origin:
+        found = layers(origin, text)
+        layers(origin, small)
+        assert add(origin, text) in {"appended", "compressed"}
+        assert add(origin, text) == "duplicate"
+    own = Compressor().compress(CompressRequest(text))
+    assert [found[str(i)]["text"] for i in range(3)] == [layer.text for layer in own.layers]

@@ -139,3 +139,13 @@ def test_a_stream_of_anthropic_reports_twice() -> None:
     end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 40}}
     body = b"".join(b"event: %s\ndata: %s\n\n" % (str(e["type"]).encode(), json.dumps(e).encode()) for e in (begin, end))
     assert _read(body, []).usage == Usage(18, 40, 7, 2)
+
+
+def test_bytes_that_are_no_text_hide_no_later_figures() -> None:
+    first = b'{"usage": {"prompt_tokens": 1, "x": "' + b"\xff" * 300 + b'"}, "usage": {"completion_tokens": 7}}'
+    whole, pieces = UsageReader(), UsageReader()
+    whole.feed(first)
+    for start in range(len(first)):
+        pieces.feed(first[start : start + 1])
+    assert whole.usage == pieces.usage
+    assert whole.usage.completion_tokens == 7

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.lanes.fair import Places
 from turnfold.proxy.lanes.threads import ThreadLane
 
@@ -89,3 +90,19 @@ async def test_a_place_is_held_until_its_work_has_ended() -> None:
     await lane.run("b", lambda: begun.append("b"))
     assert begun == ["b", "b"]
     lane.close()
+
+
+async def test_a_tenant_that_fills_the_api_delays_another_by_one_job_at_most() -> None:
+    workshop, gate = Workshop(2), threading.Event()
+    done: list[int] = []
+
+    def slow() -> None:
+        gate.wait(10)
+
+    greedy = [asyncio.ensure_future(workshop.run("greedy", slow)) for _ in range(20)]
+    await asyncio.sleep(0)
+    await workshop.run("patient", done.append, 1)  # comes last, and waits for none of them
+    assert done == [1]
+    gate.set()
+    await asyncio.gather(*greedy)
+    workshop.close()

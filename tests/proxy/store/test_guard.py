@@ -306,3 +306,26 @@ async def test_what_the_patient_side_deletes_is_forgotten_by_the_other() -> None
         await (store.patient.discard([KEY]) if by_key else store.patient.delete(Scope("anna")))
         assert await store.get([KEY]) == [None]
     await store.close()
+
+
+async def test_connections_to_a_server_that_was_demoted_are_given_up(valkey: Any, redis_url: str) -> None:
+    """After a failover the address leads elsewhere, while the old connections still lead to what is a replica now."""
+    store = RedisStore(redis_url, connect_timeout=10)
+    client = valkey.client(decode_responses=True)
+
+    def connections() -> set[str]:
+        return {one["id"] for one in client.client_list() if one["name"] == "turnfold"}
+
+    others = connections()
+    await store.put([Item(KEY, b"v", 60)])
+    (before,) = connections() - others
+    client.replicaof("127.0.0.1", "1")
+    try:
+        with pytest.raises(StoreFailed):
+            await store.put([Item(KEY, b"w", 60)])
+    finally:
+        client.replicaof("NO", "ONE")
+    await store.put([Item(KEY, b"w", 60)])
+    assert before not in connections()
+    assert await store.get([KEY]) == [b"w"]
+    await store.close()

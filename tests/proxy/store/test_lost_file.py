@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -17,7 +18,7 @@ from pydantic import SecretStr
 from tests.proxy.harness import UpstreamServer, api_server, call, reply, until
 from tests.proxy.processes import ADMIN
 from turnfold.config.settings import AuthSettings, FoldingSettings
-from turnfold.proxy.store import Batch, Item, Key
+from turnfold.proxy.store import Batch, Item, Key, StoreError
 from turnfold.proxy.store.sqlite import SqliteStore
 
 KEY = Key("anna", "note", "1")
@@ -133,3 +134,42 @@ def test_what_is_kept_without_originals_is_what_the_setting_says(keeps: bool, up
     assert b"a-label" in held
     assert b"gpt-4o" in held
     assert b"zyx200q7" in held, "what is added to a conversation is kept"
+
+
+def spoil(path: Path) -> None:
+    """Damage every page but the head, which says that it is SQLite's."""
+    for name in (path, path.with_name(path.name + "-wal")):
+        if name.exists():
+            with name.open("r+b") as file:
+                for at in range(100, name.stat().st_size, 256):
+                    file.seek(at)
+                    file.write(b"\xa5" * 200)
+
+
+async def test_a_damaged_file_is_kept_beside_a_new_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "t.db"
+    first = SqliteStore(path)
+    await first.put([Item(Key("anna", "note", str(number)), b"x" * 2000, 60) for number in range(50)])
+    await first.close()
+    spoil(path)
+    store = SqliteStore(path)
+    for _ in range(4):  # the first calls find it out
+        with contextlib.suppress(StoreError):
+            await store.put([Item(KEY, b"new", 60)])
+            await store.get([KEY])
+    assert await store.get([KEY]) == [b"new"]
+    assert (tmp_path / "t.db.damaged").exists()
+    assert "t.db is damaged" in caplog.text
+    await store.close()
+
+
+async def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "thesis.txt"
+    path.write_bytes(b"ten years of work " * 1000)
+    store = SqliteStore(path)
+    for _ in range(3):
+        with pytest.raises(StoreError):
+            await store.put([Item(KEY, b"new", 60)])
+    await store.close()
+    assert path.read_bytes() == b"ten years of work " * 1000
+    assert os.listdir(tmp_path) == ["thesis.txt"]

@@ -57,7 +57,14 @@ def parse(text: str) -> Any:
         lines = text.strip().split("\n")
         if len(lines) > 1 and lines[0][:1] == "{" and lines[0][-1:] == "}":
             return [_or_text(line) for line in lines if line.strip()]
+        return _parse_beginning(text)
+
+
+def _parse_beginning(text: str) -> Any:
+    try:
         return from_json(text, allow_partial=True)
+    except TypeError as exc:  # what it says of lone surrogates
+        raise ValueError("not encodable") from exc
 
 
 def _parse_exact(text: str) -> Any:

@@ -17,7 +17,7 @@ _HIT: Final = re.compile(
     r"(?P<path>(?:[\w.@+-]+:)?[\w./@+-]*[\w/]):(?P<at>\d+)(?P<sign>[:-])(?P<text>.*)"
     r"|(?P<near>[\w./@+-]*?\.\w{1,8})-(?P<by>\d+)-(?P<around>.*)"
     r"|(?P<number>\d+)(?P<mark>[:-])(?P<rest>.*)"
-    r"|(?P<file>[\w./@+-]*[/.][\w./@+-]+):(?P<line>.*)"
+    r"|(?P<file>(?=[\w@+-]*+[/.][\w./@+-])[\w./@+-]++):(?P<line>.*)"
 )
 _PATH: Final = re.compile(r"[\w@~+-]*[./][\w./@+-]*$")
 

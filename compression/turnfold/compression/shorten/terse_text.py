@@ -43,7 +43,7 @@ _LINE_BEGINS: Final = re.compile(
 )
 _LINE_ENDS: Final = re.compile(r"[{};\[=](?=[ \t]*+(?:\n|\Z))")
 _OPERATOR: Final = re.compile(r"[=!+*/&|:()>-](?:(?<=[=!+*/-])=|(?<=[=-])>|(?<=:):|(?<=&)&|(?<=\|)\||(?<=\()\))")
-_CELLS: Final = re.compile(r"[^|]*+\|[^|]*+\||[ \t]*+\||[^\t]*[^\s][^\t]*\t[ \t]*[^\s]")
+_CELLS: Final = re.compile(r"[^|]*+\|[^|]*+\||[ \t]*+\||[^\S\t]*+[^\s][^\t]*+\t[ \t]*+[^\s]")
 _ATOMS: Final = re.compile(
     r"[ \t]*+\n\s*+"
     r"|(?:[ \t]++|(?<!\S))[A-Za-z]++(?:['’][A-Za-z]+)?(?=[.,;:!?…]*+(?:\s|\Z))"

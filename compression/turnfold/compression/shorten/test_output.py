@@ -31,7 +31,7 @@ _REASON: Final = re.compile(
 _HEADING: Final = re.compile(r"[_=]{3,} .* [_=]{3,}$|(?:FAIL|ERROR): ")
 _PLACE: Final = re.compile(r"\S+\.\w+:\d+: |  File \"")
 _TOTALS: Final = re.compile(
-    r"=+ .*\d+ (?:passed|failed|error).* =+$|Ran \d+ tests?|Tests?:|test result:|Test Suites:|\s*\d+ (?:passing|failing)"
+    r"=+ .*\d (?:passed|failed|error).* =+$|Ran \d+ tests?|Tests?:|test result:|Test Suites:|\s*\d+ (?:passing|failing)"
     r"|tests finished|(?:ℹ|#) (?:tests|suites|pass|fail|cancelled|skipped|todo) [1-9]"
 )
 _PANIC: Final = re.compile(r"^thread '[^'\n]*'.* panicked at \S+:\d+:\d+:$")

@@ -143,6 +143,8 @@ def _cut_long_ones(line: str, cuts: list[int]) -> list[int]:
         at = start
         while end - at > LONGEST:
             at = _blank_before(line, at + LONGEST // 2, at + LONGEST)
+            if at >= end:  # without a blank, it reaches to the next cut or beyond
+                break
             out.append(at)
     return out
 

@@ -80,10 +80,10 @@ class Compressions:
         started = time.perf_counter()
         key = request_key(request)
         cached = await self._find(tenant, key)
-        result = None if cached is None else await self._workshop.run(_unpack, cached)
+        result = None if cached is None else await self._workshop.run(tenant, _unpack, cached)
         if result is not None:
             return CompressionOutcome(result, _ms(started), cached=True, stored=self._settings.keeps_originals)
-        result = await self._workshop.run(self._compressor.compress, request)
+        result = await self._workshop.run_sized(tenant, len(request.text), self._compressor.compress, request)
         ms = _ms(started)
         return CompressionOutcome(result, ms, cached=False, stored=await self._keep(tenant, key, result))
 
@@ -96,7 +96,7 @@ class Compressions:
 
     async def _keep(self, tenant: str, key: str, result: CompressedResult) -> bool:
         """Store result and sections together. Returns whether the sections are stored."""
-        items, size = await self._workshop.run(self._items, tenant, key, result)
+        items, size = await self._workshop.run(tenant, self._items, tenant, key, result)
         try:
             # As a batch and not by `put`: what is stored may be large, and a request waits for it.
             await self._store.record(Batch(uuid.uuid4().hex, {}, {}, _BATCH_TTL, items))

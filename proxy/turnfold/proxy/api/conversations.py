@@ -231,6 +231,11 @@ def _public_history(state: History) -> History:
     )
 
 
+def _recent_size(state: History, message: HistoryMessage) -> int:
+    """Characters that an add looks at."""
+    return len(message.content) + sum(len(one.content) for one in state.recent)
+
+
 def _section(block: Block) -> Layered:
     raw = "\n".join(f"{message.role}: {message.content}" for message in block.messages)
     texts = (raw, *block.texts)
@@ -335,7 +340,9 @@ class Conversations:
             whole = await self._whole(key, head)
             if done := head.done(token, message):
                 return None, (whole, done)
-            after, action = await self._workshop.run(history.add, whole, message, settings)
+            after, action = await self._workshop.run_sized(
+                tenant, _recent_size(whole, message), history.add, whole, message, settings
+            )
             ids = await self._write_blocks(key, after.blocks, dict(head.ids))
             tokens = (*head.tokens, _DoneAdd(token, action, _digest(message)))[-_MOST_TOKENS:]
             fresh = _HistoryRecord(after, settings, ids, tokens)
@@ -344,7 +351,7 @@ class Conversations:
         async with self._turns.of(key):
             after, action = await compare_and_set(self._store, key, change, patience=_PATIENCE, outlast=_OUTLAST)
         # Outside the lock: telling takes as long as the add itself, and nobody else has to wait for it.
-        return AddResult(await self._with_context(after, settings), action)
+        return AddResult(await self._with_context(tenant, after, settings), action)
 
     async def read(self, tenant: str, conversation_id: str) -> StoredConversation:
         """A conversation as stored.
@@ -360,7 +367,7 @@ class Conversations:
         head = _readable(conversation_id, held)
         if head is None:
             raise ConversationUnknown(conversation_id)
-        return await self._with_context(await self._whole(key, head), head.settings)
+        return await self._with_context(tenant, await self._whole(key, head), head.settings)
 
     async def replace(
         self, tenant: str, conversation_id: str, state: History, settings: HistorySettings | None = None
@@ -374,7 +381,7 @@ class Conversations:
             StoreError: the store does not accept it.
         """
         key = Key(tenant, _KIND, conversation_id)
-        state = await self._workshop.run(_public_history, state)
+        state = await self._workshop.run(tenant, _public_history, state)
 
         async def change(held: bytes | None) -> tuple[Item, HistorySettings]:
             head = None if held is None else _unpack(held)
@@ -385,7 +392,7 @@ class Conversations:
 
         async with self._turns.of(key):
             chosen = await compare_and_set(self._store, key, change, patience=_PATIENCE)
-        return await self._with_context(state, chosen)
+        return await self._with_context(tenant, state, chosen)
 
     async def forget(self, tenant: str, conversation_id: str) -> None:
         """Delete a conversation and its sections.
@@ -403,8 +410,10 @@ class Conversations:
             names = [] if head is None else [name for name, _ in head.ids]
             await self._store.discard([*(_block_key(key, name) for name in names), *section_keys(tenant, names)])
 
-    async def _with_context(self, whole: History, settings: HistorySettings) -> StoredConversation:
-        return StoredConversation(whole, settings, await self._workshop.run(history.context, whole, settings))
+    async def _with_context(self, tenant: str, whole: History, settings: HistorySettings) -> StoredConversation:
+        return StoredConversation(
+            whole, settings, await self._workshop.run_sized(tenant, whole.raw_tokens, history.context, whole, settings)
+        )
 
     async def _whole(self, key: Key, head: _HistoryRecord) -> History:
         """The history with its blocks."""
@@ -412,7 +421,7 @@ class Conversations:
         missing = [name for name, _ in head.ids if name not in known]
         if missing:
             values = await self._store.get([_block_key(key, name) for name in missing])
-            known |= await self._workshop.run(_read_blocks, missing, values)
+            known |= await self._workshop.run(key.tenant, _read_blocks, missing, values)
             if not known.keys() >= set(missing):
                 raise HistoryIncomplete(key.id)
             for name in missing:
@@ -424,7 +433,7 @@ class Conversations:
         now = time.time()
         due = [block for block in blocks if known.get(block.id, 0.0) <= now - _REWRITE_SHARE * self._ttl]
         if due:
-            items = await self._workshop.run(_block_items, key, due, self._ttl)
+            items = await self._workshop.run(key.tenant, _block_items, key, due, self._ttl)
             await self._store.record(Batch(uuid.uuid4().hex, {}, {}, _BATCH_TTL, items))
             for block in due:
                 self._blocks.keep(key.tenant, block)

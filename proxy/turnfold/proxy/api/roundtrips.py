@@ -105,13 +105,13 @@ class Roundtrips:
         self, tenant: str, messages: Sequence[Any], options: CompressOptions, conversation: str | None
     ) -> tuple[Compressed, bool]:
         """The result, and whether messages and originals are stored."""
-        result = await self._workshop.run(partial(compress, messages, options))
+        result = await self._workshop.run(tenant, partial(compress, messages, options))
         return result, await self._keep(tenant, result, conversation)
 
     async def _keep(self, tenant: str, result: Compressed, conversation: str | None) -> bool:
         if not self._settings.keeps_originals or not result.verbatim:
             return False
-        value = await self._workshop.run(pack_result, result)
+        value = await self._workshop.run(tenant, pack_result, result)
         item = Item(Key(tenant, _KIND, result.result_id), value, float(self._settings.ttl), conversation)
         try:
             # As a batch and not by `put`: what is stored may be large, and a request waits for it.
@@ -131,7 +131,7 @@ class Roundtrips:
             StoreError: the store cannot say.
         """
         store = verbatim if verbatim is not None else await self._find_results(tenant, messages, DEEPEST if recursive else 1)
-        return await self._workshop.run(partial(uncompress, messages, store, recursive=recursive))
+        return await self._workshop.run(tenant, partial(uncompress, messages, store, recursive=recursive))
 
     async def _find_results(self, tenant: str, messages: Sequence[Any], depth: int) -> Results:
         """All results that the messages refer to, those that their originals refer to, and so on."""
@@ -142,7 +142,7 @@ class Roundtrips:
                 break
             values = await self._store.get([Key(tenant, _KIND, name) for name in wanted])
             kept = {name: value for name, value in zip(wanted, values, strict=True) if value is not None}
-            new = await self._workshop.run(_originals, kept)
+            new = await self._workshop.run(tenant, _originals, kept)
             found |= new
             originals = (original for one in new.values() for original in one.values())
             wanted = [name for name in _results_of(originals) if name not in found]

@@ -1,6 +1,7 @@
-"""Threads for the API's own CPU work, beside the event loop.
+"""Where the API's own CPU work is done, beside the event loop.
 
-Lives here: the threads. Does not belong here: folding of chat completions, which has its lanes in ``service``.
+Lives here: threads for most of it, a process for what is large, turns between tenants in both. Does not belong here: folding of
+chat completions, which has lanes of its own (``chat.folding``).
 """
 
 from __future__ import annotations
@@ -8,27 +9,77 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, ParamSpec, TypeVar
+
+from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.lanes.processes import FoldProcesses, ProcessFailed
+from turnfold.proxy.lanes.threads import ThreadLane
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+#: Characters of text from which on work is done in a process: single calls on more of it hold the interpreter for too long.
+LARGE: Final = 200_000
+#: Seconds after which such work is killed: ten times what the largest text takes on a quiet machine.
+_LONGEST: Final = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class ApiWork:
+    """A job for the other process: a function that it can import too, and its arguments."""
+
+    job: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiResult:
+    """What came of it."""
+
+    value: Any
+
 
 class Workshop:
-    """Runs at most `threads` jobs at the same time; the others wait."""
+    """Runs at most `threads` jobs at the same time; the others wait, and tenants take turns.
 
-    def __init__(self, threads: int) -> None:
-        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="turnfold-api")
+    A tenant gets all threads but one, at least one: what one sends delays another by one job at most.
 
-    async def run(self, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    Args:
+        processes: for large work; None: threads do that too.
+    """
+
+    def __init__(self, threads: int, processes: FoldProcesses | None = None) -> None:
+        self._lane = ThreadLane("turnfold-api", max(2, threads))
+        self._processes = processes
+
+    async def run(self, tenant: str, job: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The job's result.
 
         Raises:
             Whatever the job raises.
         """
-        return await asyncio.get_running_loop().run_in_executor(self._executor, functools.partial(job, *args, **kwargs))
+        return await self._lane.run(tenant, functools.partial(job, *args, **kwargs))
+
+    async def run_sized(self, tenant: str, size: int, job: Callable[..., T], *args: Any) -> T:
+        """The same for a job on a text of `size` characters that raises nothing; its arguments and its result can be pickled.
+
+        Raises:
+            Refused: it took too long, or its process ended.
+        """
+        if self._processes is None or size < LARGE:
+            return await self.run(tenant, job, *args)
+        try:
+            async with asyncio.timeout(_LONGEST), self._processes.session(tenant, b"") as process:
+                await process.send(ApiWork(job, args))
+                done, _, _ = await process.receive()
+        except (TimeoutError, ProcessFailed) as exc:
+            raise Refused(503, "too_slow", "This text takes too long, or too much memory.") from exc
+        if not isinstance(done, ApiResult):
+            raise Refused(503, "too_slow", "This text could not be worked on.")
+        found: T = done.value
+        return found
 
     def close(self) -> None:
         """Start no further jobs."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._lane.close()

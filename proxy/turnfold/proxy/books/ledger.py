@@ -37,7 +37,7 @@ from turnfold.proxy.books.baseline import (
     without_turnfold,
 )
 from turnfold.proxy.books.receipt_log import line_of, log_name
-from turnfold.proxy.books.rollups import UNPRICED, RequestCost
+from turnfold.proxy.books.rollups import UNPRICED, ModelNames, RequestCost
 from turnfold.proxy.books.section_records import section_items
 from turnfold.proxy.chat.receipts import Originals, PackedSection, Receipt, Usage
 from turnfold.proxy.incidents import Incidents, outcome, supervise
@@ -52,8 +52,6 @@ _MOST_REMEMBERED: Final = 50_000
 # An original in use is written again this often, so that it does not expire under a conversation that goes on.
 _WRITE_AGAIN: Final = 3600.0
 _PAST_TTL: Final = 86_400.0
-_MOST_MODELS: Final = 500
-_LONGEST_NAME: Final = 200
 #: Dollars of one request: a hundred million tokens at the dearest price known cost less. What is more is no price.
 _MOST_DOLLARS: Final = 1_000_000.0
 
@@ -208,7 +206,7 @@ class Ledger:
         self._shares = _QueueShares()
         self._queue: deque[_QueuedReceipt] = deque()
         self._kept: OrderedDict[tuple[str, str], float] = OrderedDict()
-        self._models: set[str] = set()
+        self._models = ModelNames()
         self._waiting: _PendingWrite | None = None
         self._at_once = _AT_ONCE
         self._task: asyncio.Task[None] | None = None
@@ -398,7 +396,8 @@ class Ledger:
         touched: dict[Key, PastRequest] = {}
         done: list[tuple[Receipt, RequestCost]] = []
         for entry in entries:
-            receipt = replace(entry.receipt, model=self._bounded_model(entry.receipt.model))
+            name = self._models.bounded(entry.receipt.tenant, entry.receipt.model)
+            receipt = replace(entry.receipt, model=name)
             key = _past_key(receipt)
             priced, past = self._price_request(receipt, pasts.get(key) if key else None, entry.fingerprint)
             if key and past:
@@ -417,14 +416,6 @@ class Ledger:
             lines_ttl=float(self._settings.receipts_ttl),
         )
         return _PendingWrite(batch, tuple(done), len(entries), 0.0)
-
-    def _bounded_model(self, model: str) -> str:
-        """A model's name, or "(other)": names come from clients, and a table must not grow with every invented name."""
-        name = model[:_LONGEST_NAME].encode("utf-8", "replace").decode()
-        if name not in self._models and len(self._models) >= _MOST_MODELS:
-            return "(other)"
-        self._models.add(name)
-        return name
 
     def _price_request(
         self, receipt: Receipt, past: PastRequest | None, fingerprint: str

@@ -26,9 +26,11 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from turnfold.proxy.books.baseline import is_folded
-from turnfold.proxy.books.rollups import RequestCost, is_served
+from turnfold.proxy.books.rollups import ModelNames, RequestCost, is_served
 from turnfold.proxy.chat.receipts import Receipt
 
+#: Names of models as labels, of which one tenant gets a tenth: each is a time series.
+_MOST_MODELS: Final = 500
 _DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
 _LIVE_GAUGE: Final = re.compile(r"gauge_live\w*_(\d+)\.db")
 _OVERHEAD: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
@@ -43,6 +45,7 @@ class Health:
     store_failures: int
     queued: int
     dropped: int
+    tasks: int = 0
     incidents: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
 
@@ -58,6 +61,7 @@ class Metrics:
         self._health = health
         self._last = Health(store_up=True, store_failures=0, queued=0, dropped=0)
         self._registry = registry = CollectorRegistry()
+        self._models = ModelNames(_MOST_MODELS // 10, _MOST_MODELS)
 
         def counter(name: str, text: str, *labels: str) -> Counter:
             return Counter(f"turnfold_{name}", text, labels, registry=registry)
@@ -104,11 +108,17 @@ class Metrics:
         self._queued = Gauge(
             "turnfold_receipts_queued", "Receipts not in the store yet.", registry=registry, multiprocess_mode="livesum"
         )
+        self._tasks = Gauge(
+            "turnfold_tasks",
+            "Tasks of the event loop: a few, and some for each open request.",
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
         self._store_up.set(1)
 
     def observe(self, receipt: Receipt, priced: RequestCost) -> None:
         """Observe a receipt."""
-        model = receipt.model or "unknown"
+        model = self._models.bounded(receipt.tenant, receipt.model) or "unknown"
         self._requests.labels(receipt.status, model).inc()
         self._wires.labels(receipt.wire).inc()
         self._overhead.observe(receipt.overhead_ms / 1000)
@@ -156,6 +166,7 @@ class Metrics:
         now, last = self._health(), self._last
         self._store_up.set(int(now.store_up))
         self._queued.set(now.queued)
+        self._tasks.set(now.tasks)
         self._store_failures.inc(now.store_failures - last.store_failures)
         self._dropped.inc(now.dropped - last.dropped)
         for gauge, new, old in ((self._incidents, now.incidents, last.incidents), (self._left_out, now.left_out, last.left_out)):

@@ -9,6 +9,7 @@ release); all values are whole numbers, so that additions by several processes c
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -25,8 +26,43 @@ NANO: Final = 1_000_000_000
 #: Reason of the requests of conversations that are left unfolded for comparison.
 HELD_OUT: Final = "held-out"
 
+_LONGEST_NAME: Final = 200
+_MOST_TENANTS: Final = 2000  # whose names of models are remembered
+
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
+
+
+class ModelNames:
+    """Bounds names of models, which come from clients: no table may grow with every invented name, nor one tenant's inventions
+    take the names of another.
+
+    Args:
+        each: names of one tenant.
+        most: names of all; None: no bound, beyond that of the tenants that are remembered.
+    """
+
+    def __init__(self, each: int = 500, most: int | None = None) -> None:
+        self._each = each
+        self._most = most
+        self._all: set[str] = set()
+        self._by_tenant: OrderedDict[str, set[str]] = OrderedDict()
+
+    def bounded(self, tenant: str, model: str) -> str:
+        """A model's name; "(other)" where there are too many."""
+        name = model[:_LONGEST_NAME].encode("utf-8", "replace").decode()
+        own = self._by_tenant.setdefault(tenant, set())
+        self._by_tenant.move_to_end(tenant)
+        if len(self._by_tenant) > _MOST_TENANTS:
+            self._by_tenant.popitem(last=False)
+        if name in own or (self._most is not None and name in self._all):
+            return name
+        if len(own) >= self._each or (self._most is not None and len(self._all) >= self._most):
+            return "(other)"
+        own.add(name)
+        if self._most is not None:
+            self._all.add(name)
+        return name
 
 
 class SumRow(NamedTuple):

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -44,6 +45,9 @@ _WHY_NOT: Final = MappingProxyType(
     }
 )
 
+_TELL_AGAIN: Final = 600.0  # seconds between two lines on the same model
+_MOST_TOLD: Final = 1000
+
 _log = logging.getLogger(__name__)
 
 
@@ -69,6 +73,7 @@ class Sending:
         self._run_step = run_step
         self._in_background = in_background
         self._patience = patience
+        self._told: OrderedDict[Spot, float] = OrderedDict()
 
     async def send_request(self, exchange: Exchange) -> Exchange:
         """Send it, and look at the beginning of the answer where that may tell of a full context.
@@ -205,9 +210,19 @@ class Sending:
         )
         if not is_truncated(exchange.known, ours, reported):
             return exchange
-        request_id = exchange.request.id
-        _log.warning("%s: the upstream read %d of about %d tokens: it cuts prompts off in silence", request_id, reported, ours)
+        self._tell_of_truncation(spot, exchange.request.id, reported, ours)
         return replace(exchange, reason="upstream-truncated")
+
+    def _tell_of_truncation(self, spot: Spot, request_id: str, reported: int, ours: int) -> None:
+        """A line, now and then: an upstream that does so does it with every request."""
+        now = time.monotonic()
+        if self._told.get(spot, -_TELL_AGAIN) > now - _TELL_AGAIN:
+            return
+        self._told[spot] = now
+        self._told.move_to_end(spot)
+        if len(self._told) > _MOST_TOLD:
+            self._told.popitem(last=False)
+        _log.warning("%s: the upstream read %d of about %d tokens: it cuts prompts off in silence", request_id, reported, ours)
 
     async def _remember(self, spot: Spot, ours: int, reported: int) -> None:
         await self._windows.learn_from_usage(spot, ours, reported)

@@ -135,7 +135,7 @@ class UsageReader:
 
     def _collect(self, data: bytes, start: int) -> int:
         """Take the object that opens at `start`; where it is not whole yet, hold it for the next piece."""
-        text = data[start : start + _LONGEST].decode("utf-8", "replace")
+        text = data[start : start + _LONGEST].decode("utf-8", "surrogateescape")  # so that its length in bytes is had back
         try:
             reported, end = _DECODER.raw_decode(text)
         except (ValueError, RecursionError):
@@ -144,4 +144,4 @@ class UsageReader:
             return start + 1
         self._collecting = False
         self.usage = merged(self.usage, reported)
-        return start + len(text[:end].encode("utf-8"))
+        return start + len(text[:end].encode("utf-8", "surrogateescape"))

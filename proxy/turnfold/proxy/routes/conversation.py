@@ -112,12 +112,12 @@ def conversation_operations(conversations: Conversations, workshop: Workshop) ->
     async def read(call: OperationCall, _: Nothing) -> ConversationView:
         name, wanted = _name(call), _wants_export(call)
         kept = await conversations.read(call.tenant, name)
-        return _view(name, kept, await workshop.run(export_history, kept.history, kept.settings) if wanted else None)
+        return _view(name, kept, await workshop.run(call.tenant, export_history, kept.history, kept.settings) if wanted else None)
 
     async def put(call: OperationCall, body: ImportBody) -> ConversationView:
         name = _name(call)
         try:
-            imported = await workshop.run(read_export, body.export)
+            imported = await workshop.run(call.tenant, read_export, body.export)
         except InvalidInput as exc:
             raise Refused(422, "invalid_export", str(exc), exc.field) from exc
         return _view(name, await conversations.replace(call.tenant, name, imported.history, imported.settings), None)

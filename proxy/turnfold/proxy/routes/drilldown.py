@@ -22,7 +22,7 @@ def drilldown_operations(store: Store, workshop: Workshop) -> list[Operation[Dri
 
     async def drill_down(call: OperationCall, body: DrillDownBody) -> DrillDownAnswer:
         section = await find_section(store, call.tenant, body.section_id)
-        found = await workshop.run(section_layer, section, body.target_layer)
+        found = await workshop.run(call.tenant, section_layer, section, body.target_layer)
         # Not validated: a folded section may hold lone surrogates, which a client's JSON brought.
         return DrillDownAnswer.model_construct(
             section_id=found.section_id, layer=body.target_layer, text=found.text, tokens=found.tokens

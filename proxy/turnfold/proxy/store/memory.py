@@ -1,15 +1,15 @@
-"""A store in this process's memory.
+"""A store in this process's memory, and one that keeps nothing.
 
-Lives here: the smallest back-end, for one process, bounded by bytes. Does not belong here: anything that outlives the process.
+Lives here: the smallest back-ends, for one process, bounded by bytes. Does not belong here: anything that outlives the process.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from turnfold.proxy.store.base import Batch, Item, Key, Scope
+from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreOff
 from turnfold.proxy.store.fair import FairMemory
 
 # What a key, a label and the bookkeeping weigh beside the value, roughly.
@@ -170,3 +170,25 @@ class MemoryStore:
 
     async def close(self) -> None:
         return
+
+
+class NothingStore(MemoryStore):
+    """``none://``: holds receipts and sums, which have no text in them, until the process ends, and nothing else.
+
+    Items are never there. What must not get lost in silence (a stateful conversation, a state) is refused.
+    """
+
+    async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+        return [None] * len(keys)
+
+    async def put(self, items: Sequence[Item]) -> None:
+        return
+
+    async def swap(self, expected: bytes | None, item: Item) -> bool:
+        raise StoreOff("nothing is kept (TURNFOLD_STORE_URL is none://)")
+
+    async def keys(self, scope: Scope, offset: int = 0, limit: int = 1000) -> list[Key]:
+        return []
+
+    async def record(self, batch: Batch) -> None:
+        await super().record(replace(batch, items=()))

@@ -2,12 +2,13 @@
 
 Lives here: which URL means which back-end, and its layers. Does not belong here: settings' validation.
 
-Around a back-end, from the inside: time-outs and the circuit breaker, then the memory of recent values. Encryption at rest
-would be one more such layer next to the back-end (values in, sealed values out); there is none yet.
+Around a back-end, from the inside: encryption where there are keys, time-outs and the circuit breaker, the memory of recent
+values.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -16,12 +17,12 @@ from typing import Final
 from turnfold.config.paths import default_store_url
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.incidents import Incidents
-from turnfold.proxy.store.base import Store
+from turnfold.proxy.store.base import Store, StoreFailed
 from turnfold.proxy.store.cached import CachedStore
 from turnfold.proxy.store.guard import GuardedStore, TimedStore
-from turnfold.proxy.store.memory import MemoryStore
-from turnfold.proxy.store.nothing import NothingStore
+from turnfold.proxy.store.memory import MemoryStore, NothingStore
 from turnfold.proxy.store.redis_store import RedisStore
+from turnfold.proxy.store.sealed import SealedStore, Seals
 from turnfold.proxy.store.sqlite import SqliteStore
 
 _LONGEST: Final = 10.0  # seconds for batches and listings
@@ -51,6 +52,10 @@ def _redis(url: str, settings: StoreSettings) -> Store:
 _BACKENDS: Final[Mapping[str, Callable[[str, StoreSettings], Store]]] = MappingProxyType(
     {"memory": _memory, "none": _nothing, "sqlite": _sqlite, "redis": _redis, "rediss": _redis}
 )
+
+
+#: Back-ends that outlive the process.
+_LASTING: Final = frozenset({"sqlite", "redis", "rediss"})
 
 
 class OpenStore(CachedStore):
@@ -86,7 +91,23 @@ def open_store(settings: StoreSettings, incidents: Incidents | None = None) -> O
     Nothing is connected or written before the first call, so Turnfold starts even while the store is down.
 
     Raises:
-        StoreFailed: the back-end does not understand the URL.
+        StoreFailed: the back-end does not understand the URL, or there are keys and the package that encrypts is not installed.
     """
     url = settings.url or default_store_url()
-    return OpenStore(_BACKENDS[url.partition("://")[0]](url, settings), settings, incidents)
+    scheme = url.partition("://")[0]
+    cipher = _cipher(settings)
+    backend = _BACKENDS[scheme](url, settings)
+    if scheme in _LASTING:
+        backend = SealedStore(backend, cipher, float(max(settings.ttl, settings.report_ttl)))
+    return OpenStore(backend, settings, incidents)
+
+
+def _cipher(settings: StoreSettings) -> Seals | None:
+    if not settings.encryption_keys:
+        return None
+    try:
+        made: Seals = importlib.import_module("turnfold.proxy.sealing.cipher").Cipher(settings.key_bytes)
+    except ImportError as exc:
+        problem = "TURNFOLD_STORE_ENCRYPTION_KEYS needs the package cryptography: pip install 'turnfold[encryption]'"
+        raise StoreFailed(problem) from exc
+    return made

@@ -196,6 +196,11 @@ class RedisStore:
         """Run and translate exceptions; with `again`, repeat the call once on a new connection if a pooled one went stale."""
         try:
             return await work()
+        except errors.ReadOnlyError as exc:
+            # After a failover the address leads to the new primary, but these connections still lead to the old one.
+            await self._redis.connection_pool.disconnect(inuse_connections=False)
+            if not again:
+                raise _translate(exc) from exc
         except (errors.ConnectionError, ConnectionError) as exc:
             if not again or isinstance(exc, errors.AuthenticationError):
                 raise _translate(exc) from exc

@@ -6,6 +6,8 @@ here: time-outs (``guard``).
 WAL lets readers work beside the writer. With synchronous=NORMAL nothing is lost if the process dies, and at most the last
 transactions if the machine does. The file contains user text, so only its owner may read it.
 
+A file that turns out damaged is kept beside the new one that takes its place.
+
 What is deleted, expired or overwritten is zeroed in the file (secure_delete). It may still stand in the write-ahead log, which
 `scrub` empties. Files of earlier releases hold remains in free space; the first `scrub` rebuilds them.
 """
@@ -13,6 +15,7 @@ What is deleted, expired or overwritten is zeroed in the file (secure_delete). I
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import sqlite3
@@ -109,6 +112,27 @@ def _create(path: Path) -> None:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
+def _set_aside(path: Path, seen: tuple[int, int] | None) -> None:
+    """Move a damaged file of ours out of the way, unless another thread or process has done so; it replaces one set aside before.
+
+    A file that is no database stays: a setting may name the wrong one.
+    """
+    with _CREATING:
+        if seen is None or _identity(path) != seen:
+            return
+        aside = path.with_name(path.name + ".damaged")
+        for rest in ("-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                path.with_name(path.name + rest).replace(aside.with_name(aside.name + rest))
+        path.replace(aside)
+        _log.error("%s is damaged; it is kept as %s, and a new one is begun", path, aside.name)
+        left_out["store file"] += 1
+
+
+def _is_damage(exc: sqlite3.Error) -> bool:
+    return getattr(exc, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
+
+
 def _identity(path: Path) -> tuple[int, int] | None:
     """Which file a path names; None: none."""
     try:
@@ -177,8 +201,10 @@ class _Thread:
                 connection.execute("PRAGMA synchronous = NORMAL")
                 connection.execute("PRAGMA secure_delete = ON")
                 _prepare(connection)
-            except sqlite3.Error:  # no database, or a full disk
+            except sqlite3.Error as exc:  # no database, or a full disk
                 connection.close()
+                if _is_damage(exc):
+                    _set_aside(self._path, _identity(self._path))
                 raise
             self._connection, self._file = connection, _identity(self._path)
         return self._connection
@@ -191,6 +217,8 @@ class _Thread:
         except (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.ProgrammingError, OverflowError, ValueError, TypeError) as exc:
             raise StoreRefused(f"SQLite: {type(exc).__name__}") from exc
         except sqlite3.Error as exc:
+            if _is_damage(exc):
+                _set_aside(self._path, self._file)  # the next call opens a new one
             raise StoreFailed(f"SQLite: {exc}") from exc
         except OSError as exc:
             raise StoreUnavailable(f"{self._path}: {exc.strerror or exc}") from exc

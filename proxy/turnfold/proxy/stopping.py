@@ -1,0 +1,82 @@
+"""How a process stops: not ready first, then no new connections, then the end of what it serves.
+
+Lives here: what SIGTERM does before the server's own handler, how a worker ends whose parent died, the exit code. Does not belong
+here: what is finished and written at the end (``app``).
+
+A load balancer goes on sending for a moment after it has told a process to stop. So readiness fails at once, and the listener is
+closed only after a delay that the operator chooses. Ctrl-C waits for nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import Final
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+_PR_SET_PDEATHSIG: Final = 1
+
+#: Set once this process was told to stop.
+told_to_stop: Final = threading.Event()
+
+
+def leave_gently(delay: float) -> None:
+    """Make SIGTERM fail readiness, and reach the server `delay` seconds later; called where the server has set its handlers."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    stop = signal.getsignal(signal.SIGTERM)
+    if not callable(stop):
+        return
+    told_to_stop.clear()
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        again = told_to_stop.is_set()
+        told_to_stop.set()
+        if again or not delay:
+            stop(number, frame)
+            return
+        later = threading.Timer(delay, stop, (number, frame))
+        later.daemon = True
+        later.start()
+
+    signal.signal(signal.SIGTERM, handle)
+
+
+def end_with_parent() -> None:
+    """Have a worker told to stop when its parent dies, however that happens: it would keep the port, and nobody restarts it."""
+    parent = multiprocessing.parent_process()
+    if parent is None or sys.platform != "linux":
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent.pid:  # it died before that
+        signal.raise_signal(signal.SIGTERM)
+
+
+class GracefulServer(uvicorn.Server):
+    """A server for which SIGTERM is an order that was carried out: the process ends with status 0 and not by the signal."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """As the parent does, which raises what it captured once more at the end."""
+        with super().capture_signals():
+            yield
+            self._captured_signals = [number for number in self._captured_signals if number != signal.SIGTERM]
+
+
+class GracefulWorkers(Multiprocess):
+    """Workers that stop accepting when they stop: what the parent holds open would collect connections that nobody serves."""
+
+    def terminate_all(self) -> None:
+        """Tell all workers to stop."""
+        super().terminate_all()
+        for held in self.sockets:
+            held.close()

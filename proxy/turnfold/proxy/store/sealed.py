@@ -1,0 +1,146 @@
+"""A store whose values are sealed before they reach the back-end.
+
+Lives here: sealing on the way in, opening on the way out, and the check whether these keys fit what is stored. Does not belong
+here: the cipher.
+
+Every item's value is sealed; keys of items, logs (receipts) and counts are not: they hold ids, names and figures, no text. A
+value that was stored before there were keys is read as it is, and stays so until it expires. One that no key opens is left out,
+told once, and never replaced by `swap`.
+
+One item says that the store is sealed, and with which key. A process without a key that fits is refused every call: it would
+write in plain what the operator wants sealed, or find nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final, Protocol
+
+from turnfold.proxy.sealing.marks import is_sealed
+from turnfold.proxy.store.base import Batch, Item, Key, Scope, Store, StoreFailed
+from turnfold.proxy.store.records import report_unreadable
+
+_WITNESS: Final = Key("", "sealing", "witness")
+_WORD: Final = b"these keys open what is stored"
+_SETTING: Final = "TURNFOLD_STORE_ENCRYPTION_KEYS"
+
+
+def _place(key: Key) -> bytes:
+    """What a value is bound to: tenant, kind and id, so that no two keys give the same bytes."""
+    parts = [part.encode("utf-8", "surrogatepass") for part in (key.tenant, key.kind, key.id)]
+    return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+
+
+class Seals(Protocol):
+    """See ``cipher.Cipher``."""
+
+    def seal(self, place: bytes, value: bytes) -> bytes:
+        """The value in sealed form."""
+        ...
+
+    def open(self, place: bytes, sealed: bytes) -> bytes | None:
+        """The value; None where it does not open."""
+        ...
+
+
+class SealedStore:
+    """A store over a back-end that sees no value.
+
+    Args:
+        cipher: None: nothing is sealed, and a back-end that is sealed is refused.
+        ttl: seconds for which the back-end remembers that it is sealed; each start begins them anew.
+    """
+
+    def __init__(self, store: Store, cipher: Seals | None, ttl: float) -> None:
+        self._store = store
+        self._cipher = cipher
+        self._ttl = ttl
+        self._fits = False
+
+    async def _check(self) -> None:
+        """Once, that the keys fit what is stored.
+
+        Raises:
+            StoreFailed: they do not; says what to do.
+        """
+        if self._fits:
+            return
+        (held,) = await self._store.get([_WITNESS])
+        if self._cipher is None:
+            if held is not None:
+                raise StoreFailed(f"what is stored is encrypted, and {_SETTING} is not set")
+        else:
+            if held is not None and self._cipher.open(_place(_WITNESS), held) != _WORD:
+                raise StoreFailed(f"none of {_SETTING} opens what is stored: add the key that it was encrypted with")
+            await self._store.put([Item(_WITNESS, self._cipher.seal(_place(_WITNESS), _WORD), self._ttl)])
+        self._fits = True
+
+    def _opened(self, key: Key, value: bytes | None) -> bytes | None:
+        if value is None or self._cipher is None or not is_sealed(value):
+            return value
+        plain = self._cipher.open(_place(key), value)
+        if plain is None:
+            report_unreadable(key.kind, f"none of {_SETTING} opens it, or it belongs to another key")
+        return plain
+
+    def _sealed(self, items: Sequence[Item]) -> list[Item]:
+        cipher = self._cipher
+        return (
+            list(items) if cipher is None else [replace(item, value=cipher.seal(_place(item.key), item.value)) for item in items]
+        )
+
+    async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+        await self._check()
+        return [self._opened(key, value) for key, value in zip(keys, await self._store.get(keys), strict=True)]
+
+    async def put(self, items: Sequence[Item]) -> None:
+        await self._check()
+        await self._store.put(self._sealed(items))
+
+    async def swap(self, expected: bytes | None, item: Item) -> bool:
+        await self._check()
+        if self._cipher is None:
+            return await self._store.swap(expected, item)
+        (held,) = await self._store.get([item.key])
+        plain = self._opened(item.key, held)
+        if held is not None and plain is None:
+            raise StoreFailed(f"a value that none of {_SETTING} opens is not replaced")
+        # What is stored is compared as it is stored: sealed anew, the same value would be other bytes.
+        return plain == expected and await self._store.swap(held, *self._sealed([item]))
+
+    async def record(self, batch: Batch) -> None:
+        await self._check()
+        await self._store.record(replace(batch, items=self._sealed(batch.items)))
+
+    async def keys(self, scope: Scope, offset: int = 0, limit: int = 1000) -> list[Key]:
+        await self._check()
+        return await self._store.keys(scope, offset, limit)
+
+    async def delete(self, scope: Scope) -> int:
+        return await self._store.delete(scope)
+
+    async def discard(self, keys: Sequence[Key]) -> int:
+        return await self._store.discard(keys)
+
+    async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
+        return await self._store.log(name, position, limit)
+
+    async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
+        return await self._store.counts(names)
+
+    async def names(self) -> tuple[list[str], list[str]]:
+        return await self._store.names()
+
+    async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
+        return await self._store.erase(lines, fields)
+
+    async def scrub(self) -> None:
+        await self._store.scrub()
+
+    async def ping(self) -> None:
+        await self._store.ping()
+        await self._check()
+
+    async def close(self) -> None:
+        await self._store.close()
