@@ -142,7 +142,7 @@ def _wanted(writer: _Writer, plan: Plan, options: FoldOptions) -> Iterator[Wante
         indices = writer.foldable_indices(piece.start, piece.end)
         if not indices or (start, end) in adopted or any(writer.messages[i].attached for i in indices):
             continue
-        quoted, bare = (tokens.count(text) for text in writer.forms(indices))
+        quoted, bare = (tokens.count(writer.quotes(indices, orders_only=only)) for only in (False, True))
         raw = sum(writer.messages[i].tokens for i in indices)
         yield WantedSummary(start, end, named[end], tuple(indices), raw, quoted - bare, uses, plan.price, options.prices.write)
 
@@ -228,30 +228,26 @@ class _Writer:
         section = self._section(level, indices)
         line = f"[turnfold {section.id}: {len(indices)} messages folded]"
         line += "".join(f"\n{_left_out(section, one)}" for one in self._attachments(indices)[:_MOST_NAMED])
-        # Without room the users' standing orders are all that is quoted: those stay in force however old they are.
-        text, orders = self.forms(indices)
-        text = orders if level is Level.LINE else self._shorter(indices, text, self._written_of(start, end))
+        text = self.quotes(indices, orders_only=level is Level.LINE)
+        if level is Level.SUMMARY and (written := self._written_of(start, end)):
+            text = self._shorter(indices, text, written)
         instead = f"{line}\n{text}" if text else line
         self.sections.append((replace(section, instead=(instead,)), indices))
         return instead
 
-    def forms(self, indices: Sequence[int]) -> tuple[str, str]:
-        """The quotes that stand for messages, and those of them that always do."""
-        key = _keys([self.messages[i] for i in indices])
-        room = policy.summary_tokens(sum(self.messages[i].tokens for i in indices)) - policy.line_tokens()
-        some, least = (
-            self.memo.get(("summary", key, size), lambda size=size: self._quote(indices, size), lambda t: 200 + len(t))  # type: ignore[misc]
-            for size in (room, 0)
-        )
-        return some, least
+    def quotes(self, indices: Sequence[int], *, orders_only: bool = False) -> str:
+        """The quotes that stand for messages. Without room the users' standing orders are all that is quoted: those stay in force
+        however old they are."""
+        raw = sum(self.messages[i].tokens for i in indices)
+        room = 0 if orders_only else policy.summary_tokens(raw) - policy.line_tokens()
+        key = ("summary", _keys([self.messages[i] for i in indices]), room)
+        return self.memo.get(key, lambda: self._quote(indices, room), lambda t: 200 + len(t))
 
     def _written_of(self, start: int, end: int) -> str:
         return self.written.get((self.units[start].start, self.units[end - 1].end), "")
 
     def _shorter(self, indices: Sequence[int], quotes: str, written: str) -> str:
         """The quotes, or the users' standing orders and a written summary where that is shorter."""
-        if not written:
-            return quotes
         sources = [source(self.messages[i]) for i in indices]
         orders = summarise(sources, 0, tokens.count, self.memo)
         text = render_written(sources, orders, written)

@@ -66,26 +66,25 @@ class ProseWish:
         terms: to keep word for word.
         before: the caller's own instructions, placed before ours.
         sentences: at most so many; None: that is left open.
+        terse: whether terse bullets of half the length are asked for at once.
     """
 
     tokens: int = 300
     terms: tuple[str, ...] = ()
     before: str = ""
     sentences: int | None = None
+    terse: bool = False
 
 
 def write_prose(text: str, wish: ProseWish, count: Count, kind: str) -> Generator[ModelCall, Reply, SummaryResult]:
-    """A summary of a text in prose: normal, then terse bullets of half the length, then none. It escalates when a reply is refused,
-    not when none came: a second call would be lost as well."""
+    """A summary of a text in prose: normal, then terse bullets of half the length, then none."""
     result = SummaryResult("", "no-reply")
     mode = "normal" if wish.sentences is None else "layer"
-    for name, tokens in ((mode, wish.tokens), ("aggressive", max(1, wish.tokens // 2))):
+    for name, tokens in ((mode, wish.tokens), ("aggressive", max(1, wish.tokens // 2)))[int(wish.terse) :]:
         form = FORMS[name].format(tokens=tokens, sentences=wish.sentences)
         reply = yield prose_call(kind, form, text, tokens, wish.terms, wish.before)
         if fault := _no_reply(reply):
             result = SummaryResult("", fault)
-            if reply is None:
-                break
             continue
         assert reply is not None  # noqa: S101 - or there was a fault
         if not (fault := prose_fault(reply.text, text, _with_slack(tokens), count, wish.terms)):

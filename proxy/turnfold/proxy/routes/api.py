@@ -17,6 +17,7 @@ from turnfold.proxy.api.compressions import Compressions
 from turnfold.proxy.api.conversations import Conversations
 from turnfold.proxy.api.roundtrips import Roundtrips
 from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.asking.operations import OperationModels
 from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.routes.answers import Gatekeeper
@@ -39,6 +40,7 @@ def api_routes(
     gate: Gatekeeper,
     workshop: Workshop,
     forgetting: Forgetting,
+    models: OperationModels,
     windows: Windows | None = None,
 ) -> list[Route]:
     """All routes of the API, and its document.
@@ -46,6 +48,7 @@ def api_routes(
     What cannot be answered without the store gets the patient one; compression passes its cache by when that is slow.
 
     Args:
+        models: asks the server's model, where it has one.
         windows: those that this process's requests use; None: others over the same store.
     """
     patient = store.patient
@@ -53,10 +56,10 @@ def api_routes(
     conversations = Conversations(patient, settings.store, workshop)
     forgetting.subscribe(lambda deletion: conversations.forget_in_memory(deletion.is_of))
     operations: list[Operation[Any]] = [
-        *compress_operations(compressions),
+        *compress_operations(compressions, models),
         *conversation_operations(conversations, workshop),
         *drilldown_operations(patient, workshop),
-        *message_operations(Roundtrips(patient, settings.store, workshop)),
+        *message_operations(Roundtrips(patient, settings.store, workshop), models),
         *exchange_operations(compressions, patient),
         *cache_operations(CompressionCache(patient, settings.cache), settings.cache),
         *data_operations(forgetting),
