@@ -186,8 +186,8 @@ class SummarySettings(_Group):
         str | None,
         Field(
             min_length=1,
-            description="Name of the model that writes summaries, rates sentences and drafts directives; unset: no model is asked for"
-            " anything. Its price must be known, or be given in TURNFOLD_MODELS.",
+            description="Name of the model that writes summaries, rates sentences and drafts directives; unset: no model is asked"
+            " for anything. Its price must be known, or be given in TURNFOLD_MODELS.",
         ),
     ] = None
     url: Annotated[

@@ -148,7 +148,7 @@ def own_routes(parts: Parts, settings: Settings, options_for: OptionsOf) -> list
     """The routes whose answers are Turnfold's own."""
     models = OperationModels(parts.asker, parts.blocks.recorder or parts.ledger, settings)
     return [
-        *api_routes(parts.store, settings, parts.gate, parts.workshop, parts.forgetting, models, parts.windows),
+        *api_routes(parts.store, settings, parts.gate, parts.workshop, parts.forgetting, parts.windows, models),
         *admin_routes(
             parts.store,
             parts.ledger,

@@ -108,8 +108,8 @@ def recover(
         known: what was learned of this upstream and model.
         sent: what was sent and overflowed; None where that was `conversation` itself.
         fold: the engine.
-        summary_tokens: what a model's summary of what is left out may take; 0: none is asked for. It is asked for by a `ModelCall`,
-            which is answered by a `ModelReply`, or None.
+        summary_tokens: what a model's summary of what is left out may take; 0: none is asked for. A `ModelCall` asks for it, and
+            is answered by a `ModelReply`, or None.
     """
     options = replace(options, model=options.model or conversation.model)
     ours = conversation_tokens(sent or conversation, options.model, memo)

@@ -1,7 +1,7 @@
 """Layers of a text with a model's help: it may rate the sentences, and write the summary.
 
-Lives here: the order of the steps, as a generator that yields calls, and as an awaitable over a caller's function. Does not belong
-here: the layers (``layers``), prompts and checks (``summary``), making a call.
+Lives here: the order of the steps, as a generator that yields calls, and as an awaitable over a caller's function. Does not
+belong here: the layers (``layers``), prompts and checks (``summary``), making a call.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def layer_steps(
 def compress_text(
     request: CompressRequest,
     call: PromptFunction,
-    wish: ModelWish = ModelWish(),  # noqa: B008 - frozen
+    wish: ModelWish = ModelWish(),
     *,
     compressor: Compressor | None = None,
     failures: tuple[type[Exception], ...] = (Exception,),

@@ -39,21 +39,20 @@ _OWN_WORDS: Final = 0.5  # the same of the users' messages for a line that is th
 _TURNS_ON: Final = ("ignore previous", "ignore all", "ignore the above", "disregard", "system prompt", "new instructions")
 
 
+_FAULTS: Final[tuple[tuple[str, Callable[[str, Grounds], bool]], ...]] = (
+    ("invented-figure", lambda said, source: source.foreign_figure(said) is not None),
+    ("invented-identifier", lambda said, source: source.foreign_identifier(said) is not None),
+    ("invented-quote", lambda said, source: source.foreign_quote(said) is not None),
+    ("invented-name", lambda said, source: source.foreign_name(said) is not None),
+    ("off-topic", lambda said, source: source.share_of(said) < _OFF_TOPIC),
+    ("turned-round", lambda said, source: source.contradicts(said)),
+    ("doubt-lost", lambda said, source: source.doubts(said)),
+)
+
+
 def statement_fault(said: str, source: Grounds) -> str:
     """What is wrong with one statement; "" for nothing."""
-    if source.foreign_figure(said):
-        return "invented-figure"
-    if source.foreign_identifier(said):
-        return "invented-identifier"
-    if source.foreign_quote(said):
-        return "invented-quote"
-    if source.foreign_name(said):
-        return "invented-name"
-    if source.share_of(said) < _OFF_TOPIC:
-        return "off-topic"
-    if source.contradicts(said):
-        return "turned-round"
-    return "doubt-lost" if source.doubts(said) else ""
+    return next((slug for slug, fails in _FAULTS if fails(said, source)), "")
 
 
 def size_fault(text: str, source: str, most: int, count: Count, keep: Sequence[str]) -> str:

@@ -37,7 +37,10 @@ _EDGES: Final = ".,;:!?()[]{}\"'`“”«»„"
 _SAME: Final = 0.6  # of a statement's words that a source sentence must have to be what it speaks of
 _STEM: Final = 5
 #: Numbers that are written as words in the source and as figures in the summary.
-_COUNTING: Final = "zero one two three four five six seven eight nine ten eleven twelve".split()
+_COUNTING: Final = (
+    *("zero", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
 _ROLES: Final = frozenset({"user", "assistant", "tool", "system", "i"})
 
 
@@ -134,8 +137,10 @@ class Grounds:
             if not places or (about and all(about.isdisjoint(one.context) for one in places)):
                 return number
         shares = {share.rstrip(".,") for share in _PERCENT.findall(self.text)}
-        share = next((s for s in _PERCENT.findall(said) if s.rstrip(".,") not in shares), None)
-        return share or next((sign for sign in _SIGN_BEFORE.findall(said) if sign not in self.text), None)
+        said_shares: list[str] = _PERCENT.findall(said)
+        signs: list[str] = _SIGN_BEFORE.findall(said)
+        share = next((s for s in said_shares if s.rstrip(".,") not in shares), None)
+        return share or next((sign for sign in signs if sign not in self.text), None)
 
     def foreign_identifier(self, said: str) -> str | None:
         """A path, URL, identifier, version or call that it lacks."""

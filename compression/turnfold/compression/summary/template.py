@@ -31,17 +31,17 @@ _EXACT: Final = """Copy every number, date, name, identifier, path, URL and erro
 round, translate or invent one. Keep every "not", "never", "only", "if" and "maybe" with what it belongs to. Use only what the \
 transcript says."""
 _ANCHORED: Final = """You summarise a part of a conversation, so that whoever goes on with it can do so without reading it.
-Reply with these headings, each on a line of its own, in this order, and under each short lines that begin with "- ". Leave out a \
-heading that has nothing under it. Write nothing else.
+Reply with these headings, each on a line of its own, in this order, and under each short lines that begin with "- ". Leave \
+out a heading that has nothing under it. Write nothing else.
 {headings}
-The headings stay in English; write the lines in the language of the transcript. Begin a line with a small letter unless it begins \
-with a name. {exact} {data}
+The headings stay in English; write the lines in the language of the transcript. Begin a line with a small letter unless it \
+begins with a name. {exact} {data}
 At most {tokens} tokens in all."""
 _PROSE: Final = """{form} {exact} Write in the language of the text, and give the summary alone. {data}{terms}"""
 #: How prose is asked for, by mode.
 FORMS: Final[Mapping[str, str]] = {
     "normal": "Write a concise summary of the text in plain prose, of at most {tokens} tokens.",
-    "aggressive": "Summarise the text in terse bullet points, fragments rather than sentences, of at most {tokens} tokens in all.",
+    "aggressive": "Summarise the text in terse bullet points, fragments and not sentences, of at most {tokens} tokens in all.",
     "layer": "Summarise the text in at most {sentences} sentences of plain prose, of at most {tokens} tokens in all.",
 }
 

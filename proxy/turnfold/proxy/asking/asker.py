@@ -1,7 +1,7 @@
 """Asking the model that writes summaries: within a time, within what may be spent, and only while it works.
 
-Lives here: the order of cache, breaker, purse and upstream; driving a generator of the engine. Does not belong here: what is asked
-and what a reply is worth (``compression.summary``), the wire (``endpoint``).
+Lives here: the order of cache, breaker, purse and upstream; driving a generator of the engine. Does not belong here: what is
+asked and what a reply is worth (``compression.summary``), the wire (``endpoint``).
 
 Nothing that goes wrong here is an error for anybody: there is no reply then, and whoever asked has a form without one.
 """
@@ -75,7 +75,7 @@ class ModelAsker:
         if self.model and self.price(1000, 100) is None:
             raise InvalidInput(
                 "summary.model",
-                f"{self.model!r} has no known price: give it one in TURNFOLD_MODELS, with input and output (0 for a model of your own)",
+                f"{self.model!r} has no known price: give its input and output in TURNFOLD_MODELS (0 for a model of your own)",
             )
         self._purse = Purse(store, summary.dollars_per_day, summary.dollars_per_conversation, float(settings.store.ttl))
         self._breaker = Breaker(_FAILURES, 30.0, 1800.0)

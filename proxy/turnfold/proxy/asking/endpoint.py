@@ -3,8 +3,8 @@
 Lives here: its upstream, whose key a call carries, sending one call and reading its answer. Does not belong here: what may be
 spent (``purse``), what is asked.
 
-A credential goes to the host that it is meant for and to no other: the operator's key for an upstream to that upstream, a client's
-key (where the settings allow it) to the host that the client's own request goes to.
+A credential goes to the host that it is meant for and to no other: the operator's key for an upstream to that upstream, a
+client's key (where the settings allow it) to the host that the client's own request goes to.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _VERSION: Final = (b"anthropic-version", b"2023-06-01")
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What came back: a status (None: nothing came), the text where there is one, and what the upstream says it read and wrote."""
+    """What came back: a status (None: nothing; 0: nothing in time), the text, and what the upstream says it read and wrote."""
 
     status: int | None
     text: ReplyText | None = None

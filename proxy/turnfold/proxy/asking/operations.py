@@ -28,7 +28,7 @@ _CALLS: Final = 3  # times the time-out of one call that an operation may take w
 class OperationModels:
     """Asks a model for the operations of the API."""
 
-    def __init__(self, asker: ModelAsker, recorder: Recorder, settings: Settings) -> None:
+    def __init__(self, asker: ModelAsker, recorder: Recorder | None, settings: Settings) -> None:
         self._asker = asker
         self._recorder = recorder
         self._summary = settings.summary
@@ -62,5 +62,6 @@ class OperationModels:
         try:
             made = await self._asker.drive(flow, payer, Caller(self._host, raw), bill, _CALLS * self._summary.timeout)
         finally:
-            record_own_calls(self._recorder, payer, self._asker.model, f"api-{kind}", bill, time.monotonic() - started)
+            if self._recorder is not None:
+                record_own_calls(self._recorder, payer, self._asker.model, f"api-{kind}", bill, time.monotonic() - started)
         return made, bill

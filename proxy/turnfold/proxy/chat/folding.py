@@ -206,7 +206,7 @@ class Folding:
         plain = replace(plain, tokens=(before, after), name=name, recoverable=True)
         plain = replace(plain, outlook=folded.outlook, decided=folded.decided, wanted=folded.wanted)
         if request.mode == "on" and is_held_out(name, self._holdout_share):
-            held_out = replace(plain, recoverable=False, status="bypassed", reason=HELD_OUT, tokens=(before, before))
+            held_out = replace(plain, recoverable=False, status="bypassed", reason=HELD_OUT, tokens=(before, before), wanted=())
             return _with_trails(held_out, conversation, exchange.sent or conversation)
         if not (folded.folded or fitted.fitted):
             return _with_trails(plain, conversation, exchange.sent or conversation)

@@ -17,6 +17,7 @@ from turnfold.proxy.api.compressions import Compressions
 from turnfold.proxy.api.conversations import Conversations
 from turnfold.proxy.api.roundtrips import Roundtrips
 from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.asking.asker import ModelAsker
 from turnfold.proxy.asking.operations import OperationModels
 from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.learning.windows import Windows
@@ -40,18 +41,18 @@ def api_routes(
     gate: Gatekeeper,
     workshop: Workshop,
     forgetting: Forgetting,
-    models: OperationModels,
     windows: Windows | None = None,
+    models: OperationModels | None = None,
 ) -> list[Route]:
     """All routes of the API, and its document.
 
     What cannot be answered without the store gets the patient one; compression passes its cache by when that is slow.
 
     Args:
-        models: asks the server's model, where it has one.
         windows: those that this process's requests use; None: others over the same store.
+        models: asks the server's model; None: there is none.
     """
-    patient = store.patient
+    patient, models = store.patient, models or OperationModels(ModelAsker(settings, None), None, settings)
     compressions = Compressions(patient, settings.store, CompressionCache(store, settings.cache), workshop)
     conversations = Conversations(patient, settings.store, workshop)
     forgetting.subscribe(lambda deletion: conversations.forget_in_memory(deletion.is_of))
