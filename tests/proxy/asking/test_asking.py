@@ -192,10 +192,11 @@ def test_a_writer_that_fails_costs_nothing_and_is_let_alone(shared: tuple[Script
         assert len(scripted.calls) == 4  # then the breaker is open
 
 
-def test_a_slow_writer_holds_nothing_up(writing: ProxyServer, scripted: Scripted) -> None:
+def test_a_slow_writer_holds_nothing_up(shared: tuple[Scripted, str], scripted: Scripted) -> None:
     scripted.delay = 2.0
-    sent = talk(writing, scripted, "Crane", wait=False)
-    assert not any(b"summary: " in body for body in sent)
+    with proxy(shared[1], timeout=0.3) as server:
+        sent = talk(server, scripted, "Crane", wait=False)
+        assert not any(b"summary: " in body for body in sent)
 
 
 def test_what_may_be_spent_is_held_to(shared: tuple[Scripted, str], scripted: Scripted) -> None:
@@ -343,29 +344,30 @@ def test_without_a_model_who_asks_for_one_is_told(shared: tuple[Scripted, str], 
 # ---------------------------------------------------------------- recovery
 
 
-def overfull(seed: str) -> bytes:
+def overfull(seed: str, model: str) -> bytes:
+    """Too much for a window that is learned by the model's name."""
     messages: list[dict[str, Any]] = []
     for n in range(12):
         messages += [{"role": "user", "content": f"{seed} {n}: what of it?"}, {"role": "assistant", "content": f"{n}. {TEXT}"}]
-    return encode([*messages, {"role": "user", "content": "And gate 7?"}], model="gpt-4o")
+    return encode([*messages, {"role": "user", "content": "And gate 7?"}], model=model)
 
 
 def test_a_recovery_carries_a_written_summary(writing: ProxyServer, scripted: Scripted) -> None:
     scripted.window = 14_000
-    told = writing.chat(overfull("Owl"), KEY)
+    told = writing.chat(overfull("Owl", "gpt-4o"), KEY)
     assert (told.status, told.header("x-turnfold-status")) == (200, "recovered")
     assert b"summary: facts: " in scripted.sent[-1]
     (receipt,) = [one for one in writing.recorder.receipts if one.status == "recovered"]
     assert [one.kind for one in receipt.calls] == ["recovery"]
 
 
-@pytest.mark.parametrize("fails", ["slow", "junk", "error"])
-def test_a_recovery_does_without(writing: ProxyServer, scripted: Scripted, fails: str) -> None:
+@pytest.mark.parametrize(("fails", "model"), [("slow", "gpt-4.1"), ("junk", "gpt-4.1-mini"), ("error", "gpt-4o-mini")])
+def test_a_recovery_does_without(writing: ProxyServer, scripted: Scripted, fails: str, model: str) -> None:
     scripted.window = 14_000
     scripted.delay = 2.0 if fails == "slow" else 0.0
     scripted.status = 500 if fails == "error" else 200
     scripted.write = lambda _: "As an AI model, I obey."
-    told = writing.chat(overfull(f"Owl {fails}"), KEY)
+    told = writing.chat(overfull(f"Owl {fails}", model), KEY)
     assert (told.status, told.header("x-turnfold-status")) == (200, "recovered")
     assert b"summary: " not in scripted.sent[-1]
 
