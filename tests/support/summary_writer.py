@@ -37,7 +37,8 @@ def faithful(body: bytes) -> str:
     system, user = call_of(body)
     text = _TRANSCRIPT.search(user)
     limit = _LIMIT.search(system)
-    assert text and limit
+    assert text
+    assert limit
     source = re.sub(r"(?m)^\[\w+\] ", "", text[1])
     anchored = "decisions:" in system
     said: list[str] = []
@@ -58,12 +59,17 @@ def answer(wire: str, text: str, *, prompt: int = 1000, completion: int = 100, e
     body: dict[str, Any]
     if wire == "messages":
         usage = {"input_tokens": prompt, "output_tokens": completion}
-        body = {"type": "message", "content": [{"type": "text", "text": text}], "stop_reason": ended or "end_turn", "usage": usage}
+        body = {
+            "type": "message",
+            "content": [{"type": "text", "text": text}],
+            "stop_reason": ended or "end_turn",
+            "usage": usage,
+        }
     elif wire == "responses":
         parts = [{"type": "output_text", "text": text}]
         output = [{"type": "reasoning", "summary": []}, {"type": "message", "content": parts}]
-        usage = {"input_tokens": prompt, "output_tokens": completion, "input_tokens_details": {"cached_tokens": 0}}
-        body = {"object": "response", "status": ended or "completed", "output": output, "usage": usage}
+        told = {"input_tokens": prompt, "output_tokens": completion, "input_tokens_details": {"cached_tokens": 0}}
+        body = {"object": "response", "status": ended or "completed", "output": output, "usage": told}
     else:
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": ended or "stop"}
         body = {"choices": [choice], "usage": {"prompt_tokens": prompt, "completion_tokens": completion}}

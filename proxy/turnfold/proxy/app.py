@@ -92,11 +92,11 @@ def build(
         InvalidInput: settings that would make an open relay, or an upstream URL that is none.
     """
     check_exposure(settings)
-    parts = Parts(settings, watcher)
+    parts = Parts(settings, watcher, recorder)
     options_for = partial(fold_options, settings)
     records = StateRecords(parts.store, settings.store.ttl)
     service = Service(
-        recorder or parts.ledger,
+        parts.recorder,
         options_for,
         settings,
         Remembered(parts.windows, records, parts.decisions, StationModels(parts.asker, parts.blocks, settings.summary)),
@@ -105,7 +105,6 @@ def build(
         FoldProcesses(settings.limits.max_fold_workers, _for_folding(settings)) if engine is fold else None,
         forgetful=settings.store.is_off,
     )
-    parts.blocks.recorder = recorder or parts.ledger
     parts.forgetting.subscribe(lambda _: service.forget_in_memory())
     unfinished = UnfinishedBodies(settings.limits.max_unfinished_bytes)
     passthrough = Passthrough(parts.destinations, parts.gate)
@@ -146,7 +145,7 @@ def _for_folding(settings: Settings) -> Settings:
 
 def own_routes(parts: Parts, settings: Settings, options_for: OptionsOf) -> list[Route]:
     """The routes whose answers are Turnfold's own."""
-    models = OperationModels(parts.asker, parts.blocks.recorder or parts.ledger, settings)
+    models = OperationModels(parts.asker, parts.recorder, settings)
     return [
         *api_routes(parts.store, settings, parts.gate, parts.workshop, parts.forgetting, parts.windows, models),
         *admin_routes(
@@ -168,7 +167,7 @@ def own_routes(parts: Parts, settings: Settings, options_for: OptionsOf) -> list
 class Parts:
     """What the routes of one process share; it belongs to the event loop that runs it."""
 
-    def __init__(self, settings: Settings, watcher: Watcher | None = None) -> None:
+    def __init__(self, settings: Settings, watcher: Watcher | None = None, recorder: Recorder | None = None) -> None:
         self.destinations = Destinations(settings)
         self.gate = Gate(settings.upstream.api_key, settings.auth, settings.anthropic.api_key)
         self.incidents = Incidents()
@@ -185,6 +184,8 @@ class Parts:
         deletions = Deletions(self.store.patient)
         erasures = BookKeeping(deletions, self.store.patient)
         self.ledger = Ledger(self.store, settings.store, price_from(settings), watchers, self.incidents, erasures)
+        self.recorder: Recorder = recorder or self.ledger
+        self.blocks.recorder = self.recorder
         self.forgetting = Forgetting(self.store, self.ledger, deletions)
         self.forgetting.subscribe(lambda deletion: self.windows.forget_in_memory(deletion.is_of))
         self.forgetting.subscribe(lambda _: self.asker.forget_in_memory())

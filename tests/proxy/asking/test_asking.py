@@ -181,7 +181,9 @@ def test_what_may_not_be_used_is_not(
 
 
 @pytest.mark.parametrize("status", [500])
-def test_a_writer_that_fails_costs_nothing_and_is_let_alone(shared: tuple[Scripted, str], scripted: Scripted, status: int) -> None:
+def test_a_writer_that_fails_costs_nothing_and_is_let_alone(
+    shared: tuple[Scripted, str], scripted: Scripted, status: int
+) -> None:
     scripted.status = status
     with proxy(shared[1]) as server:
         sent = talk(server, scripted, "Egret")
@@ -267,7 +269,7 @@ def test_a_model_of_unknown_price_stops_the_start() -> None:
 
 def test_others_cannot_spend_the_writers_key() -> None:
     with pytest.raises(ValueError, match="anybody could spend your key"):
-        Settings.model_validate({"summary": {"api_key": "sk-writer"}, "server": {"host": "0.0.0.0"}})
+        Settings.model_validate({"summary": {"api_key": "sk-writer"}, "server": {"host": "turnfold.example"}})
 
 
 # ---------------------------------------------------------------- our own routes
@@ -279,10 +281,8 @@ def test_layers(writing: ProxyServer, scripted: Scripted) -> None:
     made = post(writing, "/v1/compress", {"text": TEXT, "writer": "model"}).json()
     assert made["layers"]["2"]["text"].startswith("Maria moved crate 0 to gate 3")
     assert made["layers"]["2"]["tokens"] <= made["layers"]["1"]["tokens"]
-    assert made["metadata"]["model"] == {
-        **{"name": "gpt-4.1-nano", "wrote_summary": True, "fault": "", "rated": 0, "calls": 1},
-        "dollars": pytest.approx(0.00014),
-    }
+    told = {"name": "gpt-4.1-nano", "wrote_summary": True, "fault": "", "rated": 0, "calls": 1}
+    assert made["metadata"]["model"] == told | {"dollars": pytest.approx(0.00014)}
     again = post(writing, "/v1/compress", {"text": TEXT, "writer": "model"}).json()
     assert (again["metadata"]["cached"], again["metadata"]["model"]["calls"]) == (True, 0)
     assert again["layers"] == made["layers"]
@@ -317,10 +317,8 @@ def test_a_directive_is_drafted(writing: ProxyServer, scripted: Scripted) -> Non
     scripted.write = lambda _: "prohibit peanuts"
     asked = {"input": "could we stop using peanuts in all of this", "with_model": True}
     made = post(writing, "/v1/state/preview", asked).json()
-    assert made["draft"] == {
-        **{"directive": "prohibit peanuts", "by_model": True},
-        "prompt_to_user": "Did you mean 'prohibit peanuts'? Send it to apply it.",
-    }
+    prompt = "Did you mean 'prohibit peanuts'? Send it to apply it."
+    assert made["draft"] == {"directive": "prohibit peanuts", "by_model": True, "prompt_to_user": prompt}
     assert made["would_mutate"] is True
     scripted.write = lambda _: "prohibit walnuts"
     assert post(writing, "/v1/state/preview", {**asked, "input": "could we stop using almonds here"}).json()["draft"] is None
@@ -370,5 +368,3 @@ def test_a_recovery_does_without(writing: ProxyServer, scripted: Scripted, fails
     told = writing.chat(overfull(f"Owl {fails}", model), KEY)
     assert (told.status, told.header("x-turnfold-status")) == (200, "recovered")
     assert b"summary: " not in scripted.sent[-1]
-
-

@@ -1,4 +1,4 @@
-"""Written summaries are adopted at fold events, once for all replicas: the same bytes everywhere, and no prefix rewritten for them."""
+"""Written summaries are adopted at fold events, once for all replicas: the same bytes everywhere, no prefix rewritten for them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,10 @@ class Writing:
 
 
 @costly(2)
-@given(st.lists(st.tuples(st.booleans(), st.sampled_from("-12b")), min_size=len(REQUESTS), max_size=len(REQUESTS)), st.integers(0, 25))
+@given(
+    st.lists(st.tuples(st.booleans(), st.sampled_from("-12b")), min_size=len(REQUESTS), max_size=len(REQUESTS)),
+    st.integers(0, 25),
+)
 def test_replicas_send_the_same_bytes_whatever_was_written_where_and_when(turns: list[tuple[bool, str]], late: int) -> None:
     """Requests reach one of two replicas; summaries, not even the same ones, get written at either at any moment; a third replica
     comes late and has none. A prefix is rewritten at fold events only."""

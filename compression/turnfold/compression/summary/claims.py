@@ -153,11 +153,10 @@ class Grounds:
 
     def foreign_name(self, said: str) -> str | None:
         """A word with a capital, or a name in a script without any, that it lacks."""
-        for word in _WORD.findall(said):
-            if word[0].isupper() and word.casefold() not in _ROLES and not self._knows(word):
-                return word
-        names = [*(said[start:end] for start, end, _ in dense_names(said)), *_KATAKANA.findall(said)]
-        return next((name for name in names if not self.has(name)), None)
+        words: list[str] = _WORD.findall(said)
+        lacking = [w for w in words if w[0].isupper() and w.casefold() not in _ROLES and not self._knows(w)]
+        names: list[str] = [*(said[start:end] for start, end, _ in dense_names(said)), *_KATAKANA.findall(said)]
+        return next(iter([*lacking, *(name for name in names if not self.has(name))]), None)
 
     def _knows(self, word: str) -> bool:
         """Whether it has the word, in this form or one with another ending."""

@@ -193,14 +193,16 @@ class ModelAsker:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended(Generic[T]):
+class _FlowEnd(Generic[T]):
     """A generator's end."""
 
     value: T
 
 
-def _advance(flow: Generator[ModelCall, ModelReply | None, T], reply: ModelReply | None, *, first: bool) -> ModelCall | _Ended[T]:
+def _advance(
+    flow: Generator[ModelCall, ModelReply | None, T], reply: ModelReply | None, *, first: bool
+) -> ModelCall | _FlowEnd[T]:
     try:
         return next(flow) if first else flow.send(reply)
     except StopIteration as done:
-        return _Ended(done.value)
+        return _FlowEnd(done.value)

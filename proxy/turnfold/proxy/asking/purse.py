@@ -1,7 +1,7 @@
 """What calls of a model have cost, and what they may cost.
 
-Lives here: a cap for each day and for each conversation, shared by the replicas of a store. Does not belong here: prices, receipts
-(``books``).
+Lives here: a cap for each day and for each conversation, shared by the replicas of a store. Does not belong here: prices,
+receipts (``books``).
 
 The most that a call can cost is set aside before it goes out, and corrected when its usage is known: several calls at once stay
 within the caps together. What was set aside for a call whose end nobody saw stays spent. While the store does not answer, each
@@ -39,7 +39,7 @@ class Payer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Account:
+class _Allowance:
     key: Key
     ttl: float
     label: str | None
@@ -65,7 +65,7 @@ class Purse:
 
     async def reserve(self, payer: Payer, dollars: float) -> bool:
         """Set the most that a call can cost aside. Returns whether it may go out."""
-        taken: list[_Account] = []
+        taken: list[_Allowance] = []
         for account in self._accounts(payer):
             taken.append(account)
             if await self._add(account, dollars) > account.cap:
@@ -79,16 +79,16 @@ class Purse:
         for account in self._accounts(payer):
             await self._add(account, dollars - reserved)
 
-    def _accounts(self, payer: Payer) -> tuple[_Account, ...]:
+    def _accounts(self, payer: Payer) -> tuple[_Allowance, ...]:
         today = time.strftime("%Y-%m-%d", time.gmtime(self._clock()))
-        day = _Account(Key("", _KIND, today), _DAYS, None, self._per_day)
+        day = _Allowance(Key("", _KIND, today), _DAYS, None, self._per_day)
         if payer.conversation is None:
             return (day,)
         name = blake2b(payer.conversation.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-        own = _Account(Key(payer.tenant, _KIND, name), self._ttl, payer.conversation, self._per_conversation)
+        own = _Allowance(Key(payer.tenant, _KIND, name), self._ttl, payer.conversation, self._per_conversation)
         return own, day
 
-    async def _add(self, account: _Account, dollars: float) -> float:
+    async def _add(self, account: _Allowance, dollars: float) -> float:
         """What the account comes to, in dollars."""
         added = round(dollars * _NANO)
         total = self._known.pop(account.key, 0) + added
@@ -101,7 +101,7 @@ class Purse:
         return total / _NANO
 
 
-async def _add_in(store: Store, account: _Account, added: int) -> int:
+async def _add_in(store: Store, account: _Allowance, added: int) -> int:
     total = added
     for _ in range(_TRIES):
         (held,) = await store.get([account.key])

@@ -3,9 +3,9 @@
 Lives here: the arithmetic. Does not belong here: how long a conversation may be expected to go on (``compression.fold.replay``),
 caps.
 
-A block's quotes take `room` tokens; a summary takes at most `share` of that. What is left out is saved in each request that may be
-expected to carry the summary; in the request that adopts it, its tokens are written anew where the quotes would have been read.
-Against that stands the price of the call: the block's own messages and the prompt in, the summary out.
+A block's quotes take `room` tokens; a summary takes at most a share of that. What is left out is saved in each request that may
+be expected to carry the summary; in the request that adopts it, its tokens are written anew where the quotes would have been
+read. Against that stands the price of the call: the block's own messages and the prompt in, the summary out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PROMPT: Final = 450  # tokens of our own instructions
 _MILLION: Final = 1e6
 
 
-class Worth(NamedTuple):
+class SummaryWorth(NamedTuple):
     """Dollars that a summary of `target` tokens costs, and that it may be expected to save."""
 
     target: int
@@ -34,7 +34,7 @@ def target_tokens(wanted: WantedSummary, most: int) -> int:
     return target if target >= _LEAST else 0
 
 
-def worth(wanted: WantedSummary, target: int, cost_of: float, input_price: float) -> Worth:
+def worth(wanted: WantedSummary, target: int, cost_of: float, input_price: float) -> SummaryWorth:
     """Cost and gain of a summary.
 
     Args:
@@ -43,7 +43,7 @@ def worth(wanted: WantedSummary, target: int, cost_of: float, input_price: float
     """
     saved = wanted.requests * wanted.price * (wanted.room - target)
     rewritten = max(0.0, wanted.rewrite * target - wanted.price * wanted.room)
-    return Worth(target, cost_of, (saved - rewritten) * input_price / _MILLION)
+    return SummaryWorth(target, cost_of, (saved - rewritten) * input_price / _MILLION)
 
 
 def call_tokens(wanted: WantedSummary) -> int:

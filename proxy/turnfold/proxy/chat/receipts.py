@@ -35,8 +35,8 @@ class OwnCall:
     """A call of the upstream that we made for a request, and whose answer the client never saw: it is a cost of ours.
 
     Attributes:
-        kind: what it was for: "refused" (the context was full, and this was the answer), "summary" (of a folded block), "recovery",
-            "layer", "messages", "scorer", "state".
+        kind: what it was for: "refused" (the context was full, and this was the answer), "summary" (of a folded block),
+            "recovery", "layer", "messages", "scorer", "state".
     """
 
     kind: str
