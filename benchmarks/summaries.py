@@ -8,8 +8,8 @@ model (``support.caches``), a real model: none was available, so what is measure
 
 ``cost`` replays every request twice: with summaries of blocks, and without. The writer answers between two requests with a
 summary of the length that it is asked for (at most 300 tokens) made of the block's own sentences; each call is paid at the price
-of gpt-4.1-nano or of the model that is named. Caps are those of the default settings. What is asked for is decided by the product's
-own rule (``proxy.asking.worth``), or with ``--always`` wherever there is room.
+of gpt-4.1-nano or of the model that is named. Caps are those of the default settings. What is asked for is decided by the
+product's own rule (``proxy.asking.worth``), or with ``--always`` wherever there is room.
 
 ``survives`` makes the summary of every block of every conversation once as quotes, and once by a writer who knows which facts
 count: names, figures and decisions of the block, as many as fit in as many tokens as the quotes take.
@@ -26,6 +26,7 @@ from typing import Any, Final
 
 from benchmarks.payback import _load
 from benchmarks.support.caches import COLUMNS, Cache, Column, render, with_mark
+from benchmarks.support.data import shared_directory
 from tests.support.bodies import cuts, encode, messages_of
 from tests.support.summary_writer import faithful
 from turnfold.compression import tokens
@@ -181,6 +182,16 @@ def _kinds(text: str) -> dict[str, set[str]]:
     }
 
 
+def _evidence(sets: Sequence[str]) -> list[str]:
+    """What the questions of evaluation sets need, word for word."""
+    found: dict[str, None] = {}
+    for name in sets:
+        path = shared_directory() / f"{name}.questions.jsonl"
+        for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+            found.update(dict.fromkeys(one for one in (json.loads(line)["evidence"] or ()) if one.strip()))
+    return list(found)
+
+
 def _perfect(wanted: Iterable[str], budget: int) -> str:
     """As many facts as fit, the shortest first, one behind the other: no writer can have more of them."""
     said: list[str] = []
@@ -193,10 +204,14 @@ def _perfect(wanted: Iterable[str], budget: int) -> str:
     return "; ".join(said)
 
 
-def survives(data: Sequence[Sequence[Message]]) -> dict[str, Any]:
-    """Shares of the facts of a block that its quotes have, and that a perfect writer has in as many tokens."""
+def survives(data: Sequence[Sequence[Message]], evidence: Sequence[str]) -> dict[str, Any]:
+    """Shares of the facts of a block that its quotes have, and that a perfect writer has in as many tokens.
+
+    Args:
+        evidence: sentences that questions need; a perfect writer of these has as many of them as fit, and nothing else.
+    """
     memo = Memo()
-    totals = {kind: [0, 0, 0] for kind in ("names", "figures", "decisions", "all")}
+    totals = {kind: [0, 0, 0] for kind in ("names", "figures", "decisions", "all", "evidence")}
     blocks = 0
     for messages in data:
         run = Writing(COLUMNS["gpt-4o"], "gpt-4.1-nano", 0.7, True, True)
@@ -210,16 +225,21 @@ def survives(data: Sequence[Sequence[Message]]) -> dict[str, Any]:
                 seen.add((one.start, one.end))
                 blocks += 1
                 sources = [source(conversation.messages[i]) for i in one.indices]
-                _add_block(totals, sources, one.room, memo)
+                _add_block(totals, sources, one.room, evidence, memo)
     shares = {kind: {"facts": n, "quotes": _share(a, n), "perfect": _share(b, n)} for kind, (n, a, b) in totals.items()}
     return {"blocks": blocks, **shares}
 
 
-def _add_block(totals: dict[str, list[int]], sources: Sequence[Source], room: int, memo: Memo) -> None:
+def _add_block(totals: dict[str, list[int]], sources: Sequence[Source], room: int, evidence: Sequence[str], memo: Memo) -> None:
     text = "\n".join(one.text for one in sources)
     quotes = "\n".join(sources[q.source].text[q.start : q.end] for q in summarise(sources, room + 15, tokens.count, memo)).lower()
     facts = {kind: {fact for fact in found if fact.lower() in text.lower()} for kind, found in _kinds(text).items()}
     best = _perfect({fact for found in facts.values() for fact in found}, room).lower()
+    needed = [one for one in evidence if one in text]
+    told = _perfect(needed, room)
+    totals["evidence"][0] += len(needed)
+    totals["evidence"][1] += sum(one.lower() in quotes for one in needed)
+    totals["evidence"][2] += sum(one in told for one in needed)
     for kind, found in facts.items():
         for name in (kind, "all"):
             totals[name][0] += len(found)
@@ -245,7 +265,7 @@ def main() -> None:
     args = parser.parse_args()
     data = _load(args.sets, args.limit, args.min_tokens)
     if args.what == "survives":
-        print(json.dumps(survives(data)))
+        print(json.dumps(survives(data, _evidence(args.sets))))
         return
     for name in args.columns:
         print(json.dumps(cost(data, COLUMNS[name], args.writer, args.miss, always=args.always)), flush=True)

@@ -1,4 +1,4 @@
-"""Written summaries are adopted at fold events, once for all replicas: the same bytes everywhere, no prefix rewritten for them."""
+"""Written summaries are adopted at fold events, once for all replicas: the same bytes everywhere, and no prefix rewritten."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
     askers = tuple(a for a in found.askers if a.pieces)
     drawn = Plan(found.pieces, found.tail, askers, found.events, found.since, found.moved, dict(found.decided))
     drawn = replace(drawn, outlook=outlook(whole, found), summaries=found.summaries)
-    if not options.wants_summaries:
+    if not options.wants_summaries or whole.marked:  # a cache that hits at the client's marks would lose all in front of one
         return drawn
     summaries = [piece for piece in found.pieces if piece.level is Level.SUMMARY]
     price = options.prices.reread(found.decision.warmth.turns)
