@@ -333,7 +333,7 @@ def test_without_a_model_who_asks_for_one_is_told(shared: tuple[Scripted, str], 
             ("/v1/state/preview", {"input": "could we stop using peanuts here", "with_model": True}, "with_model"),
         ):
             told = post(server, path, body)
-            assert told.status in (400, 422)
+            assert (told.status, told.json()["error"]["code"]) == (409, "model_missing")
             assert told.json()["error"]["param"] == field
         talk(server, scripted, "Finch", wait=False)
         assert scripted.calls == []

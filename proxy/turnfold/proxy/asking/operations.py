@@ -25,6 +25,10 @@ T = TypeVar("T")
 _CALLS: Final = 3  # times the time-out of one call that an operation may take with all of its calls
 
 
+class ModelMissing(InvalidInput):
+    """A field asks for a model, and none is set."""
+
+
 class OperationModels:
     """Asks a model for the operations of the API."""
 
@@ -48,10 +52,10 @@ class OperationModels:
         """Check that there is a model.
 
         Raises:
-            InvalidInput: there is none; names the field that asks for one.
+            ModelMissing: there is none; names the field that asks for one.
         """
         if not self._asker.is_on:
-            raise InvalidInput(field, "needs a model, and none is set here; the operator sets TURNFOLD_SUMMARY_MODEL")
+            raise ModelMissing(field, "needs a model, and none is set here; the operator sets TURNFOLD_SUMMARY_MODEL")
 
     async def drive(
         self, flow: Generator[ModelCall, ModelReply | None, T], tenant: str, headers: Mapping[str, str], kind: str

@@ -104,4 +104,4 @@ def compress_operations(compressions: Compressions, models: OperationModels) -> 
         made = await compressions.compress(call.tenant, request, wish, drive, models.model)
         return compress_answer(made, body.layer, model_part(made.layers, models.model, bills[0] if bills else Bill()))
 
-    return [Operation("POST", "/v1/compress", "Make layers of a text", CompressAnswer, CompressBody, compress, (400,))]
+    return [Operation("POST", "/v1/compress", "Make layers of a text", CompressAnswer, CompressBody, compress, (400, 409))]

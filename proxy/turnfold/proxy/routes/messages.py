@@ -85,6 +85,7 @@ def message_operations(roundtrips: Roundtrips, models: OperationModels) -> list[
             answer=CompressMessagesAnswer,
             body=CompressMessagesBody,
             work=compress_messages,
+            errors=(400, 409),
             parameters=(_CONVERSATION,),
         ),
         Operation(

@@ -32,7 +32,7 @@ from turnfold.compression.state.machine import FRESH, Machine
 from turnfold.compression.state.placement import place
 from turnfold.compression.state.serial import checkpoint_value, parse_json, read_checkpoint, read_state, state_value
 from turnfold.compression.text.private import is_private
-from turnfold.proxy.asking.operations import OperationModels
+from turnfold.proxy.asking.operations import ModelMissing, OperationModels
 from turnfold.proxy.http.front import Endpoint
 from turnfold.proxy.routes.answers import STORE_OFF, error
 from turnfold.proxy.routes.anything import ANYTHING
@@ -91,6 +91,8 @@ def state_routes(store: RecordStore, authorise: Authorise, models: OperationMode
                 return refusal.response()
             except RecordUnreadable:
                 return error(409, "state_unreadable", _UNREADABLE, "conversation")
+            except ModelMissing as missing:
+                return error(409, "model_missing", str(missing), missing.field)
             except InvalidInput as wrong:
                 return error(422, "invalid_value", str(wrong), wrong.field)
             except StoreOff:
