@@ -7,6 +7,7 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -159,6 +160,23 @@ def test_a_summary_is_written_behind_the_answer_and_adopted_later(writing: Proxy
     assert all(b"turnfold" not in seen.body.lower() for seen in scripted.calls)  # never folded
     paying = [one for one in writing.recorder.receipts if one.status == "own"]
     assert all(one.calls[0].usage.prompt_tokens == 1000 and one.conversation for one in paying)
+
+
+def test_replicas_share_what_was_written_and_what_was_adopted(
+    shared: tuple[Scripted, str], scripted: Scripted, tmp_path: Path
+) -> None:
+    """Requests go to two processes in turn, and each again to the other: the same bytes, and one call for each block."""
+    store = {"store": {"url": f"sqlite:///{tmp_path / 'shared.db'}"}}
+    with proxy(shared[1], groups=store) as one, proxy(shared[1], groups=store) as two:
+        for number, body in enumerate(chat(112, "Gull")[44::4]):
+            for server in (one, two) if number % 2 else (two, one):
+                assert server.chat(body, KEY).status == 200
+            first, second = scripted.sent[-2:]
+            assert first == second
+            time.sleep(0.03)
+        assert b"summary: facts: " in scripted.sent[-1]
+        asked = [seen.body for seen in scripted.calls]
+        assert len(asked) == len(set(asked))
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from turnfold.compression.text.private import is_private
 from turnfold.compression.text.quotes import Source
 from turnfold.config.prices import prices_of
 from turnfold.config.settings import Settings
+from turnfold.config.windows import window_of
 from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.breaker import Breaker
 from turnfold.proxy.asking.endpoint import Caller
@@ -43,6 +44,7 @@ _EACH: Final = 16
 _AT_ONCE: Final = 4
 _LOOK_AGAIN: Final = 5.0  # seconds between two looks at what another replica writes
 _REFUSALS: Final = 4
+_MOST_OF_WINDOW: Final = 0.8
 
 Block = tuple[int, int, str]
 
@@ -147,7 +149,7 @@ class BlockSummaries:
         """Tokens of the summary to ask for; 0: none is asked for."""
         settings = self._settings
         target = target_tokens(wanted, settings.summary.max_tokens)
-        if not target or is_private("\n".join(one.text for one in sources)):
+        if not target or is_private("\n".join(one.text for one in sources)) or self._is_too_long(wanted):
             return 0
         if settings.summary.blocks == "always":
             return target
@@ -157,6 +159,12 @@ class BlockSummaries:
             return 0
         found = worth(wanted, target, cost, price)
         return target if found.gain > found.cost else 0
+
+    def _is_too_long(self, wanted: WantedSummary) -> bool:
+        """Whether the model that would write it cannot read the block, as far as its window is known."""
+        settings, model = self._settings, self._asker.model
+        window = window_of(model, settings.summary.url or settings.upstream.url, settings.models.get(model))
+        return window is not None and call_tokens(wanted) > _MOST_OF_WINDOW * window
 
     async def _ask(self, sources: Sequence[Source], target: int, place: Place, caller: Caller, model: str) -> str | None:
         """The text; "" where it was refused, None where no reply came."""
