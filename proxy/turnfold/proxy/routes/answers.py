@@ -16,8 +16,8 @@ from starlette.responses import Response
 
 from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.proxy.api.conversations import ConversationUnknown, ConversationUnreadable, HistoryIncomplete, TokenTaken
-from turnfold.proxy.books.section_records import SectionExpired
 from turnfold.proxy.asking.operations import ModelMissing
+from turnfold.proxy.books.section_records import SectionExpired
 from turnfold.proxy.store import StoreError, StoreOff
 
 Handler = Callable[[Request], Awaitable[Response]]

@@ -91,10 +91,9 @@ def state_routes(store: RecordStore, authorise: Authorise, models: OperationMode
                 return refusal.response()
             except RecordUnreadable:
                 return error(409, "state_unreadable", _UNREADABLE, "conversation")
-            except ModelMissing as missing:
-                return error(409, "model_missing", str(missing), missing.field)
             except InvalidInput as wrong:
-                return error(422, "invalid_value", str(wrong), wrong.field)
+                missing = isinstance(wrong, ModelMissing)
+                return error(409 if missing else 422, "model_missing" if missing else "invalid_value", str(wrong), wrong.field)
             except StoreOff:
                 return error(501, "store_off", STORE_OFF)
             except StoreError:
