@@ -32,8 +32,11 @@ from tests.support.structure import structure_faults
 from tests.support.summary_writer import answer, faithful, is_call
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.fold import fold
+from turnfold.compression.state import Engine
 from turnfold.config.settings import Settings
 from turnfold.proxy.asking.asker import ModelAsker
+from turnfold.proxy.asking.drafting import drafter
+from turnfold.proxy.cli.state import Session
 
 KEY = ("authorization", "Bearer sk-client")
 JSON = ("content-type", "application/json")
@@ -386,3 +389,16 @@ def test_a_recovery_does_without(writing: ProxyServer, scripted: Scripted, fails
     told = writing.chat(overfull(f"Owl {fails}", model), KEY)
     assert (told.status, told.header("x-turnfold-status")) == (200, "recovered")
     assert b"summary: " not in scripted.sent[-1]
+
+
+def test_the_command_line_shows_a_draft_and_applies_nothing(shared: tuple[Scripted, str], scripted: Scripted) -> None:
+    scripted.write = lambda _: "prohibit peanuts"
+    settings = settings_for(shared[1], upstream={"api_key": "sk-up"}, summary={"model": "gpt-4.1-nano"})
+    session = Session(Engine(), draft=drafter(settings))
+    told = session.take("could we stop using peanuts in all of this")
+    assert told.lines[-1] == "Did you mean 'prohibit peanuts'? Send it to apply it."
+    assert told.value["draft"] == "prohibit peanuts"
+    assert session.engine.state == Engine().state
+    assert scripted.calls[0].header("authorization") == "Bearer sk-up"
+    scripted.status = 500
+    assert "draft" not in session.take("could we stop using almonds in all of this").value

@@ -179,7 +179,8 @@ class ModelAsker:
         if told is not None or not refused:
             bill.calls.append(OwnCall(call.kind, self.model, usage))
         if answer.text is None:
-            self._breaker.fail()
+            if not (self.only_while_served and answer.status in (401, 403)):  # one client's key is no other's
+                self._breaker.fail()
             bill.why = "slow" if answer.status == 0 else "failed"
             _log.info("a model's %s: %s", call.kind, bill.why)
             return None
