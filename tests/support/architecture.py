@@ -35,6 +35,7 @@ WINGS: Final = (
     ("text",),
     ("scorers",),
     ("shorten",),
+    ("summary",),
     ("layers", "budgeted", "negotiate"),
     ("wire",),
     ("fold",),

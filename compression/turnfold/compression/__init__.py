@@ -5,6 +5,7 @@ imports from here.
 """
 
 from turnfold.compression.errors import InvalidInput, TurnfoldError
+from turnfold.compression.flows.layers import compress_text
 from turnfold.compression.flows.roundtrip import compress
 from turnfold.compression.flows.summarizers import create_escalating_summarizer, create_summarizer
 from turnfold.compression.fold import Folded, fold_request, unfold
@@ -27,6 +28,7 @@ __all__ = [
     "TurnfoldError",
     "Uncompressed",
     "compress",
+    "compress_text",
     "create_escalating_summarizer",
     "create_summarizer",
     "default_token_counter",

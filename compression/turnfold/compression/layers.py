@@ -241,6 +241,14 @@ class Compressor:
         """
         return drill_down(result.sections, section_id, layer)
 
+    def sentences(self, text: str) -> list[str]:
+        """The sentences of a text that `compress` has its scorer rate."""
+        return [span.of(text) for span in statements(text, data_blocks(text)).spans]
+
+    def rated_by(self, scorer: Scorer) -> Compressor:
+        """The same with another scorer."""
+        return Compressor(scorer, relevance=self._relevance, count=self._count)
+
     def _judge(self, text: str, scorer: Scorer, query: str | None) -> JudgedText:
         read = statements(text, data_blocks(text))
         pieces = [span.of(text) for span in read.spans]

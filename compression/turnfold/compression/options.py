@@ -51,16 +51,33 @@ class Warmth:
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenSummary:
+    """A summary that a model wrote of messages ``start..end`` of a conversation; it may stand for the block of just these.
+
+    Attributes:
+        prefix: digest of the conversation's beginning up to `end` (``fold.decisions.prefixes``).
+        text: as it is quoted, checked against its source.
+    """
+
+    start: int
+    end: int
+    prefix: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class FoldDecision:
     """What time brings to a fold: it is decided at few requests of a conversation, and holds until the next of these.
 
     Attributes:
         warmth: what is believed of the cache.
         brake: whether nothing more is folded, because earlier folds of the conversation have not paid.
+        summaries: of what is believed: what has been written so far; of a decision: what was adopted at its fold event.
     """
 
     warmth: Warmth
     brake: bool = False
+    summaries: tuple[WrittenSummary, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +169,7 @@ class FoldOptions:
             fall at the user's own turns, and take all earlier thinking out; None: as the model's name says.
         drops_thinking: whether the provider is asked to drop thinking that a fold made invalid, where a request lets it be asked:
             fold events may fall inside of a tool loop then, at the price of what was thought in it so far.
+        wants_summaries: whether the fold says of which blocks a written summary would be used.
         recall_stays: whether what was recalled for a user message stays until the next fold event, whatever reading it costs.
     """
 
@@ -171,6 +189,7 @@ class FoldOptions:
     trims_endings: bool = False
     preserved_thinking: bool | None = None
     drops_thinking: bool = False
+    wants_summaries: bool = False
     recall_stays: bool = False
 
     @property

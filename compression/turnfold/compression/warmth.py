@@ -75,6 +75,12 @@ def usual_warmth(prices: CachePrices) -> Warmth:
     return Warmth(1.0 if prices.read <= _STRONG * prices.write else _USUAL, 1.0)
 
 
+def set_warmth(share: float) -> Warmth:
+    """What a share of cache hits that was set says. A tool loop's next request comes within seconds, so at most half as many are
+    late."""
+    return Warmth(share, share + (1 - share) / 2)
+
+
 def observe(counts: WarmthCounts, elapsed: float, *, loop: bool, warm: bool) -> WarmthCounts:
     """The counts with one more request.
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.options import FoldDecision, FoldOptions, Keep, Prose
 from turnfold.compression.shorten.terse_rules import lexicon
-from turnfold.compression.warmth import usual_warmth
+from turnfold.compression.warmth import set_warmth, usual_warmth
 from turnfold.config.prices import prices_of
 from turnfold.config.settings import Settings
 from turnfold.config.sources import SettingsError
@@ -34,12 +34,14 @@ def fold_options(settings: Settings, model: str, budget: int | None = None) -> F
     own, share = settings.models.get(model), folding.cache_hit_share
     prices = prices_of(model, settings.upstream.url, own)
     usual = usual_warmth(prices.cache)
+    written = settings.summary.model is not None and settings.summary.blocks != "off" and settings.store.keeps_originals
     breakpoints = prices.cache_breakpoints if folding.cache_breakpoints == "auto" else folding.cache_breakpoints == "on"
     return FoldOptions(
         model=model,
         prices=prices.cache,
         cache_hit_share=usual.turns if share is None else share,
-        belief=FoldDecision(usual) if share is None else None,
+        belief=FoldDecision(usual) if share is None else _set_belief(share) if written else None,
+        wants_summaries=written,
         budget=folding.budget if budget is None else budget,
         window=window_of(model, settings.upstream.url, own),
         recall=folding.recall,
@@ -51,6 +53,11 @@ def fold_options(settings: Settings, model: str, budget: int | None = None) -> F
         drops_thinking=folding.drop_thinking,
         trims_endings=_is_anthropic(settings.upstream.url),
     )
+
+
+def _set_belief(share: float) -> FoldDecision:
+    """The share that is set, to be decided and kept: what is adopted of written summaries rests on such decisions."""
+    return FoldDecision(set_warmth(share))
 
 
 def _is_anthropic(url: str) -> bool:

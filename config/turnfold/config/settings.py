@@ -19,6 +19,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 Mode = Literal["on", "observe", "off"]
 StateMode = Literal["off", "observe", "enforce"]
 KeptRole = Literal["user", "assistant", "tool"]
+ModelWire = Literal["chat", "responses", "messages"]
 ProseMode = Literal["off", "lite", "full", "ultra"]
 
 STORE_SCHEMES: Final = ("memory", "none", "sqlite", "redis", "rediss")
@@ -197,6 +198,50 @@ class FoldingSettings(_Group):
     ] = "local"
 
 
+class SummarySettings(_Group):
+    """Which model writes summaries, and what it may cost."""
+
+    model: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            description="Name of the model that writes summaries, rates sentences and drafts directives; unset: no model is asked"
+            " for anything. Its price must be known, or be given in TURNFOLD_MODELS.",
+        ),
+    ] = None
+    url: Annotated[
+        Annotated[str, AfterValidator(_http_url)] | None,
+        Field(description="Base URL of its upstream; default: where requests in its format go."),
+    ] = None
+    api_key: Annotated[
+        SecretStr | None, Field(description="Key for TURNFOLD_SUMMARY_URL; default without that URL: the key of that upstream.")
+    ] = None
+    wire: Annotated[ModelWire, Field(description="Format in which it is asked: chat, responses or messages.")] = "chat"
+    use_client_key: Annotated[
+        bool,
+        Field(
+            description="If true and you have set no key, a client's own key pays for summaries of its own text: only while its"
+            " request is served, only at the host that the key was sent to, and it is never kept."
+        ),
+    ] = False
+    blocks: Annotated[
+        Literal["paying", "always", "off"],
+        Field(description="Summaries of folded blocks: only where one is expected to earn back its price; always; off."),
+    ] = "paying"
+    max_tokens: Annotated[int, Field(ge=40, le=4000, description="Maximum length of a summary, in tokens.")] = 300
+    timeout: Annotated[float, Field(gt=0, le=600, description="Seconds to wait for a model's answer.")] = 20.0
+    recovery_timeout: Annotated[
+        float,
+        Field(
+            ge=0, le=60, description="Seconds that a request whose context was full waits for a summary; 0: none is asked for."
+        ),
+    ] = 5.0
+    dollars_per_day: Annotated[float, Field(ge=0, description="Maximum spent on such calls per day (UTC), in dollars.")] = 1.0
+    dollars_per_conversation: Annotated[
+        float, Field(ge=0, description="Maximum spent on one conversation, in dollars; on a request of Turnfold's API likewise.")
+    ] = 0.05
+
+
 class StoreSettings(_Group):
     """Where conversation state is kept."""
 
@@ -370,6 +415,7 @@ class Settings(BaseSettings):
     upstream: UpstreamSettings = UpstreamSettings()
     anthropic: AnthropicSettings = AnthropicSettings()
     folding: FoldingSettings = FoldingSettings()
+    summary: SummarySettings = SummarySettings()
     store: StoreSettings = StoreSettings()
     cache: CacheSettings = CacheSettings()
     limits: LimitSettings = LimitSettings()
@@ -406,6 +452,11 @@ class Settings(BaseSettings):
 def exposure(settings: Settings) -> str | None:
     """The problem with settings that would let other machines spend the operator's key; None if there is none."""
     keys = {"TURNFOLD_UPSTREAM_API_KEY": settings.upstream.api_key, "TURNFOLD_ANTHROPIC_API_KEY": settings.anthropic.api_key}
+    if settings.summary.api_key is not None and not is_loopback(settings.server.host) and not any(keys.values()):
+        return (
+            f"TURNFOLD_SUMMARY_API_KEY is set and TURNFOLD_HOST is {settings.server.host}, which others can reach: set"
+            " TURNFOLD_UPSTREAM_API_KEY and TURNFOLD_CLIENT_TOKENS too, or anybody could spend your key"
+        )
     name = next((name for name, key in keys.items() if key is not None), None)
     if name is None or settings.auth.client_tokens or is_loopback(settings.server.host):
         return None

@@ -25,6 +25,10 @@ from turnfold.config.fold import fold_options
 from turnfold.config.prices import price_from
 from turnfold.config.settings import Settings
 from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.asking.asker import ModelAsker
+from turnfold.proxy.asking.blocks import BlockSummaries
+from turnfold.proxy.asking.models import StationModels
+from turnfold.proxy.asking.operations import OperationModels
 from turnfold.proxy.books.ledger import Ledger, Watcher
 from turnfold.proxy.books.metrics import Health, Metrics
 from turnfold.proxy.books.pacing import OptionsOf
@@ -92,14 +96,14 @@ def build(
     """
     check_exposure(settings)
     processes = FoldProcesses(settings.limits.max_fold_workers, _for_folding(settings)) if engine is fold else None
-    parts = Parts(settings, watcher, processes)
+    parts = Parts(settings, watcher, recorder, processes)
     options_for = partial(fold_options, settings)
     records = StateRecords(parts.store, settings.store.ttl)
     service = Service(
-        recorder or parts.ledger,
+        parts.recorder,
         options_for,
         settings,
-        Remembered(parts.windows, records, parts.decisions),
+        Remembered(parts.windows, records, parts.decisions, StationModels(parts.asker, parts.blocks, settings.summary)),
         engine,
         parts.incidents,
         processes,
@@ -123,9 +127,10 @@ def build(
     @contextlib.asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
         await asyncio.to_thread(warm, settings)
-        async with parts.destinations.running(), parts.running():
+        async with parts.destinations.running(), parts.asker.running(), parts.running():
             with _without_full_collections():
                 yield
+            await parts.close(parts.blocks.close())
             await parts.close(service.close())
 
     router = Router(table, default=passthrough, redirect_slashes=False, lifespan=lifespan)
@@ -144,8 +149,9 @@ def _for_folding(settings: Settings) -> Settings:
 
 def own_routes(parts: Parts, settings: Settings, options_for: OptionsOf) -> list[Route]:
     """The routes whose answers are Turnfold's own."""
+    models = OperationModels(parts.asker, parts.recorder, settings)
     return [
-        *api_routes(parts.store, settings, parts.gate, parts.workshop, parts.forgetting, parts.windows),
+        *api_routes(parts.store, settings, parts.gate, parts.workshop, parts.forgetting, parts.windows, models),
         *admin_routes(
             parts.store,
             parts.ledger,
@@ -158,14 +164,20 @@ def own_routes(parts: Parts, settings: Settings, options_for: OptionsOf) -> list
         ),
         *admin_data_routes(parts.forgetting, parts.gate),
         *admin_window_routes(parts.windows, parts.store.patient, options_for, parts.gate),
-        *state_routes(StateRecords(parts.store.patient, settings.store.ttl), partial(_tenant_of, parts.gate)),
+        *state_routes(StateRecords(parts.store.patient, settings.store.ttl), partial(_tenant_of, parts.gate), models),
     ]
 
 
 class Parts:
     """What the routes of one process share; it belongs to the event loop that runs it."""
 
-    def __init__(self, settings: Settings, watcher: Watcher | None = None, processes: FoldProcesses | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        watcher: Watcher | None = None,
+        recorder: Recorder | None = None,
+        processes: FoldProcesses | None = None,
+    ) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self.destinations = Destinations(settings)
         self.gate = Gate(settings.upstream.api_key, settings.auth, settings.anthropic.api_key)
@@ -175,13 +187,20 @@ class Parts:
         self.workshop = Workshop(settings.limits.max_fold_workers, processes)
         self.metrics = Metrics(self._health)
         self.warmth = WarmthMemory(self.store.patient)
-        self.decisions = Decisions(self.store, settings.store.ttl, self.warmth)
+        self.asker = ModelAsker(settings, None if settings.store.is_off else self.store.patient)
+        self.blocks = BlockSummaries(self.asker, self.store.patient, settings, self.incidents)
+        learns = settings.folding.cache_hit_share is None
+        self.decisions = Decisions(self.store, settings.store.ttl, self.warmth, self.blocks.of, learns=learns)
         watchers = Watchers(self.metrics, WarmthWatcher(self.warmth), *([watcher] if watcher else []))
         deletions = Deletions(self.store.patient)
         erasures = BookKeeping(deletions, self.store.patient)
         self.ledger = Ledger(self.store, settings.store, price_from(settings), watchers, self.incidents, erasures)
+        self.recorder: Recorder = recorder or self.ledger
+        self.blocks.recorder = self.recorder
         self.forgetting = Forgetting(self.store, self.ledger, deletions)
         self.forgetting.subscribe(lambda deletion: self.windows.forget_in_memory(deletion.is_of))
+        self.forgetting.subscribe(lambda _: self.asker.forget_in_memory())
+        self.forgetting.subscribe(lambda _: self.blocks.forget_in_memory())
 
     def _health(self) -> Health:
         told = {"incidents": dict(self.incidents.counts), "left_out": dict(left_out)}

@@ -15,7 +15,7 @@ from turnfold.compression.calibration import Learned, learn_from_refusal, learn_
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import Fitted, fit
 from turnfold.compression.fit.overflow import Overflow
-from turnfold.compression.fit.recover import Outcome, Resend, UpstreamReply, recover
+from turnfold.compression.fit.recover import Outcome, UpstreamReply, recover
 from turnfold.compression.fold import Fold, Folded, conversation_tokens, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
@@ -48,7 +48,7 @@ def ours(body: bytes) -> int:
     return conversation_tokens(read(body), "gpt-4o", Memo())
 
 
-Flow = Generator[Resend, UpstreamReply, Outcome]
+Flow = Generator[Any, Any, Outcome]
 
 
 def started(body: bytes, overflow: Overflow, fold: Fold = fold, sent: bytes | None = None, **more: Any) -> Flow:
@@ -62,7 +62,7 @@ def fitted(body: bytes, options: FoldOptions, known: Learned = Learned(), fold: 
 
 def ended(flow: Flow, reply: UpstreamReply | None = None) -> Outcome:
     with pytest.raises(StopIteration) as done:
-        flow.send(reply)  # type: ignore[arg-type]  # None starts a generator
+        flow.send(reply)  # None starts a generator
     outcome: Outcome = done.value.value
     return outcome
 

@@ -14,6 +14,7 @@ from turnfold.compression.fit.overflow import detect
 from turnfold.compression.fit.recover import Outcome, Resend, recover
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.summary.calls import ModelCall
 from turnfold.compression.wire.chat import CHAT
 from turnfold.proxy.chat import recovering
 from turnfold.proxy.chat.recovering import Peeked, resend
@@ -60,7 +61,7 @@ class Canned:
         self.closed = True
 
 
-async def run(work: Callable[[], Resend | Outcome]) -> Resend | Outcome:
+async def run(work: Callable[[], Resend | ModelCall | Outcome]) -> Resend | ModelCall | Outcome:
     return await asyncio.to_thread(work)
 
 

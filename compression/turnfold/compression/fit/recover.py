@@ -18,16 +18,18 @@ import json
 import math
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from turnfold.compression.calibration import Learned, clamp_ratio
 from turnfold.compression.fit.cut import recent_start
 from turnfold.compression.fit.fit import LEAST_ROOM, SLACK, output_reserve, planning_ratio, shrink
 from turnfold.compression.fit.overflow import Overflow, detect
+from turnfold.compression.fit.summarised import with_summary
 from turnfold.compression.fold import Fold, Section, conversation_tokens, fold
 from turnfold.compression.fold.units import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.summary.calls import ModelCall
 from turnfold.compression.wire.conversation import Conversation
 
 _BESIDE_VERBATIM: Final = 1.15  # room for a summary beside the verbatim part
@@ -94,7 +96,8 @@ def recover(
     known: Learned = Learned(),  # noqa: B008 - frozen
     sent: Conversation | None = None,
     fold: Fold = fold,
-) -> Generator[Resend, UpstreamReply, Outcome]:
+    summary_tokens: int = 0,
+) -> Generator[Resend | ModelCall, Any, Outcome]:
     """Make a request that overflowed fit, and send it once more, once.
 
     Args:
@@ -104,6 +107,8 @@ def recover(
         known: what was learned of this upstream and model.
         sent: what was sent and overflowed; None where that was `conversation` itself.
         fold: the engine.
+        summary_tokens: what a model's summary of what is left out may take; 0: none is asked for. A `ModelCall` asks for it, and
+            is answered by a `ModelReply`, or None.
     """
     options = replace(options, model=options.model or conversation.model)
     ours = conversation_tokens(sent or conversation, options.model, memo)
@@ -115,6 +120,8 @@ def recover(
     small = shrink(conversation, need.room, options, memo, fold)
     if small is None:
         return replace(missed, reason="nothing-to-cut")
+    if summary_tokens:
+        small = yield from with_summary(conversation, need.room, options, memo, fold, small, summary_tokens)
     tried = replace(missed, forwarded=small.forwarded, tokens_after=small.tokens, sections=small.sections)
     reply = yield Resend(small.forwarded, tried)
     return conclude(tried, overflow, reply)

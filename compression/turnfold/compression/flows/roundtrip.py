@@ -6,14 +6,17 @@ Lives here: the one entry to the reversible compression of messages. Does not be
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Generator, Mapping, Sequence
 from typing import Any, overload
 
+from turnfold.compression import tokens
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.flows.driver import DrivenFlow
 from turnfold.compression.flows.summarizers import Summarizer
 from turnfold.compression.roundtrip.compress_messages import compress_at_once, compress_steps
 from turnfold.compression.roundtrip.values import Compressed, CompressOptions
+from turnfold.compression.summary.asking import ProseWish, write_prose
+from turnfold.compression.summary.calls import ModelCall, ModelReply
 
 
 @overload
@@ -55,3 +58,23 @@ def compress(
         raise InvalidInput("summarizer", "must be a function of a text")
     called = summarizer
     return DrivenFlow(lambda: compress_steps(messages, chosen, asks=True), lambda ask: called(ask.text), (Exception,))
+
+
+def summarised_steps(
+    messages: Sequence[Any], options: CompressOptions, wish: ProseWish
+) -> Generator[ModelCall, ModelReply | None, Compressed]:
+    """`compress` with summaries by a model that is asked for normal prose, then for terse bullets of half the length; each is
+    checked against its text, and where neither may be used the deterministic summary stands.
+
+    Raises:
+        InvalidInput: the messages are not a list.
+    """
+    flow = compress_steps(messages, options, asks=True)
+    try:
+        asked = next(flow)
+        while True:
+            written = yield from write_prose(asked.text, wish, tokens.count, "messages")
+            asked = flow.send(written.text or None)
+    except StopIteration as done:
+        result: Compressed = done.value
+        return result

@@ -23,6 +23,7 @@ A prefix is told by its messages, not by system text outside of them, which some
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from math import log
 from typing import Final
@@ -67,6 +68,14 @@ def binding(precedents: Sequence[Precedent], keys: Sequence[bytes]) -> tuple[Pre
     """
     own = prefixes(keys, [p.at for p in precedents])
     return tuple(sorted((p for p in precedents if own.get(p.at) == p.prefix), key=lambda p: p.at))
+
+
+def bound_belief(belief: FoldDecision | None, keys: Sequence[bytes]) -> FoldDecision | None:
+    """What is believed, with those summaries only that were written under a beginning of this conversation."""
+    if belief is None or not belief.summaries:
+        return belief
+    own = prefixes(keys, [one.end for one in belief.summaries])
+    return replace(belief, summaries=tuple(one for one in belief.summaries if own.get(one.end) == one.prefix))
 
 
 def fresh(decided: Mapping[int, FoldDecision], known: Sequence[Precedent], keys: Sequence[bytes]) -> tuple[Precedent, ...]:

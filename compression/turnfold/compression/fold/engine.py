@@ -11,10 +11,11 @@ from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.fold.account import Account
+from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.fold.ask import Recall, recall_for
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, attachments_lost, check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
-from turnfold.compression.fold.decisions import binding, fresh
+from turnfold.compression.fold.decisions import binding, bound_belief, fresh
 from turnfold.compression.fold.endings import trim_endings
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.marks import move_marks
@@ -54,6 +55,7 @@ class Folded:
         fitting: how often the plan had to be made smaller to fit a budget; 0 as a rule.
         outlook: when the first or next fold comes, in tokens of the border counter.
         decided: what was decided beside the options' precedents; whoever sends `forwarded` keeps it first (``decisions``).
+        wanted: blocks for which a written summary would be used, where the options ask for it.
     """
 
     conversation: Conversation
@@ -70,6 +72,7 @@ class Folded:
     fitting: int = 0
     outlook: Outlook = Outlook()  # noqa: RUF009 - frozen
     decided: tuple[Precedent, ...] = ()
+    wanted: tuple[WantedSummary, ...] = ()
 
     @property
     def only_shaped(self) -> bool:
@@ -146,6 +149,7 @@ def _chosen(plain: Folded, best: _Attempt, options: FoldOptions, memo: Memo) -> 
         recalls=best.recalls,
         events=best.plan.events,
         fitting=best.fitting,
+        wanted=best.draft.wanted,
     )
 
 
@@ -162,6 +166,7 @@ def _under(conversation: Conversation, options: FoldOptions) -> FoldOptions:
         recall_stays=stays,
         drops_thinking=drops,
         precedents=binding(options.precedents, [m.key for m in conversation.messages]),
+        belief=bound_belief(options.belief, [m.key for m in conversation.messages]),
     )
 
 

@@ -91,6 +91,12 @@ def render(sources: Sequence[Source], quotes: Sequence[Quote]) -> str:
     return "\n".join([OPEN, *lines, CLOSE])
 
 
+def render_written(sources: Sequence[Source], quotes: Sequence[Quote], summary: str) -> str:
+    """Quotes, and behind them a summary that a model wrote: fenced and escaped like any quote, and named as what it is."""
+    lines = [f"{passage.role}: {passage.text}" for passage in passages(sources, quotes, escape)]
+    return "\n".join([OPEN, *lines, f"summary: {escape(summary)}", CLOSE])
+
+
 def passages(sources: Sequence[Source], quotes: Sequence[Quote], form: Callable[[str], str] = str) -> list[Passage]:
     """Quotes by message, in the order of the conversation, each quoted text in a `form` (as it was, if none is given)."""
     out: list[Passage] = []

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Final
 
-from turnfold.compression.fold.pieces import Asker, Piece
-from turnfold.compression.fold.replay import Outlook, Replay, course, outlook, start, step
+from turnfold.compression.fold.pieces import Asker, Level, Piece
+from turnfold.compression.fold.replay import Outlook, Replay, course, expected_use, outlook, start, step
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Mark, Memo, resumable
-from turnfold.compression.options import FoldDecision, FoldOptions
+from turnfold.compression.options import FoldDecision, FoldOptions, WrittenSummary
 
 _STEP: Final = 32  # units from one point at which a replay can be resumed to the next
 
@@ -34,6 +34,9 @@ class Plan:
         moved: index of the unit at which the newest of them happened.
         decided: what was decided on the way, by the number of messages that had come.
         outlook: what keeps it from being folded.
+        summaries: those that a model wrote and that were adopted.
+        uses: per piece at SUMMARY, the requests that may be expected to carry a written one; only where these are wanted.
+        price: expected price of sending an old token once more, in uncached input tokens.
     """
 
     pieces: tuple[Piece, ...]
@@ -44,6 +47,9 @@ class Plan:
     moved: int
     decided: Mapping[int, FoldDecision] = field(default_factory=dict)
     outlook: Outlook = Outlook()  # noqa: RUF009 - frozen
+    summaries: tuple[WrittenSummary, ...] = ()
+    uses: Mapping[Piece, float] = field(default_factory=dict)
+    price: float = 1.0
 
 
 def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo: Memo | None = None) -> Plan:
@@ -66,8 +72,13 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
 
     found = resumable(memo, marks, start(whole), run, part, lambda _: 1000 + 60 * last)[-1]
     askers = tuple(a for a in found.askers if a.pieces)
-    decided, ahead = dict(found.decided), outlook(whole, found)
-    return Plan(found.pieces, found.tail, askers, found.events, found.since, found.moved, decided, ahead)
+    drawn = Plan(found.pieces, found.tail, askers, found.events, found.since, found.moved, dict(found.decided))
+    drawn = replace(drawn, outlook=outlook(whole, found), summaries=found.summaries)
+    if not options.wants_summaries or whole.marked:  # a cache that hits at the client's marks would lose all in front of one
+        return drawn
+    summaries = [piece for piece in found.pieces if piece.level is Level.SUMMARY]
+    price = options.prices.reread(found.decision.warmth.turns)
+    return replace(drawn, uses={piece: expected_use(whole, found, piece) for piece in summaries}, price=price)
 
 
 def _key(units: Sequence[Unit], options: FoldOptions, squeeze: float, marked: bool) -> Hashable:

@@ -16,6 +16,7 @@ from itertools import pairwise
 from math import exp, log, sqrt
 from typing import Final
 
+from turnfold.compression import warmth
 from turnfold.compression.options import FoldOptions, Warmth
 
 # p, tokens before anything is folded, raw tail that a fold leaves. Found by replaying conversations under each price profile
@@ -75,14 +76,8 @@ class Shape:
 
 
 def set_warmth(options: FoldOptions) -> Warmth:
-    """What the options say of the cache: what is believed, else the share that is set.
-
-    A tool loop's next request comes within seconds, so at most half as many are late.
-    """
-    if options.belief is not None:
-        return options.belief.warmth
-    share = options.cache_hit_share
-    return Warmth(share, share + (1 - share) / 2)
+    """What the options say of the cache: what is believed, else the share that is set."""
+    return options.belief.warmth if options.belief is not None else warmth.set_warmth(options.cache_hit_share)
 
 
 def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, squeeze: float = 1.0) -> Thresholds:

@@ -18,10 +18,11 @@ from itertools import accumulate
 from typing import Final
 
 from turnfold.compression.fold import decisions, policy
+from turnfold.compression.fold.adoption import adoptable
 from turnfold.compression.fold.pieces import Asker, Level, Piece, piece_runs, recall_tokens
 from turnfold.compression.fold.policy import Shape, Thresholds
 from turnfold.compression.fold.units import Unit
-from turnfold.compression.options import FoldDecision, FoldOptions
+from turnfold.compression.options import FoldDecision, FoldOptions, WrittenSummary
 
 _RECENT: Final = 6  # units in which a client's cache mark moves along with the conversation
 
@@ -110,6 +111,7 @@ class Replay:
         decision: what holds now.
         decided: all that was decided, with the number of messages that had come.
         saved: what folds have saved so far, in uncached input tokens, as far as what is believed of the cache holds.
+        summaries: those that were adopted so far.
     """
 
     tail: int
@@ -122,6 +124,7 @@ class Replay:
     moved: int = 0
     decided: tuple[tuple[int, FoldDecision], ...] = ()
     saved: float = 0.0
+    summaries: tuple[WrittenSummary, ...] = ()
 
 
 def start(course: Course) -> Replay:
@@ -137,6 +140,8 @@ def step(course: Course, before: Replay) -> Replay:
     if after is not asked and asked is before:  # a fold is due: what is believed now decides on it
         asked = _decide(course, before, index)
         after = _fold_if_due(course, asked, index)
+    if asked is not before:
+        after = _adopt(course, asked, after)
     askers = _settle(course, after, index) if course.units[index].is_user else after.askers
     saved = after.saved + _saving(course, after, index)
     return replace(after, turns=before.turns + 1, askers=askers, saved=saved)
@@ -167,6 +172,19 @@ def _decide(course: Course, before: Replay, index: int) -> Replay:
     at = course.units[index].end
     decision = course.decided.get(at, course.options.belief)
     return replace(before, decision=decision, decided=(*before.decided, (at, decision)))
+
+
+def _adopt(course: Course, before: Replay, after: Replay) -> Replay:
+    """The replay with what of the summaries that were written is adopted at this request, at which something was decided; none is
+    without a fold event. What was decided holds no others."""
+    known = {(one.start, one.end) for one in after.summaries}
+    new = [one for one in after.decision.summaries if (one.start, one.end) not in known]
+    chosen = adoptable(course.units, before.pieces, after.pieces, new) if after.events > before.events else ()
+    if not (chosen or after.decision.summaries):
+        return after
+    decision = replace(after.decision, summaries=chosen)
+    decided = (*after.decided[:-1], (after.decided[-1][0], decision))
+    return replace(after, decision=decision, decided=decided, summaries=(*after.summaries, *chosen))
 
 
 def _thresholds(course: Course, now: Replay, index: int) -> Thresholds:
@@ -213,6 +231,30 @@ def outlook(course: Course, now: Replay) -> Outlook:
     if 2 * course.raw[index + 1] < total and total > limits.start:
         return Outlook("unfoldable", at, course.raw[-1])
     return Outlook("short" if total <= limits.start else "waiting", at, course.raw[-1])
+
+
+def expected_use(course: Course, now: Replay, piece: Piece) -> float:
+    """Requests that may be expected to carry a summary of this piece, if one is written now.
+
+    A conversation that has gone on for n requests is taken to go on for as many; half of all conversations whose lengths are
+    spread evenly over the orders of magnitude do. Until the next fold event the quotes serve; the piece is a summary until as
+    many newer ones have come as fill their share.
+    """
+    at = outlook(course, now).at
+    if at is None:
+        return 0.0
+    index, total = course.requests[-1], course.total[course.requests[-1] + 1]
+    limits = _thresholds(course, replace(now, turns=now.turns - 1), index)
+    pace = total / now.turns
+    between = max(1.0, (limits.fold_at - limits.keep_recent) / pace)
+    wait = max(0.0, (at - total) / pace)
+    facts = [p for p in now.pieces if p.level is Level.FACTS]
+    if facts:  # the next new summary comes when these have filled their share
+        each = sum(p.size for p in facts) / len(facts)
+        wait += between * max(0.0, (limits.facts_at - sum(p.size for p in facts)) / max(1.0, each) - 1)
+    newer = sum(p.level is Level.SUMMARY and p.start > piece.start for p in now.pieces)
+    life = between * max(1.0, limits.summaries_at / max(1, piece.size) - newer)
+    return max(0.0, min(float(now.turns) - wait, life))
 
 
 # ---------------------------------------------------------------- a fold event

@@ -17,7 +17,9 @@ from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.fold import policy
-from turnfold.compression.fold.fence import render
+from turnfold.compression.fold.adoption import WantedSummary, message_range
+from turnfold.compression.fold.decisions import prefixes
+from turnfold.compression.fold.fence import render, render_written
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.plan import Plan
@@ -75,6 +77,7 @@ class FoldDraft:
         sections: originals of what is folded, and what stands instead.
         section_of: per message index, the section that it is in.
         unsigned: messages whose signed reasoning is taken out.
+        wanted: blocks for which a written summary would be used, where the options ask for it.
     """
 
     dropped: tuple[tuple[int, int], ...]
@@ -84,6 +87,7 @@ class FoldDraft:
     sections: tuple[Section, ...]
     section_of: Mapping[int, Section]
     unsigned: frozenset[int] = frozenset()
+    wanted: tuple[WantedSummary, ...] = ()
 
     def texts(self) -> Iterator[str]:
         """What the fold itself wrote: where recall need not quote again. The state is no part of it: a later block would change
@@ -113,6 +117,7 @@ def draft(
     messages = [m.unsigned if i in loose else m for i, m in enumerate(conversation.messages)] if loose else conversation.messages
     writer = _Writer(messages, units, stays, results, options.prose, memo)
     writer.pictures = _newest_pictures(messages, units[plan.moved].end if plan.events else 0)
+    writer.written = {(one.start, one.end): one.text for one in plan.summaries}
     for piece in plan.pieces:
         writer.write(piece)
     writer.settle(plan.tail, len(units))
@@ -124,7 +129,22 @@ def draft(
         writer.shaped |= references(messages, units[plan.tail].start, seen, kept)
     sections = tuple(section for section, _ in writer.sections)
     section_of = {index: section for section, indices in writer.sections for index in indices}
-    return FoldDraft(tuple(writer.dropped), writer.shortened, writer.shaped, dict(writer.beside), sections, section_of, loose)
+    drafted = FoldDraft(tuple(writer.dropped), writer.shortened, writer.shaped, dict(writer.beside), sections, section_of, loose)
+    return replace(drafted, wanted=tuple(_wanted(writer, plan, options))) if plan.uses else drafted
+
+
+def _wanted(writer: _Writer, plan: Plan, options: FoldOptions) -> Iterator[WantedSummary]:
+    """Blocks of quotes that hold more than the users' standing orders."""
+    adopted = {(one.start, one.end) for one in plan.summaries}
+    blocks = {message_range(piece, writer.units): (piece, uses) for piece, uses in plan.uses.items() if piece.anchor is None}
+    named = prefixes([m.key for m in writer.messages], [end for _, end in blocks])
+    for (start, end), (piece, uses) in blocks.items():
+        indices = writer.foldable_indices(piece.start, piece.end)
+        if not indices or (start, end) in adopted or any(writer.messages[i].attached for i in indices):
+            continue
+        quoted, bare = (tokens.count(writer.quotes(indices, orders_only=only)) for only in (False, True))
+        raw = sum(writer.messages[i].tokens for i in indices)
+        yield WantedSummary(start, end, named[end], tuple(indices), raw, quoted - bare, uses, plan.price, options.prices.write)
 
 
 class _Writer:
@@ -149,6 +169,7 @@ class _Writer:
         self.kept_user: int | None = None
         self.at = 0
         self.pictures: frozenset[int] = frozenset()  # results whose pictures stay
+        self.written: Mapping[tuple[int, int], str] = {}  # summaries that a model wrote, by the messages that they stand for
 
     def write(self, piece: Piece) -> None:
         if piece.start > self.at:  # raw units between two pieces
@@ -187,7 +208,7 @@ class _Writer:
         self.carried = []
         return self.kept_user
 
-    def _foldable_indices(self, start: int, end: int) -> list[int]:
+    def foldable_indices(self, start: int, end: int) -> list[int]:
         """Message indices of the units ``start..end`` that may be left out."""
         going = (unit for n, unit in enumerate(self.units[start:end], start) if n not in self.stays)
         return [i for u in going for i in range(u.start, u.end) if not self.messages[i].pinned]
@@ -200,20 +221,37 @@ class _Writer:
 
     def _summary(self, level: Level, start: int, end: int) -> str:
         """The text that stands for units which are left out; "" for none."""
-        indices = self._foldable_indices(start, end)
+        indices = self.foldable_indices(start, end)
         if not indices:
             return ""
         self.dropped.extend(_runs(indices))
         section = self._section(level, indices)
         line = f"[turnfold {section.id}: {len(indices)} messages folded]"
         line += "".join(f"\n{_left_out(section, one)}" for one in self._attachments(indices)[:_MOST_NAMED])
-        # Without room the users' standing orders are all that is quoted: those stay in force however old they are.
-        room = 0 if level is Level.LINE else policy.summary_tokens(section.tokens) - policy.line_tokens()
-        key = ("summary", section.id, room)
-        text = self.memo.get(key, lambda: self._quote(indices, room), lambda t: 200 + len(t))
+        text = self.quotes(indices, orders_only=level is Level.LINE)
+        if level is Level.SUMMARY and (written := self._written_of(start, end)):
+            text = self._shorter(indices, text, written)
         instead = f"{line}\n{text}" if text else line
         self.sections.append((replace(section, instead=(instead,)), indices))
         return instead
+
+    def quotes(self, indices: Sequence[int], *, orders_only: bool = False) -> str:
+        """The quotes that stand for messages. Without room the users' standing orders are all that is quoted: those stay in force
+        however old they are."""
+        raw = sum(self.messages[i].tokens for i in indices)
+        room = 0 if orders_only else policy.summary_tokens(raw) - policy.line_tokens()
+        key = ("summary", _keys([self.messages[i] for i in indices]), room)
+        return self.memo.get(key, lambda: self._quote(indices, room), lambda t: 200 + len(t))
+
+    def _written_of(self, start: int, end: int) -> str:
+        return self.written.get((self.units[start].start, self.units[end - 1].end), "")
+
+    def _shorter(self, indices: Sequence[int], quotes: str, written: str) -> str:
+        """The quotes, or the users' standing orders and a written summary where that is shorter."""
+        sources = [source(self.messages[i]) for i in indices]
+        orders = summarise(sources, 0, tokens.count, self.memo)
+        text = render_written(sources, orders, written)
+        return text if tokens.count(text) < tokens.count(quotes) else quotes
 
     def _quote(self, indices: Sequence[int], room: int) -> str:
         sources = [source(self.messages[i]) for i in indices]

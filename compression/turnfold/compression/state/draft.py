@@ -20,6 +20,7 @@ from turnfold.compression.state.preprocessor import (
     preprocess_heuristic,
 )
 from turnfold.compression.state.wording import item_key, tame
+from turnfold.compression.summary.calls import ModelCall, ModelReply
 
 #: Longer messages are tasks, not orders about the conversation; they are not worth a call.
 MAX_MESSAGE: Final = 2_000
@@ -87,6 +88,19 @@ def draft_directive(engine: Engine, message: str) -> Generator[DraftCall, str | 
         return None
     directive = parse_preprocessor_output((yield render_prompt(message)))
     return DirectiveDraft(directive, by_model=True) if directive is not None and _has_operands(message, directive) else None
+
+
+def draft_steps(engine: Engine, message: str) -> Generator[ModelCall, ModelReply | None, DirectiveDraft | None]:
+    """`draft_directive` for whoever makes calls of every kind."""
+    flow = draft_directive(engine, message)
+    try:
+        asked = next(flow)
+        while True:
+            reply = yield ModelCall("state", asked.system, asked.user, asked.max_tokens, asked.temperature)
+            asked = flow.send(None if reply is None or not reply.complete else reply.text.strip())
+    except StopIteration as done:
+        drafted: DirectiveDraft | None = done.value
+        return drafted
 
 
 def _has_operands(message: str, directive: str) -> bool:

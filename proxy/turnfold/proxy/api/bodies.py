@@ -29,14 +29,16 @@ LayerNumber = Annotated[int, Field(ge=0, le=2), WHOLE]
 LayerName = Literal["0", "1", "2"]
 Encoding = Literal["raw", "facts", "summary"]
 
+#: The scorer that asks the server's model.
+LLM: Final = "llm"
 #: Said in the schema only, see above.
 _NOT_BLANK: Final[dict[str, Any]] = {"pattern": r"\S"}
 _MOST: Final = 10_000_000
 
 
 def _check_scorer(name: str) -> str:
-    if name not in SCORERS:
-        raise ValueError(f"must be one of {', '.join(SCORERS)}")
+    if name not in SCORERS and name != LLM:
+        raise ValueError(f"must be one of {', '.join([*SCORERS, LLM])}")
     return name
 
 
@@ -66,9 +68,13 @@ class CompressBody(RequestBody):
     sections: Annotated[bool, Field(description="If true, the text is cut into sections for drill-down.")] = True
     query: Annotated[str | None, Field(description="A question that layers 1 and 2 should answer.")] = None
     scorer: Annotated[
-        Annotated[str, AfterValidator(_check_scorer), Field(json_schema_extra={"enum": list(SCORERS)})] | None,
-        Field(description="The scorer that ranks sentences; null: the default."),
+        Annotated[str, AfterValidator(_check_scorer), Field(json_schema_extra={"enum": [*SCORERS, LLM]})] | None,
+        Field(description="The scorer that ranks sentences; null: the default. llm: the server's model, if it has one."),
     ] = None
+    writer: Annotated[
+        Literal["extractive", "model"],
+        Field(description="Who writes layer 2: sentences of the text, or the server's model, if it has one."),
+    ] = "extractive"
 
 
 class LayerText(AnswerBody):
@@ -96,6 +102,17 @@ class SectionSummary(AnswerBody):
     importance: Annotated[float, Field(description="From 0 to 1; the most important section has 1.")]
 
 
+class ModelPart(AnswerBody):
+    """What a model did, and what it cost."""
+
+    name: str
+    wrote_summary: Annotated[bool, Field(description="Whether layer 2 is the model's.")]
+    fault: Annotated[str, Field(description='Why not, although it was asked for; "" otherwise.')] = ""
+    rated: Annotated[int, Field(description="Number of sentences that have the model's score.")] = 0
+    calls: Annotated[int, Field(description="Number of calls that this request made; a cached result makes none.")] = 0
+    dollars: Annotated[float, Field(description="What they cost, in dollars; the most that they can have cost if unknown.")] = 0.0
+
+
 class CompressMetadata(AnswerBody):
     """Figures about a result."""
 
@@ -110,6 +127,7 @@ class CompressMetadata(AnswerBody):
     important: Annotated[int, Field(description="Number of important entities: repeated ones, figures and names.")]
     cached: Annotated[bool, Field(description="Whether the result came from the cache.")]
     sections_stored: Annotated[bool, Field(description="Whether the sections are stored for drill-down.")]
+    model: Annotated[ModelPart | None, Field(description="A model's part in this; null if none was asked for.")] = None
 
 
 class CompressAnswer(AnswerBody):

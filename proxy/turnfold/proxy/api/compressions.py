@@ -12,16 +12,18 @@ import logging
 import time
 import uuid
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pydantic_core
 from pydantic import TypeAdapter
 
+from turnfold.compression.flows.layers import ModelLayers, ModelWish, layer_steps
 from turnfold.compression.layers import CompressedResult, Compressor, CompressRequest, Layer, TextSection
 from turnfold.compression.memo import digest
 from turnfold.compression.options import ENGINE_VERSION
+from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.compression.text.private import Redactor, is_private
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
@@ -29,6 +31,9 @@ from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.section_records import Layered, section_items
 from turnfold.proxy.store import Batch, Item, Store, StoreError
 from turnfold.proxy.store.records import VERSION, decode_record, inflate_record
+
+#: Makes the calls of a generator.
+DriveLayers = Callable[[Generator[ModelCall, ModelReply | None, ModelLayers]], Awaitable[ModelLayers]]
 
 _RESULT: Final = TypeAdapter(CompressedResult)
 _BATCH_TTL: Final = 60.0
@@ -44,18 +49,21 @@ class CompressionOutcome:
         ms: duration in milliseconds.
         cached: whether it came from the cache.
         stored: whether its sections can be drilled into.
+        layers: a model's part in it; None if none was asked for.
     """
 
     result: CompressedResult
     ms: float
     cached: bool
     stored: bool
+    layers: ModelLayers | None = None
 
 
-def request_key(request: CompressRequest) -> str:
+def request_key(request: CompressRequest, wish: ModelWish | None = None, model: str = "") -> str:
     """The content address of a request; the requested layer is no part of it, because all layers are computed."""
     options = (request.l1_ratio, request.l2_max_sentences, request.sections, request.query, request.scorer, ENGINE_VERSION)
-    return digest(request.text, repr(options)).hex()
+    asked = repr((wish, model)) if wish is not None else ""
+    return digest(request.text, repr(options), *([asked] if asked else [])).hex()
 
 
 class Compressions:
@@ -75,17 +83,41 @@ class Compressions:
         self._workshop = workshop
         self._compressor = compressor or Compressor()
 
-    async def compress(self, tenant: str, request: CompressRequest) -> CompressionOutcome:
-        """All layers, entities and sections of a text."""
+    async def compress(
+        self,
+        tenant: str,
+        request: CompressRequest,
+        wish: ModelWish | None = None,
+        drive: DriveLayers | None = None,
+        model: str = "",
+    ) -> CompressionOutcome:
+        """All layers, entities and sections of a text.
+
+        Args:
+            wish: what a model does of it; None: nothing.
+            drive: makes the calls for that.
+        """
         started = time.perf_counter()
-        key = request_key(request)
+        key = request_key(request, wish, model)
         cached = await self._find(tenant, key)
         result = None if cached is None else await self._workshop.run(tenant, _unpack, cached)
         if result is not None:
-            return CompressionOutcome(result, _ms(started), cached=True, stored=self._settings.keeps_originals)
-        result = await self._workshop.run_sized(tenant, len(request.text), self._compressor.compress, request)
-        ms = _ms(started)
-        return CompressionOutcome(result, ms, cached=False, stored=await self._keep(tenant, key, result))
+            whole = None if wish is None else ModelLayers(result, written=wish.writes)
+            return CompressionOutcome(result, _ms(started), cached=True, stored=self._settings.keeps_originals, layers=whole)
+        if wish is None or drive is None:
+            result = await self._workshop.run_sized(tenant, len(request.text), self._compressor.compress, request)
+            ms = _ms(started)
+            return CompressionOutcome(result, ms, cached=False, stored=await self._keep(tenant, key, result))
+        made = await self._with_model(tenant, request, wish, drive)
+        ms, kept = _ms(started), key if made.is_whole else None
+        return CompressionOutcome(made.result, ms, False, await self._keep(tenant, kept, made.result), made)
+
+    async def _with_model(self, tenant: str, request: CompressRequest, wish: ModelWish, drive: DriveLayers) -> ModelLayers:
+        """Private text goes to no model."""
+        if is_private(request.text):
+            result = await self._workshop.run_sized(tenant, len(request.text), self._compressor.compress, request)
+            return ModelLayers(result, fault="private")
+        return await drive(layer_steps(request, wish, self._compressor))
 
     async def _find(self, tenant: str, key: str) -> bytes | None:
         try:
@@ -94,8 +126,12 @@ class Compressions:
             _log.info("the compression cache is passed by: %s", exc)
             return None
 
-    async def _keep(self, tenant: str, key: str, result: CompressedResult) -> bool:
-        """Store result and sections together. Returns whether the sections are stored."""
+    async def _keep(self, tenant: str, key: str | None, result: CompressedResult) -> bool:
+        """Store result and sections together. Returns whether the sections are stored.
+
+        Args:
+            key: under which the result is cached; None: it is not.
+        """
         items, size = await self._workshop.run(tenant, self._items, tenant, key, result)
         try:
             # As a batch and not by `put`: what is stored may be large, and a request waits for it.
@@ -104,17 +140,17 @@ class Compressions:
             _log.warning("sections of a compressed text are not kept: %s", exc)
             return False
         try:
-            await self._cache.count_miss(tenant, key, size)
+            await self._cache.count_miss(tenant, key or "", size)
         except StoreError as exc:
             _log.info("the compression cache was not told: %s", exc)
         return self._settings.keeps_originals
 
-    def _items(self, tenant: str, key: str, result: CompressedResult) -> tuple[list[Item], int | None]:
+    def _items(self, tenant: str, key: str | None, result: CompressedResult) -> tuple[list[Item], int | None]:
         ttl = max(float(self._settings.ttl), self._cache.ttl)  # a cached result's sections must outlive it
         kept = list(_storable(result.sections)) if self._settings.keeps_originals else []
         items = [item for section in kept for item in section_items(tenant, section, ttl, None)]
         cached = self._settings.keeps_originals and not is_private(result.layers[0].text)
-        entry = self._cache.item(tenant, key, _pack(result)) if cached else None
+        entry = self._cache.item(tenant, key, _pack(result)) if cached and key is not None else None
         return ([*items, entry], len(entry.value)) if entry else (items, None)
 
 

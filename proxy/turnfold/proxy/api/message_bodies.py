@@ -17,6 +17,31 @@ _MOST: Final = 100_000_000
 Messages = list[dict[str, Any]]
 
 
+class SummarizerBody(RequestBody):
+    """How the server's model is asked: for prose, then for terse bullets of half the length, then not at all."""
+
+    max_response_tokens: Annotated[int, Field(ge=1, le=4000, description="Maximum length of a summary, in tokens."), WHOLE] = 300
+    system_prompt: Annotated[
+        Annotated[str, Field(max_length=8000)] | None, Field(description="Your own instructions, placed before Turnfold's.")
+    ] = None
+    mode: Annotated[
+        Literal["normal", "aggressive"], Field(description="aggressive: ask for terse bullets of half the length at once.")
+    ] = "normal"
+    preserve_terms: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=500)]],
+        Field(max_length=200, description="Terms that a summary must keep word for word, where its text has them."),
+    ] = []  # noqa: RUF012 - pydantic copies
+
+
+class SummarizerPart(AnswerBody):
+    """What the model did, and what it cost."""
+
+    name: str
+    calls: Annotated[int, Field(description="Number of calls made.")]
+    dollars: Annotated[float, Field(description="What they cost, in dollars; the most that they can have cost if unknown.")]
+    why: Annotated[str, Field(description='Why the last question has no answer; "" if it has one.')] = ""
+
+
 class CompressMessagesBody(RequestBody):
     """Messages to shorten."""
 
@@ -36,6 +61,9 @@ class CompressMessagesBody(RequestBody):
     force_converge: Annotated[bool, Field(description="Truncate old messages if nothing milder fits the budget.")] = False
     token_counter: Annotated[CounterName, Field(description="characters: one token per 3.5 characters.")] = "characters"  # noqa: S105 - a counter's name
     trace: Annotated[bool, Field(description="Report what was done to each message, and why.")] = False
+    summarizer: Annotated[
+        SummarizerBody | None, Field(description="Have the server's model write the summaries, if it has one; null: none does.")
+    ] = None
 
 
 class MessageFigures(AnswerBody):
@@ -79,6 +107,7 @@ class CompressMessagesAnswer(AnswerBody):
     token_count: int | None = None
     recency_window: int | None = None
     trace: list[MessageDecision] | None = None
+    model: Annotated[SummarizerPart | None, Field(description="The model's part; null if none was asked for.")] = None
 
 
 class UncompressMessagesBody(RequestBody):

@@ -108,6 +108,10 @@ class Roundtrips:
         result = await self._workshop.run(tenant, partial(compress, messages, options))
         return result, await self._keep(tenant, result, conversation)
 
+    async def keep(self, tenant: str, result: Compressed, conversation: str | None) -> tuple[Compressed, bool]:
+        """A result that was made elsewhere, and whether it is stored."""
+        return result, await self._keep(tenant, result, conversation)
+
     async def _keep(self, tenant: str, result: Compressed, conversation: str | None) -> bool:
         if not self._settings.keeps_originals or not result.verbatim:
             return False

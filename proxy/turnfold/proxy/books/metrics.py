@@ -116,9 +116,17 @@ class Metrics:
         )
         self._store_up.set(1)
 
+    def _observe_own(self, receipt: Receipt, priced: RequestCost, model: str) -> None:
+        for call in receipt.calls:
+            self._own_calls.labels(call.kind, model).inc()
+        self._observe_money(priced, model)
+
     def observe(self, receipt: Receipt, priced: RequestCost) -> None:
         """Observe a receipt."""
         model = self._models.bounded(receipt.tenant, receipt.model) or "unknown"
+        if receipt.status == "own":
+            self._observe_own(receipt, priced, model)
+            return
         self._requests.labels(receipt.status, model).inc()
         self._wires.labels(receipt.wire).inc()
         self._overhead.observe(receipt.overhead_ms / 1000)
@@ -126,10 +134,8 @@ class Metrics:
             self._failed_open.labels(receipt.reason).inc()
         if receipt.status == "recovered":
             self._recoveries.labels(model).inc()
-        for call in receipt.calls:
-            self._own_calls.labels(call.kind, model).inc()
         if receipt.calls or is_served(receipt):
-            self._observe_money(priced, model)
+            self._observe_own(receipt, priced, model)
         if receipt.status == "answered":
             return
         if not is_served(receipt):

@@ -18,6 +18,7 @@ _STATUSES: Final[Mapping[str, str]] = MappingProxyType(
         "bypassed": "Left alone on purpose.",
         "failed-open": "Not folded because of a failure of ours: it went out as it came.",
         "recovered": "Its context was full: a smaller request went out, once.",
+        "own": "Calls of Turnfold's own to the model that writes summaries; no client's request.",
         "answered": "Answered by Turnfold itself, under the conversation's state; nothing was sent.",
     }
 )

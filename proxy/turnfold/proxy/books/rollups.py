@@ -176,6 +176,10 @@ def _own_calls(receipt: Receipt) -> Iterator[tuple[str, int]]:
 
 def measures(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]:
     """What one receipt adds to each measure."""
+    if receipt.status == "own":  # no request of a client's: calls that nobody waited for, or that Turnfold's own API made
+        yield from _own_calls(receipt)
+        yield from _money(receipt, priced)
+        return
     yield "requests", 1
     yield "overhead_us", round(receipt.overhead_ms * 1000)
     yield from _own_calls(receipt)

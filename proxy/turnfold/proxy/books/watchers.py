@@ -37,6 +37,8 @@ class WarmthWatcher:
 
     def observe(self, receipt: Receipt, priced: RequestCost) -> None:
         """Whether the cache was warm, and whether the conversation's folds have paid, where it shows."""
+        if receipt.status == "own":
+            return
         if priced.warm is not None:
             spot = Spot(receipt.tenant, receipt.upstream, receipt.model)
             self._memory.observe(spot, priced.elapsed, loop=receipt.loop, warm=priced.warm)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from turnfold.compression.calibration import Learned
+from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.fold.replay import Outlook
 from turnfold.compression.options import KEEP_NOTHING, Keep, Precedent
 from turnfold.compression.wire.conversation import Conversation, Wire
@@ -83,6 +84,7 @@ class Exchange:
         upstream_status: None where the upstream never answered.
         calls: what else was asked of the upstream for it.
         decided: what was decided for its fold, and has to be kept before it is sent.
+        wanted: blocks of its fold for which a written summary would be used.
     """
 
     request: ChatRequest
@@ -109,6 +111,7 @@ class Exchange:
     upstream_status: int | None = None
     calls: tuple[OwnCall, ...] = ()
     decided: tuple[Precedent, ...] = ()
+    wanted: tuple[WantedSummary, ...] = ()
 
     @property
     def model(self) -> str:

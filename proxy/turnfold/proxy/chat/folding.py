@@ -190,9 +190,7 @@ class Folding:
         self, exchange: Exchange, model: str, name: str, work: Callable[[FoldOptions], Awaitable[Exchange]]
     ) -> Awaitable[Exchange]:
         """What `work` makes of a conversation of this name, under all decisions; what it decides is kept first."""
-        request = exchange.request
-        place = Place(Spot.of(request.tenant, request.to.url, model), name, request.label or name)
-        return self._decisions.fold(self.options_at_first(exchange, model), place, work)
+        return self._decisions.fold(self.options_at_first(exchange, model), place_of(exchange, model, name), work)
 
     def fold_read(self, exchange: Exchange, conversation: Conversation, options: FoldOptions) -> Exchange:
         """The same of a request that was read, here and now: in a lane's thread, unless it takes less than going there.
@@ -206,9 +204,9 @@ class Folding:
         name = request.label or conversation_name(conversation)
         plain = exchange.settle("passthrough", folded.reason)
         plain = replace(plain, tokens=(before, after), name=name, recoverable=True)
-        plain = replace(plain, outlook=folded.outlook, decided=folded.decided)
+        plain = replace(plain, outlook=folded.outlook, decided=folded.decided, wanted=folded.wanted)
         if request.mode == "on" and is_held_out(name, self._holdout_share):
-            held_out = replace(plain, recoverable=False, status="bypassed", reason=HELD_OUT, tokens=(before, before))
+            held_out = replace(plain, recoverable=False, status="bypassed", reason=HELD_OUT, tokens=(before, before), wanted=())
             return _with_trails(held_out, conversation, exchange.sent or conversation)
         if not (folded.folded or fitted.fitted):
             return _with_trails(plain, conversation, exchange.sent or conversation)
@@ -220,6 +218,12 @@ class Folding:
         made = replace(plain, status=status, reason=reason, sections=fitted.sections, folded=True, sent=fitted.forwarded)
         made = replace(made, betas=fitted.forwarded.betas)
         return _with_trails(replace(made, body=fitted.forwarded.text.encode("utf-8")), conversation, fitted.forwarded)
+
+
+def place_of(exchange: Exchange, model: str, name: str) -> Place:
+    """Where decisions of its conversation, which the engine calls `name`, are remembered."""
+    request = exchange.request
+    return Place(Spot.of(request.tenant, request.to.url, model), name, request.label or name)
 
 
 def ends_in_loop(conversation: Conversation) -> bool:

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from turnfold.compression.fold import Section
 from turnfold.proxy.chat.trail import Trails
 
-Status = Literal["folded", "shaped", "passthrough", "observed", "bypassed", "failed-open", "recovered", "answered"]
+Status = Literal["folded", "shaped", "passthrough", "observed", "bypassed", "failed-open", "recovered", "answered", "own"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class OwnCall:
     """A call of the upstream that we made for a request, and whose answer the client never saw: it is a cost of ours.
 
     Attributes:
-        kind: what it was for: "refused" (the context was full, and this was the answer), "summary", "scorer", "drill-down".
+        kind: what it was for: "refused" (the context was full, and this was the answer), "summary" (of a folded block),
+            "recovery", "layer", "messages", "scorer", "state".
     """
 
     kind: str

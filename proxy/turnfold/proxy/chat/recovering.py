@@ -14,10 +14,11 @@ import re
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from turnfold.compression.fit.overflow import SCANNED
 from turnfold.compression.fit.recover import Outcome, Resend, UpstreamReply
+from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.proxy.outbound.relay import RelayableAnswer
 
 T = TypeVar("T")
@@ -129,11 +130,23 @@ class Recovered:
     unseen: bytes = b""
 
 
-Flow = Generator[Resend, UpstreamReply, Outcome]
+Flow = Generator[Resend | ModelCall, Any, Outcome]
+#: Asks a model of our own.
+Ask = Callable[[ModelCall], Awaitable[ModelReply | None]]
+
+
+async def _no_reply(call: ModelCall) -> None:
+    """There is no model."""
+    del call
 
 
 async def resend(
-    flow: Flow, first: Peeked, send: Send, run: Run[Resend | Outcome], failures: tuple[type[Exception], ...] = (OSError,)
+    flow: Flow,
+    first: Peeked,
+    send: Send,
+    run: Run[Resend | ModelCall | Outcome],
+    failures: tuple[type[Exception], ...] = (OSError,),
+    ask: Ask = _no_reply,
 ) -> Recovered:
     """Drive a recovery: make the request smaller, send it once more. The caller closes the answer that comes back; the first
     one is closed here where another took its place.
@@ -141,8 +154,12 @@ async def resend(
     Args:
         run: calls a function outside of the event loop.
         failures: what `send` raises when no answer came: then the original error stands.
+        ask: asks for a summary of what is left out.
     """
     step = await run(lambda: _advance(flow, None))
+    while isinstance(step, ModelCall):
+        written = await ask(step)
+        step = await run(lambda written=written: _advance(flow, written))  # type: ignore[misc]
     if isinstance(step, Outcome):
         return Recovered(first, step)
     with contextlib.ExitStack() as unless_served:
@@ -169,9 +186,9 @@ def _failed(flow: Flow) -> Outcome:
     return outcome
 
 
-def _advance(flow: Flow, reply: UpstreamReply | None) -> Resend | Outcome:
+def _advance(flow: Flow, reply: UpstreamReply | ModelReply | None) -> Resend | ModelCall | Outcome:
     try:
-        return next(flow) if reply is None else flow.send(reply)
+        return flow.send(reply)
     except StopIteration as done:
         outcome: Outcome = done.value
         return outcome

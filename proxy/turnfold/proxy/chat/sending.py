@@ -22,10 +22,12 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fit.recover import Outcome, Resend, recover
 from turnfold.compression.fold.thinking import refuses_thinking
+from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.compression.wire.conversation import Conversation
 from turnfold.proxy.chat.elsewhere import Elsewhere, RecoveryPlan, replayed
 from turnfold.proxy.chat.exchange import Exchange, Watch
 from turnfold.proxy.chat.folding import Folding
+from turnfold.proxy.chat.own_models import NO_MODELS, OwnModels
 from turnfold.proxy.chat.receipts import OwnCall, Usage
 from turnfold.proxy.chat.recovering import Flow, Peeked, Recovered, Run, resend
 from turnfold.proxy.chat.trail import trails_of
@@ -58,16 +60,19 @@ class Sending:
         run_step: runs a step of a recovery outside of the event loop; whatever goes wrong in it, an outcome comes back.
         in_background: takes what nobody waits for.
         patience: seconds that making a request smaller may take.
+        models: asks for a summary of what a recovery leaves out.
     """
 
     def __init__(
         self,
         folding: Folding,
         windows: Windows,
-        run_step: Callable[[Exchange], Run[Resend | Outcome]],
+        run_step: Callable[[Exchange], Run[Resend | ModelCall | Outcome]],
         in_background: Callable[[asyncio.Task[None]], None],
         patience: float,
+        models: OwnModels = NO_MODELS,
     ) -> None:
+        self._models = models
         self._folding = folding
         self._windows = windows
         self._run_step = run_step
@@ -114,12 +119,20 @@ class Sending:
             return exchange
         plan, flow = await self._plan(exchange, conversation, overflow)
         send = partial(self._send, exchange)
-        recovered = await resend(flow, answer, send, self._run_step(exchange), (UpstreamFailed,))
+        calls: list[OwnCall] = []
+
+        async def ask(call: ModelCall) -> ModelReply | None:
+            reply, made = await self._models.ask(call, exchange)
+            calls.extend(made)
+            return reply
+
+        recovered = await resend(flow, answer, send, self._run_step(exchange), (UpstreamFailed,), ask)
         with contextlib.ExitStack() as unless_served:
             unless_served.callback(recovered.answer.close)
-            exchange = await self._after_overflow(exchange, conversation, overflow, recovered, plan)
+            recovering = await self._after_overflow(exchange, conversation, overflow, recovered, plan)
+            recovering = replace(recovering, calls=(*recovering.calls, *calls))
             unless_served.pop_all()
-        return exchange
+        return recovering
 
     async def _plan(self, exchange: Exchange, conversation: Conversation, overflow: Overflow) -> tuple[RecoveryPlan | None, Flow]:
         """How it is made to fit: here, or where it was read."""
@@ -128,7 +141,8 @@ class Sending:
             plan, body = await self._plan_elsewhere(folding.elsewhere, exchange, overflow)
             return plan, replayed(plan, body, overflow, exchange.request.wire)
         options = folding.options_of(exchange, conversation.model)
-        return None, recover(conversation, overflow, options, folding.memo, exchange.known, exchange.sent, folding.engine)
+        most = self._models.recovery_tokens
+        return None, recover(conversation, overflow, options, folding.memo, exchange.known, exchange.sent, folding.engine, most)
 
     async def _plan_elsewhere(self, elsewhere: Elsewhere, exchange: Exchange, overflow: Overflow) -> tuple[RecoveryPlan, bytes]:
         ours = exchange.tokens[1] if exchange.tokens else 0

@@ -7,6 +7,7 @@ here: how a station does its work (``folding``, ``stating``, ``sending``, ``reco
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 import traceback
@@ -20,11 +21,13 @@ from starlette.types import Send
 
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.recover import Outcome, Resend
-from turnfold.compression.fold import Fold, fold
+from turnfold.compression.fold import Fold, conversation_name, fold
+from turnfold.compression.summary.calls import ModelCall
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.elsewhere import Elsewhere
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange, Watch
-from turnfold.proxy.chat.folding import Folding, Lanes, OptionsFor
+from turnfold.proxy.chat.folding import Folding, Lanes, OptionsFor, place_of
+from turnfold.proxy.chat.own_models import NO_MODELS, OwnModels
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.chat.recording import lowered, receipt_of, response_headers
 from turnfold.proxy.chat.recovering import Run
@@ -51,6 +54,10 @@ _FAREWELL: Final = 5.0  # seconds that observed folds get to end when the proces
 _log = logging.getLogger(__name__)
 
 
+def _nothing() -> None:
+    """Nothing ends with the request."""
+
+
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """What a process and its replicas remember from one request to the next.
@@ -59,11 +66,13 @@ class Remembered:
         windows: what was learned of models.
         records: states of labelled conversations.
         decisions: what was decided of folds.
+        models: asks a model for summaries.
     """
 
     windows: Windows
     records: StateRecords
     decisions: Decisions
+    models: OwnModels = NO_MODELS
 
 
 class Service:
@@ -92,6 +101,7 @@ class Service:
         self.failures: Counter[str] = Counter()
         limits, folding = settings.limits, settings.folding
         windows, self._decisions = memory.windows, memory.decisions
+        self._models = memory.models
         self._incidents = incidents or Incidents()
         self._recorder = recorder
         self._limits = limits
@@ -101,7 +111,9 @@ class Service:
             engine, options_for, limits, windows, memory.decisions, self._lanes, folding.holdout_share, self._elsewhere
         )
         self._stating = Stating(folding.state_acknowledge, options_for, memory.records, self._lanes, self._folding.memo)
-        self._sending = Sending(self._folding, windows, self._recovery_steps, self._in_background, limits.fold_timeout)
+        self._sending = Sending(
+            self._folding, windows, self._recovery_steps, self._in_background, limits.fold_timeout, memory.models
+        )
         self._background: dict[asyncio.Task[None], int] = {}  # with the bytes of bodies that each holds
         self._serving = 0
         self._closing = False
@@ -131,7 +143,7 @@ class Service:
         Raises:
             Refused: there is no answer of the upstream's to pass on, or the body unpacks to more than the limit.
         """
-        exchange, watch = Exchange(request), Watch()
+        exchange, watch, served = Exchange(request), Watch(), contextlib.ExitStack()
         del request  # the exchange lets go of the body once it was sent
         self._serving += 1
         try:
@@ -139,6 +151,7 @@ class Service:
                 exchange = await station(exchange)
             if exchange.answer is None:
                 exchange = depart(exchange)
+                served.callback(self._begin_summaries(exchange))
                 for station in (self._sending.send_request, self._sending.recover_request):
                     exchange = await station(exchange)
             if exchange.request.mode != "observe":
@@ -150,10 +163,18 @@ class Service:
                 exchange = replace(exchange, reason=refused.code)
             raise
         finally:
+            served.close()
             self._serving -= 1
             if exchange.answer is not None:
                 exchange.answer.close()
             self._record(exchange, watch)
+
+    def _begin_summaries(self, exchange: Exchange) -> Callable[[], None]:
+        """Have written what a later fold may use; what is returned ends what must not outlive the request."""
+        conversation = exchange.conversation
+        if not exchange.wanted or conversation is None or exchange.request.mode != "on":
+            return _nothing
+        return self._models.begin(exchange, place_of(exchange, conversation.model, conversation_name(conversation)))
 
     @property
     def _stations_before_sending(self) -> tuple[Station, ...]:
@@ -202,10 +223,10 @@ class Service:
         _log.warning("%s: sent unfolded (%s)", exchange.request.id, reason)
         return replace(exchange.settle("failed-open", reason), recoverable=exchange.conversation is not None)
 
-    def _recovery_steps(self, exchange: Exchange) -> Run[Resend | Outcome]:
+    def _recovery_steps(self, exchange: Exchange) -> Run[Resend | ModelCall | Outcome]:
         return partial(self._recovery_step, exchange.request.tenant)
 
-    async def _recovery_step(self, tenant: str, work: Callable[[], Resend | Outcome]) -> Resend | Outcome:
+    async def _recovery_step(self, tenant: str, work: Callable[[], Resend | ModelCall | Outcome]) -> Resend | ModelCall | Outcome:
         """A step of a recovery; whatever goes wrong in it, the upstream's own error stands."""
         try:
             return await asyncio.wait_for(self._lanes.run_heavy(tenant, work), self._limits.fold_timeout)

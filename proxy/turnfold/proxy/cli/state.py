@@ -4,7 +4,7 @@ Lives here: the command, reading lines, printing results. Does not belong here: 
 
 Every line is one message to the engine. Three words are commands instead: ``state``, ``preview <input>``, ``step <input>``.
 With ``--json`` each line gives one JSON object on one line: a step, a preview, a state or an error, each with `output_version`,
-`mode` and `command`.
+`mode` and `command`; with a model also a `draft`, where it proposes one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ import typer
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.state import DecisionDict, Engine, StateDict, get_policy_items, preprocess, preview, step
 from turnfold.compression.state.controller import OUTPUT_VERSION, PreviewResult, StepResult
+from turnfold.compression.state.draft import DirectiveDraft
 from turnfold.compression.state.serial import canonical
+from turnfold.config.sources import SettingsError, load
+from turnfold.proxy.asking.drafting import drafter
 
 _EXITS: Final = frozenset({"exit", "quit"})
 _HELP: Final = """\
@@ -33,6 +36,10 @@ Directives, in lower case, one a line:
   use <item>                  prohibit <item>                 remove policy <item>
   use <new> instead of <old>  reset policies                  clear state
 A question is answered by yes or no."""
+
+
+#: Proposes a directive for a message; None for none.
+Draft = Callable[[Engine, str], DirectiveDraft | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +55,13 @@ class Session:
 
     Args:
         with_preprocessor: near forms of a directive are rewritten into the exact form first.
+        draft: proposes a directive for a message that is none; it is shown, never applied.
     """
 
-    def __init__(self, engine: Engine, *, with_preprocessor: bool = False) -> None:
+    def __init__(self, engine: Engine, *, with_preprocessor: bool = False, draft: Draft | None = None) -> None:
         self.engine = engine
         self._with_preprocessor = with_preprocessor
+        self._draft = draft
 
     def take(self, line: str) -> _LineResult:
         """One line without its end."""
@@ -74,7 +83,11 @@ class Session:
 
     def _step(self, text: str, command: str) -> _LineResult:
         result: StepResult = step(self.engine, self._input(text))
-        return _LineResult({**result, "command": command}, _decision_lines(result["decision"]))
+        told = _LineResult({**result, "command": command}, _decision_lines(result["decision"]))
+        drafted = self._draft(self.engine, text) if self._draft and result["decision"]["kind"] == "passthrough" else None
+        if drafted is None:
+            return told
+        return _LineResult({**told.value, "draft": drafted.directive}, [*told.lines, drafted.prompt])
 
     def _preview(self, text: str) -> _LineResult:
         result = preview(self.engine, self._input(text))
@@ -139,14 +152,24 @@ def run(lines: Iterator[str], out: TextIO, session: Session, *, as_json: bool = 
         print(canonical(said.value) if as_json else "\n".join(said.lines), file=out, flush=True)
 
 
+def _drafter() -> Draft:
+    try:
+        settings = load().settings
+        if settings.summary.model is None:
+            raise typer.BadParameter("needs TURNFOLD_SUMMARY_MODEL", param_hint="--with-model")
+        return drafter(settings)
+    except (SettingsError, InvalidInput) as exc:
+        raise typer.BadParameter(str(exc), param_hint="--with-model") from exc
+
+
 def _engine_from(options: dict[str, Callable[[Engine], None]]) -> Engine:
     if len(options) > 1:
         first, second = list(options)[:2]
         raise typer.BadParameter(f"cannot be given together with {first}", param_hint=second)
     engine = Engine()
-    for name, load in options.items():
+    for name, read in options.items():
         try:
-            load(engine)
+            read(engine)
         except (InvalidInput, OSError, UnicodeDecodeError) as exc:
             raise typer.BadParameter(str(exc), param_hint=name) from exc
     return engine
@@ -154,6 +177,9 @@ def _engine_from(options: dict[str, Callable[[Engine], None]]) -> Engine:
 
 def state(
     with_preprocessor: Annotated[bool, typer.Option(help="Put near forms (Use Docker.) into the exact form first.")] = False,
+    with_model: Annotated[
+        bool, typer.Option(help="Have TURNFOLD_SUMMARY_MODEL propose the directive that a message may mean; nothing is applied.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object for every line.")] = False,
     initial_state_json: Annotated[str | None, typer.Option(help="Begin with this state, as exported JSON.")] = None,
     initial_state_file: Annotated[Path | None, typer.Option(help="Begin with the state in this file.")] = None,
@@ -172,7 +198,8 @@ def state(
         loads["--initial-checkpoint-file"] = lambda engine: engine.import_checkpoint_json(
             initial_checkpoint_file.read_text(encoding="utf-8")
         )
-    session = Session(_engine_from(loads), with_preprocessor=with_preprocessor)
+    draft = _drafter() if with_model else None
+    session = Session(_engine_from(loads), with_preprocessor=with_preprocessor, draft=draft)
     talk = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     if talk:
         typer.echo("Conversation state. Type help for the commands.")

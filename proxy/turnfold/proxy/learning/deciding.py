@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, Protocol, TypeVar
 
-from turnfold.compression.options import FoldOptions, Precedent
+from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, WrittenSummary
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.store.base import Store, StoreError
 from turnfold.proxy.store.decision_records import keep_first
@@ -50,15 +50,32 @@ class Place(NamedTuple):
     label: str
 
 
+def _none_written(place: Place) -> tuple[WrittenSummary, ...]:
+    del place
+    return ()
+
+
 class Decisions:
     """Decisions, the least recently used conversations out first.
 
     Args:
         ttl: seconds for which the store keeps one.
         warmth: what is believed.
+        summaries: those that were written so far.
+        learns: whether what is believed of the cache is learned; else it is as set.
     """
 
-    def __init__(self, store: Store | None, ttl: float, warmth: WarmthMemory) -> None:
+    def __init__(
+        self,
+        store: Store | None,
+        ttl: float,
+        warmth: WarmthMemory,
+        summaries: Callable[[Place], tuple[WrittenSummary, ...]] = _none_written,
+        *,
+        learns: bool = True,
+    ) -> None:
+        self._summaries = summaries
+        self._learns = learns
         self._warmth = warmth
         self._store = store
         self._ttl = ttl
@@ -73,7 +90,11 @@ class Decisions:
         """
         if options.belief is None:
             return options
-        belief = options.belief if alone else self._warmth.decision(place.spot, place.label, options.belief)
+        belief = options.belief
+        if not alone:
+            learned = self._warmth.decision(place.spot, place.label, belief)
+            warmth = learned.warmth if self._learns else belief.warmth
+            belief = FoldDecision(warmth, learned.brake, self._summaries(place))
         return replace(options, precedents=tuple(self._kept.get(place, {}).values()), belief=belief)
 
     def forget_in_memory(self) -> None:

@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.proxy.api.conversations import ConversationUnknown, ConversationUnreadable, HistoryIncomplete, TokenTaken
+from turnfold.proxy.asking.operations import ModelMissing
 from turnfold.proxy.books.section_records import SectionExpired
 from turnfold.proxy.store import StoreError, StoreOff
 
@@ -69,6 +70,7 @@ def _invalid_body(exc: ValidationError) -> Response:
 #: What a handler may raise on purpose, and its answer; the first row that fits counts.
 _ANSWERS: Final[Mapping[type[Exception], Callable[[Any], Response]]] = MappingProxyType(
     {
+        ModelMissing: lambda exc: error(409, "model_missing", str(exc), exc.field),
         InvalidInput: lambda exc: error(400, "invalid_value", str(exc), exc.field),
         ValidationError: _invalid_body,
         SectionExpired: lambda exc: error(410, "section_expired", f"The {exc}.", "section_id"),

@@ -17,6 +17,8 @@ from turnfold.proxy.api.compressions import Compressions
 from turnfold.proxy.api.conversations import Conversations
 from turnfold.proxy.api.roundtrips import Roundtrips
 from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.asking.asker import ModelAsker
+from turnfold.proxy.asking.operations import OperationModels
 from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.routes.answers import Gatekeeper
@@ -40,6 +42,7 @@ def api_routes(
     workshop: Workshop,
     forgetting: Forgetting,
     windows: Windows | None = None,
+    models: OperationModels | None = None,
 ) -> list[Route]:
     """All routes of the API, and its document.
 
@@ -47,16 +50,17 @@ def api_routes(
 
     Args:
         windows: those that this process's requests use; None: others over the same store.
+        models: asks the server's model; None: there is none.
     """
-    patient = store.patient
+    patient, models = store.patient, models or OperationModels(ModelAsker(settings, None), None, settings)
     compressions = Compressions(patient, settings.store, CompressionCache(store, settings.cache), workshop)
     conversations = Conversations(patient, settings.store, workshop)
     forgetting.subscribe(lambda deletion: conversations.forget_in_memory(deletion.is_of))
     operations: list[Operation[Any]] = [
-        *compress_operations(compressions),
+        *compress_operations(compressions, models),
         *conversation_operations(conversations, workshop),
         *drilldown_operations(patient, workshop),
-        *message_operations(Roundtrips(patient, settings.store, workshop)),
+        *message_operations(Roundtrips(patient, settings.store, workshop), models),
         *exchange_operations(compressions, patient),
         *cache_operations(CompressionCache(patient, settings.cache), settings.cache),
         *data_operations(forgetting),

@@ -5,17 +5,25 @@ Lives here: body to request, result to answer. Does not belong here: compression
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 from turnfold.compression.errors import InvalidInput
+from turnfold.compression.flows.layers import ModelLayers, ModelWish
 from turnfold.compression.layers import CompressedResult, CompressRequest
+from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.proxy.api.bodies import (
+    LLM,
     CompressAnswer,
     CompressBody,
     CompressMetadata,
     FoundEntity,
     LayerText,
+    ModelPart,
     SectionSummary,
 )
 from turnfold.proxy.api.compressions import CompressionOutcome, Compressions
+from turnfold.proxy.asking.asker import Bill
+from turnfold.proxy.asking.operations import OperationModels
 from turnfold.proxy.routes.operations import Operation, OperationCall
 
 
@@ -37,7 +45,16 @@ def section_summaries(result: CompressedResult) -> list[SectionSummary]:
     ]
 
 
-def compress_answer(made: CompressionOutcome, layer: int) -> CompressAnswer:
+def model_part(layers: ModelLayers | None, model: str, bill: Bill) -> ModelPart | None:
+    """What a model did; None if none was asked for."""
+    if layers is None:
+        return None
+    part = ModelPart(name=model, wrote_summary=layers.written, fault=layers.fault, rated=layers.rated)
+    fault = bill.why if layers.fault == "no-reply" and bill.why else layers.fault
+    return part.model_copy(update={"fault": fault, "calls": bill.asked, "dollars": round(bill.dollars, 9)})
+
+
+def compress_answer(made: CompressionOutcome, layer: int, model: ModelPart | None = None) -> CompressAnswer:
     """The answer's body."""
     result = made.result
     figures = result.metadata
@@ -55,6 +72,7 @@ def compress_answer(made: CompressionOutcome, layer: int) -> CompressAnswer:
             "important": figures.important,
             "cached": made.cached,
             "sections_stored": made.stored,
+            "model": model,
         }
     )
     return CompressAnswer(
@@ -65,12 +83,25 @@ def compress_answer(made: CompressionOutcome, layer: int) -> CompressAnswer:
     )
 
 
-def compress_operations(compressions: Compressions) -> list[Operation[CompressBody]]:
+def compress_operations(compressions: Compressions, models: OperationModels) -> list[Operation[CompressBody]]:
     """The operation."""
 
     async def compress(call: OperationCall, body: CompressBody) -> CompressAnswer:
         require_text("text", body.text)
-        request = CompressRequest(**body.model_dump())
-        return compress_answer(await compressions.compress(call.tenant, request), body.layer)
+        writes, rates = body.writer == "model", body.scorer == LLM
+        request = CompressRequest(**body.model_dump(exclude={"writer", "scorer"}), scorer=None if rates else body.scorer)
+        if not (writes or rates):
+            return compress_answer(await compressions.compress(call.tenant, request), body.layer)
+        models.require("writer" if writes else "scorer")
+        bills: list[Bill] = []
 
-    return [Operation("POST", "/v1/compress", "Make layers of a text", CompressAnswer, CompressBody, compress, (400,))]
+        async def drive(flow: Generator[ModelCall, ModelReply | None, ModelLayers]) -> ModelLayers:
+            made, bill = await models.drive(flow, call.tenant, call.headers, "compress")
+            bills.append(bill)
+            return made
+
+        wish = ModelWish(writes, rates, models.tokens)
+        made = await compressions.compress(call.tenant, request, wish, drive, models.model)
+        return compress_answer(made, body.layer, model_part(made.layers, models.model, bills[0] if bills else Bill()))
+
+    return [Operation("POST", "/v1/compress", "Make layers of a text", CompressAnswer, CompressBody, compress, (400, 409))]

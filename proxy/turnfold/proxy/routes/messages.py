@@ -5,18 +5,27 @@ Lives here: body to request, result to answer. Does not belong here: compression
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from turnfold.compression.flows.roundtrip import summarised_steps
+from turnfold.compression.roundtrip.values import readable
+from turnfold.compression.summary.asking import ProseWish
+from turnfold.compression.text.private import is_private
 from turnfold.proxy.api.message_bodies import (
     CompressMessagesAnswer,
     CompressMessagesBody,
     MessageDecision,
     MessageFigures,
+    SummarizerBody,
+    SummarizerPart,
     UncompressMessagesAnswer,
     UncompressMessagesBody,
 )
 from turnfold.proxy.api.roundtrips import Roundtrips, options_of
+from turnfold.proxy.asking.operations import OperationModels
 from turnfold.proxy.routes.operations import Operation, OperationCall, Parameter
 
 _CONVERSATION: Final = Parameter(
@@ -24,13 +33,32 @@ _CONVERSATION: Final = Parameter(
 )
 
 
-def message_operations(roundtrips: Roundtrips) -> list[Operation[Any]]:
+def _is_private(messages: Sequence[Any]) -> bool:
+    raw = json.dumps(messages)
+    return "private" in raw.lower() and is_private("\n".join(readable(message) for message in messages))
+
+
+def _wish(body: SummarizerBody) -> ProseWish:
+    terms, before = tuple(body.preserve_terms), body.system_prompt or ""
+    return ProseWish(body.max_response_tokens, terms, before, terse=body.mode == "aggressive")
+
+
+def message_operations(roundtrips: Roundtrips, models: OperationModels) -> list[Operation[Any]]:
     """The operations; they use the caller's own data only."""
 
     async def compress_messages(call: OperationCall, body: CompressMessagesBody) -> CompressMessagesAnswer:
-        options = options_of({name: getattr(body, name) for name in type(body).model_fields if name != "messages"})
-        label = call.headers.get("x-turnfold-conversation") or None
-        result, stored = await roundtrips.compress(call.tenant, body.messages, options, label)
+        fields = [name for name in type(body).model_fields if name not in ("messages", "summarizer")]
+        options = options_of({name: getattr(body, name) for name in fields})
+        label, part = call.headers.get("x-turnfold-conversation") or None, None
+        if body.summarizer is not None:
+            models.require("summarizer")
+        if body.summarizer is None or _is_private(body.messages):  # private text goes to no model
+            result, stored = await roundtrips.compress(call.tenant, body.messages, options, label)
+        else:
+            flow = summarised_steps(body.messages, options, _wish(body.summarizer))
+            made, bill = await models.drive(flow, call.tenant, call.headers, "messages")
+            part = SummarizerPart(name=models.model, calls=bill.asked, dollars=round(bill.dollars, 9), why=bill.why)
+            result, stored = await roundtrips.keep(call.tenant, made, label)
         # Not validated: these are the client's own values.
         return CompressMessagesAnswer.model_construct(
             messages=result.messages,
@@ -41,6 +69,7 @@ def message_operations(roundtrips: Roundtrips) -> list[Operation[Any]]:
             fits=result.fits,
             token_count=result.token_count,
             recency_window=result.recency_window,
+            model=part,
             trace=None if result.trace is None else [MessageDecision(**asdict(decision)) for decision in result.trace],
         )
 
@@ -56,6 +85,7 @@ def message_operations(roundtrips: Roundtrips) -> list[Operation[Any]]:
             answer=CompressMessagesAnswer,
             body=CompressMessagesBody,
             work=compress_messages,
+            errors=(400, 409),
             parameters=(_CONVERSATION,),
         ),
         Operation(

@@ -27,9 +27,12 @@ from turnfold.compression.state import (
     turn_of,
     why_ordinary,
 )
+from turnfold.compression.state.draft import DirectiveDraft, draft_steps
 from turnfold.compression.state.machine import FRESH, Machine
 from turnfold.compression.state.placement import place
 from turnfold.compression.state.serial import checkpoint_value, parse_json, read_checkpoint, read_state, state_value
+from turnfold.compression.text.private import is_private
+from turnfold.proxy.asking.operations import ModelMissing, OperationModels
 from turnfold.proxy.http.front import Endpoint
 from turnfold.proxy.routes.answers import STORE_OFF, error
 from turnfold.proxy.routes.anything import ANYTHING
@@ -73,12 +76,12 @@ class _Refusal(Exception):
         return error(self.status, self.code, self.message, self.param)
 
 
-def state_routes(store: RecordStore, authorise: Authorise) -> list[Route]:
+def state_routes(store: RecordStore, authorise: Authorise, models: OperationModels | None = None) -> list[Route]:
     """The routes.
 
     GET, PUT (body: a state or a checkpoint), DELETE ``/v1/state/{conversation}``; POST ``/v1/state/preview``.
     """
-    calls = _Calls(store)
+    calls = _Calls(store, models)
 
     def route(path: str, call: Callable[[Request, str], Awaitable[Response]], method: str) -> Route:
         async def endpoint(request: Request) -> Response:
@@ -89,7 +92,8 @@ def state_routes(store: RecordStore, authorise: Authorise) -> list[Route]:
             except RecordUnreadable:
                 return error(409, "state_unreadable", _UNREADABLE, "conversation")
             except InvalidInput as wrong:
-                return error(422, "invalid_value", str(wrong), wrong.field)
+                missing = isinstance(wrong, ModelMissing)
+                return error(409 if missing else 422, "model_missing" if missing else "invalid_value", str(wrong), wrong.field)
             except StoreOff:
                 return error(501, "store_off", STORE_OFF)
             except StoreError:
@@ -114,8 +118,9 @@ async def _refuse_method(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class _Calls:
-    def __init__(self, store: RecordStore) -> None:
+    def __init__(self, store: RecordStore, models: OperationModels | None) -> None:
         self._store = store
+        self._models = models
 
     async def read(self, request: Request, tenant: str) -> Response:
         name = _name(request)
@@ -143,9 +148,24 @@ class _Calls:
             raise InvalidInput("input", "must be a text")
         engine = Engine()
         engine.machine = await self._machine_for(body, tenant)
-        taken = preprocess(engine, text) if body.get("with_preprocessor") is True else text
+        taken, drafted = preprocess(engine, text) if body.get("with_preprocessor") is True else text, {}
+        if body.get("with_model") is True:
+            draft = await self._draft(engine, text, request, tenant)
+            taken = text if draft is None else draft.directive
+            told = None if draft is None else {"directive": taken, "by_model": draft.by_model, "prompt_to_user": draft.prompt}
+            drafted = {"draft": told}
         sure = certainty(taken, engine.machine.state)
-        return JSONResponse({**preview(engine, taken), "input": taken, "guard": why_ordinary(taken), "certainty": sure})
+        return JSONResponse(
+            {**preview(engine, taken), "input": taken, "guard": why_ordinary(taken), "certainty": sure, **drafted}
+        )
+
+    async def _draft(self, engine: Engine, text: str, request: Request, tenant: str) -> DirectiveDraft | None:
+        """A directive that the user may have meant, by rules or by the model; nothing is applied."""
+        if self._models is None or is_private(text):
+            return None
+        self._models.require("with_model")
+        drafted, _ = await self._models.drive(draft_steps(engine, text), tenant, request.headers, "state")
+        return drafted
 
     async def _record(self, tenant: str, name: str) -> Record | None:
         data = await self._store.get(tenant, name)

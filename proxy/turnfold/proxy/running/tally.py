@@ -29,6 +29,8 @@ class Tally:
     def observe(self, receipt: Receipt, priced: RequestCost) -> None:
         """Add a receipt."""
         self._sums = rollups.total([self._sums, dict(_summed(receipt, priced))])
+        if receipt.status == "own":
+            return
         self.failures += receipt.status == "failed-open" or not (rollups.is_served(receipt) or receipt.status == "answered")
         self._wires[receipt.wire] = self._wires.get(receipt.wire, 0) + 1
 

@@ -4,7 +4,7 @@ Lives here: their keys, their form, and that the first writer wins. Does not bel
 (``learning.deciding``), what is decided (``compression.fold.decisions``).
 
 A record is never changed, and is found by content: conversations that begin alike share the decisions of their common beginning,
-and part where they part. It holds shares and switches, no text.
+and part where they part. It holds shares and switches, and the text of summaries that were adopted.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
-import orjson
-
-from turnfold.compression.options import FoldDecision, Precedent, Warmth
+from turnfold.compression.options import FoldDecision, Precedent, Warmth, WrittenSummary
 from turnfold.proxy.store.base import Item, Key, Store
 from turnfold.proxy.store.records import VERSION, decode_record
 from turnfold.proxy.store.window_records import Spot
@@ -56,13 +54,17 @@ def _key(spot: Spot, precedent: Precedent) -> Key:
 
 def _to_bytes(precedent: Precedent) -> bytes:
     decision = precedent.decision
-    return orjson.dumps(
-        {VERSION: 1, "turns": decision.warmth.turns, "loops": decision.warmth.loops, "brake": decision.brake},
-    )
+    value: dict[str, Any] = {VERSION: 1, "turns": decision.warmth.turns, "loops": decision.warmth.loops, "brake": decision.brake}
+    if decision.summaries:
+        value["summaries"] = [[one.start, one.end, one.prefix, one.text] for one in decision.summaries]
+    return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
 def _build(value: Any) -> FoldDecision:
     shares = [float(value[name]) for name in ("turns", "loops")]
     if not all(0 <= share <= 1 for share in shares):
         raise ValueError("a share beyond 0 to 1")
-    return FoldDecision(Warmth(*shares), bool(value.get("brake", False)))
+    written = tuple(
+        WrittenSummary(int(start), int(end), str(prefix), str(text)) for start, end, prefix, text in value.get("summaries", ())
+    )
+    return FoldDecision(Warmth(*shares), bool(value.get("brake", False)), written)

@@ -1,0 +1,91 @@
+"""A model's summary of what a recovery leaves out.
+
+Lives here: what it is written of, and where it goes. Does not belong here: making a request smaller (``fit``), the checks
+(``summary``).
+
+The deterministic form is made first, and stands if no summary comes or may be used. A summary goes into the first user message
+that is kept: behind its own text where what is missing came later, in front of it where that came before. It is fenced like any
+quote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Final
+
+from turnfold.compression import tokens
+from turnfold.compression.errors import FoldRejected
+from turnfold.compression.fit.cut import recent_start
+from turnfold.compression.fit.fit import SmallRequest, shrink
+from turnfold.compression.fold import Fold, conversation_tokens
+from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, check
+from turnfold.compression.fold.fence import render_written
+from turnfold.compression.fold.units import units
+from turnfold.compression.fold.write import source
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.summary.asking import write_anchored
+from turnfold.compression.summary.calls import ModelCall, ModelReply
+from turnfold.compression.text.middle import cut_middle
+from turnfold.compression.text.quotes import Source
+from turnfold.compression.wire.conversation import Beside, Changes, Conversation
+
+_FRAME: Final = 40  # tokens of the fence
+_MOST_READ: Final = 24_000  # tokens that the model is sent
+_LONGEST: Final = 1_500  # of one message of these
+_SMALLEST_SHARE: Final = 6  # a summary takes at most a sixth of the room
+_WAIVED: Final = frozenset({"last-user-broken", ATTACHMENT_LOST, TURN_BROKEN})
+
+
+def with_summary(
+    conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold, plain: SmallRequest, most: int
+) -> Generator[ModelCall, ModelReply | None, SmallRequest]:
+    """The small request with a summary of what it lacks; `plain` itself where none may be used."""
+    most = min(most, room // _SMALLEST_SHARE)
+    tighter = shrink(conversation, room - most - most // 4 - _FRAME, options, memo, fold)
+    lost = [] if tighter is None else _lost(conversation, tighter.forwarded, options)
+    if tighter is None or not lost:
+        return plain
+    result = yield from write_anchored(lost, most, tokens.count, "recovery")
+    if not result.text:
+        return plain
+    placed = _placed(conversation, tighter.forwarded, result.text, memo)
+    if placed is None:
+        return plain
+    size = conversation_tokens(placed, options.model, memo)
+    return plain if size > room else SmallRequest(placed, size, tighter.sections, tighter.account)
+
+
+def _lost(conversation: Conversation, forwarded: Conversation, options: FoldOptions) -> list[Source]:
+    """The older messages that are not there as they were, the newest of them as far as a model is to read."""
+    kept = {message.raw for message in forwarded.messages}
+    end = recent_start(conversation.messages, units(conversation.messages))
+    older = [m for m in conversation.messages[:end] if not m.pinned and m.raw not in kept and m.text.strip()]
+    told = [m for m in older if options.recall_tool_text or m.role != "tool"]
+    found: list[Source] = []
+    left = _MOST_READ
+    for message in reversed(told):
+        count = tokens.count(message.text)
+        text = message.text if count <= _LONGEST else cut_middle(message.text, _LONGEST, count)
+        left -= min(count, _LONGEST)
+        if left < 0:
+            break
+        found.append(source(message)._replace(text=text))
+    return found[::-1]
+
+
+def _placed(conversation: Conversation, forwarded: Conversation, text: str, memo: Memo) -> Conversation | None:
+    messages = forwarded.messages
+    index = next((i for i, m in enumerate(messages) if m.role == "user" and m.holds and not m.fixed), None)
+    if index is None:
+        return None
+    first = next((m for m in conversation.messages if not m.pinned), None)
+    came_first = first is not None and bool(first.own) and messages[index].own[:80] == first.own[:80]
+    written = render_written((), (), text)
+    beside = Beside((), (written,)) if came_first else Beside((written,), ())
+    try:
+        placed = forwarded.with_changes(Changes(beside={index: beside}), memo)
+        check(conversation, placed, waived=_WAIVED)
+    except FoldRejected:
+        return None
+    return placed

@@ -1,0 +1,31 @@
+"""Scores that somebody else gave, for example a model.
+
+Lives here: looking them up, and what stands in where one is missing. Does not belong here: asking for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from turnfold.compression.scorers.base import Scorer
+
+
+class GivenScores:
+    """Known scores by sentence; another scorer's for each sentence without one.
+
+    Args:
+        scores: from 0 to 1 by sentence.
+        fallback: rates the rest.
+    """
+
+    def __init__(self, scores: Mapping[str, float], fallback: Scorer, name: str = "llm") -> None:
+        self.name = name
+        self._scores = scores
+        self._fallback = fallback
+
+    def score(self, sentences: Sequence[str], query: str | None = None) -> list[float]:
+        """As of the protocol."""
+        if all(sentence in self._scores for sentence in sentences):
+            return [self._scores[sentence] for sentence in sentences]
+        others = self._fallback.score(sentences, query)
+        return [self._scores.get(sentence, other) for sentence, other in zip(sentences, others, strict=True)]

@@ -1,0 +1,39 @@
+"""A call of a model, as a value.
+
+Lives here: what the engine's generators yield, and what they are sent. Does not belong here: making a call (the shell does), any
+wire format (``wire.model_calls``), what is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One system text, one user text, a short answer.
+
+    Attributes:
+        kind: what it is for, for the books: "summary", "recovery", "layer", "messages", "scorer", "state".
+        system: our own instructions.
+        user: the text that is worked on; it is data.
+        max_tokens: maximum useful length of the reply.
+    """
+
+    kind: str
+    system: str
+    user: str
+    max_tokens: int
+    temperature: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """What a model wrote.
+
+    Attributes:
+        complete: whether it came to its end; False where it was cut at its limit.
+    """
+
+    text: str
+    complete: bool = True

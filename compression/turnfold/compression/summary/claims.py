@@ -1,0 +1,202 @@
+"""What a summary claims, held against its source.
+
+Lives here: finding figures, identifiers, names, quoted texts in a summary that its source lacks; sentences that say the opposite
+of the source's, or say for sure what it left open. Does not belong here: what is done about it (``checks``).
+
+Nothing here understands a text. What is checked is what can be compared: characters, words, and small words of negation and
+doubt. Two figures of the source that changed places are not found, nor is a true sentence about the wrong person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from turnfold.compression.scorers.terms import terms
+from turnfold.compression.text.dense_names import dense_names
+from turnfold.compression.text.figures import figures
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.passages import sentences
+
+_TABLE: Final = lexicon("polarity")
+_NUMBER: Final = re.compile(r"\d+(?:[.,:'’/\u00a0\u202f-]?\d+)*")
+_GROUPING: Final = re.compile(r"(?<=\d)[,'’\u00a0\u202f](?=\d{3}(?!\d))")
+_SPACED: Final = re.compile(r"(?<=\d)[ ](?=\d{3}(?!\d))")
+_SIGN_BEFORE: Final = re.compile(r"([$€£¥₹₩₽])\s?(?=\d)")
+_PERCENT: Final = re.compile(r"(\d[\d.,]*)\s?(?:%|per ?cent|Prozent|pour cent|por ciento)")
+_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_QUOTED: Final = re.compile(
+    r"`([^`\n]{2,})`|\"([^\"\n]{2,})\"|“([^”\n]{2,})”|«([^»\n]{2,})»|「([^」\n]{2,})」|„([^“”\n]{2,})[“”]"
+)
+_KATAKANA: Final = re.compile(r"[ァ-ヶー]{3,}")
+_SPACE: Final = re.compile(r"\s+")
+_EDGES: Final = ".,;:!?()[]{}\"'`“”«»„"
+_SAME: Final = 0.6  # of a statement's words that a source sentence must have to be what it speaks of
+_STEM: Final = 5
+#: Numbers that are written as words in the source and as figures in the summary.
+_COUNTING: Final = (
+    *("zero", "one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
+_ROLES: Final = frozenset({"user", "assistant", "tool", "system", "i"})
+
+
+def _folded(text: str) -> str:
+    return _SPACE.sub(" ", text).casefold()
+
+
+def _numbers(text: str) -> set[str]:
+    """Numbers as written without thousands separators."""
+    joined = _GROUPING.sub("", text)
+    return {found.rstrip(".,:'’/-") for found in _NUMBER.findall(joined)}
+
+
+def _every_number(text: str) -> set[str]:
+    """Numbers in all the forms in which a summary may have them."""
+    low, numbers = text.casefold(), _numbers(text) | _numbers(_SPACED.sub("", text))
+    words = {str(n) for n, word in enumerate(_COUNTING) if word in low and re.search(rf"\b{word}\b", low)}
+    return numbers | words | {part for number in numbers for part in re.split(r"[:/-]", number)}
+
+
+def _content(text: str) -> frozenset[str]:
+    """What a sentence is about: the beginnings of its words, without those of grammar, negation and doubt."""
+    small = _TABLE["negates"] | _TABLE["doubts"]
+    return frozenset(word if word.isdigit() else word[:_STEM] for word in terms(text) if word not in small)
+
+
+def _has(text: str, kind: str) -> bool:
+    low = text.casefold()
+    if any(part in low for part in _TABLE[f"{kind}-inside"]):
+        return True
+    return any(word in _TABLE[kind] or word.endswith(("n't", "n’t")) for word in _words_of(low))
+
+
+def _words_of(low: str) -> list[str]:
+    return [word.replace("’", "'") for word in _WORD.findall(low)]
+
+
+@dataclass(frozen=True, slots=True)
+class _SourceSentence:
+    """What it is about, alone and together with the sentence before it; its numbers; whether it negates, or leaves open."""
+
+    about: frozenset[str]
+    context: frozenset[str]
+    numbers: frozenset[str]
+    negated: bool
+    doubtful: bool
+
+
+class Grounds:
+    """A source, ready to be asked whether it holds what a summary says.
+
+    Args:
+        texts: the source's texts, whole.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.text = "\n".join(texts)
+
+    @cached_property
+    def _low(self) -> str:
+        return _folded(self.text)
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(word.split("'")[0] for word in _words_of(self._low))
+
+    @cached_property
+    def _beginnings(self) -> frozenset[str]:
+        return frozenset(start for word in self._words for start in _beginnings(word))
+
+    @cached_property
+    def about(self) -> frozenset[str]:
+        """What it is about."""
+        return _content(self.text)
+
+    @cached_property
+    def _sentences(self) -> tuple[_SourceSentence, ...]:
+        pieces = [self.text[start:end] for start, end in sentences(self.text, 0, len(self.text))]
+        about = [_content(piece) for piece in pieces]
+        return tuple(
+            _SourceSentence(here, here | before, frozenset(_every_number(piece)), _has(piece, "negates"), _has(piece, "doubts"))
+            for piece, here, before in zip(pieces, about, [frozenset[str](), *about], strict=False)
+        )
+
+    def has(self, text: str) -> bool:
+        """Whether it has a text word for word, however spaced."""
+        return _folded(text) in self._low
+
+    def foreign_figure(self, said: str) -> str | None:
+        """A number, a percentage or a sum of money that it lacks, or has only where it speaks of something else."""
+        about = frozenset(term for term in _content(said) if not term[0].isdigit())
+        for number in sorted(_numbers(said)):
+            places = [one for one in self._sentences if number in one.numbers]
+            if not places or (about and all(about.isdisjoint(one.context) for one in places)):
+                return number
+        shares = {share.rstrip(".,") for share in _PERCENT.findall(self.text)}
+        said_shares: list[str] = _PERCENT.findall(said)
+        signs: list[str] = _SIGN_BEFORE.findall(said)
+        share = next((s for s in said_shares if s.rstrip(".,") not in shares), None)
+        return share or next((sign for sign in signs if sign not in self.text), None)
+
+    def foreign_identifier(self, said: str) -> str | None:
+        """A path, URL, identifier, version or call that it lacks."""
+        found = (token for token in figures(said) if " " not in token and not token.strip(_EDGES + "$€£%+-~").isdigit())
+        for token in found:
+            bare = token.strip(_EDGES)
+            if bare and not _NUMBER.fullmatch(bare.lstrip("$€£¥₹~<>=+-").rstrip("%")) and not self.has(bare):
+                return token
+        return None
+
+    def foreign_name(self, said: str) -> str | None:
+        """A word with a capital, or a name in a script without any, that it lacks."""
+        words: list[str] = _WORD.findall(said)
+        lacking = [w for w in words if w[0].isupper() and w.casefold() not in _ROLES and not self._knows(w)]
+        names: list[str] = [*(said[start:end] for start, end, _ in dense_names(said)), *_KATAKANA.findall(said)]
+        return next(iter([*lacking, *(name for name in names if not self.has(name))]), None)
+
+    def _knows(self, word: str) -> bool:
+        """Whether it has the word, in this form or one with another ending."""
+        low = word.casefold().replace("’", "'").split("'")[0]
+        return low in self._words or low in self._beginnings or not self._words.isdisjoint(_beginnings(low))
+
+    def foreign_quote(self, said: str) -> str | None:
+        """A text in quotation marks that it lacks."""
+        quoted = ("".join(groups) for groups in _QUOTED.findall(said))
+        return next((quote for quote in quoted if not self.has(quote.strip(" .,;:!?"))), None)
+
+    def share_of(self, said: str) -> float:
+        """How much of what a statement is about it speaks of, 0 to 1; 1 for one about nothing."""
+        about = _content(said)
+        return len(about & self.about) / len(about) if about else 1.0
+
+    def contradicts(self, said: str) -> bool:
+        """Whether what it says of the same things is negated where the statement is not, or the other way round."""
+        negated = _has(said, "negates")
+        return bool(near := self._near(said)) and all(one.negated != negated for one in near)
+
+    def doubts(self, said: str) -> bool:
+        """Whether it leaves open, or ties to a condition, what the statement says for sure."""
+        near = self._near(said)
+        return bool(near) and not _has(said, "doubts") and all(one.doubtful for one in near)
+
+    def speaks_of(self, said: str) -> bool:
+        """Whether one sentence of it speaks of the same things."""
+        return bool(self._near(said))
+
+    def _near(self, said: str) -> Sequence[_SourceSentence]:
+        """The sentences that say most of what the statement says."""
+        about = _content(said)
+        if len(about) < 2:
+            return ()
+        shares = [len(about & one.about) / len(about) for one in self._sentences]
+        best = max(shares, default=0.0)
+        return [one for one, share in zip(self._sentences, shares, strict=True) if share >= best - 1e-9] if best >= _SAME else ()
+
+
+def _beginnings(word: str) -> Iterator[str]:
+    """A word without an ending of up to four letters."""
+    yield from (word[:-cut] for cut in range(1, 5) if len(word) - cut >= _STEM - 1)

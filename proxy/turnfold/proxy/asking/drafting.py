@@ -1,0 +1,31 @@
+"""Drafting a directive outside of a server, for the command line.
+
+Lives here: one question to the model of the settings, from start to end. Does not belong here: rules, what becomes of a draft.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from turnfold.compression.state import Engine
+from turnfold.compression.state.draft import DirectiveDraft, draft_steps
+from turnfold.config.settings import Settings
+from turnfold.proxy.asking.asker import Bill, ModelAsker
+from turnfold.proxy.asking.endpoint import Caller
+from turnfold.proxy.asking.purse import Payer
+
+
+def drafter(settings: Settings) -> Callable[[Engine, str], DirectiveDraft | None]:
+    """A function that asks the model which directive a message may have meant; None for no draft, whatever the reason.
+
+    Raises:
+        InvalidInput: the model's price is unknown.
+    """
+    asker = ModelAsker(settings, None)
+
+    async def ask(engine: Engine, message: str) -> DirectiveDraft | None:
+        async with asker.running():
+            return await asker.drive(draft_steps(engine, message), Payer(""), Caller("", ()), Bill())
+
+    return lambda engine, message: asyncio.run(ask(engine, message))

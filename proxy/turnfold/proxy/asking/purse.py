@@ -1,0 +1,113 @@
+"""What calls of a model have cost, and what they may cost.
+
+Lives here: a cap for each day and for each conversation, shared by the replicas of a store. Does not belong here: prices,
+receipts (``books``).
+
+The most that a call can cost is set aside before it goes out, and corrected when its usage is known: several calls at once stay
+within the caps together. What was set aside for a call whose end nobody saw stays spent. While the store does not answer, each
+process goes by what it knows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+import orjson
+
+from turnfold.proxy.store.base import Item, Key, Store, StoreError
+from turnfold.proxy.store.records import VERSION, decode_record
+
+_KIND: Final = "model-spend"
+_DAYS: Final = 3 * 86_400.0
+_TRIES: Final = 8
+_MOST: Final = 20_000
+_NANO: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """For whom a model is asked: a tenant, and its conversation; None: a single request of Turnfold's own API."""
+
+    tenant: str
+    conversation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Allowance:
+    key: Key
+    ttl: float
+    label: str | None
+    cap: float
+
+
+class Purse:
+    """The caps.
+
+    Args:
+        ttl: seconds for which the store remembers what a conversation has cost.
+        clock: Unix time.
+    """
+
+    def __init__(
+        self, store: Store | None, per_day: float, per_conversation: float, ttl: float, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._store = store
+        self._per_day, self._per_conversation = per_day, per_conversation
+        self._ttl = ttl
+        self._clock = clock
+        self._known: OrderedDict[Key, int] = OrderedDict()
+
+    async def reserve(self, payer: Payer, dollars: float) -> bool:
+        """Set the most that a call can cost aside. Returns whether it may go out."""
+        taken: list[_Allowance] = []
+        for account in self._accounts(payer):
+            taken.append(account)
+            if await self._add(account, dollars) > account.cap:
+                for one in taken:
+                    await self._add(one, -dollars)
+                return False
+        return True
+
+    async def settle(self, payer: Payer, reserved: float, dollars: float) -> None:
+        """A call that was let go out has cost this much."""
+        for account in self._accounts(payer):
+            await self._add(account, dollars - reserved)
+
+    def _accounts(self, payer: Payer) -> tuple[_Allowance, ...]:
+        today = time.strftime("%Y-%m-%d", time.gmtime(self._clock()))
+        day = _Allowance(Key("", _KIND, today), _DAYS, None, self._per_day)
+        if payer.conversation is None:
+            return (day,)
+        name = blake2b(payer.conversation.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        own = _Allowance(Key(payer.tenant, _KIND, name), self._ttl, payer.conversation, self._per_conversation)
+        return own, day
+
+    async def _add(self, account: _Allowance, dollars: float) -> float:
+        """What the account comes to, in dollars."""
+        added = round(dollars * _NANO)
+        total = self._known.pop(account.key, 0) + added
+        if self._store is not None:
+            with contextlib.suppress(StoreError):
+                total = await _add_in(self._store, account, added)
+        self._known[account.key] = total
+        while len(self._known) > _MOST:
+            self._known.popitem(last=False)
+        return total / _NANO
+
+
+async def _add_in(store: Store, account: _Allowance, added: int) -> int:
+    total = added
+    for _ in range(_TRIES):
+        (held,) = await store.get([account.key])
+        known = None if held is None else decode_record(_KIND, held, lambda value: int(value["nano"]))
+        total = max(0, (known or 0) + added)
+        value = orjson.dumps({VERSION: 1, "nano": total})
+        if await store.swap(held, Item(account.key, value, account.ttl, account.label)):
+            break
+    return total

@@ -1,0 +1,51 @@
+"""Whether a written summary is worth its price.
+
+Lives here: the arithmetic. Does not belong here: how long a conversation may be expected to go on (``compression.fold.replay``),
+caps.
+
+A block's quotes take `room` tokens; a summary takes at most a share of that. What is left out is saved in each request that may
+be expected to carry the summary; in the request that adopts it, its tokens are written anew where the quotes would have been
+read. Against that stands the price of the call: the block's own messages and the prompt in, the summary out.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from turnfold.compression.fold.adoption import WantedSummary
+
+_SHARE: Final = 0.65  # of the room of the quotes; with a quarter of slack it is still smaller
+_LEAST: Final = 40  # tokens: fewer say nothing that the quotes do not
+_PROMPT: Final = 450  # tokens of our own instructions
+_MILLION: Final = 1e6
+
+
+class SummaryWorth(NamedTuple):
+    """Dollars that a summary of `target` tokens costs, and that it may be expected to save."""
+
+    target: int
+    cost: float
+    gain: float
+
+
+def target_tokens(wanted: WantedSummary, most: int) -> int:
+    """Tokens that a summary may take; 0 where so few say nothing."""
+    target = min(most, int(_SHARE * wanted.room))
+    return target if target >= _LEAST else 0
+
+
+def worth(wanted: WantedSummary, target: int, cost_of: float, input_price: float) -> SummaryWorth:
+    """Cost and gain of a summary.
+
+    Args:
+        cost_of: dollars of the call.
+        input_price: dollars for a million uncached input tokens of the conversation's model.
+    """
+    saved = wanted.requests * wanted.price * (wanted.room - target)
+    rewritten = max(0.0, wanted.rewrite * target - wanted.price * wanted.room)
+    return SummaryWorth(target, cost_of, (saved - rewritten) * input_price / _MILLION)
+
+
+def call_tokens(wanted: WantedSummary) -> int:
+    """About the tokens of the call's prompt."""
+    return wanted.tokens + _PROMPT
