@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 from turnfold.compression import tokens
 from turnfold.compression.fold import Fold, fold
 from turnfold.compression.shorten.terse import terse
+from turnfold.compression.wire.conversation import Wire
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import price_from
 from turnfold.config.settings import Settings
@@ -56,6 +57,7 @@ from turnfold.proxy.routes.windows import admin_window_routes
 from turnfold.proxy.store import Store, StoreError, open_store
 from turnfold.proxy.store.records import left_out
 from turnfold.proxy.store.state_records import StateRecords
+from turnfold.proxy.telemetry.in_flight import InFlight
 
 _OPENING: Final = 1.0  # seconds that the start waits for the store
 
@@ -102,17 +104,14 @@ def build(
         forgetful=settings.store.is_off,
     )
     parts.forgetting.subscribe(lambda _: service.forget_in_memory())
-    unfinished = UnfinishedBodies(settings.limits.max_unfinished_bytes)
-    passthrough = Passthrough(parts.destinations, parts.gate)
+    passthrough = InFlight(Passthrough(parts.destinations, parts.gate), partial(parts.metrics.in_flight, "passthrough"))
     table: list[BaseRoute] = [
         Route("/healthz", Liveness(Identity(settings)), methods=["GET"]),
         Route("/readyz", Readiness(parts.checks()), methods=["GET"]),
         *hardened(own_routes(parts, settings, options_for)),
         Route("/admin", Endpoint(not_here)),
         Route(f"/admin/{{rest:{ANYTHING}}}", Endpoint(not_here)),
-        *model_routes(
-            partial(ModelCalls, service, parts.destinations, parts.gate, settings.limits, settings.folding, unfinished)
-        ),
+        *_model_routes(parts, settings, service),
         Route("/{rest:path}", passthrough),
     ]
 
@@ -136,6 +135,16 @@ def _for_folding(settings: Settings) -> Settings:
     groups = {name: getattr(settings, name) for name in ("folding", "limits", "models")}
     store = settings.store if settings.store.is_off else bare.store
     return bare.model_copy(update={"upstream": kept, "store": store, **groups})
+
+
+def _model_routes(parts: Parts, settings: Settings, service: Service) -> list[Route]:
+    unfinished = UnfinishedBodies(settings.limits.max_unfinished_bytes)
+
+    def endpoint(wire: Wire) -> ASGIApp:
+        calls = ModelCalls(service, parts.destinations, parts.gate, settings.limits, settings.folding, unfinished, wire)
+        return InFlight(calls, partial(parts.metrics.in_flight, "model"))
+
+    return model_routes(endpoint)
 
 
 def own_routes(parts: Parts, settings: Settings, options_for: OptionsOf) -> list[Route]:
