@@ -62,6 +62,15 @@ def _store_url(url: str) -> str:
     return url
 
 
+def _proxy_choice(choice: str) -> str:
+    if choice in {"environment", "none"}:
+        return choice
+    parts = urlsplit(choice)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise ValueError("must be environment, none, or a URL with http:// or https://, a host and a port")
+    return choice
+
+
 def _split_commas(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
@@ -103,6 +112,26 @@ class UpstreamSettings(_Group):
         float, Field(gt=0, description="Seconds to wait for the next bytes of a response; SDKs wait 600.")
     ] = 600.0
     max_connections: Annotated[int, Field(gt=0, description="Maximum number of connections to the upstream.")] = 1000
+    proxy: Annotated[
+        str,
+        AfterValidator(_proxy_choice),
+        Field(
+            repr=False,
+            description="Proxy on the way to the upstreams: environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY; never for"
+            " loopback), none, or a URL with http:// or https://.",
+        ),
+    ] = "environment"
+    ca_bundle: Annotated[
+        Path | None,
+        Field(description="PEM file, or directory of such files, with authorities to trust besides the system's."),
+    ] = None
+    client_certificate: Annotated[
+        Path | None, Field(description="PEM file with the certificate that upstreams ask Turnfold for (mTLS), and its chain.")
+    ] = None
+    client_key: Annotated[
+        Path | None, Field(description="PEM file with the certificate's key; default: it is in the certificate's file.")
+    ] = None
+    client_key_password: Annotated[SecretStr | None, Field(description="Password of that key.")] = None
 
 
 class AnthropicSettings(_Group):
@@ -298,6 +327,7 @@ class ServerSettings(_Group):
 
     host: Annotated[str, AfterValidator(_host), Field(min_length=1, description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on; 0 picks a free port.")] = 8420
+    uds: Annotated[Path | None, Field(description="Unix socket to listen on instead of an address and a port.")] = None
     workers: Annotated[int, Field(gt=0, description="Number of processes.")] = 1
 
 
@@ -362,7 +392,7 @@ def exposure(settings: Settings) -> str | None:
     """The problem with settings that would let other machines spend the operator's key; None if there is none."""
     keys = {"TURNFOLD_UPSTREAM_API_KEY": settings.upstream.api_key, "TURNFOLD_ANTHROPIC_API_KEY": settings.anthropic.api_key}
     name = next((name for name, key in keys.items() if key is not None), None)
-    if name is None or settings.auth.client_tokens or is_loopback(settings.server.host):
+    if name is None or settings.auth.client_tokens or settings.server.uds or is_loopback(settings.server.host):
         return None
     return (
         f"{name} is set and TURNFOLD_HOST is {settings.server.host}, which others can reach: "

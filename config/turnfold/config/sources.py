@@ -1,7 +1,8 @@
 """Where settings come from.
 
 Lives here: the reading of flags, environment, ``.env`` and ``turnfold.toml``, their flat names, their precedence, and the origin
-of each value; this is the only reader of the environment. Does not belong here: defaults and validation (``settings``).
+of each value; this is the only reader of the environment, but for the network's own variables (``outbound``). Does not belong
+here: defaults and validation (``settings``).
 
 Precedence: flag > environment > ``.env`` > ``turnfold.toml`` > default. An empty variable counts as not set, because a compose
 file writes one for each value that is left out.
