@@ -51,7 +51,7 @@ from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.routes.data import admin_data_routes
 from turnfold.proxy.routes.model_calls import ModelCalls, model_routes
-from turnfold.proxy.routes.ops import Liveness, Readiness, ReadinessCheck, not_here
+from turnfold.proxy.routes.ops import Liveness, Readiness, ReadinessCheck, not_here, other_methods
 from turnfold.proxy.routes.state import state_routes
 from turnfold.proxy.routes.windows import admin_window_routes
 from turnfold.proxy.store import Store, StoreError, open_store
@@ -105,10 +105,14 @@ def build(
     )
     parts.forgetting.subscribe(lambda _: service.forget_in_memory())
     passthrough = InFlight(Passthrough(parts.destinations, parts.gate), partial(parts.metrics.in_flight, "passthrough"))
-    table: list[BaseRoute] = [
+    own = [
         Route("/healthz", Liveness(Identity(settings)), methods=["GET"]),
         Route("/readyz", Readiness(parts.checks()), methods=["GET"]),
         *hardened(own_routes(parts, settings, options_for)),
+    ]
+    table: list[BaseRoute] = [
+        *own,
+        *other_methods(own),
         Route("/admin", Endpoint(not_here)),
         Route(f"/admin/{{rest:{ANYTHING}}}", Endpoint(not_here)),
         *_model_routes(parts, settings, service),

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from starlette.datastructures import QueryParams
-from starlette.types import Receive, Scope, Send
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from turnfold.proxy.http.front import Endpoint
 from turnfold.proxy.http.refusals import Refused, send_json
 from turnfold.proxy.identity import Identity
 
@@ -78,3 +80,22 @@ async def not_here(scope: Scope, receive: Receive, send: Send) -> None:
     """An unknown path of Turnfold's own; it must not reach the upstream, which would see an admin's call."""
     del scope, receive, send
     raise Refused(404, "not_found", "Turnfold has no such route.")
+
+
+def other_methods(routes: Sequence[Route]) -> list[Route]:
+    """For each path of these routes one that answers every other method with a 405. Without it such a request would go upstream,
+    an administrator's token with it."""
+    allowed: dict[str, set[str]] = {}
+    for route in routes:
+        if route.methods:
+            allowed.setdefault(route.path, set()).update(route.methods)
+    return [Route(path, Endpoint(_refusing(", ".join(sorted(methods))))) for path, methods in allowed.items()]
+
+
+def _refusing(allow: str) -> ASGIApp:
+    async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+        del receive, send
+        message = f"{scope['path']} takes {allow}."
+        raise Refused(405, "method_not_allowed", message, headers=((b"allow", allow.encode()),))
+
+    return refuse
