@@ -328,6 +328,12 @@ class ServerSettings(_Group):
     host: Annotated[str, AfterValidator(_host), Field(min_length=1, description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on; 0 picks a free port.")] = 8420
     uds: Annotated[Path | None, Field(description="Unix socket to listen on instead of an address and a port.")] = None
+    drain_file: Annotated[
+        Path | None,
+        Field(
+            description="While this file exists, /readyz answers 503, so that balancers send nothing more; requests are served."
+        ),
+    ] = None
     workers: Annotated[int, Field(gt=0, description="Number of processes.")] = 1
 
 

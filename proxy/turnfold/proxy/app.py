@@ -51,7 +51,7 @@ from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.routes.data import admin_data_routes
 from turnfold.proxy.routes.model_calls import ModelCalls, model_routes
-from turnfold.proxy.routes.ops import Liveness, Readiness, ReadinessCheck, not_here, other_methods
+from turnfold.proxy.routes.ops import Liveness, Readiness, ReadinessCheck, drain_check, not_here, other_methods
 from turnfold.proxy.routes.state import state_routes
 from turnfold.proxy.routes.windows import admin_window_routes
 from turnfold.proxy.store import Store, StoreError, open_store
@@ -107,7 +107,7 @@ def build(
     passthrough = InFlight(Passthrough(parts.destinations, parts.gate), partial(parts.metrics.in_flight, "passthrough"))
     own = [
         Route("/healthz", Liveness(Identity(settings)), methods=["GET"]),
-        Route("/readyz", Readiness(parts.checks()), methods=["GET"]),
+        Route("/readyz", Readiness([*parts.checks(), *drain_check(settings.server.drain_file)]), methods=["GET"]),
         *hardened(own_routes(parts, settings, options_for)),
     ]
     table: list[BaseRoute] = [

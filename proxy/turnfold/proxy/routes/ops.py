@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from starlette.datastructures import QueryParams
@@ -67,6 +68,15 @@ class Readiness:
         failures = {check.name: number for check in self._checks if (number := check.failures())}
         told = {"checks": parts} | ({"failures": failures} if failures else {})
         await send_json(send, 200 if ready else 503, {"status": "ready" if ready else "not ready", **told})
+
+
+def drain_check(file: Path | None) -> list[ReadinessCheck]:
+    """Not ready while a file exists: a balancer is to send nothing more, and whatever it still sends is served."""
+
+    async def is_taking_requests() -> bool:
+        return file is not None and not await asyncio.to_thread(file.exists)
+
+    return [] if file is None else [ReadinessCheck("taking_requests", is_taking_requests, required=True)]
 
 
 async def _probe(check: ReadinessCheck) -> bool:
