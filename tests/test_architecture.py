@@ -43,7 +43,8 @@ def test_names_of_the_face_exist() -> None:
 
 def test_what_is_imported_is_asked_for() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
-    assert not undeclared(house(), project["dependencies"], packages_distributions())
+    extras = [name for extra in project["optional-dependencies"].values() for name in extra]
+    assert not undeclared(house(), [*project["dependencies"], *extras], packages_distributions())
 
 
 def test_what_is_not_asked_for_is_found() -> None:

@@ -337,6 +337,18 @@ class ServerSettings(_Group):
     workers: Annotated[int, Field(gt=0, description="Number of processes.")] = 1
 
 
+class OtelSettings(_Group):
+    """Where traces go (needs the extra turnfold[otel]; the SDK's own variables, OTEL_*, hold too)."""
+
+    endpoint: Annotated[
+        Annotated[str, AfterValidator(_http_url)] | None,
+        Field(description="Base URL of an OTLP/HTTP collector, as http://localhost:4318. Without one nothing is traced."),
+    ] = None
+    propagate: Annotated[
+        bool, Field(description="If true, upstreams get a traceparent of Turnfold's own; if false, headers stay as they came.")
+    ] = False
+
+
 class ModelSettings(_Group):
     """Your own figures for one model. Anything that you leave out is looked up in the packaged tables."""
 
@@ -366,6 +378,7 @@ class Settings(BaseSettings):
     limits: LimitSettings = LimitSettings()
     auth: AuthSettings = AuthSettings()
     server: ServerSettings = ServerSettings()
+    otel: OtelSettings = OtelSettings()
     models: Annotated[
         dict[str, ModelSettings], Field(description="Prices and windows by model name; they override the packaged tables.")
     ] = Field(default_factory=dict)

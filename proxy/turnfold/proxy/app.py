@@ -43,6 +43,7 @@ from turnfold.proxy.lanes.processes import FoldProcesses
 from turnfold.proxy.learning.deciding import Decisions
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.windows import Windows
+from turnfold.proxy.otel.opening import traces_for
 from turnfold.proxy.outbound.destinations import Destinations
 from turnfold.proxy.outbound.passthrough import Passthrough
 from turnfold.proxy.routes.admin import admin_routes
@@ -145,7 +146,8 @@ def _model_routes(parts: Parts, settings: Settings, service: Service) -> list[Ro
     unfinished = UnfinishedBodies(settings.limits.max_unfinished_bytes)
 
     def endpoint(wire: Wire) -> ASGIApp:
-        calls = ModelCalls(service, parts.destinations, parts.gate, settings.limits, settings.folding, unfinished, wire)
+        gate, to, tracing = parts.gate, parts.destinations, parts.traces
+        calls = ModelCalls(service, to, gate, settings.limits, settings.folding, unfinished, wire, tracing)
         return InFlight(calls, partial(parts.metrics.in_flight, "model"))
 
     return model_routes(endpoint)
@@ -182,6 +184,7 @@ class Parts:
         self.windows = Windows(self.store, patient=self.store.patient)
         self.workshop = Workshop(settings.limits.max_fold_workers)
         self.metrics = Metrics(self._health)
+        self.traces = traces_for(settings.otel)
         self.warmth = WarmthMemory(self.store.patient)
         self.decisions = Decisions(self.store, settings.store.ttl, self.warmth)
         watchers = Watchers(self.metrics, WarmthWatcher(self.warmth), *([watcher] if watcher else []))
@@ -220,6 +223,8 @@ class Parts:
         with contextlib.suppress(StoreError, TimeoutError):  # or the first request would find it opening, and go without
             await asyncio.wait_for(self.store.patient.ping(), _OPENING)
         await self.ledger.start()
+        if self.traces is not None:
+            self.traces.start()
         loops = {"warmth": self.warmth.run, "deletions": self.forgetting.watch}
         tasks = [
             asyncio.create_task(supervise(part, loop, self.incidents), name=f"turnfold-{part}") for part, loop in loops.items()
@@ -232,6 +237,8 @@ class Parts:
             await asyncio.gather(*tasks, return_exceptions=True)
             await self.close(self.ledger.stop())
             await self.close(self.warmth.sync())
+            if self.traces is not None:
+                await self.close(asyncio.to_thread(self.traces.stop))
             self.workshop.close()
             await self.close(self.store.close())
 
