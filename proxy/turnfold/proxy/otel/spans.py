@@ -18,6 +18,8 @@ The SDK's own variables (``OTEL_SERVICE_NAME``, ``OTEL_RESOURCE_ATTRIBUTES``, ``
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -46,6 +48,7 @@ Value = str | int | float | bool
 
 _SCOPE: Final = "turnfold"
 _SECOND: Final = 1e9
+_FAREWELL: Final = 3.0  # seconds that a collector gets to take what is left; the SDK would try for ten, for each of the two
 #: What the conventions call the operations of our formats.
 _OPERATIONS: Final = {"chat": "chat", "responses": "chat", "messages": "chat"}
 _PROVIDERS: Final = {"api.openai.com": "openai", "api.anthropic.com": "anthropic"}
@@ -110,9 +113,14 @@ class Traces:
         self._logger = self._records.get_logger(_SCOPE, version("turnfold"))
 
     def stop(self) -> None:
-        """Send what is queued, and close. Blocks."""
-        self._spans.shutdown()
-        self._records.shutdown()
+        """Send what is queued, and close. Blocks, but not for long: a collector that is down must hold up no stop."""
+        ends = (self._spans.shutdown, self._records.shutdown)
+        threads = [threading.Thread(target=end, name="turnfold-otel-stop", daemon=True) for end in ends]
+        for thread in threads:
+            thread.start()
+        deadline = time.monotonic() + _FAREWELL
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def join(
         self, came: Sequence[tuple[bytes, bytes]], goes: Sequence[tuple[bytes, bytes]]
