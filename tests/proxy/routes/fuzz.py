@@ -22,11 +22,16 @@ CONFIG: Final = Path(__file__).with_name("schemathesis.toml")
 _PATIENCE: Final = 3600
 
 
-def fuzz(examples: int, directory: Path) -> subprocess.CompletedProcess[str]:
-    """One run; its files go into `directory`."""
+def fuzz(examples: int, directory: Path, *phases: str) -> subprocess.CompletedProcess[str]:
+    """One run; its files go into `directory`.
+
+    Args:
+        phases: of schemathesis; none: all of them.
+    """
     command = [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()"]  # it has no __main__
     options = ["--max-examples", str(examples), "--generation-deterministic", "--workers", "1", "--no-color"]
     options += ["--exclude-checks", "ignored_auth"]  # the token below is in every request; test_api_document leaves it out
+    options += ["--phases", ",".join(phases)] if phases else []
     auth = AuthSettings.model_validate({"admin_token": "adm"})
     with (
         running(uvicorn.Config(UpstreamServer(), **NO_LOGGING)) as upstream,

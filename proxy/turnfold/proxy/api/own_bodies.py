@@ -44,10 +44,6 @@ class MessagesBody(PassedOn):
     stream: bool = False
 
 
-class ProvidersAnswer(PassedOn):
-    """The provider's answer, byte for byte."""
-
-
 class Policies(AnswerBody):
     """What users have laid down."""
 
