@@ -1,4 +1,7 @@
 # Turnfold as a container: built from the hashed locks, run without root, nothing in it but Python and the installed wheel.
+#
+# The base images are named by tag. Pin them by digest in your own copy (docker buildx imagetools inspect python:3.13-slim): a
+# digest written here would keep its security updates out.
 
 FROM python:3.13-slim AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
@@ -6,24 +9,26 @@ WORKDIR /src
 
 # The dependencies change less often than the sources: a layer of their own.
 COPY requirements.lock requirements-build.lock ./
-RUN python -m venv /opt/turnfold \
- && /opt/turnfold/bin/pip install --require-hashes -r requirements.lock \
- && python -m venv /opt/build \
- && /opt/build/bin/pip install --require-hashes -r requirements-build.lock
+RUN python -m venv /opt/build \
+ && /opt/build/bin/pip install --require-hashes -r requirements-build.lock \
+ && python -m venv --without-pip /opt/turnfold \
+ && /opt/build/bin/pip --python /opt/turnfold/bin/python install --require-hashes -r requirements.lock
 
 COPY pyproject.toml README.md LICENSE ./
 COPY compression compression
 COPY config config
 COPY proxy proxy
 RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /dist . \
- && /opt/turnfold/bin/pip install --no-deps /dist/*.whl
+ && /opt/build/bin/pip --python /opt/turnfold/bin/python install --no-deps /dist/*.whl
 
 FROM python:3.13-slim
 LABEL org.opencontainers.image.title="Turnfold" \
       org.opencontainers.image.description="An OpenAI-compatible proxy that folds long conversations" \
       org.opencontainers.image.licenses="Apache-2.0"
 
-RUN useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin turnfold \
+# No package tool of Python's stays, and apt is of no use to a user without root.
+RUN rm -rf /usr/local/bin/pip* /usr/local/lib/python3.*/site-packages/pip* /usr/local/lib/python3.*/ensurepip \
+ && useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin turnfold \
  && install --directory --owner turnfold --mode 0700 /data
 COPY --from=build /opt/turnfold /opt/turnfold
 

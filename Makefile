@@ -63,8 +63,8 @@ docs: $(READY)
 # The only step that resolves versions. uv is pinned here and not in the locks: nobody else needs it.
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
-	$(LOCK) pyproject.toml --extra encryption --output-file requirements.lock
-	$(LOCK) pyproject.toml --group dev --constraint requirements.lock --output-file requirements-dev.lock
+	$(LOCK) pyproject.toml --extra encryption --extra otel --output-file requirements.lock
+	$(LOCK) pyproject.toml --all-extras --group dev --constraint requirements.lock --output-file requirements-dev.lock
 	$(LOCK) --group build --constraint requirements-dev.lock --output-file requirements-build.lock
 
 # Both need a package registry, and audit its data on known faults: they are no part of the tests. Their tools stay out of the

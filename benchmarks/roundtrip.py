@@ -25,7 +25,7 @@ from itertools import permutations
 from typing import Any, Final, NamedTuple
 
 from benchmarks.support.data import conversations, shared_directory
-from turnfold.compression import compress, default_token_counter, strip_provenance, tokens, uncompress
+from turnfold.compression import CompressOptionsDict, compress, default_token_counter, strip_provenance, tokens, uncompress
 from turnfold.compression.roundtrip.values import readable, texts_of
 
 Message = dict[str, Any]
@@ -199,7 +199,7 @@ def trips(count: int) -> None:
     rng, good, started = random.Random(20261122), 0, time.process_time()
     for n in range(count):
         messages = random_messages(rng)
-        options = {
+        options: CompressOptionsDict = {
             "recency_window": rng.randrange(6),
             "token_budget": rng.choice((None, None, 50, 500)),
             "fuzzy_dedup": rng.random() < 0.5,

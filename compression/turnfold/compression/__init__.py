@@ -12,12 +12,14 @@ from turnfold.compression.fold import Folded, fold_request, unfold
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.roundtrip.option_types import CompressOptionsDict
 from turnfold.compression.roundtrip.provenance import strip_provenance
 from turnfold.compression.roundtrip.uncompress_messages import uncompress
 from turnfold.compression.roundtrip.values import Compressed, CompressOptions, Uncompressed, default_token_counter
 
 __all__ = [
     "CompressOptions",
+    "CompressOptionsDict",
     "CompressRequest",
     "Compressed",
     "Compressor",

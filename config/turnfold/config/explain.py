@@ -7,6 +7,7 @@ printing.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, SecretStr
@@ -35,7 +36,7 @@ def _display_value(value: Any) -> Any:
         return {name: _display_value(one) for name, one in value.items()}
     if isinstance(value, tuple):
         return [_display_value(one) for one in value]
-    return without_password(value) if isinstance(value, str) else value
+    return without_password(str(value)) if isinstance(value, str | Path) else value
 
 
 def _description(path: Path2) -> str:

@@ -65,6 +65,15 @@ def _store_url(url: str) -> str:
     return url
 
 
+def _proxy_choice(choice: str) -> str:
+    if choice in {"environment", "none"}:
+        return choice
+    parts = urlsplit(choice)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise ValueError("must be environment, none, or a URL with http:// or https://, a host and a port")
+    return choice
+
+
 def _split_commas(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
@@ -123,6 +132,26 @@ class UpstreamSettings(_Group):
         float, Field(gt=0, description="Seconds to wait for the next bytes of a response; SDKs wait 600.")
     ] = 600.0
     max_connections: Annotated[int, Field(gt=0, description="Maximum number of connections to the upstream.")] = 1000
+    proxy: Annotated[
+        str,
+        AfterValidator(_proxy_choice),
+        Field(
+            repr=False,
+            description="Proxy on the way to the upstreams: environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY; never for"
+            " loopback), none, or a URL with http:// or https://.",
+        ),
+    ] = "environment"
+    ca_bundle: Annotated[
+        Path | None,
+        Field(description="PEM file, or directory of such files, with authorities to trust besides the system's."),
+    ] = None
+    client_certificate: Annotated[
+        Path | None, Field(description="PEM file with the certificate that upstreams ask Turnfold for (mTLS), and its chain.")
+    ] = None
+    client_key: Annotated[
+        Path | None, Field(description="PEM file with the certificate's key; default: it is in the certificate's file.")
+    ] = None
+    client_key_password: Annotated[SecretStr | None, Field(description="Password of that key.")] = None
 
 
 class AnthropicSettings(_Group):
@@ -377,6 +406,13 @@ class ServerSettings(_Group):
 
     host: Annotated[str, AfterValidator(_host), Field(min_length=1, description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on; 0 picks a free port.")] = 8420
+    uds: Annotated[Path | None, Field(description="Unix socket to listen on instead of an address and a port.")] = None
+    drain_file: Annotated[
+        Path | None,
+        Field(
+            description="While this file exists, /readyz answers 503, so that balancers send nothing more; requests are served."
+        ),
+    ] = None
     workers: Annotated[int, Field(gt=0, description="Number of processes.")] = 1
     drain_delay: Annotated[
         float,
@@ -389,6 +425,18 @@ class ServerSettings(_Group):
     drain_timeout: Annotated[
         int, Field(gt=0, le=3600, description="Seconds that requests and streams get to end when Turnfold stops.")
     ] = 25
+
+
+class OtelSettings(_Group):
+    """Where traces go (needs the extra turnfold[otel]; the SDK's own variables, OTEL_*, hold too)."""
+
+    endpoint: Annotated[
+        Annotated[str, AfterValidator(_http_url)] | None,
+        Field(description="Base URL of an OTLP/HTTP collector, as http://localhost:4318. Without one nothing is traced."),
+    ] = None
+    propagate: Annotated[
+        bool, Field(description="If true, upstreams get a traceparent of Turnfold's own; if false, headers stay as they came.")
+    ] = False
 
 
 class ModelSettings(_Group):
@@ -421,6 +469,7 @@ class Settings(BaseSettings):
     limits: LimitSettings = LimitSettings()
     auth: AuthSettings = AuthSettings()
     server: ServerSettings = ServerSettings()
+    otel: OtelSettings = OtelSettings()
     models: Annotated[
         dict[str, ModelSettings], Field(description="Prices and windows by model name; they override the packaged tables.")
     ] = Field(default_factory=dict)
@@ -458,7 +507,7 @@ def exposure(settings: Settings) -> str | None:
             " TURNFOLD_UPSTREAM_API_KEY and TURNFOLD_CLIENT_TOKENS too, or anybody could spend your key"
         )
     name = next((name for name, key in keys.items() if key is not None), None)
-    if name is None or settings.auth.client_tokens or is_loopback(settings.server.host):
+    if name is None or settings.auth.client_tokens or settings.server.uds or is_loopback(settings.server.host):
         return None
     return (
         f"{name} is set and TURNFOLD_HOST is {settings.server.host}, which others can reach: "

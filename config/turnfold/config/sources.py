@@ -1,7 +1,8 @@
 """Where settings come from.
 
 Lives here: the reading of flags, environment, ``.env`` and ``turnfold.toml``, their flat names, their precedence, and the origin
-of each value; this is the only reader of the environment. Does not belong here: defaults and validation (``settings``).
+of each value; this is the only reader of the environment, but for the network's own variables (``outbound``). Does not belong
+here: defaults and validation (``settings``).
 
 Precedence: flag > environment > ``.env`` > ``turnfold.toml`` > default. An empty variable counts as not set, because a compose
 file writes one for each value that is left out.
@@ -31,7 +32,7 @@ PREFIX: Final = "TURNFOLD_"
 MASK: Final = "********"
 _VARIABLE: Final = "the environment"
 # These groups keep their name in the variable (TURNFOLD_STORE_URL); the fields of the others are clear alone (TURNFOLD_PORT).
-_NAMED_GROUPS: Final = frozenset({"upstream", "anthropic", "summary", "store", "cache"})
+_NAMED_GROUPS: Final = frozenset({"upstream", "anthropic", "summary", "store", "cache", "otel"})
 # Kubernetes writes such variables for every service in a namespace, one called "turnfold" included.
 _SERVICE_LINK: Final = re.compile(r"TURNFOLD_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)")
 _SAY: Final = MappingProxyType({"extra_forbidden": "no such setting"})

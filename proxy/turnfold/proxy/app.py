@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 from turnfold.compression import tokens
 from turnfold.compression.fold import Fold, fold
 from turnfold.compression.shorten.terse import terse
+from turnfold.compression.wire.conversation import Wire
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import price_from
 from turnfold.config.settings import Settings
@@ -47,6 +48,7 @@ from turnfold.proxy.lanes.processes import FoldProcesses
 from turnfold.proxy.learning.deciding import Decisions
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.windows import Windows
+from turnfold.proxy.otel.opening import traces_for
 from turnfold.proxy.outbound.destinations import Destinations
 from turnfold.proxy.outbound.passthrough import Passthrough
 from turnfold.proxy.routes.admin import admin_routes
@@ -55,13 +57,14 @@ from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.routes.data import admin_data_routes
 from turnfold.proxy.routes.model_calls import ModelCalls, model_routes
-from turnfold.proxy.routes.ops import Liveness, Readiness, ReadinessCheck, not_here
+from turnfold.proxy.routes.ops import Liveness, Readiness, ReadinessCheck, drain_check, not_here, other_methods
 from turnfold.proxy.routes.state import state_routes
 from turnfold.proxy.routes.windows import admin_window_routes
 from turnfold.proxy.stopping import told_to_stop
 from turnfold.proxy.store import Store, StoreError, open_store
 from turnfold.proxy.store.records import left_out
 from turnfold.proxy.store.state_records import StateRecords
+from turnfold.proxy.telemetry.in_flight import InFlight
 
 _log = logging.getLogger(__name__)
 _OPENING: Final = 1.0  # seconds that the start waits for the store
@@ -110,17 +113,18 @@ def build(
         forgetful=settings.store.is_off,
     )
     parts.forgetting.subscribe(lambda _: service.forget_in_memory())
-    unfinished = UnfinishedBodies(settings.limits.max_unfinished_bytes)
-    passthrough = Passthrough(parts.destinations, parts.gate)
-    table: list[BaseRoute] = [
+    passthrough = InFlight(Passthrough(parts.destinations, parts.gate), partial(parts.metrics.in_flight, "passthrough"))
+    own = [
         Route("/healthz", Liveness(Identity(settings)), methods=["GET"]),
-        Route("/readyz", Readiness(parts.checks()), methods=["GET"]),
+        Route("/readyz", Readiness([*parts.checks(), *drain_check(settings.server.drain_file)]), methods=["GET"]),
         *hardened(own_routes(parts, settings, options_for)),
+    ]
+    table: list[BaseRoute] = [
+        *own,
+        *other_methods(own),
         Route("/admin", Endpoint(not_here)),
         Route(f"/admin/{{rest:{ANYTHING}}}", Endpoint(not_here)),
-        *model_routes(
-            partial(ModelCalls, service, parts.destinations, parts.gate, settings.limits, settings.folding, unfinished)
-        ),
+        *_model_routes(parts, settings, service),
         Route("/{rest:path}", passthrough),
     ]
 
@@ -145,6 +149,17 @@ def _for_folding(settings: Settings) -> Settings:
     groups = {name: getattr(settings, name) for name in ("folding", "limits", "models")}
     store = settings.store if settings.store.is_off else bare.store
     return bare.model_copy(update={"upstream": kept, "store": store, **groups})
+
+
+def _model_routes(parts: Parts, settings: Settings, service: Service) -> list[Route]:
+    unfinished = UnfinishedBodies(settings.limits.max_unfinished_bytes)
+
+    def endpoint(wire: Wire) -> ASGIApp:
+        gate, to, tracing = parts.gate, parts.destinations, parts.traces
+        calls = ModelCalls(service, to, gate, settings.limits, settings.folding, unfinished, wire, tracing)
+        return InFlight(calls, partial(parts.metrics.in_flight, "model"))
+
+    return model_routes(endpoint)
 
 
 def own_routes(parts: Parts, settings: Settings, options_for: OptionsOf) -> list[Route]:
@@ -186,6 +201,7 @@ class Parts:
         self.windows = Windows(self.store, patient=self.store.patient)
         self.workshop = Workshop(settings.limits.max_fold_workers, processes)
         self.metrics = Metrics(self._health)
+        self.traces = traces_for(settings.otel)
         self.warmth = WarmthMemory(self.store.patient)
         self.asker = ModelAsker(settings, None if settings.store.is_off else self.store.patient)
         self.blocks = BlockSummaries(self.asker, self.store.patient, settings, self.incidents)
@@ -236,6 +252,8 @@ class Parts:
         except (StoreError, TimeoutError) as exc:
             _log.error("Requests are served without the store, until it works: %s", str(exc) or "it does not answer")
         await self.ledger.start()
+        if self.traces is not None:
+            self.traces.start()
         loops = {"warmth": self.warmth.run, "deletions": self.forgetting.watch}
         tasks = [
             asyncio.create_task(supervise(part, loop, self.incidents), name=f"turnfold-{part}") for part, loop in loops.items()
@@ -248,6 +266,8 @@ class Parts:
             await asyncio.gather(*tasks, return_exceptions=True)
             await self.close(self.ledger.stop())
             await self.close(self.warmth.sync())
+            if self.traces is not None:
+                await self.close(asyncio.to_thread(self.traces.stop))
             self.workshop.close()
             await self.close(self.store.close())
 

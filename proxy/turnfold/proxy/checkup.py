@@ -20,11 +20,13 @@ import httpx
 
 from turnfold.compression import tokens
 from turnfold.config.fold import fold_options
+from turnfold.config.outbound import proxy_for
 from turnfold.config.paths import default_store_url
 from turnfold.config.prices import prices_of
-from turnfold.config.settings import StoreSettings, anthropic_url, is_loopback
-from turnfold.config.sources import LoadedSettings, without_password
+from turnfold.config.settings import StoreSettings, UpstreamSettings, anthropic_url, is_loopback
+from turnfold.config.sources import LoadedSettings, SettingsError, without_password
 from turnfold.proxy.books.learned import learned_windows
+from turnfold.proxy.outbound.trust import tls_context
 from turnfold.proxy.store import Item, Key, StoreError, open_store
 
 Verdict = Literal["ok", "note", "fault"]
@@ -61,24 +63,48 @@ async def _settings(loaded: LoadedSettings) -> list[Finding]:
     return findings
 
 
+async def _network(loaded: LoadedSettings) -> list[Finding]:
+    """The proxy on the way out, and the files for TLS."""
+    upstream, findings = loaded.settings.upstream, []
+    try:
+        if (proxy := proxy_for(upstream.url, upstream.proxy)) is not None:
+            findings.append(Finding("proxy", "ok", f"upstreams are reached through {proxy.url} ({proxy.source})"))
+        if tls_context(upstream) is not None:
+            named = [f"trusts {upstream.ca_bundle} too"] if upstream.ca_bundle else []
+            named += [f"shows {upstream.client_certificate} to upstreams that ask"] if upstream.client_certificate else []
+            findings.append(Finding("tls", "ok", " and ".join(named)))
+    except SettingsError as exc:
+        findings.append(Finding("network", "fault", str(exc), "`turnfold serve` will not start with it"))
+    return findings
+
+
 async def _upstreams(loaded: LoadedSettings) -> list[Finding]:
     settings = loaded.settings
     url = anthropic_url(settings)
-    if url is None:
-        return await _upstream(settings.upstream.url, "TURNFOLD_UPSTREAM_URL", "chat completions, responses and messages")
-    openai = await _upstream(settings.upstream.url, "TURNFOLD_UPSTREAM_URL", "chat completions and responses")
-    return [*openai, *(await _upstream(url, "TURNFOLD_ANTHROPIC_URL", "messages"))[:1]]
+    try:
+        asked = partial(_upstream, settings.upstream, tls_context(settings.upstream))
+        if url is None:
+            return await asked(settings.upstream.url, "TURNFOLD_UPSTREAM_URL", "chat completions, responses and messages")
+        openai = await asked(settings.upstream.url, "TURNFOLD_UPSTREAM_URL", "chat completions and responses")
+        return [*openai, *(await asked(url, "TURNFOLD_ANTHROPIC_URL", "messages"))[:1]]
+    except SettingsError:  # the network's own finding says so
+        return []
 
 
-async def _upstream(url: str, variable: str, formats: str) -> list[Finding]:
-    """Whether it answers, and whether its clock agrees with ours.
+async def _upstream(
+    settings: UpstreamSettings, context: ssl.SSLContext | None, url: str, variable: str, formats: str
+) -> list[Finding]:
+    """Whether it answers, by the way that requests take, and whether its clock agrees with ours.
 
     Args:
         formats: what goes there.
     """
     started, wall = time.perf_counter(), time.time()
+    proxy = proxy_for(url, settings.proxy)
+    secure = context if proxy is not None and proxy.url.startswith("https:") else None
+    by = None if proxy is None else httpx.Proxy(proxy.url, auth=proxy.user, ssl_context=secure)
     try:
-        async with httpx.AsyncClient(timeout=_PATIENCE) as client:
+        async with httpx.AsyncClient(timeout=_PATIENCE, trust_env=False, proxy=by, verify=context or True) as client:
             response = await client.get(url + "/models")
     except (httpx.HTTPError, ssl.SSLError, OSError) as exc:
         advice = f"check {variable}, DNS, firewall and proxies"
@@ -184,6 +210,7 @@ async def _versions(_: LoadedSettings) -> list[Finding]:
 
 _LOOKS: Final[tuple[Callable[[LoadedSettings], Awaitable[list[Finding]]], ...]] = (
     _settings,
+    _network,
     _upstreams,
     _store,
     _windows,

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
 import functools
 import resource
-import socket
 import sys
 from collections.abc import Callable
 from typing import Any, Final
@@ -18,11 +16,11 @@ from typing import Any, Final
 import uvicorn
 from starlette.types import ASGIApp
 
-from turnfold.config.settings import ServerSettings, Settings
-from turnfold.config.sources import SettingsError
+from turnfold.config.settings import Settings
 from turnfold.proxy.app import build
 from turnfold.proxy.books.metrics import shared_by_workers
 from turnfold.proxy.http.http11 import Http11
+from turnfold.proxy.listening import check_address, unix_listener
 from turnfold.proxy.stopping import GracefulServer, GracefulWorkers, end_with_parent, leave_gently
 
 # Longer than clients and load balancers keep idle connections (SDKs 5 s, AWS 60 s, Google 600 s): the side that sends next
@@ -38,7 +36,6 @@ _SWITCH_INTERVAL: Final = 0.0005
 # 20 MB after folds of 100,000 tokens.
 _ARENA_MAX: Final = -8
 _ARENAS: Final = 2
-_PORT_PROBLEMS: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
 
 
 def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = build, **changes: Any) -> uvicorn.Config:
@@ -92,32 +89,14 @@ def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build) -> N
         InvalidInput: settings under which the start is refused.
         SettingsError: nobody can listen there.
     """
-    _check_address(settings.server)
+    if settings.server.uds is None:
+        check_address(settings.server)
     build(settings)  # a wrong setting is reported here, once, and not by each worker
     config = configuration(settings, build)
-    if settings.server.workers == 1:
-        GracefulServer(config).run()
-        return
-    with shared_by_workers():
-        GracefulWorkers(config, sockets=[config.bind_socket()]).run()
-
-
-def _check_address(server: ServerSettings) -> None:
-    """See that the address can be listened on: uvicorn's own line does not say which setting is wrong."""
-    problem: OSError | None = None
-    try:
-        found = socket.getaddrinfo(server.host.strip("[]"), server.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except OSError as exc:
-        found, problem = [], exc
-    for family, kind, _, _, address in found:
-        try:
-            with socket.socket(family, kind) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind(address)
+    with contextlib.ExitStack() as stack:
+        own = None if settings.server.uds is None else [stack.enter_context(unix_listener(settings.server.uds))]
+        if settings.server.workers == 1:
+            GracefulServer(config).run(own)
             return
-        except OSError as exc:  # a name may stand for several addresses, of which one is enough
-            problem = exc
-    if problem is not None:
-        wrong = "TURNFOLD_PORT" if problem.errno in _PORT_PROBLEMS else "TURNFOLD_HOST"
-        why = (problem.strerror or str(problem)).lower()
-        raise SettingsError(f"{wrong}: cannot listen on {server.host!r}, port {server.port}: {why}") from problem
+        stack.enter_context(shared_by_workers())
+        GracefulWorkers(config, sockets=own or [config.bind_socket()]).run()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from turnfold.compression import Compressed, compress, default_token_counter, strip_provenance, uncompress
+from turnfold.compression import Compressed, CompressOptions, compress, default_token_counter, strip_provenance, uncompress
 
 Message = dict[str, Any]
 
@@ -40,7 +40,7 @@ def size(messages: list[Any]) -> int:
 
 
 def forced(messages: list[Message], budget: int, **options: Any) -> Compressed:
-    result = compress(messages, {"token_budget": budget, "force_converge": True, **options})
+    result = compress(messages, CompressOptions(token_budget=budget, force_converge=True, **options))
     assert json.dumps(uncompress(result).messages) == json.dumps(messages)
     assert result.token_count == size(result.messages)
     return result

@@ -90,7 +90,7 @@ def test_the_window_and_preserved_roles_stay() -> None:
         ({"summarizer": "gpt"}, "summarizer"),
     ],
 )
-def test_a_wrong_option_is_named(options: dict[str, Any], field: str) -> None:
+def test_a_wrong_option_is_named(options: Any, field: str) -> None:
     with pytest.raises(InvalidInput, match=field) as raised:
         compress(talk(3), options)
     assert raised.value.field == field
@@ -98,9 +98,9 @@ def test_a_wrong_option_is_named(options: dict[str, Any], field: str) -> None:
 
 def test_messages_must_be_a_list() -> None:
     with pytest.raises(InvalidInput, match="messages"):
-        compress("hello")
+        compress("hello")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="messages"):
-        uncompress("hello")
+        uncompress("hello")  # type: ignore[arg-type]
 
 
 # --- what is kept -----------------------------------------------------------------------------------------------------
@@ -158,8 +158,9 @@ def test_blocks_and_secrets_stay_byte_for_byte(name: str, role: str) -> None:
     prose = " ".join(CHAT * 4)
     behind = "" if name == "unclosed" else f"\n\n{prose}"
     message = {"role": role, "content": f"{prose}\n\n{EXACT[name]}{behind}", "tool_call_id": "c1"}
-    for options in ({}, {"token_budget": 200}, {"token_budget": 150, "force_converge": True}):
-        (out, *_) = compress([message, *talk(6)], {**options, "min_recency_window": 0}).messages
+    for budget, force in ((None, False), (200, False), (150, True)):
+        options = CompressOptions(token_budget=budget, force_converge=force, min_recency_window=0)
+        (out, *_) = compress([message, *talk(6)], options).messages
         assert EXACT[name].strip("\n") in out["content"]
         assert len(out["content"]) < 0.8 * len(message["content"])
 
@@ -401,7 +402,7 @@ def test_convergence_cuts_no_fence_and_no_pair() -> None:
 def test_work_is_linear(options: dict[str, Any], share: float | None) -> None:
     def compressed(messages: list[Message]) -> None:
         budget = None if share is None else int(share * sum(map(default_token_counter, messages)))
-        compress(messages, {**options, "token_budget": budget})
+        compress(messages, CompressOptions(**options, token_budget=budget))
 
     assert_linear(compressed, chat, 40)
 

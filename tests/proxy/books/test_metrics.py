@@ -6,10 +6,14 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
 
+from tests.proxy.harness import NO_LOGGING, UpstreamServer, call, proxy_server, running, until
 from tests.proxy.receipts import receipt
 from tests.support.growth import assert_linear
 from turnfold.config.settings import Settings, StoreSettings
@@ -18,6 +22,7 @@ from turnfold.proxy.books import metrics as module
 from turnfold.proxy.books.metrics import Health, Metrics
 from turnfold.proxy.books.rollups import UNPRICED, ModelNames, RequestCost
 from turnfold.proxy.chat.holdout import is_held_out
+from turnfold.proxy.telemetry.labels import BoundedLabel
 
 
 def lines(made: Metrics) -> dict[str, float]:
@@ -67,6 +72,35 @@ def test_health_is_taken_over() -> None:
     assert (found["turnfold_store_failures_total"], found["turnfold_receipts_dropped_total"]) == (3, 2)
 
 
+def test_requests_in_flight_are_counted_until_their_stream_ends() -> None:
+    upstream, held, go_on = UpstreamServer(), threading.Event(), threading.Event()
+
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, receive
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        held.set()
+        await asyncio.to_thread(go_on.wait, 10)
+        await send({"type": "http.response.body", "body": b""})
+
+    upstream.handler = slow
+
+    def in_flight(origin: str) -> bool:
+        body = call(origin, "GET", "/metrics", None, [("authorization", "Bearer adm")]).body
+        return b'turnfold_requests_in_flight{kind="passthrough"} 1.0' in body
+
+    with (
+        running(uvicorn.Config(upstream, **NO_LOGGING)) as server,
+        proxy_server(f"{server.origin}/v1", auth={"admin_token": "adm"}) as (proxy, _),
+    ):
+        client = threading.Thread(target=call, args=(proxy.origin, "GET", "/v1/models"))
+        client.start()
+        assert held.wait(10)
+        assert in_flight(proxy.origin)
+        go_on.set()
+        client.join(10)
+        until(lambda: not in_flight(proxy.origin))
+
+
 async def test_the_books_feed_the_metrics() -> None:
     parts = Parts(Settings(store=StoreSettings(url="memory://")))
     async with parts.running():
@@ -103,6 +137,9 @@ def test_several_workers_are_added_up() -> None:
         assert 'turnfold_dollars_without_turnfold_total{model="gpt-4o"} 10.0' in worker.stdout
         assert "turnfold_overhead_seconds_count 5.0" in worker.stdout
         assert "turnfold_store_up 1.0" in worker.stdout
+        assert "turnfold_workers 1.0" in worker.stdout
+        assert float(worker.stdout.split("\nprocess_cpu_seconds_total ")[1].split()[0]) > 0
+        assert "\nprocess_resident_memory_bytes " in worker.stdout
         assert "turnfold_receipts_queued 3.0" in worker.stdout  # the first worker is gone, and what waited in it with it
     assert not Path(directory).exists()
     assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
@@ -126,10 +163,13 @@ def test_the_held_out_share_is_a_share_and_stands() -> None:
 
 
 def test_one_tenants_inventions_take_no_others_names() -> None:
-    names = ModelNames(each=3, most=5)
+    names = ModelNames(each=3)
     assert [names.bounded("greedy", f"m{i}") for i in range(5)] == ["m0", "m1", "m2", "(other)", "(other)"]
     assert names.bounded("patient", "gpt-4o") == "gpt-4o"
-    assert names.bounded("patient", "m1") == "m1"
-    assert names.bounded("greedy", "gpt-4o") == "gpt-4o"  # it is there already
     assert names.bounded("third", "x" * 300) == "x" * 200
-    assert names.bounded("third", "y") == "(other)"
+    label = BoundedLabel(5, each=3)
+    assert [label("greedy", f"m{i}", admit=True) for i in range(5)] == ["m0", "m1", "m2", "other", "other"]
+    assert label("patient", "gpt-4o", admit=False) == "other"  # no upstream has answered for it
+    assert label("patient", "gpt-4o", admit=True) == "gpt-4o"
+    assert label("greedy", "gpt-4o", admit=False) == "gpt-4o"
+    assert [label("third", name, admit=True) for name in ("", "y", "z")] == ["unknown", "y", "other"]

@@ -333,19 +333,6 @@ def test_bodies_are_bounded() -> None:
 
 def test_the_document_names_every_body(http: httpx.Client) -> None:
     document = http.get("/openapi.json").json()
-    assert set(document["paths"]) == {
-        "/v1/compress",
-        "/v1/conversation",
-        "/v1/conversation/{conversation_id}",
-        "/v1/data",
-        "/v1/drill-down",
-        "/v1/messages/compress",
-        "/v1/messages/uncompress",
-        "/v1/exchange",
-        "/v1/cache/stats",
-        "/v1/cache/clear",
-        "/v1/windows",
-    }
     text = json.dumps(document)
     names = {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}
     assert names <= set(document["components"]["schemas"])

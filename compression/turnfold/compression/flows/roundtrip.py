@@ -14,24 +14,32 @@ from turnfold.compression.errors import InvalidInput
 from turnfold.compression.flows.driver import DrivenFlow
 from turnfold.compression.flows.summarizers import Summarizer
 from turnfold.compression.roundtrip.compress_messages import compress_at_once, compress_steps
+from turnfold.compression.roundtrip.option_types import CompressOptionsDict, Message, SummarizedOptionsDict
 from turnfold.compression.roundtrip.values import Compressed, CompressOptions
 from turnfold.compression.summary.asking import ProseWish, write_prose
 from turnfold.compression.summary.calls import ModelCall, ModelReply
 
 
+# What has a summarizer is of the second overload's type too; the first that fits counts.
 @overload
-def compress(messages: Sequence[Any], options: CompressOptions | Mapping[str, Any] | None = None) -> Compressed: ...
+def compress(  # type: ignore[overload-overlap]
+    messages: Sequence[Message], options: SummarizedOptionsDict
+) -> Awaitable[Compressed]: ...
+
+
+@overload
+def compress(messages: Sequence[Message], options: CompressOptions | CompressOptionsDict | None = None) -> Compressed: ...
 
 
 @overload
 def compress(
-    messages: Sequence[Any], options: CompressOptions | Mapping[str, Any] | None = None, *, summarizer: Summarizer
+    messages: Sequence[Message], options: CompressOptions | CompressOptionsDict | None = None, *, summarizer: Summarizer
 ) -> Awaitable[Compressed]: ...
 
 
 def compress(
-    messages: Sequence[Any],
-    options: CompressOptions | Mapping[str, Any] | None = None,
+    messages: Sequence[Message],
+    options: CompressOptions | CompressOptionsDict | SummarizedOptionsDict | None = None,
     *,
     summarizer: Summarizer | None = None,
 ) -> Compressed | Awaitable[Compressed]:
@@ -48,10 +56,11 @@ def compress(
     Raises:
         InvalidInput: an option is invalid, or the messages are not a list; it names which.
     """
-    if isinstance(options, Mapping) and "summarizer" in options:
-        summarizer = summarizer or options["summarizer"]
-        options = {name: value for name, value in options.items() if name != "summarizer"}
-    chosen = CompressOptions.of(options)
+    fields: Any = options
+    if isinstance(fields, Mapping) and "summarizer" in fields:
+        summarizer = summarizer or fields["summarizer"]
+        fields = {name: value for name, value in fields.items() if name != "summarizer"}
+    chosen = CompressOptions.of(fields)
     if summarizer is None:
         return compress_at_once(messages, chosen)
     if not callable(summarizer):

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from turnfold.compression.errors import InvalidInput
+from turnfold.compression.roundtrip.option_types import Message
 from turnfold.compression.roundtrip.provenance import copy_json, provenance_of
 from turnfold.compression.roundtrip.values import NOTHING, Compressed, Lookup, Results, Uncompressed, look_up
 
@@ -19,7 +20,7 @@ DEEPEST: Final = 10
 _MOST: Final = 1_000_000
 
 
-def uncompress(messages: Sequence[Any] | Compressed, store: Lookup | None = None, *, recursive: bool = False) -> Uncompressed:
+def uncompress(messages: Sequence[Message] | Compressed, store: Lookup | None = None, *, recursive: bool = False) -> Uncompressed:
     """Replace compressed messages by their originals.
 
     A message whose content was edited after it was compressed stays as it is; the result lists the originals that it stood for,

@@ -105,7 +105,7 @@ class Roundtrips:
         self, tenant: str, messages: Sequence[Any], options: CompressOptions, conversation: str | None
     ) -> tuple[Compressed, bool]:
         """The result, and whether messages and originals are stored."""
-        result = await self._workshop.run(tenant, partial(compress, messages, options))
+        result = await self._workshop.run(tenant, lambda: compress(messages, options))
         return result, await self._keep(tenant, result, conversation)
 
     async def keep(self, tenant: str, result: Compressed, conversation: str | None) -> tuple[Compressed, bool]:

@@ -7,7 +7,8 @@ With several workers each writes its values into files of one directory, and whi
 use `shared_by_workers` in the parent process, before the workers start.
 
 Counters start at zero with each process, as Prometheus expects; the report covers the past. Tenants and conversations are not
-labels, because their number is unbounded.
+labels, because their number is unbounded. A model is a label once an upstream has answered for it, and only the first hundred
+are: a client may ask for any name.
 """
 
 from __future__ import annotations
@@ -21,20 +22,26 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from turnfold.proxy.books.baseline import is_folded
-from turnfold.proxy.books.rollups import ModelNames, RequestCost, is_served
+from turnfold.proxy.books.rollups import RequestCost, is_served
 from turnfold.proxy.chat.receipts import Receipt
+from turnfold.proxy.telemetry.labels import BoundedLabel
+from turnfold.proxy.telemetry.process_metrics import ProcessMetrics
 
 #: Names of models as labels, of which one tenant gets a tenth: each is a time series.
 _MOST_MODELS: Final = 500
 _DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
 _LIVE_GAUGE: Final = re.compile(r"gauge_live\w*_(\d+)\.db")
-_OVERHEAD: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
-_FIRST_BYTE: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0)
+_MOST_MODELS: Final = 100
+# A small request takes less than 1 ms, a cold fold of 100,000 tokens some 100; TURNFOLD_FOLD_TIMEOUT is 10 s.
+_OVERHEAD: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+# A small model answers within 0.1 s; one that thinks may take minutes, and its stream ten of them (SDKs wait 600 s).
+_FIRST_BYTE: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+_DURATION: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,9 @@ class Metrics:
         self._health = health
         self._last = Health(store_up=True, store_failures=0, queued=0, dropped=0)
         self._registry = registry = CollectorRegistry()
-        self._models = ModelNames(_MOST_MODELS // 10, _MOST_MODELS)
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a series of the library's own for each of ours, of no use to Prometheus
+        self._model = BoundedLabel(_MOST_MODELS, each=_MOST_MODELS // 10)
+        self._process = ProcessMetrics(registry)
 
         def counter(name: str, text: str, *labels: str) -> Counter:
             return Counter(f"turnfold_{name}", text, labels, registry=registry)
@@ -93,11 +102,30 @@ class Metrics:
         self._dropped = counter("receipts_dropped", "Receipts that were not written.")
         self._incidents = counter("background_failures", "Failures of loops and tasks in the background.", "part")
         self._left_out = counter("damaged_records", "Stored records that were left out.", "kind")
+        self._add_times(registry)
+        self._add_gauges(registry)
+
+    def _add_times(self, registry: CollectorRegistry) -> None:
         self._overhead = Histogram(
             "turnfold_overhead_seconds", "Our time before a request goes out.", buckets=_OVERHEAD, registry=registry
         )
         self._first_byte = Histogram(
             "turnfold_first_byte_seconds", "From arrival to the first byte of the answer.", buckets=_FIRST_BYTE, registry=registry
+        )
+        self._duration = Histogram(
+            "turnfold_request_duration_seconds",
+            "From arrival to the last byte of the answer.",
+            buckets=_DURATION,
+            registry=registry,
+        )
+
+    def _add_gauges(self, registry: CollectorRegistry) -> None:
+        self._in_flight = Gauge(
+            "turnfold_requests_in_flight",
+            "Requests being served now: for a model's turn (model), or passed through.",
+            ["kind"],
+            registry=registry,
+            multiprocess_mode="livesum",
         )
         self._store_up = Gauge(
             "turnfold_store_up",
@@ -123,13 +151,14 @@ class Metrics:
 
     def observe(self, receipt: Receipt, priced: RequestCost) -> None:
         """Observe a receipt."""
-        model = self._models.bounded(receipt.tenant, receipt.model) or "unknown"
+        model = self._model(receipt.tenant, receipt.model, admit=receipt.status != "answered" and is_served(receipt))
         if receipt.status == "own":
             self._observe_own(receipt, priced, model)
             return
         self._requests.labels(receipt.status, model).inc()
         self._wires.labels(receipt.wire).inc()
         self._overhead.observe(receipt.overhead_ms / 1000)
+        self._duration.observe(receipt.total_ms / 1000)
         if receipt.status == "failed-open":
             self._failed_open.labels(receipt.reason).inc()
         if receipt.status == "recovered":
@@ -165,8 +194,13 @@ class Metrics:
             self._without.labels(model).inc(priced.without)
             self._saved.labels(model).inc(priced.without - priced.paid)
 
+    def in_flight(self, kind: str) -> contextlib.AbstractContextManager[object]:
+        """Counts one request for as long as it is entered."""
+        return self._in_flight.labels(kind).track_inprogress()
+
     def tick(self) -> None:
         """Update the gauges from this process's health."""
+        self._process.tick()
         if self._health is None:
             return
         now, last = self._health(), self._last

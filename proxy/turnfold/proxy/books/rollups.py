@@ -39,13 +39,10 @@ class ModelNames:
 
     Args:
         each: names of one tenant.
-        most: names of all; None: no bound, beyond that of the tenants that are remembered.
     """
 
-    def __init__(self, each: int = 500, most: int | None = None) -> None:
+    def __init__(self, each: int = 500) -> None:
         self._each = each
-        self._most = most
-        self._all: set[str] = set()
         self._by_tenant: OrderedDict[str, set[str]] = OrderedDict()
 
     def bounded(self, tenant: str, model: str) -> str:
@@ -55,13 +52,10 @@ class ModelNames:
         self._by_tenant.move_to_end(tenant)
         if len(self._by_tenant) > _MOST_TENANTS:
             self._by_tenant.popitem(last=False)
-        if name in own or (self._most is not None and name in self._all):
-            return name
-        if len(own) >= self._each or (self._most is not None and len(self._all) >= self._most):
-            return "(other)"
-        own.add(name)
-        if self._most is not None:
-            self._all.add(name)
+        if name not in own:
+            if len(own) >= self._each:
+                return "(other)"
+            own.add(name)
         return name
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Protocol
 
 from turnfold.compression.calibration import Learned
 from turnfold.compression.fold.adoption import WantedSummary
@@ -16,13 +16,37 @@ from turnfold.compression.fold.replay import Outlook
 from turnfold.compression.options import KEEP_NOTHING, Keep, Precedent
 from turnfold.compression.wire.conversation import Conversation, Wire
 from turnfold.config.settings import Mode, StateMode
-from turnfold.proxy.chat.receipts import Originals, OwnCall, Status
+from turnfold.proxy.chat.receipts import Originals, OwnCall, Receipt, Status
 from turnfold.proxy.chat.recovering import Peeked
 from turnfold.proxy.chat.trail import Trails
 from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.outbound.destinations import Destination
 
 _NOTHING_LEARNED: Final = Learned()
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """When the stations of a request ended, by the monotonic clock.
+
+    Attributes:
+        departed: it went out; None: it did not.
+        first_byte: of the answer's body; None: there was none.
+    """
+
+    started: float
+    received: float
+    departed: float | None
+    first_byte: float | None
+    ended: float
+
+
+class RequestTrace(Protocol):
+    """Whoever traces a request."""
+
+    def finish(self, receipt: Receipt, moments: Moments) -> None:
+        """It has ended."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +64,7 @@ class ChatRequest:
         body: as received.
         keep: what of it is never shaped or shortened.
         label: what the client calls the conversation, if anything.
+        trace: who traces it; None where nobody does.
     """
 
     id: str
@@ -57,6 +82,7 @@ class ChatRequest:
     tenant: str
     state: StateMode = "off"
     keep: Keep = KEEP_NOTHING
+    trace: RequestTrace | None = None
 
 
 @dataclass(frozen=True, slots=True)

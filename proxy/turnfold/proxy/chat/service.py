@@ -25,7 +25,7 @@ from turnfold.compression.fold import Fold, conversation_name, fold
 from turnfold.compression.summary.calls import ModelCall
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.elsewhere import Elsewhere
-from turnfold.proxy.chat.exchange import ChatRequest, Exchange, Watch
+from turnfold.proxy.chat.exchange import ChatRequest, Exchange, Moments, Watch
 from turnfold.proxy.chat.folding import Folding, Lanes, OptionsFor, place_of
 from turnfold.proxy.chat.own_models import NO_MODELS, OwnModels
 from turnfold.proxy.chat.receipts import Recorder
@@ -36,7 +36,7 @@ from turnfold.proxy.chat.stating import Stating
 from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.refusals import Refused
-from turnfold.proxy.incidents import Incidents
+from turnfold.proxy.incidents import Incidents, attempt
 from turnfold.proxy.lanes.processes import FoldProcesses
 from turnfold.proxy.learning.deciding import Decisions
 from turnfold.proxy.learning.windows import Windows
@@ -256,15 +256,25 @@ class Service:
         if self._forgetful:
             self._folding.memo.clear()
         if exchange.status != "observed":
-            self._recorder.record(receipt_of(exchange, watch, ended), exchange.sections)
+            self._file(exchange, watch, ended)
             return
         size = len(exchange.request.body)
         if sum(self._background.values()) + size > _MOST_OBSERVED:
-            self._recorder.record(receipt_of(replace(exchange, reason="observer-busy"), watch, ended), ())
+            self._file(replace(exchange, reason="observer-busy", sections=()), watch, ended)
             return
         self._in_background(
             asyncio.get_running_loop().create_task(self._observe(exchange, watch, ended), name=exchange.request.id), size
         )
+
+    def _file(self, exchange: Exchange, watch: Watch, ended: float) -> None:
+        """Hand its receipt on, and what traces it."""
+        receipt, request = receipt_of(exchange, watch, ended), exchange.request
+        self._recorder.record(receipt, exchange.sections)
+        if request.trace is not None:
+            moments = Moments(request.started, request.received, exchange.departed, watch.first_byte, ended)
+            failure = attempt(partial(request.trace.finish, receipt, moments))
+            if isinstance(failure, Exception):
+                self._incidents.add("trace", failure, request.id)
 
     async def _observe(self, exchange: Exchange, watch: Watch, ended: float) -> None:
         """Fold for the record what went out unfolded, as soon as nobody waits for anything else."""
@@ -278,7 +288,7 @@ class Service:
             would = replace(exchange, reason=exc.code)
         except asyncio.CancelledError:  # the process ends; the request itself was served and is recorded
             would = replace(exchange, reason="stopped")
-        self._recorder.record(receipt_of(replace(would, status="observed", sections=()), watch, ended), ())
+        self._file(replace(would, status="observed", sections=()), watch, ended)
         if self._forgetful:
             self._folding.memo.clear()
 

@@ -28,6 +28,7 @@ from turnfold.proxy.cli import (
     export,
     forget,
     inspect_request,
+    mcp_tools,
     messages,
     prose,
     report,
@@ -57,6 +58,7 @@ COMMANDS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("windows", windows.windows),
     ("forget", forget.forget),
     ("config", config.config),
+    ("mcp", mcp_tools.mcp),
     ("doctor", doctor.doctor),
     ("version", version.version),
 )

@@ -6,14 +6,16 @@ Lives here: one HTTP call, and its failures as lines for the user. Does not belo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 import httpx
 
-from turnfold.config.settings import Settings
+from turnfold.config.settings import Settings, is_loopback
 from turnfold.proxy.cli.failure import Failure
 
-_PATIENCE = 60.0
+_PATIENCE: Final = 60.0
+_UNIX: Final = "http+unix"
 
 
 def admin_headers(settings: Settings) -> dict[str, str]:
@@ -35,7 +37,8 @@ def ask(method: str, url: str, headers: Mapping[str, str], **arguments: Any) -> 
         Failure: there is none, or it is an error.
     """
     try:
-        response = httpx.request(method, url, headers=dict(headers), **({"timeout": _PATIENCE} | arguments))
+        with _client(url) as client:
+            response = client.request(method, _address(url), headers=dict(headers), **({"timeout": _PATIENCE} | arguments))
     except (httpx.HTTPError, httpx.InvalidURL) as exc:
         raise Failure(f"no answer from {url}: {exc}") from exc
     if response.is_success:
@@ -45,3 +48,16 @@ def ask(method: str, url: str, headers: Mapping[str, str], **arguments: Any) -> 
     except (ValueError, KeyError, TypeError):
         message = response.text[:200]
     raise Failure(f"{url} answered {response.status_code}: {message}")
+
+
+def _client(url: str) -> httpx.Client:
+    """A client for a URL. What is on this machine is reached without the proxies and the .netrc of the environment."""
+    parts = urlsplit(url)
+    if parts.scheme == _UNIX:
+        return httpx.Client(transport=httpx.HTTPTransport(uds=unquote(parts.netloc)), trust_env=False)
+    return httpx.Client(trust_env=not is_loopback(parts.hostname or ""))
+
+
+def _address(url: str) -> str:
+    parts = urlsplit(url)
+    return parts._replace(scheme="http", netloc="localhost").geturl() if parts.scheme == _UNIX else url

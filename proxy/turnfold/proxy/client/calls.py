@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypedDict, TypeVar
 from urllib.parse import quote
 
 from turnfold.proxy.api.bodies import (
@@ -23,7 +23,7 @@ from turnfold.proxy.api.bodies import (
     LearnedWindows,
     WindowsForgotten,
 )
-from turnfold.proxy.api.message_bodies import CompressMessagesAnswer, UncompressMessagesAnswer
+from turnfold.proxy.api.message_bodies import CompressMessagesAnswer, CounterName, UncompressMessagesAnswer
 
 T = TypeVar("T")
 
@@ -80,7 +80,24 @@ def drill_down(section_id: str, layer: int) -> ApiCall[DrillDownAnswer]:
     return ApiCall("POST", "/v1/drill-down", DrillDownAnswer, {"section_id": section_id, "target_layer": layer})
 
 
-def compress_messages(messages: Sequence[Any], options: Mapping[str, Any]) -> ApiCall[CompressMessagesAnswer]:
+class MessageOptions(TypedDict, total=False):
+    """Options of ``/v1/messages/compress``; those that are left out have the server's defaults."""
+
+    preserve: list[str]
+    recency_window: int
+    source_version: int
+    token_budget: int | None
+    min_recency_window: int
+    dedup: bool
+    fuzzy_dedup: bool
+    fuzzy_threshold: float
+    embed_summary_id: bool
+    force_converge: bool
+    token_counter: CounterName
+    trace: bool
+
+
+def compress_messages(messages: Sequence[Mapping[str, Any]], options: MessageOptions) -> ApiCall[CompressMessagesAnswer]:
     """Shortened messages."""
     return ApiCall("POST", "/v1/messages/compress", CompressMessagesAnswer, {"messages": list(messages), **options})
 

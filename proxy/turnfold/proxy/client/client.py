@@ -13,7 +13,7 @@ import asyncio
 import time
 from collections.abc import Generator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, Unpack
 
 import httpx
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -29,7 +29,7 @@ from turnfold.proxy.api.bodies import (
 )
 from turnfold.proxy.api.message_bodies import CompressMessagesAnswer, UncompressMessagesAnswer
 from turnfold.proxy.client import calls
-from turnfold.proxy.client.calls import ApiCall
+from turnfold.proxy.client.calls import ApiCall, MessageOptions
 from turnfold.proxy.client.errors import ConnectionFailed, TimedOut, UnexpectedAnswer, error_of
 
 __all__ = ["AsyncClient", "Client"]
@@ -172,7 +172,9 @@ class Client:
         """A layer of a section."""
         return self._do(calls.drill_down(section_id, layer))
 
-    def compress_messages(self, messages: Sequence[Any], **options: Any) -> CompressMessagesAnswer:
+    def compress_messages(
+        self, messages: Sequence[Mapping[str, Any]], **options: Unpack[MessageOptions]
+    ) -> CompressMessagesAnswer:
         """Shortened messages and the originals. Options are the fields of the body, such as ``token_budget=2000``."""
         return self._do(calls.compress_messages(messages, options))
 
@@ -340,7 +342,9 @@ class AsyncClient:
         """A layer of a section."""
         return await self._do(calls.drill_down(section_id, layer))
 
-    async def compress_messages(self, messages: Sequence[Any], **options: Any) -> CompressMessagesAnswer:
+    async def compress_messages(
+        self, messages: Sequence[Mapping[str, Any]], **options: Unpack[MessageOptions]
+    ) -> CompressMessagesAnswer:
         """Shortened messages and the originals. Options are the fields of the body, such as ``token_budget=2000``."""
         return await self._do(calls.compress_messages(messages, options))
 

@@ -18,10 +18,11 @@ Bytes of path and query stay as they came (the server's parser takes ASCII only)
 
 from __future__ import annotations
 
+import base64
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -29,10 +30,12 @@ from aiohttp import hdrs
 from yarl import URL
 
 from turnfold.compression.errors import InvalidInput
+from turnfold.config.outbound import OutboundProxy, proxy_for
 from turnfold.config.settings import UpstreamSettings
 from turnfold.proxy.http.limits import check_path
 from turnfold.proxy.http.refusals import RawHeaders, Refused
 from turnfold.proxy.outbound.raw_headers import RawHeadersRequest, as_text
+from turnfold.proxy.outbound.trust import tls_context
 
 _POOL_WAIT: Final = 60.0  # seconds to wait for a free connection before saying so
 _READ_BUFFER: Final = 65536  # per stream; reading from the upstream pauses at twice this
@@ -53,6 +56,10 @@ class UpstreamUnreachable(UpstreamFailed):
 
 class UpstreamUntrusted(UpstreamUnreachable):
     """Its certificate was refused: trying again will not help."""
+
+
+class ProxyRefused(UpstreamUnreachable):
+    """The outbound proxy answered in the upstream's place; the message has its status."""
 
 
 class UpstreamGarbled(UpstreamFailed):
@@ -119,6 +126,7 @@ class Upstream:
 
     Raises:
         InvalidInput: ``upstream.url`` is not an http or https URL.
+        SettingsError: a file for TLS cannot be used, or a variable names a proxy of another kind.
     """
 
     def __init__(self, settings: UpstreamSettings) -> None:
@@ -130,17 +138,20 @@ class Upstream:
             raise InvalidInput("upstream.url", "must not carry credentials; the key goes into upstream.api_key")
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._base = parts.path.rstrip("/")
+        self._tls = tls_context(settings)
+        self._proxy = proxy_for(settings.url, settings.proxy)
+        self._to_proxy = _credentials(self._proxy)
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         settings = self._settings
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=settings.max_connections, ttl_dns_cache=60),
+            connector=aiohttp.TCPConnector(limit=settings.max_connections, ttl_dns_cache=60, ssl=self._tls or True),
             request_class=RawHeadersRequest,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=_ADDED_BY_CLIENT,
             auto_decompress=False,
-            trust_env=False,
+            trust_env=False,  # it would read .netrc too, and put what it finds there into requests
             timeout=aiohttp.ClientTimeout(
                 total=None, connect=_POOL_WAIT, sock_connect=settings.connect_timeout, sock_read=settings.read_timeout
             ),
@@ -195,19 +206,41 @@ class Upstream:
         try:
             values = as_text(value for _, value in headers)
             pairs = [(key.decode("ascii", "replace"), value) for (key, _), value in zip(headers, values, strict=True)]
-            response = await self._session.request(method, url, headers=pairs, data=body, allow_redirects=False)
+            response = await self._session.request(
+                method, url, headers=pairs, data=body, allow_redirects=False, **self._way(url, pairs)
+            )
         except (aiohttp.ClientConnectorCertificateError, ssl.SSLError) as exc:
             raise UpstreamUntrusted from exc
         except TimeoutError as exc:
             raise UpstreamSilent from exc
+        except aiohttp.ClientHttpProxyError as exc:
+            raise ProxyRefused(f"with status {exc.status}") from exc
         except aiohttp.ClientResponseError as exc:
             raise UpstreamGarbled(_fault_of(exc)) from exc
         except (aiohttp.ClientError, OSError) as exc:
             raise UpstreamUnreachable from exc
+        if response.status == 407 and self._proxy is not None:
+            response.close()
+            raise ProxyRefused("with status 407")
         if not 200 <= response.status <= 599:  # what ASGI servers can pass on
             response.close()
             raise UpstreamGarbled(f"with status {response.status}")
         return Answer(response)
+
+    def _way(self, url: URL, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+        """What aiohttp is told of the proxy. The proxy's credentials are for the proxy alone."""
+        if self._proxy is None:
+            return {}
+        if url.scheme == "https":
+            return {"proxy": self._proxy.url, "proxy_headers": self._to_proxy}
+        pairs.extend(self._to_proxy.items())
+        return {"proxy": self._proxy.url}
+
+
+def _credentials(proxy: OutboundProxy | None) -> dict[str, str]:
+    if proxy is None or proxy.user is None:
+        return {}
+    return {hdrs.PROXY_AUTHORIZATION: "Basic " + base64.b64encode(":".join(proxy.user).encode()).decode()}
 
 
 def _fault_of(exc: aiohttp.ClientResponseError) -> str:
@@ -230,4 +263,6 @@ def refusal(failure: UpstreamFailed) -> Refused:
     if isinstance(failure, UpstreamUntrusted):
         never = ((b"x-should-retry", b"false"),)
         return Refused(502, "upstream_untrusted", "The upstream's certificate could not be verified.", headers=never)
+    if isinstance(failure, ProxyRefused):
+        return Refused(502, "proxy_refused", f"The outbound proxy refused the connection to the upstream {failure}.")
     return Refused(502, "upstream_unreachable", "The upstream could not be reached.")

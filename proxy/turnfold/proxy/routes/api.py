@@ -26,10 +26,11 @@ from turnfold.proxy.routes.cache import cache_operations
 from turnfold.proxy.routes.compress import compress_operations
 from turnfold.proxy.routes.conversation import conversation_operations
 from turnfold.proxy.routes.data import data_operations
+from turnfold.proxy.routes.docs_page import docs_routes
 from turnfold.proxy.routes.drilldown import drilldown_operations
 from turnfold.proxy.routes.exchange import exchange_operations
 from turnfold.proxy.routes.messages import message_operations
-from turnfold.proxy.routes.openapi import openapi_route
+from turnfold.proxy.routes.openapi import document, openapi_route
 from turnfold.proxy.routes.operations import Operation, mount
 from turnfold.proxy.routes.windows import window_operations
 from turnfold.proxy.store import OpenStore
@@ -66,4 +67,5 @@ def api_routes(
         *data_operations(forgetting),
         *window_operations(windows or Windows(patient), partial(fold_options, settings)),
     ]
-    return [*mount(operations, gate, settings.limits), openapi_route(operations)]
+    described = document(operations)
+    return [*mount(operations, gate, settings.limits), openapi_route(described), *docs_routes(described)]

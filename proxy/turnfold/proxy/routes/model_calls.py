@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -20,14 +20,26 @@ from turnfold.compression.wire.conversation import Wire
 from turnfold.compression.wire.messages import MESSAGES
 from turnfold.compression.wire.responses import RESPONSES
 from turnfold.config.settings import FoldingSettings, LimitSettings
-from turnfold.proxy.chat.exchange import ChatRequest
+from turnfold.proxy.chat.exchange import ChatRequest, RequestTrace
 from turnfold.proxy.chat.service import Service
 from turnfold.proxy.http.headers import first, forwarded_headers, sendable, wishes, without
 from turnfold.proxy.http.inbound import ClientGone, Inbound, while_present
 from turnfold.proxy.http.limits import UnfinishedBodies, read_body
-from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.http.refusals import RawHeaders, Refused
 from turnfold.proxy.http.tenancy import Gate
 from turnfold.proxy.outbound.destinations import Destinations
+
+
+class Tracer(Protocol):
+    """Finds a request's place in a trace."""
+
+    def join(self, came: RawHeaders, goes: RawHeaders) -> tuple[RequestTrace, RawHeaders]:
+        """Who traces a request with these headers, and the headers that go upstream."""
+        ...
+
+
+#: None where nothing is traced.
+Tracing = Tracer | None
 
 #: The last part of a path, and the format of the bodies that are posted there. Gateways, Azure's included, have other beginnings.
 WIRES: Final = MappingProxyType({"chat/completions": CHAT, "responses": RESPONSES, "messages": MESSAGES})
@@ -54,10 +66,12 @@ class ModelCalls:
         folding: FoldingSettings,
         unfinished: UnfinishedBodies,
         wire: Wire,
+        tracing: Tracing,
     ) -> None:
         self._service = service
         self._destinations = destinations
         self._wire = wire
+        self._tracing = tracing
         self._unfinished = unfinished
         self._gate = gate
         self._limits = limits
@@ -86,6 +100,8 @@ class ModelCalls:
         admission = self._gate.admit(inbound.headers, to.keys)
         asked = wishes(inbound.headers)
         body = await read_body(inbound, self._limits, self._unfinished, admission.tenant)
+        headers: RawHeaders = sendable(without(forwarded_headers(admission.headers), b"content-length"))
+        trace, headers = self._tracing.join(inbound.headers, headers) if self._tracing is not None else (None, headers)
         return ChatRequest(
             id=request_id,
             at=at,
@@ -93,7 +109,7 @@ class ModelCalls:
             received=time.perf_counter(),
             wire=self._wire,
             to=to,
-            headers=sendable(without(forwarded_headers(admission.headers), b"content-length")),
+            headers=tuple(headers),
             coding=(first(inbound.headers, b"content-encoding") or b"").strip().lower().decode("latin-1"),
             body=body,
             mode=asked.mode or self._folding.mode,
@@ -102,4 +118,5 @@ class ModelCalls:
             tenant=admission.tenant,
             state=asked.state or self._folding.state,
             keep=asked.keep,
+            trace=trace,
         )

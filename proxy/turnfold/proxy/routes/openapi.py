@@ -1,12 +1,13 @@
-"""``GET /openapi.json``: Turnfold's own API, generated from the table of operations (OpenAPI 3.1).
+"""The API's document (OpenAPI 3.1): every route that Turnfold serves.
 
-Lives here: from operations to a document. Does not belong here: hand-written schemas; the models that validate generate them.
+Lives here: from operations and descriptions to a document, and ``GET /openapi.json``. Does not belong here: hand-written
+schemas (the models generate them), the page (``docs_page``).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
@@ -19,38 +20,93 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from turnfold.proxy.api.bodies import ErrorAnswer, Nothing
+from turnfold.proxy.routes.described import DESCRIBED, Described
+from turnfold.proxy.routes.examples import EXAMPLES, error_example
 from turnfold.proxy.routes.operations import Operation, Parameter
 
 _REFERENCE: Final = "#/components/schemas/{model}"
-#: What every operation can answer: credentials, size of the head, the store.
-_ALWAYS: Final = (401, 403, 431, 503)
+_JSON: Final = "application/json"
+#: What every operation can answer: credentials, size of the head, no store, the store.
+_ALWAYS: Final = (401, 403, 431, 501, 503)
 #: What every operation with a body can answer.
 _WITH_BODY: Final = (413, 415, 422)
+#: Tag by the beginning of an operation's path.
+_TAGS: Final = (
+    ("/v1/conversation", "Conversations"),
+    ("/v1/cache", "Cache"),
+    ("/v1/data", "Your data"),
+    ("/v1/windows", "Your data"),
+    ("/v1/", "Compression"),
+)
+TAGS: Final[Mapping[str, str]] = {
+    "Models": "Where clients point their base URL.",
+    "Compression": "Texts and messages made shorter, and had back.",
+    "Conversations": "Conversations that Turnfold keeps within a token budget.",
+    "State": "Rules that users lay down and that no fold loses.",
+    "Cache": "Kept results of /v1/compress.",
+    "Your data": "What is kept of the caller, and its deletion.",
+    "Admin": "For whoever runs Turnfold.",
+    "Operation": "For orchestrators and monitoring.",
+}
+_SECURITY: Final[Mapping[str, list[dict[str, list[str]]]]] = {
+    "credential": [{}, {"credential": []}],
+    "admin": [{"admin": []}, {"admin_header": []}],
+    "open": [{}],
+}
+_SCHEMES: Final = {
+    "credential": {"type": "http", "scheme": "bearer", "description": "Goes upstream, and names the tenant."},
+    "admin": {"type": "http", "scheme": "bearer", "description": "The admin token (TURNFOLD_ADMIN_TOKEN)."},
+    "admin_header": {"type": "apiKey", "in": "header", "name": "x-turnfold-admin-token", "description": "The same in a header."},
+}
 
 
 def document(operations: Sequence[Operation[Any]]) -> dict[str, Any]:
-    """The OpenAPI document."""
-    bodies = {operation.body for operation in operations if operation.body is not Nothing}
-    answers = {operation.answer for operation in operations} | {ErrorAnswer}
+    """The OpenAPI document of these operations and of every other route."""
+    calls = [*map(_as_described, operations), *DESCRIBED]
+    order = list(TAGS)
+    schemas, definitions = _schemas(calls)
+    paths: dict[str, dict[str, Any]] = {}
+    for call in sorted(calls, key=lambda call: order.index(call.tag)):
+        paths.setdefault(call.path, {})[call.method.lower()] = _describe(call, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Turnfold",
+            "version": _version(),
+            "description": "Turnfold's own API, and the paths that it folds; every other path goes upstream.",
+        },
+        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
+        "paths": paths,
+        "components": {"schemas": definitions, "securitySchemes": _SCHEMES},
+        "security": _SECURITY["credential"],
+    }
+
+
+def _as_described(operation: Operation[Any]) -> Described:
+    has_body = operation.body is not Nothing
+    return Described(
+        operation.method,
+        operation.path,
+        next(tag for beginning, tag in _TAGS if operation.path.startswith(beginning)),
+        operation.summary,
+        operation.answer,
+        operation.body,
+        (*_ALWAYS, *operation.errors, *(_WITH_BODY if has_body else ())),
+        operation.parameters,
+        reply_headers=operation.reply_headers,
+    )
+
+
+def _schemas(calls: Iterable[Described]) -> tuple[dict[Any, Any], dict[str, Any]]:
+    """Schemas by model, and the definitions that they refer to."""
+    bodies = {call.body for call in calls if call.body is not Nothing}
+    answers = {call.answer for call in calls if not isinstance(call.answer, tuple)} | {ErrorAnswer}
     modes: list[tuple[type[BaseModel], JsonSchemaMode]] = [
         *((model, "validation") for model in sorted(bodies, key=lambda model: model.__name__)),
         *((model, "serialization") for model in sorted(answers, key=lambda model: model.__name__)),
     ]
     references, definitions = models_json_schema(modes, ref_template=_REFERENCE)
-    schemas: dict[Any, Any] = {model: schema for (model, _), schema in references.items()}
-    paths: dict[str, dict[str, Any]] = {}
-    for operation in operations:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation, schemas)
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "Turnfold", "version": _version(), "description": "Turnfold's own API; other paths go upstream."},
-        "paths": paths,
-        "components": {
-            "schemas": definitions["$defs"],
-            "securitySchemes": {"credential": {"type": "http", "scheme": "bearer", "description": "Names the tenant."}},
-        },
-        "security": [{}, {"credential": []}],
-    }
+    return {model: schema for (model, _), schema in references.items()}, definitions["$defs"]
 
 
 def _version() -> str:
@@ -60,44 +116,64 @@ def _version() -> str:
         return "0"
 
 
-def _describe(operation: Operation[Any], schemas: dict[Any, Any]) -> dict[str, Any]:
-    has_body = operation.body is not Nothing
-    statuses = sorted({*_ALWAYS, *operation.errors, *(_WITH_BODY if has_body else ())})
-    refused = {"application/json": {"schema": schemas[ErrorAnswer]}}
-    headers = {
-        name: {"description": text, "schema": {"type": "string"}} for name, text in (operation.reply_headers or {}).items()
-    }
-    done = {"description": "Done.", "content": {"application/json": {"schema": schemas[operation.answer]}}}
+def _describe(call: Described, schemas: Mapping[Any, Any]) -> dict[str, Any]:
+    example = EXAMPLES.get((call.method, call.path), {})
     described: dict[str, Any] = {
-        "operationId": re.sub(r"\W+", "_", f"{operation.method.lower()} {operation.path.removeprefix('/v1/')}").strip("_"),
-        "summary": operation.summary,
-        "parameters": [_parameter(parameter) for parameter in operation.parameters],
-        "responses": {
-            "200": done | ({"headers": headers} if headers else {}),
-            **{str(status): {"description": HTTPStatus(status).phrase, "content": refused} for status in statuses},
-        },
+        "operationId": re.sub(r"\W+", "_", f"{call.method.lower()} {call.path.removeprefix('/v1/')}").strip("_"),
+        "tags": [call.tag],
+        "summary": call.summary,
+        **({"description": call.description} if call.description else {}),
+        "parameters": [_parameter(parameter) for parameter in call.parameters],
+        "responses": {"200": _done(call, schemas, example), **_refusals(call, schemas)},
+        "security": _SECURITY[call.access],
     }
-    if has_body:
-        content = {"application/json": {"schema": schemas[operation.body]}}
-        described["requestBody"] = {"required": True, "content": content}
+    if call.body is not Nothing:
+        content = {"schema": schemas[call.body]} | ({"example": example["request"]} if "request" in example else {})
+        described["requestBody"] = {"required": True, "content": {_JSON: content}}
     return described
+
+
+def _done(call: Described, schemas: Mapping[Any, Any], example: Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(call.answer, tuple):
+        content: dict[str, Any] = {kind: {} for kind in call.answer}
+    else:
+        content = {_JSON: {"schema": schemas[call.answer]}}
+    if "response" in example:
+        content[next(iter(content))]["example"] = example["response"]
+    if any(parameter.name == "format" and "csv" in parameter.schema["enum"] for parameter in call.parameters):
+        content.setdefault("text/csv", {})
+    headers = {name: {"description": text, "schema": {"type": "string"}} for name, text in (call.reply_headers or {}).items()}
+    return {"description": "Done.", "content": content} | ({"headers": headers} if headers else {})
+
+
+def _refusals(call: Described, schemas: Mapping[Any, Any]) -> dict[str, Any]:
+    """Errors; of a model's call they are the provider's own too, in whatever form it has."""
+    found = {}
+    for status in sorted(set(call.errors)):
+        content: dict[str, Any] = {"schema": schemas[ErrorAnswer], "example": error_example(status)}
+        if call.path == "/readyz":
+            content = {"schema": schemas[call.answer]} if status == 503 else content
+        found[str(status)] = {"description": HTTPStatus(status).phrase, "content": {_JSON: content}}
+    if call.tag == "Models":
+        found["default"] = {"description": "An error of the provider's, as it came."}
+    return found
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
     return {
         "name": parameter.name,
         "in": parameter.place,
-        "required": parameter.place == "path",
+        "required": parameter.place == "path" or parameter.description.endswith("required."),
         "description": parameter.description,
         "schema": dict(parameter.schema),
     }
 
 
-def openapi_route(operations: Sequence[Operation[Any]]) -> Route:
+def openapi_route(described: Mapping[str, Any]) -> Route:
     """The document, built once; it needs no credential."""
-    body = orjson.dumps(document(operations))
+    body = orjson.dumps(described)
 
     async def get_document(_: Request) -> Response:
-        return Response(body, media_type="application/json")
+        return Response(body, media_type=_JSON)
 
     return Route("/openapi.json", get_document, methods=["GET"])

@@ -100,11 +100,19 @@ def mount(operations: Iterable[Operation[Any]], gate: Gatekeeper, limits: LimitS
     return [Route(path.replace("}", f":{ANYTHING}}}"), _Path(table, gate, limits)) for path, table in by_path.items()]
 
 
+def served_methods(route: Route) -> set[str]:
+    """The methods that a route answers, HEAD beside GET left out; none for a route that refuses all that come to it."""
+    if isinstance(route.endpoint, _Path):
+        return route.endpoint.methods
+    return (route.methods or set()) - {"HEAD"}
+
+
 class _Path:
     """The ASGI endpoint of one path."""
 
     def __init__(self, operations: Sequence[Operation[Any]], gate: Gatekeeper, limits: LimitSettings) -> None:
         self._by_method = {operation.method: operation for operation in operations}
+        self.methods = set(self._by_method)
         self._allow = ", ".join(self._by_method)
         self._gate = gate
         self._limits = limits

@@ -8,11 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from starlette.datastructures import QueryParams
-from starlette.types import Receive, Scope, Send
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from turnfold.proxy.http.front import Endpoint
 from turnfold.proxy.http.refusals import Refused, send_json
 from turnfold.proxy.identity import Identity
 
@@ -67,6 +70,15 @@ class Readiness:
         await send_json(send, 200 if ready else 503, {"status": "ready" if ready else "not ready", **told})
 
 
+def drain_check(file: Path | None) -> list[ReadinessCheck]:
+    """Not ready while a file exists: a balancer is to send nothing more, and whatever it still sends is served."""
+
+    async def is_taking_requests() -> bool:
+        return file is not None and not await asyncio.to_thread(file.exists)
+
+    return [] if file is None else [ReadinessCheck("taking_requests", is_taking_requests, required=True)]
+
+
 async def _probe(check: ReadinessCheck) -> bool:
     try:
         return await asyncio.wait_for(check.probe(), _PATIENCE)
@@ -78,3 +90,22 @@ async def not_here(scope: Scope, receive: Receive, send: Send) -> None:
     """An unknown path of Turnfold's own; it must not reach the upstream, which would see an admin's call."""
     del scope, receive, send
     raise Refused(404, "not_found", "Turnfold has no such route.")
+
+
+def other_methods(routes: Sequence[Route]) -> list[Route]:
+    """For each path of these routes one that answers every other method with a 405. Without it such a request would go upstream,
+    an administrator's token with it."""
+    allowed: dict[str, set[str]] = {}
+    for route in routes:
+        if route.methods:
+            allowed.setdefault(route.path, set()).update(route.methods)
+    return [Route(path, Endpoint(_refusing(", ".join(sorted(methods))))) for path, methods in allowed.items()]
+
+
+def _refusing(allow: str) -> ASGIApp:
+    async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+        del receive, send
+        message = f"{scope['path']} takes {allow}."
+        raise Refused(405, "method_not_allowed", message, headers=((b"allow", allow.encode()),))
+
+    return refuse

@@ -43,6 +43,7 @@ from turnfold.proxy.store.records import report_unreadable
 MAX_BODY: Final = 8 * 2**20
 MAX_NAME: Final = 512
 _METHODS: Final = "GET, PUT, DELETE"
+_PREVIEW: Final = "/v1/state/preview"
 _UNREADABLE: Final = "This conversation's state was written by a newer Turnfold; update this one, or delete the state."
 
 #: Says whose data a request may reach; refuses by raising what the app renders.
@@ -103,7 +104,7 @@ def state_routes(store: RecordStore, authorise: Authorise, models: OperationMode
 
     one = f"/v1/state/{{conversation:{ANYTHING}}}"
     return [
-        route("/v1/state/preview", calls.preview, "POST"),
+        route(_PREVIEW, calls.preview, "POST"),
         route(one, calls.read, "GET"),
         route(one, calls.write, "PUT"),
         route(one, calls.forget, "DELETE"),
@@ -112,8 +113,9 @@ def state_routes(store: RecordStore, authorise: Authorise, models: OperationMode
 
 
 async def _refuse_method(scope: Scope, receive: Receive, send: Send) -> None:
-    refusal = error(405, "method_not_allowed", f"{scope['path']} takes {_METHODS}.")
-    refusal.headers["allow"] = _METHODS
+    allow = "POST" if scope["path"] == _PREVIEW else _METHODS
+    refusal = error(405, "method_not_allowed", f"{scope['path']} takes {allow}.")
+    refusal.headers["allow"] = allow
     await refusal(scope, receive, send)
 
 

@@ -71,7 +71,8 @@ def make_plan(flags: Flags, environment: Mapping[str, str]) -> RunPlan:
 
 def at_address(settings: Settings, host: str, port: int) -> Settings:
     """The same settings for one process at an address."""
-    return settings.model_copy(update={"server": settings.server.model_copy(update={"host": host, "port": port, "workers": 1})})
+    place = {"host": host, "port": port, "uds": None, "workers": 1}
+    return settings.model_copy(update={"server": settings.server.model_copy(update=place)})
 
 
 def _named(environment: Mapping[str, str]) -> dict[Path2, BaseUrl]:
@@ -104,7 +105,7 @@ def _is_own(url: BaseUrl, settings: Settings) -> bool:
 
 def _same(settings: Settings, environment: Mapping[str, str]) -> Iterator[str]:
     """Origins at which the same runs: where these settings say, and where the environment points (a run inside a run)."""
-    if settings.server.port and is_same_turnfold(default_url(settings.server), settings):
+    if settings.server.port and not settings.server.uds and is_same_turnfold(default_url(settings.server), settings):
         yield default_url(settings.server)
     for url in _named(environment).values():
         parts = urlsplit(url.url)

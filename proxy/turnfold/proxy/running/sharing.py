@@ -10,6 +10,7 @@ import hmac
 import socket
 from collections.abc import Mapping
 from typing import Final
+from urllib.parse import quote
 
 import httpx
 
@@ -20,7 +21,10 @@ _PATIENCE: Final = 2.0
 
 
 def default_url(server: ServerSettings) -> str:
-    """Where a Turnfold with these settings listens, as seen from this machine."""
+    """Where a Turnfold with these settings listens, as seen from this machine; ``http+unix://`` and the path, quoted, for a Unix
+    socket."""
+    if server.uds is not None:
+        return f"http+unix://{quote(str(server.uds.absolute()), safe='')}"
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(server.host, server.host)  # noqa: S104 - compared, not bound
     return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{server.port}"
 

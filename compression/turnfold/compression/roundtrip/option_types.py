@@ -1,0 +1,36 @@
+"""The options of `compress` for type checkers: a misspelt key, or a value of another type, is an error before anything runs.
+
+Lives here: the mappings that stand for `CompressOptions`, and what a message is. Does not belong here: defaults, checks at run
+time (``values``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Required, TypedDict
+
+#: A message as any SDK writes it: a dict, or a typed dict.
+Message = Mapping[str, Any]
+
+
+class CompressOptionsDict(TypedDict, total=False):
+    """The fields of `CompressOptions`; those that are left out have their defaults."""
+
+    preserve: Sequence[str] | frozenset[str] | set[str]
+    recency_window: int
+    source_version: int
+    token_budget: int | None
+    min_recency_window: int
+    dedup: bool
+    fuzzy_dedup: bool
+    fuzzy_threshold: float
+    embed_summary_id: bool
+    force_converge: bool
+    token_counter: Callable[[Message], int]
+    trace: bool
+
+
+class SummarizedOptionsDict(CompressOptionsDict, total=False):
+    """The same with a summarizer, so that the result is awaited."""
+
+    summarizer: Required[Callable[[str], str | Awaitable[str]]]

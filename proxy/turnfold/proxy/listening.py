@@ -1,0 +1,93 @@
+"""Where the server listens.
+
+Lives here: whether an address can be had, and a Unix socket with its file. Does not belong here: serving (``server``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from turnfold.config.settings import ServerSettings
+from turnfold.config.sources import SettingsError
+
+_PORT_PROBLEMS: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
+_BACKLOG: Final = 2048  # as uvicorn's
+#: Whoever may connect may use what this Turnfold may: the owner and the group, to which a web server in front can belong.
+_MODE: Final = 0o660
+
+
+def check_address(server: ServerSettings) -> None:
+    """See that the address can be listened on: uvicorn's own line does not say which setting is wrong."""
+    problem: OSError | None = None
+    try:
+        found = socket.getaddrinfo(server.host.strip("[]"), server.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as exc:
+        found, problem = [], exc
+    for family, kind, _, _, address in found:
+        try:
+            with socket.socket(family, kind) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
+            return
+        except OSError as exc:  # a name may stand for several addresses, of which one is enough
+            problem = exc
+    if problem is not None:
+        wrong = "TURNFOLD_PORT" if problem.errno in _PORT_PROBLEMS else "TURNFOLD_HOST"
+        why = (problem.strerror or str(problem)).lower()
+        raise SettingsError(f"{wrong}: cannot listen on {server.host!r}, port {server.port}: {why}") from problem
+
+
+@contextlib.contextmanager
+def unix_listener(path: Path) -> Iterator[socket.socket]:
+    """A Unix socket that is listened on, readable by its owner and group; its file goes when the block ends.
+
+    A file that a crash has left is replaced; one on which somebody listens, or that is no socket, is not.
+
+    Raises:
+        SettingsError: nobody can listen there; names the setting.
+    """
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _clear(path)
+        before = os.umask(0o777 & ~_MODE)  # so that there is no moment in which others may connect
+        try:
+            listener.bind(str(path))
+        finally:
+            os.umask(before)
+        listener.listen(_BACKLOG)
+    except OSError as exc:
+        listener.close()
+        why = (exc.strerror or str(exc)).lower()
+        raise SettingsError(f"TURNFOLD_UDS: cannot listen on {str(path)!r}: {why}") from exc
+    listener.set_inheritable(True)
+    made = path.stat().st_ino
+    try:
+        yield listener
+    finally:
+        listener.close()
+        with contextlib.suppress(OSError):
+            if path.stat().st_ino == made:  # not that of a successor
+                path.unlink()
+
+
+def _clear(path: Path) -> None:
+    try:
+        kind = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(kind):
+        raise OSError(errno.EEXIST, "there is a file that is no socket")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()
+            return
+    raise OSError(errno.EADDRINUSE, "somebody listens there")

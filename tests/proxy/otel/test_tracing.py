@@ -1,0 +1,157 @@
+"""Traces and receipts as a collector gets them.
+
+Lives here: a small OTLP receiver, and what arrives there. Does not belong here: the SDK itself.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import uvicorn
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.proxy.harness import NO_LOGGING, UpstreamServer, api_server, call, reply, running
+from tests.proxy.processes import COMPLETION
+from turnfold.config.settings import OtelSettings
+from turnfold.proxy.otel.parents import parent_in, with_parent
+
+SECRET = "the vault opens with 7731"
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+PARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
+BODY = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": SECRET}]}).encode()
+
+
+@dataclass
+class Received:
+    """What came to the collector, once Turnfold has ended, and to the upstream."""
+
+    spans: list[Any] = field(default_factory=list)
+    records: list[Any] = field(default_factory=list)
+    raw: bytes = b""
+    parents: list[str | None] = field(default_factory=list)
+    service: str = ""
+
+
+def received(propagate: bool, *headers: tuple[str, str], status: int = 200) -> Received:
+    collector, upstream = UpstreamServer(), UpstreamServer()
+    upstream.handler = reply(COMPLETION, status=status)
+    found = Received()
+    with (
+        running(uvicorn.Config(collector, **NO_LOGGING)) as to,
+        running(uvicorn.Config(upstream, **NO_LOGGING)) as model,
+    ):
+        otel = OtelSettings(endpoint=to.origin, propagate=propagate)
+        with api_server("memory://", f"{model.origin}/v1", otel=otel) as origin:
+            call(origin, "POST", "/v1/chat/completions", BODY, [("authorization", "Bearer sk-very-secret"), *headers])
+    for seen in collector.seen:
+        found.raw += seen.body
+        if seen.target == "/v1/traces":
+            for resource in ExportTraceServiceRequest.FromString(seen.body).resource_spans:
+                found.service = values(resource.resource)["service.name"]
+                found.spans += [span for scope in resource.scope_spans for span in scope.spans]
+        elif seen.target == "/v1/logs":
+            for logs in ExportLogsServiceRequest.FromString(seen.body).resource_logs:
+                found.records += [record for scope in logs.scope_logs for record in scope.log_records]
+    found.parents = [seen.header("traceparent") for seen in upstream.seen]
+    return found
+
+
+def values(of: Any) -> dict[str, Any]:
+    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in of.attributes}
+
+
+@pytest.fixture(scope="module")
+def traced() -> Received:
+    return received(False, ("traceparent", PARENT))
+
+
+def test_a_span_for_each_station_under_the_clients_own(traced: Received) -> None:
+    by_name = {span.name: span for span in traced.spans}
+    root, call_ = by_name["POST /v1/chat/completions"], by_name["chat gpt-4o"]
+    assert set(by_name) == {root.name, "read", "fold", call_.name, "stream"}
+    assert {span.trace_id.hex() for span in traced.spans} == {TRACE}
+    assert root.parent_span_id.hex() == "00f067aa0ba902b7"
+    assert {by_name[name].parent_span_id for name in ("read", "fold", "chat gpt-4o")} == {root.span_id}
+    assert by_name["stream"].parent_span_id == call_.span_id
+    ends = [by_name[name].end_time_unix_nano for name in ("read", "fold")]
+    starts = [by_name[name].start_time_unix_nano for name in ("fold", "chat gpt-4o")]
+    assert ends == starts
+    assert by_name["stream"].end_time_unix_nano == call_.end_time_unix_nano == root.end_time_unix_nano
+    assert root.start_time_unix_nano == by_name["read"].start_time_unix_nano
+    assert traced.service == "turnfold"
+
+
+def test_the_call_is_told_by_the_conventions(traced: Received) -> None:
+    (span,) = [span for span in traced.spans if span.name == "chat gpt-4o"]
+    found = values(span)
+    assert {name: found[name] for name in found if name.startswith("gen_ai") and "conversation" not in name} == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "gpt-4o",
+        "gen_ai.usage.input_tokens": 1000,
+        "gen_ai.usage.output_tokens": 10,
+        "gen_ai.usage.cache_read.input_tokens": 0,
+    }
+    assert (found["server.address"], found["http.response.status_code"]) == ("127.0.0.1", 200)
+
+
+def test_the_receipt_is_a_log_record_of_the_trace(traced: Received) -> None:
+    (record,) = traced.records
+    assert (record.event_name, record.trace_id.hex()) == ("turnfold.receipt", TRACE)
+    found = values(record)
+    assert (found["turnfold.status"], found["turnfold.tokens.before"] > 0) == ("passthrough", True)
+
+
+def test_no_text_and_no_credential_goes_to_the_collector(traced: Received) -> None:
+    assert traced.raw
+    assert SECRET.encode() not in traced.raw
+    assert b"sk-very-secret" not in traced.raw
+
+
+def test_headers_go_upstream_as_they_came_unless_set(traced: Received) -> None:
+    assert traced.parents == [PARENT]
+    passed = received(True, ("traceparent", PARENT))
+    (span,) = [span for span in passed.spans if span.name == "chat gpt-4o"]
+    assert passed.parents == [f"00-{TRACE}-{span.span_id.hex()}-01"]
+
+
+def test_an_unsampled_trace_is_not_recorded_and_a_failure_is_marked() -> None:
+    assert received(False, ("traceparent", PARENT[:-1] + "0")).spans == []
+    failed = received(True, status=500)
+    states = {span.name: span.status.code for span in failed.spans}
+    assert states["chat gpt-4o"] == states["POST /v1/chat/completions"] == 2
+    assert failed.parents[0] is not None
+    assert failed.parents[0][3:35] == failed.spans[0].trace_id.hex()
+
+
+WRONG = [b"", b"junk", PARENT.encode().upper(), b"ff" + PARENT.encode()[2:], PARENT.encode() + b"-x", PARENT.encode()[:-3]]
+WRONG += [b"00-" + b"0" * 32 + b"-00f067aa0ba902b7-01", b"00-" + TRACE.encode() + b"-" + b"0" * 16 + b"-01"]
+
+
+@pytest.mark.parametrize("header", WRONG)
+def test_a_malformed_parent_is_none(header: bytes) -> None:
+    parent = parent_in([(b"traceparent", header)])
+    assert parent.span is None
+    assert parent.trace
+    ((_, value),) = with_parent([(b"traceparent", header)], parent)
+    assert parent_in([(b"traceparent", value)]).span == parent.upstream
+
+
+def test_a_later_version_is_read() -> None:
+    assert parent_in([(b"traceparent", b"01" + PARENT.encode()[2:] + b"-more")]).span is not None
+
+
+def test_nothing_is_loaded_while_it_is_off() -> None:
+    # redis-py imports the SDK's metrics by itself wherever the SDK is installed; without the extra there is none of it.
+    code = (
+        "import sys\nfrom turnfold.config.settings import Settings, StoreSettings\nfrom turnfold.proxy.app import build\n"
+        "build(Settings(store=StoreSettings(url='memory://')))\n"
+        "sys.exit(any(name.startswith(('opentelemetry.exporter', 'turnfold.proxy.otel.spans')) for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0  # noqa: S603 - ours

@@ -1,0 +1,131 @@
+"""The API's document tells of every route, and of nothing else.
+
+Lives here: routes against descriptions, examples against schemas, the page. Does not belong here: answers against schemas
+(``test_api_schema``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache, partial
+from html.parser import HTMLParser
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import uvicorn
+from starlette.routing import Route
+
+from tests.proxy.harness import NO_LOGGING, UpstreamServer, api_server, call, running
+from turnfold.config.fold import fold_options
+from turnfold.config.settings import AuthSettings, Settings, StoreSettings
+from turnfold.proxy.app import Parts, own_routes
+from turnfold.proxy.routes.model_calls import WIRES
+from turnfold.proxy.routes.operations import served_methods
+
+
+@cache
+def served() -> dict[str, Any]:
+    """The document and the page, as they are served."""
+    with api_server("memory://") as origin:
+        found = {path: call(origin, "GET", path) for path in ("/openapi.json", "/docs", "/docs/style.css")}
+    assert {answer.status for answer in found.values()} == {200}
+    return {"document": found["/openapi.json"].json(), "page": found["/docs"], "style": found["/docs/style.css"]}
+
+
+@cache
+def routes() -> list[Route]:
+    settings = Settings(store=StoreSettings(url="memory://"), auth=AuthSettings(admin_token="adm"))  # type: ignore[arg-type]
+    return own_routes(Parts(settings), settings, partial(fold_options, settings))
+
+
+def calls() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in served()["document"]["paths"].items():
+        for method, described in methods.items():
+            yield method.upper(), path, described
+
+
+def test_every_route_is_described_and_every_description_has_a_route() -> None:
+    there = {("POST", f"/v1/{ending}") for ending in WIRES} | {("GET", "/healthz"), ("GET", "/readyz")}
+    for route in routes():
+        path = re.sub(r":\w+}", "}", route.path)
+        there |= {(method, path) for method in served_methods(route)}
+    assert {(method, path) for method, path, _ in calls()} == there
+
+
+def test_names_are_unique_and_tags_are_told() -> None:
+    names = [described["operationId"] for _, _, described in calls()]
+    assert len(names) == len(set(names))
+    told = {tag["name"] for tag in served()["document"]["tags"]}
+    assert {tag for _, _, described in calls() for tag in described["tags"]} == told
+
+
+def examples() -> Iterator[Any]:
+    for method, path, described in calls():
+        places = {"request": described.get("requestBody", {}), **described["responses"]}
+        for place, body in places.items():
+            for content in body.get("content", {}).values():
+                if "schema" in content:
+                    yield pytest.param(content, id=f"{method} {path} {place}")
+
+
+def test_every_example_fits_its_schema() -> None:
+    document = served()["document"]
+    for case in examples():
+        (content,) = case.values
+        if "example" in content:
+            schema = {**content["schema"], "components": document["components"]}
+            jsonschema_rs.validator_for(schema).validate(content["example"])
+
+
+def test_there_is_an_example_of_every_answer() -> None:
+    without = []
+    for method, path, described in calls():
+        contents = described["responses"]["200"]["content"]
+        body = described.get("requestBody", {}).get("content", {}).get("application/json")
+        if "application/json" in contents and "schema" in contents["application/json"]:
+            without += [] if "example" in contents["application/json"] else [(method, path, "response")]
+        without += [(method, path, "request")] if body and "example" not in body else []
+    assert without == []
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def test_the_page_has_every_call_and_nothing_from_elsewhere() -> None:
+    answer = served()["page"]
+    parsed = _Page()
+    parsed.feed(answer.body.decode())
+    assert not [tag for tag, attrs in parsed.tags if tag in {"script", "style", "img", "iframe"} or "style" in attrs]
+    links = [attrs.get("href") or attrs.get("src") or "" for _, attrs in parsed.tags]
+    assert not [link for link in links if ":" in link or link.startswith("/")]
+    assert {attrs["id"] for tag, attrs in parsed.tags if tag == "details"} == {one["operationId"] for _, _, one in calls()}
+    assert "default-src 'none'" in (answer.header("content-security-policy") or "")
+    assert served()["style"].header("content-type") == "text/css; charset=utf-8"
+    assert len(answer.body) < 150_000
+
+
+def test_admin_routes_are_closed_and_no_method_of_a_route_goes_upstream() -> None:
+    upstream = UpstreamServer()
+    auth = AuthSettings.model_validate({"admin_token": "adm"})
+    with (
+        running(uvicorn.Config(upstream, **NO_LOGGING)) as server,
+        api_server("memory://", f"{server.origin}/v1", auth=auth) as own,
+    ):
+        for method, path, described in calls():
+            place = path.replace("{", "").replace("}", "")
+            if {"admin": []} in described["security"]:
+                assert call(own, method, place).status == 401
+                assert call(own, method, place, None, [("authorization", "Bearer wrong")]).status == 401
+            if path.startswith("/v1/") and described["tags"] == ["Models"]:
+                continue
+            refused = call(own, "PATCH", place, b"{}", [("authorization", "Bearer adm")])
+            assert (refused.status, method in (refused.header("allow") or "")) == (405, True), place
+    assert not upstream.seen

@@ -1,0 +1,110 @@
+"""A Unix socket to listen on: by its file, through the command line, with streams and several workers.
+
+Lives here: that. Does not belong here: what is served.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.proxy.harness import UpstreamServer, reply, until
+from tests.proxy.processes import SHORT
+from turnfold.config.settings import ServerSettings, exposure
+from turnfold.config.sources import SettingsError, load
+from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.cli.remote import ask
+from turnfold.proxy.listening import unix_listener
+from turnfold.proxy.running.sharing import default_url
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost", timeout=20)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(str(self._path))
+
+
+def test_the_file_is_its_owners_and_goes_with_the_server(tmp_path: Path) -> None:
+    path = tmp_path / "t.sock"
+    with unix_listener(path):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o660
+        with pytest.raises(SettingsError, match=r"TURNFOLD_UDS: cannot listen on .*somebody listens"), unix_listener(path):
+            pass
+        assert path.exists()
+    assert not path.exists()
+
+
+def test_what_a_crash_left_is_replaced_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "t.sock"
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(path))
+    left.close()
+    with unix_listener(path):
+        assert path.is_socket()
+    path.write_text("precious")
+    with pytest.raises(SettingsError, match="no socket"), unix_listener(path):
+        pass
+    assert path.read_text() == "precious"
+    for wrong in (tmp_path / "none" / "t.sock", tmp_path / ("x" * 200)):
+        with pytest.raises(SettingsError, match="TURNFOLD_UDS"), unix_listener(wrong):
+            pass
+
+
+def test_served_on_a_socket(upstream: UpstreamServer, tmp_path: Path) -> None:
+    upstream.handler = reply(b"data: one\n\n", b"data: two\n\n", headers=[(b"content-type", b"text/event-stream")])
+    path = tmp_path / "t.sock"
+    own = {"UPSTREAM_URL": upstream.origin + "/v1", "ADMIN_TOKEN": "adm", "STORE_URL": "memory://"}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TURNFOLD_")}
+    environment = kept | {f"TURNFOLD_{name}": value for name, value in own.items()}
+    environment["PYTHONPATH"] = os.pathsep.join([os.getcwd(), *sys.path])
+    command = [sys.executable, "-m", "turnfold.proxy.cli", "serve", "--uds", "t.sock"]
+    process = subprocess.Popen(command, env=environment, cwd=tmp_path, start_new_session=True)  # noqa: S603 - ours
+    try:
+        url = default_url(ServerSettings(uds=path))
+
+        def is_ready() -> bool:
+            assert process.poll() is None
+            if not path.exists():
+                return False
+            try:
+                return ask("GET", f"{url}/readyz", {}).is_success
+            except Failure:
+                return False
+
+        until(is_ready, timeout=60, pause=0.05)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o660
+        connection = UnixConnection(path)
+        connection.request("POST", "/v1/chat/completions", SHORT)
+        assert connection.getresponse().read() == b"data: one\n\ndata: two\n\n"
+        connection.close()
+        assert "turnfold_workers" in ask("GET", f"{url}/metrics", {"authorization": "Bearer adm"}).text
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+        assert not path.exists()
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(10)
+
+
+def test_a_key_of_the_operators_is_not_exposed_by_a_socket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TURNFOLD_UPSTREAM_API_KEY", "sk-x")
+    monkeypatch.setenv("TURNFOLD_HOST", "0.0.0.0")  # noqa: S104 - it is refused
+    with pytest.raises(SettingsError, match="TURNFOLD_CLIENT_TOKENS"):
+        load(directory=tmp_path)
+    monkeypatch.setenv("TURNFOLD_UDS", "/run/t.sock")
+    assert exposure(load(directory=tmp_path).settings) is None
