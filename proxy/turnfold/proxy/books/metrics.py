@@ -7,7 +7,7 @@ With several workers each writes its values into files of one directory, and whi
 use `shared_by_workers` in the parent process, before the workers start.
 
 Counters start at zero with each process, as Prometheus expects; the report covers the past. Tenants and conversations are not
-labels, because their number is unbounded.
+labels, because their number is unbounded. Tags are, up to a number for the process: beyond it they are ``(other)``.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from turnfold.proxy.books.baseline import is_folded
 from turnfold.proxy.books.rollups import RequestCost, is_served
 from turnfold.proxy.chat.receipts import Receipt
+from turnfold.proxy.learning.tags import OTHER
 
 _DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
+_MOST_TAGS: Final = 200
 _LIVE_GAUGE: Final = re.compile(r"gauge_live\w*_(\d+)\.db")
 _OVERHEAD: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 _FIRST_BYTE: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0)
@@ -81,6 +83,9 @@ class Metrics:
         self._own_calls = counter(
             "own_calls", "Calls of ours whose answer no client saw; their cost is in dollars_paid.", "kind", "model"
         )
+        self._tag_requests = counter("tag_requests", "Requests by tag; one with several tags counts under each.", "tag")
+        self._tag_paid = counter("tag_dollars_paid", "Dollars paid, for models of known price, by tag.", "tag")
+        self._tags: set[str] = set()
         self._folds = counter("folds", "Requests that went out folded.", "model")
         self._recoveries = counter("recoveries", "Requests recovered from a context overflow.", "model")
         self._failed_open = counter("failed_open", "Requests sent as they came because of a failure of ours.", "reason")
@@ -112,6 +117,9 @@ class Metrics:
         self._requests.labels(receipt.status, model).inc()
         self._wires.labels(receipt.wire).inc()
         self._overhead.observe(receipt.overhead_ms / 1000)
+        for tag in dict.fromkeys(map(self._bounded_tag, receipt.tags)):
+            self._tag_requests.labels(tag).inc()
+            self._tag_paid.labels(tag).inc(priced.paid or 0.0)
         if receipt.status == "failed-open":
             self._failed_open.labels(receipt.reason).inc()
         if receipt.status == "recovered":
@@ -128,6 +136,12 @@ class Metrics:
         if receipt.first_byte_ms is not None:
             self._first_byte.observe(receipt.first_byte_ms / 1000)
         self._observe_served(receipt, model)
+
+    def _bounded_tag(self, tag: str) -> str:
+        if tag not in self._tags and len(self._tags) >= _MOST_TAGS:
+            return OTHER
+        self._tags.add(tag)
+        return tag
 
     def _observe_served(self, receipt: Receipt, model: str) -> None:
         sent = receipt.tokens_before if receipt.status == "observed" else receipt.tokens_after

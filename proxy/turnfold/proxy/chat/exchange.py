@@ -38,6 +38,7 @@ class ChatRequest:
         coding: the body's content coding, lower case; "" for none.
         body: as received.
         keep: what of it is never shaped or shortened.
+        tags: names under which the client wants it counted.
         label: what the client calls the conversation, if anything.
     """
 
@@ -56,6 +57,7 @@ class ChatRequest:
     tenant: str
     state: StateMode = "off"
     keep: Keep = KEEP_NOTHING
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,13 @@ def _format(parameters: Mapping[str, str], *known: str) -> str:
 
 
 def _matches(receipt: Mapping[str, Any], query: Query) -> bool:
-    return all(str(receipt.get(name) or "") == value for name, value in query.only.items())
+    return all(_has(receipt, name, value) for name, value in query.only.items())
+
+
+def _has(receipt: Mapping[str, Any], name: str, value: str) -> bool:
+    if name == "tag":
+        return value in (receipt["tags"] or [""])
+    return str(receipt.get(name) or "") == value
 
 
 async def _export(store: Store, query: Query, form: str) -> AsyncIterator[bytes]:

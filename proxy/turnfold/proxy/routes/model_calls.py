@@ -102,4 +102,5 @@ class ModelCalls:
             tenant=admission.tenant,
             state=asked.state or self._folding.state,
             keep=asked.keep,
+            tags=asked.tags,
         )

@@ -144,6 +144,13 @@ class MemoryStore:
         end = position + limit
         return log.lines[position:end], end if end < len(log.lines) else None
 
+    async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
+        log = self._logs.get(name)
+        if log is None or log.expires <= time.time():
+            return []
+        end = max(0, len(log.lines) - skip)
+        return log.lines[max(0, end - limit) : end][::-1]
+
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
         tables = (self._tables.get(name) for name in names)
         return [dict(table.counts) if table and table.expires > time.time() else {} for table in tables]

@@ -410,6 +410,13 @@ class SqliteStore:
         lines = (_stored_bytes("line of a log", line) for _, line in page)
         return [line for line in lines if line is not None], page[-1][0] if len(rows) > limit else None
 
+    async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
+        sql = "SELECT line FROM logs WHERE name = ? AND expires > ? ORDER BY seq DESC LIMIT ? OFFSET ?"
+        values = (_blob(name), time.time(), limit, skip)
+        rows = await self._reader.run(lambda connection: connection.execute(sql, values).fetchall())
+        lines = (_stored_bytes("line of a log", line) for (line,) in rows)
+        return [line for line in lines if line is not None]
+
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
         sql = "SELECT field, value FROM counts WHERE name = ? AND expires > ?"
 
