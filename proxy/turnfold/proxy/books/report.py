@@ -122,23 +122,31 @@ async def _read(store: Store, tables: Sequence[tuple[str, datetime]], only: Mapp
 
 
 async def read_rows(store: Store, query: Query) -> list[TimedRow]:
-    """The rows that a query is about.
-
-    Where tags are told apart, a request with several has a row for each. Those without any have rows without a tag: all requests,
-    and those with tags once more as negative sums.
+    """The rows that a query is about; where it tells tags apart, those of `rows_by_tag`.
 
     Raises:
         StoreError: the store does not answer.
     """
-    tables = _tables(query)
-    if not query.by_tag:
-        return await _read(store, tables, query.only)
+    every = [] if query.only.get("tag") else await _read(store, _tables(query), query.only)
+    return await rows_by_tag(store, query, every) if query.by_tag else every
+
+
+async def rows_by_tag(store: Store, query: Query, every: Sequence[TimedRow]) -> list[TimedRow]:
+    """Rows by tag; a request with several tags is in a row of each.
+
+    Those without any are in rows without a tag: every request, and those with tags once more as negative sums.
+
+    Args:
+        every: the query's rows where tags are not told apart.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
     chosen = query.only.get("tag")
-    tagged = await _read(store, [(rollups.BY_TAG + name, at) for name, at in tables], query.only)
+    tagged = await _read(store, [(rollups.BY_TAG + name, at) for name, at in _tables(query)], query.only)
     named = [one for one in tagged if one.row.tag and chosen in (None, one.row.tag)]
     if chosen:
         return named
-    every = await _read(store, tables, query.only)
     less = [one._replace(sums={name: -number for name, number in one.sums.items()}) for one in tagged if not one.row.tag]
     return [*named, *every, *less]
 

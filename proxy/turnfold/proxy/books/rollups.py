@@ -6,8 +6,8 @@ belong here: the store, rendering.
 A table is an hour or a day; a field is a measure and a row (a JSON object of its names; a list of the first five in the first
 release); all values are whole numbers, so that additions by several processes come out exact.
 
-A receipt with tags is added to tables of their own as well: to a row for each of its tags, and once to a row without a tag. So the
-requests without any tag are those of the ordinary tables less those of the rows without a tag in the tables by tag.
+A receipt with tags is added to tables of their own as well: to a row for each of its tags, and once to a row without a tag. So
+the requests without any tag are those of the ordinary tables less those of the rows without a tag in the tables by tag.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which tags of a tenant have sums of their own.
 
-Lives here: a tenant's list of tags in use, and which place a receipt's tags get. Does not belong here: the header (``http.tags``),
-sums (``books.rollups``).
+Lives here: a tenant's list of tags in use, and which place a receipt's tags get. Does not belong here: the header
+(``http.tags``), sums (``books.rollups``).
 
 Tags come from clients, and a table must not grow with every invented name. The first `most` tags of a tenant are counted by
 name, any other as `OTHER`. A tag that was not seen for 30 days gives its place away. The list lies in the store, so it
