@@ -9,6 +9,7 @@ figures; cached tokens are listed apart; whatever the upstream or the price list
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -116,8 +117,8 @@ async def _read(store: Store, tables: Sequence[tuple[str, datetime]], only: Mapp
     for start in range(0, len(tables), _TABLES_AT_ONCE):
         page = tables[start : start + _TABLES_AT_ONCE]
         for (_, at), table in zip(page, await store.counts([name for name, _ in page]), strict=True):
-            pairs = rollups.rows(table).items()
-            found += [TimedRow(at, row, sums) for row, sums in pairs if all(of(row) == value for of, value in wanted)]
+            rows = await asyncio.to_thread(rollups.rows, table)  # tens of thousands of fields in a large store
+            found += [TimedRow(at, row, sums) for row, sums in rows.items() if all(of(row) == value for of, value in wanted)]
     return found
 
 

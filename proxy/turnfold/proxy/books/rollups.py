@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import orjson
 
 from turnfold.proxy.chat.receipts import Receipt
-from turnfold.proxy.store.records import decode_record
+from turnfold.proxy.store.records import UnreadableRecord, decode_record
 
 #: Dollars are summed as whole billionths.
 NANO: Final = 1_000_000_000
@@ -55,11 +56,22 @@ class SumRow(NamedTuple):
     @classmethod
     def from_stem(cls, stem: str) -> SumRow | None:
         """From `to_stem` or the first release's list; None where this release cannot read it."""
-        return decode_record("row of sums", stem.encode(), cls._build)
+        try:
+            return _readable_row(stem)
+        except UnreadableRecord:
+            return None
 
     @classmethod
     def _build(cls, value: Any) -> SumRow:
         return cls(*value) if isinstance(value, list) else cls(**{name: value.get(name, "") for name in cls._fields})
+
+
+@lru_cache(maxsize=8192)  # the same rows are in every hour and every day
+def _readable_row(stem: str) -> SumRow:
+    row = decode_record("row of sums", stem.encode(), SumRow._build)
+    if row is None:
+        raise UnreadableRecord
+    return row
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ def dashboard(
     link = entry_link(settings)
     if link is None:
         raise Failure(
-            "there are links only to a Turnfold that listens on loopback, on a known port; elsewhere open /admin/ and sign in with"
-            " the admin token (TURNFOLD_ADMIN_TOKEN)"
+            "there are links only to a Turnfold that listens on loopback, on a known port; elsewhere open /admin/ and sign in"
+            " with the admin token (TURNFOLD_ADMIN_TOKEN)"
         )
     typer.echo(link)
     if open_it:

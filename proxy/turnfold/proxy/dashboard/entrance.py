@@ -1,7 +1,7 @@
 """Signing in to the dashboard.
 
-Lives here: links, sessions, their keys, the same-origin check. Does not belong here: HTTP answers (``routes.dashboard``), the admin
-token itself (``http.tenancy``).
+Lives here: links, sessions, their keys, the same-origin check. Does not belong here: HTTP answers (``routes.dashboard``), the
+admin token itself (``http.tenancy``).
 
 There are two ways in: the admin token, and, where Turnfold listens on loopback only, a link. A link works once, within ten
 minutes; making one takes the user's key file (``identity``), so only programs of the same user can. Either gives a session: an
@@ -57,8 +57,11 @@ def _unseal(key: bytes, purpose: str, port: int, brought: str, now: float) -> st
 
 
 def entry_link(settings: Settings) -> str | None:
-    """A link that signs one browser in, once, within ten minutes; None where there is none: Turnfold listens on more than loopback,
-    its port is not known before it listens, or the user's key file cannot be written."""
+    """A link that signs one browser in, once, within ten minutes; None where there is none.
+
+    There is none where Turnfold listens on more than loopback, where its port is not known before it listens, or where the user's
+    key file cannot be written.
+    """
     host, port = settings.server.host, settings.server.port
     if not is_loopback(host) or not port or (key := read_key(create=True)) is None:
         return None

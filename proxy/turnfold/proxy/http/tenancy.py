@@ -165,8 +165,8 @@ class Gate:
         return self._tenant(self._caller(headers)[1])
 
     def is_admin(self, headers: RawHeaders, method: str = "") -> bool:
-        """Whether the request carries the admin token, in its own header or as a bearer token, or is one of a browser that signed in
-        on the dashboard.
+        """Whether the request carries the admin token, in its own header or as a bearer token, or comes from a browser that
+        signed in on the dashboard.
 
         For the admin routes alone: elsewhere ``Authorization`` belongs to the upstream.
         """

@@ -113,7 +113,7 @@ def admin_routes(
 
     - ``GET /admin/report?from=&to=&group_by=&model=&status=&...&format=json|csv``
     - ``GET /admin/receipts?from=&to=&...&format=jsonl|csv``: every receipt, for other tools.
-    - ``GET /admin/requests/{id}?from=``: everything about one request: its receipt, and each section folded in it with originals
+    - ``GET /admin/requests/{id}?from=&to=``: everything about one request: its receipt, and each section folded in it with originals
       and replacements. With ``x-turnfold-tenant``: only if it belongs to that tenant.
     - ``GET /admin/ledger``: what this process has written, queued and dropped, the store's health, the last failures in the
       background, and how many damaged records were left out.
@@ -170,11 +170,14 @@ def _data_deleter(store: OpenStore, ledger: Ledger, forgetting: Forgetting) -> C
 def _request_finder(store: Store, ledger: Ledger) -> Callable[[Request], Awaitable[Response]]:
     async def get_request(request: Request) -> Response:
         now, sought = time.time(), request.path_params["request_id"]
-        if unknown := sorted(set(request.query_params) - {"from"}):
-            raise InvalidInput(unknown[0], "is no parameter; there is from")
-        since = moment(request.query_params.get("from", _SOUGHT_SINCE), "from", now)
+        given = request.query_params
+        if unknown := sorted(set(given) - {"from", "to"}):
+            raise InvalidInput(unknown[0], "is no parameter; there are from, to")
+        since = moment(given.get("from", _SOUGHT_SINCE), "from", now)
+        until = moment(given["to"], "to", now) if "to" in given else now + 1
+        Query(since, until).check()
         await ledger.flush()
-        found = await request_details(store, sought, since, now + 1, request.headers.get(_TENANT))
+        found = await request_details(store, sought, since, until, request.headers.get(_TENANT))
         if found is None:
             return error(404, "request_unknown", f"There is no receipt of {sought!r} in this range of time.", "request_id")
         return _as_lenient_json(found)

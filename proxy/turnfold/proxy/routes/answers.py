@@ -38,8 +38,8 @@ class Gatekeeper(Protocol):
         ...
 
     def is_admin(self, headers: Sequence[tuple[bytes, bytes]], method: str = "") -> bool:
-        """Whether the request carries the admin token, in its own header or as a bearer token, or is one of a browser that signed in
-        on the dashboard."""
+        """Whether the request carries the admin token, in its own header or as a bearer token, or comes from a browser that
+        signed in on the dashboard."""
         ...
 
 

@@ -26,7 +26,7 @@ from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.report import FILTERS, moment, with_tenants_by_name
 from turnfold.proxy.dashboard.entrance import Entrance, is_same_origin
 from turnfold.proxy.dashboard.newest import MOST, NARROWED_BY, newest_requests
-from turnfold.proxy.dashboard.overview import overview
+from turnfold.proxy.dashboard.overview import by_tag, overview
 from turnfold.proxy.dashboard.static_files import static_file
 from turnfold.proxy.http.inbound import ClientGone, Inbound
 from turnfold.proxy.http.tenancy import Gate
@@ -37,7 +37,10 @@ _PAGE: Final = "index.html"
 _DEFAULT_SINCE: Final = "7d"
 _MOST_SIGN_IN: Final = 4096
 _BY_DAY_ONLY: Final = frozenset({"conversation", "session"})
-_FOREIGN: Final = "A page of another origin made this request. Behind a proxy of your own, pass the host on (nginx: proxy_set_header Host $host)."
+_FOREIGN: Final = (
+    "A page of another origin made this request. Behind a proxy of your own, pass the host on"
+    " (nginx: proxy_set_header Host $host)."
+)
 _NO_LINK: Final = "This link was used already, or it is older than ten minutes. `turnfold dashboard` prints a new one."
 
 
@@ -48,7 +51,7 @@ def dashboard_routes(
 
     - ``GET /admin/``, ``GET /admin/assets/{name}``: the page. It has no figures in it.
     - ``GET``, ``POST``, ``DELETE /admin/session``: who is signed in; sign in with ``token`` or ``link``; sign out.
-    - ``GET /admin/overview?from=&to=&model=&tenant=&tag=...``: what the page shows at a glance.
+    - ``GET /admin/overview?from=&to=&model=&tenant=&tag=...``: what the page shows at a glance; ``/admin/overview/tags``: by tag.
     - ``GET /admin/requests?limit=&before=&tenant=&conversation=&...``: the newest requests.
     - ``POST /admin/inspect?budget=``: what a fold makes of a request in the body; nothing is sent or kept.
     """
@@ -56,6 +59,7 @@ def dashboard_routes(
         return []
     admin: list[tuple[str, str, Handler]] = [
         ("/admin/overview", "GET", _overview(store, ledger, settings.tenants)),
+        ("/admin/overview/tags", "GET", _tags(store, settings.tenants)),
         ("/admin/requests", "GET", _requests(store, ledger, settings.tenants)),
         ("/admin/inspect", "POST", _inspection(workshop, settings)),
     ]
@@ -151,19 +155,32 @@ def _refuse_unknown(parameters: Mapping[str, str], *known: str) -> None:
         raise InvalidInput(unknown[0], f"is no parameter; there are {', '.join(sorted(known))}")
 
 
-def _overview(store: Store, ledger: Ledger, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
-    known = [name for name in FILTERS if name not in _BY_DAY_ONLY]
+_KNOWN: Final = tuple(name for name in FILTERS if name not in _BY_DAY_ONLY)
 
+
+def _range(given: Mapping[str, str], names: Mapping[str, str]) -> tuple[float, float, dict[str, str]]:
+    """Beginning, end, filters."""
+    _refuse_unknown(given, "from", "to", *_KNOWN)
+    now = time.time()
+    only = with_tenants_by_name({name: given[name] for name in _KNOWN if name in given}, names)
+    start = moment(given.get("from", _DEFAULT_SINCE), "from", now)
+    return start, moment(given["to"], "to", now) if "to" in given else now, only
+
+
+def _overview(store: Store, ledger: Ledger, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
     async def get_overview(request: Request) -> Response:
-        given, now = request.query_params, time.time()
-        _refuse_unknown(given, "from", "to", *known)
-        only = with_tenants_by_name({name: given[name] for name in known if name in given}, names)
-        start = moment(given.get("from", _DEFAULT_SINCE), "from", now)
-        end = moment(given["to"], "to", now) if "to" in given else now
+        asked = _range(request.query_params, names)
         await ledger.flush()
-        return as_json(await overview(store, start, end, only, names))
+        return as_json(await overview(store, *asked, names))
 
     return get_overview
+
+
+def _tags(store: Store, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
+    async def get_tags(request: Request) -> Response:
+        return as_json(await by_tag(store, *_range(request.query_params, names)))
+
+    return get_tags
 
 
 def _requests(store: Store, ledger: Ledger, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:

@@ -263,10 +263,13 @@ def _sums(rows: Iterable[tuple[Any, Any]]) -> dict[str, int]:
     """A table of counts, without what is no count."""
     found: dict[str, int] = {}
     for counter, value in rows:
-        texts = _stored_texts((counter,))
-        if texts is not None and type(value) is int:
+        if type(counter) is bytes and type(value) is int and counter.isascii():  # nearly all, and there are many
+            found[counter.decode()] = value
+        elif (texts := _stored_texts((counter,))) is None:
+            continue
+        elif type(value) is int:
             found[texts[0]] = value
-        elif texts is not None:
+        else:
             report_unreadable("sum", f"it is {type(value).__name__} and no whole number")
     return found
 
