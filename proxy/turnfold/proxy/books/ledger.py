@@ -365,7 +365,8 @@ class Ledger:
         found = ((key, PastRequest.from_bytes(value)) for key, value in zip(keys, held, strict=True) if value is not None)
         pasts = {key: past for key, past in found if past is not None}
         # In a thread, since a large batch takes its time; the entries leave the queue only when the batch is written.
-        tags = await TagPlaces.read(self._store, [entry.receipt for entry in entries], self._settings.max_tags)
+        tagged = [entry.receipt.tenant for entry in entries if entry.receipt.tags]
+        tags = await TagPlaces.read(self._store, tagged, self._settings.max_tags)
         pending = await asyncio.to_thread(self._attempt, entries, pasts, tags)
         return replace(pending, entries=len(taken), built=built)
 
@@ -407,7 +408,7 @@ class Ledger:
                 pasts[key] = touched[key] = past
             if self._settings.save_receipts:
                 lines.setdefault(log_name(receipt.at), []).append(line_of(receipt, priced, entry.carried))
-                receipt = replace(receipt, tags=tags.placed(receipt))
+                receipt = replace(receipt, tags=tags.placed(receipt.tenant, receipt.tags, receipt.at))
                 rollups.add(sums, receipt, priced)
             done.append((receipt, priced))
         kept = [Item(key, past.to_bytes(), _PAST_TTL, key.id) for key, past in touched.items()]

@@ -27,13 +27,15 @@ _CURSOR: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d)\.(\d{1,9})")
 _HOUR: Final = "%Y-%m-%dT%H"
 
 
-def _position(cursor: str | None, now: float) -> tuple[datetime, int]:
+def _position(cursor: str | None, newest: datetime) -> tuple[datetime, int]:
     """The hour to begin with, and how many of its newest lines to leave out."""
-    found = _CURSOR.fullmatch(cursor or datetime.fromtimestamp(now, UTC).strftime(_HOUR) + ".0")
+    if cursor is None:
+        return newest, 0
+    found = _CURSOR.fullmatch(cursor)
     try:
         if found is None:
             raise ValueError
-        return datetime.strptime(found[1], _HOUR).replace(tzinfo=UTC), int(found[2])
+        return min(newest, datetime.strptime(found[1], _HOUR).replace(tzinfo=UTC)), int(found[2])
     except ValueError:
         raise InvalidInput("before", "must be what an earlier page named as 'next'") from None
 
@@ -55,9 +57,10 @@ async def newest_requests(
         InvalidInput: "before" is no cursor.
         StoreError: the store does not answer.
     """
-    hour, skip = _position(cursor, now)
+    newest = datetime.fromtimestamp(now, UTC).replace(minute=0, second=0, microsecond=0)
+    hour, skip = _position(cursor, newest)
     found: list[dict[str, Any]] = []
-    looked, last = 0, min(hour, datetime.fromtimestamp(now, UTC)) - timedelta(hours=_MOST_HOURS)
+    looked, last = 0, newest - timedelta(hours=_MOST_HOURS)
     while hour > last:
         lines = await store.newest(log_name(hour.timestamp()), skip, _READ_AT_ONCE)
         for line in lines:

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import orjson
 
-from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.store import Item, Key, Store
 from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record
 
@@ -53,22 +52,22 @@ class TagPlaces:
         self._changed: set[str] = set()
 
     @classmethod
-    async def read(cls, store: Store, receipts: Iterable[Receipt], most: int) -> TagPlaces:
-        """The places as the store has them.
+    async def read(cls, store: Store, tenants: Iterable[str], most: int) -> TagPlaces:
+        """The places as the store has them, of tenants that sent tags.
 
         Raises:
             StoreError: the store does not answer.
         """
-        tenants = list(dict.fromkeys(receipt.tenant for receipt in receipts if receipt.tags))
-        values = await store.get([_key(tenant) for tenant in tenants]) if tenants else []
+        named = list(dict.fromkeys(tenants))
+        values = await store.get([_key(tenant) for tenant in named]) if named else []
         found = (
-            (tenant, decode_record("list of tags", value, _seen)) for tenant, value in zip(tenants, values, strict=True) if value
+            (tenant, decode_record("list of tags", value, _seen)) for tenant, value in zip(named, values, strict=True) if value
         )
         return cls(most, {tenant: seen for tenant, seen in found if seen is not None})
 
-    def placed(self, receipt: Receipt) -> tuple[str, ...]:
-        """The receipt's tags, each by its name where it has a place; `OTHER` once for all that have none."""
-        return tuple(dict.fromkeys(self._place(receipt.tenant, tag, int(receipt.at) // _DAY) for tag in receipt.tags))
+    def placed(self, tenant: str, tags: Iterable[str], at: float) -> tuple[str, ...]:
+        """Tags of a request at a Unix time, each by its name where it has a place; `OTHER` once for all that have none."""
+        return tuple(dict.fromkeys(self._place(tenant, tag, int(at) // _DAY) for tag in tags))
 
     def _place(self, tenant: str, tag: str, today: int) -> str:
         seen = self._seen.setdefault(tenant, {})

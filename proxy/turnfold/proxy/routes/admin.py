@@ -113,8 +113,8 @@ def admin_routes(
 
     - ``GET /admin/report?from=&to=&group_by=&model=&status=&...&format=json|csv``
     - ``GET /admin/receipts?from=&to=&...&format=jsonl|csv``: every receipt, for other tools.
-    - ``GET /admin/requests/{id}?from=&to=``: everything about one request: its receipt, and each section folded in it with originals
-      and replacements. With ``x-turnfold-tenant``: only if it belongs to that tenant.
+    - ``GET /admin/requests/{id}?from=&to=``: everything about one request: its receipt, and each section folded in it with
+      originals and replacements. With ``x-turnfold-tenant``: only if it belongs to that tenant.
     - ``GET /admin/ledger``: what this process has written, queued and dropped, the store's health, the last failures in the
       background, and how many damaged records were left out.
     - ``DELETE /admin/data?conversation=&kind=`` with ``x-turnfold-tenant``: delete stored data of a tenant's conversations.

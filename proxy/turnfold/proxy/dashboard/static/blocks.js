@@ -44,8 +44,8 @@ export function readMessage(raw) {
 
 export function pair(title, before, after, note = null) {
   return el("div", { class: "pair" },
-    el("div", {}, el("h4", {}, `${title} – original`), plain(before)),
-    el("div", {}, el("h4", {}, "sent instead"), after === null ? el("p", { class: "faint" }, note) : marked(after)));
+    el("div", {}, el("h3", {}, `${title} – original`), plain(before)),
+    el("div", {}, el("h3", {}, "sent instead"), after === null ? el("p", { class: "faint" }, note) : marked(after)));
 }
 
 export function block(section) {
@@ -60,8 +60,8 @@ export function block(section) {
   const body = aligned
     ? read.map((message, i) => pair(`${i + 1}. ${message.role}`, message.text, section.instead[i], missing))
     : [el("div", { class: "pair" },
-      el("div", {}, read.map((message, i) => [el("h4", {}, `${i + 1}. ${message.role} – original`), plain(message.text)])),
-      el("div", {}, el("h4", {}, "sent instead of all of them"), section.instead?.[0] ? marked(section.instead.join("\n")) : el("p", { class: "faint" }, missing)))];
+      el("div", { class: "tall", tabindex: "0", role: "region", "aria-label": "originals" }, read.map((message, i) => [el("h3", {}, `${i + 1}. ${message.role} – original`), plain(message.text)])),
+      el("div", {}, el("h3", {}, "sent instead of all of them"), section.instead?.[0] ? marked(section.instead.join("\n")) : el("p", { class: "faint" }, missing)))];
   return el("details", { class: "block" },
     el("summary", {}, badge(section.level, "folded"), el("strong", {}, `${count(read.length)} messages`), el("span", {}, `${count(section.tokens)} tokens before`), el("code", { class: "faint" }, section.id)),
     body);

@@ -64,5 +64,5 @@ export function chart({ title, unit, points, write, writeTick = write }) {
     el("h2", {}, title),
     el("p", { class: "sum" }, write(total)),
     holder,
-    el("details", {}, el("summary", { class: "faint" }, "As a table"), table(title, [unit, title], rows)));
+    el("details", {}, el("summary", { class: "faint" }, "As a table"), table(`${title}, by ${unit}`, [unit, title], rows, { level: "h3" })));
 }

@@ -6,7 +6,7 @@ import * as api from "./api.js";
 import { announce, go } from "./address.js";
 import { count, el, table } from "./dom.js";
 import { blocks, details, recallNote } from "./request.js";
-import { requestRow } from "./requests.js";
+import { TEXTS, requestRow } from "./requests.js";
 
 const LOOKS = 4; // calls before the reader is asked whether to look further back
 
@@ -43,9 +43,9 @@ export async function conversation({ parts, values, still, fail }) {
       row[0] = el("button", { type: "button", class: "link", onclick: () => open(one) }, row[0].firstChild);
       return [...row, count(one.folded_sections)];
     });
-    list.replaceChildren(rows.length ? table(`${count(rows.length)} requests, the newest first`, ["when", "status", "model", "tokens", "saved", "tags", "blocks"], rows, { cards: true })
+    list.replaceChildren(...[rows.length ? table(`${count(rows.length)} requests, the newest first`, ["when", "status", "model", "tokens", "saved", "tags", "blocks"], rows, { cards: true, wrap: [5], texts: TEXTS })
       : el("p", { class: "faint" }, "No request of it within the time looked through."),
-    next !== null ? el("button", { type: "button", onclick: async () => { try { await look(LOOKS); if (still()) paint(); } catch (problem) { fail(problem); } } }, "Look further back") : "");
+    next !== null && el("button", { type: "button", onclick: async () => { try { await look(LOOKS); if (still()) paint(); } catch (problem) { fail(problem); } } }, "Look further back")].flat().filter(Boolean));
     return sorted;
   };
   const sorted = paint();

@@ -48,15 +48,16 @@ export function badge(text, kind = text) {
   return el("span", { class: `badge ${kind.replaceAll(/[^a-z-]/g, "")}` }, text);
 }
 
-export function table(caption, heads, rows, { foot = null, cards = false, wrap = 0 } = {}) {
-  const cells = (row, place) => row.map((cell, i) => {
-    const first = i === 0 && place !== "td";
-    return el(first ? "th" : "td", { scope: first ? "row" : null, class: i <= wrap ? "wrap text" : null, "data-label": cards && i ? heads[i] : null }, cell);
-  });
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    el("table", { class: cards ? "cards" : null },
-      el("caption", {}, caption),
-      el("thead", {}, el("tr", {}, heads.map((head, i) => el("th", { scope: "col", class: i <= wrap ? "text" : null }, head)))),
-      el("tbody", {}, rows.map((row) => el("tr", { class: row.fresh ? "fresh" : null }, cells(row, "th")))),
-      foot && el("tfoot", {}, el("tr", {}, cells(foot, "th")))));
+// A table below its title. `wrap` columns hold sentences or long names, `texts` columns hold words; all others hold figures. With
+// `cards` a row becomes a card where the window is narrow. The title stays in sight while the table is scrolled sideways.
+export function table(title, heads, rows, { cards = false, wrap = [0], texts = [], level = "h2" } = {}) {
+  const kind = (i) => [wrap.includes(i) && "wrap", (i === 0 || wrap.includes(i) || texts.includes(i)) && "text"].filter(Boolean).join(" ") || null;
+  const cells = (row) => row.map((cell, i) => el(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null, class: kind(i), "data-label": cards && i ? heads[i] : null }, cell));
+  return [
+    el(level, {}, title),
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title}, table` },
+      el("table", { class: cards ? "cards" : null, "aria-label": title },
+        el("thead", {}, el("tr", {}, heads.map((head, i) => el("th", { scope: "col", class: kind(i) }, head)))),
+        el("tbody", {}, rows.map((row) => el("tr", { class: row.fresh ? "fresh" : null }, cells(row)))))),
+  ];
 }

@@ -18,8 +18,8 @@ function row(message) {
       el("span", { class: "faint" }, `${count(message.tokens_before)} → ${count(message.tokens_after)} tokens, ${message.kind}`), message.section && el("code", { class: "faint" }, message.section)),
     el("p", {}, message.why),
     el("div", { class: "pair" },
-      el("div", {}, el("h4", {}, "original"), plain(message.before)),
-      el("div", {}, el("h4", {}, "as forwarded"), message.after === null ? el("p", { class: "faint" }, "Left out; its block’s text stands beside a message that is kept.") : marked(message.after))),
+      el("div", {}, el("h3", {}, "original"), plain(message.before)),
+      el("div", {}, el("h3", {}, "as forwarded"), message.after === null ? el("p", { class: "faint" }, "Left out; its block’s text stands beside a message that is kept.") : marked(message.after))),
     message.recall.length > 0 && [el("h3", {}, "Recalled behind it"), message.recall.map((passage) => el("blockquote", {}, el("strong", {}, `${passage.role}: `), passage.text))]);
 }
 

@@ -114,7 +114,7 @@ function statuses(found, asked) {
   const rows = found.statuses.map((one) => [
     el("a", { href: go("requests", [], { status: one.status, reason: one.reason || null, tenant: asked.tenant, model: asked.model, tag: asked.tag }) }, badge(one.status), one.reason && ` ${one.reason}`),
     one.words, count(one.requests)]);
-  return el("section", { class: "sheet" }, rows.length ? table("What became of requests", ["status", "why", "requests"], rows, { wrap: 1 })
+  return el("section", { class: "sheet" }, rows.length ? table("What became of requests", ["status", "why", "requests"], rows, { wrap: [0, 1] })
     : [el("h2", {}, "What became of requests"), el("p", { class: "faint" }, "No requests in this range.")]);
 }
 
@@ -146,7 +146,7 @@ function percentile(values, part) {
 function latency(found, requests) {
   const rows = [["Added by Turnfold", "overhead_mean", "overhead_ms"], ["To the first byte", "first_byte_mean", "first_byte_ms"], ["To the end", "total_mean", "total_ms"]]
     .map(([name, mean, one]) => [name, ms(found.totals.ms[mean]), ...[0.5, 0.95].map((part) => ms(percentile(requests.map((request) => request[one]), part)))]);
-  return el("section", { class: "sheet", id: "latency" }, table("Latency", ["", "mean in range", "median*", "95%*"], rows), el("p", { class: "faint" }, `* of the newest ${count(requests.length)} requests.`));
+  return el("section", { class: "sheet", id: "latency" }, table("Latency", ["time", "mean in range", "median*", "95%*"], rows), el("p", { class: "faint" }, `* of the newest ${count(requests.length)} requests.`));
 }
 
 function errors(found, { ledger, store, background, damaged_records: damaged }, failed) {
@@ -159,7 +159,7 @@ function errors(found, { ledger, store, background, damaged_records: damaged }, 
     el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
     background.length > 0 && el("details", {}, el("summary", {}, `${count(background.length)} failures in the background`), el("ul", {}, background.map((one) => el("li", {}, el("code", {}, JSON.stringify(one)))))),
     failed.length ? table("Newest requests that failed", ["when", "status", "upstream", "model"], failed.map((one) => [
-      el("a", { href: go("request", [one.request_id], { at: Math.floor(one.at) }) }, moment(one.at)), badge(one.status), one.upstream_status ?? "no answer", one.model || "(unknown)"]))
+      el("a", { href: go("request", [one.request_id], { at: Math.floor(one.at) }) }, moment(one.at)), badge(one.status), one.upstream_status ?? "no answer", one.model || "(unknown)"]), { wrap: [], texts: [1, 2, 3], level: "h3" })
       : el("p", { class: "faint" }, "No failed request within a month."));
 }
 

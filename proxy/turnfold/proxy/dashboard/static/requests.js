@@ -12,6 +12,8 @@ const PAGE = 50;
 const KINDS = ["folded", "shaped", "passthrough", "observed", "bypassed", "failed-open", "recovered", "answered"];
 const HEADS = ["when", "status", "model", "tokens", "saved", "tags", "tenant", "latency", "conversation"];
 
+export const TEXTS = [1, 2, 5, 6, 8];
+
 export function requestRow(one) {
   const smaller = one.tokens_before > 0 && one.status !== "observed" ? 1 - one.tokens_after / one.tokens_before : null;
   const row = [
@@ -38,8 +40,8 @@ export async function requests({ values, still, fail }) {
   const older = el("button", { type: "button", onclick: () => more() }, "Older requests");
   const paint = () => {
     const rows = [...held.values()].sort((a, b) => b.at - a.at).map(requestRow);
-    list.replaceChildren(rows.length ? table("Requests, the newest first", HEADS, rows, { cards: true })
-      : el("p", { class: "faint" }, Object.keys(only).length ? "No request fits these filters within a month." : "No requests yet. Point a client at this Turnfold, and they appear here."));
+    list.replaceChildren(...[rows.length ? table("Requests, the newest first", HEADS, rows, { cards: true, wrap: [5], texts: TEXTS })
+      : el("p", { class: "faint" }, Object.keys(only).length ? "No request fits these filters within a month." : "No requests yet. Point a client at this Turnfold, and they appear here.")].flat());
     older.hidden = next === null;
   };
   const take = (found, fresh) => {
