@@ -11,7 +11,7 @@ const RANGES = [["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"], ["90d
 const FILTERS = ["model", "tenant", "tag", "status", "wire"];
 const EVERY = 30_000;
 
-export const tenantName = (id, name) => name || (id.length > 14 ? `${id.slice(0, 12)}…` : id) || "(none)";
+export const tenantName = (id, name) => name || (id.length > 12 ? `${id.slice(0, 10)}…` : id) || "(none)";
 
 export async function overview({ values, still, fail }) {
   const range = RANGES.some(([name]) => name === values.from) ? values.from : "7d";

@@ -4,15 +4,15 @@
 
 import * as api from "./api.js";
 import { announce, go } from "./address.js";
-import { badge, count, el, moment, ms, share, table } from "./dom.js";
+import { badge, count, el, moment, ms, table } from "./dom.js";
 import { tenantName } from "./overview.js";
 
 const EVERY = 3_000;
 const PAGE = 50;
 const KINDS = ["folded", "shaped", "passthrough", "observed", "bypassed", "failed-open", "recovered", "answered"];
-const HEADS = ["when", "status", "model", "tokens", "saved", "tags", "tenant", "latency", "conversation"];
+const HEADS = ["when", "status", "model", "tokens", "tags", "tenant", "conversation", "took"];
 
-export const TEXTS = [1, 2, 5, 6, 8];
+export const TEXTS = [1, 2, 4, 5, 6];
 
 export function requestRow(one) {
   const smaller = one.tokens_before > 0 && one.status !== "observed" ? 1 - one.tokens_after / one.tokens_before : null;
@@ -20,12 +20,11 @@ export function requestRow(one) {
     el("a", { href: go("request", [one.request_id], { at: Math.floor(one.at) }) }, moment(one.at)),
     el("span", { title: one.why }, badge(one.status), one.failed && [" ", badge(one.upstream_status ? `HTTP ${one.upstream_status}` : "failed", "failed")]),
     one.model || "(unknown)",
-    one.tokens_before ? `${count(one.tokens_before)} → ${count(one.tokens_after)}` : "not counted",
-    smaller === null ? "–" : share(smaller),
+    one.tokens_before ? `${count(one.tokens_before)} → ${count(one.tokens_after)}${smaller ? ` (${smaller > 0 ? "−" : "+"}${Math.abs(100 * smaller).toFixed(0)}%)` : ""}` : "not counted",
     one.tags.length ? el("span", {}, one.tags.map((tag, i) => [i ? " " : null, el("span", { class: "tag", title: tag }, tag)])) : "",
     el("span", { title: one.tenant }, tenantName(one.tenant, one.tenant_name)),
-    ms(one.total_ms),
     one.conversation ? el("a", { class: "mono", href: go("conversation", [one.tenant, one.conversation]), title: one.conversation }, one.conversation.length > 12 ? `${one.conversation.slice(0, 10)}…` : one.conversation) : "",
+    ms(one.total_ms),
   ];
   row.fresh = one.fresh;
   return row;
@@ -40,7 +39,7 @@ export async function requests({ values, still, fail }) {
   const older = el("button", { type: "button", onclick: () => more() }, "Older requests");
   const paint = () => {
     const rows = [...held.values()].sort((a, b) => b.at - a.at).map(requestRow);
-    list.replaceChildren(...[rows.length ? table("Requests, the newest first", HEADS, rows, { cards: true, wrap: [5], texts: TEXTS })
+    list.replaceChildren(...[rows.length ? table("Requests, the newest first", HEADS, rows, { cards: true, wrap: [4], texts: TEXTS })
       : el("p", { class: "faint" }, Object.keys(only).length ? "No request fits these filters within a month." : "No requests yet. Point a client at this Turnfold, and they appear here.")].flat());
     older.hidden = next === null;
   };
