@@ -23,6 +23,7 @@ from turnfold.proxy.books.rollups import UNPRICED
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.http.tags import tags_of
 from turnfold.proxy.learning.tags import OTHER, TagPlaces
+from turnfold.proxy.routes.admin import query_of
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.nothing import NothingStore
 
@@ -148,5 +149,7 @@ def test_a_tenant_can_be_named_in_a_filter() -> None:
     names = {"7c0e": "Search", "99aa": "Ads", "11bb": "Ads"}
     assert with_tenants_by_name({"tenant": "Search", "model": "m"}, names) == {"tenant": "7c0e", "model": "m"}
     assert with_tenants_by_name({"tenant": "7c0e"}, names) == {"tenant": "7c0e"}
+    assert query_of({"tenant": "Search"}, None, NOON, names).only == {"tenant": "7c0e"}
+    assert query_of({"tenant": "Search"}, "99aa", NOON, names).only == {"tenant": "99aa"}
     with pytest.raises(InvalidInput, match="tenant"):
         with_tenants_by_name({"tenant": "Ads"}, names)

@@ -24,7 +24,7 @@ from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.receipt_log import receipts_between
-from turnfold.proxy.books.report import FILTERS, Query, moment, report, with_tenant_names
+from turnfold.proxy.books.report import FILTERS, Query, moment, report, with_tenant_names, with_tenants_by_name
 from turnfold.proxy.books.request_details import request_details
 from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.incidents import Incidents
@@ -38,15 +38,21 @@ _TENANT: Final = "x-turnfold-tenant"
 _KNOWN: Final = frozenset({"from", "to", "group_by", "format", *FILTERS})
 
 
-def query_of(parameters: Mapping[str, str], tenant: str | None, now: float) -> Query:
+def query_of(
+    parameters: Mapping[str, str], tenant: str | None, now: float, names: Mapping[str, str] = MappingProxyType({})
+) -> Query:
     """A report's query from a URL's parameters.
+
+    Args:
+        tenant: whose requests; None: those that the parameters name.
+        names: of tenants, which a parameter may use.
 
     Raises:
         InvalidInput: names the parameter.
     """
     if unknown := sorted(set(parameters) - _KNOWN):
         raise InvalidInput(unknown[0], f"is no parameter; there are {', '.join(sorted(_KNOWN))}")
-    only = {name: parameters[name] for name in FILTERS if name in parameters}
+    only = with_tenants_by_name({name: parameters[name] for name in FILTERS if name in parameters}, names)
     if tenant is not None:
         only["tenant"] = tenant
     start = moment(parameters.get("from", _DEFAULT_SINCE), "from", now)
@@ -124,7 +130,7 @@ def admin_routes(
     async def get_report(request: Request) -> Response:
         form = _format(request.query_params, "json", "csv")
         await ledger.flush()
-        query = query_of(request.query_params, request.headers.get(_TENANT), time.time())
+        query = query_of(request.query_params, request.headers.get(_TENANT), time.time(), tenants)
         result = with_tenant_names(await report(store.patient, query, options_of), tenants)
         if form == "csv":
             return Response(as_csv(result["groups"]), media_type="text/csv")
@@ -132,7 +138,7 @@ def admin_routes(
 
     async def get_receipts(request: Request) -> Response:
         form = _format(request.query_params, "jsonl", "csv")
-        query = query_of(request.query_params, request.headers.get(_TENANT), time.time())
+        query = query_of(request.query_params, request.headers.get(_TENANT), time.time(), tenants)
         await store.patient.ping()
         kind = "text/csv" if form == "csv" else "application/jsonl"
         return StreamingResponse(_export(store.patient, query, form), media_type=kind)

@@ -43,7 +43,7 @@ export async function conversation({ parts, values, still, fail }) {
       row[0] = el("button", { type: "button", class: "link", onclick: () => open(one) }, row[0].firstChild);
       return [...row, count(one.folded_sections)];
     });
-    list.replaceChildren(...[rows.length ? table(`${count(rows.length)} requests, the newest first`, ["when", "status", "model", "tokens", "tags", "blocks"], rows, { cards: true, wrap: [4], texts: TEXTS })
+    list.replaceChildren(...[rows.length ? table(`${count(rows.length)} requests, the newest first`, ["when", "status", "model", "tokens", "tags", "blocks"], rows, { cards: true, wrap: [2, 4], texts: TEXTS })
       : el("p", { class: "faint" }, "No request of it within the time looked through."),
     next !== null && el("button", { type: "button", onclick: async () => { try { await look(LOOKS); if (still()) paint(); } catch (problem) { fail(problem); } } }, "Look further back")].flat().filter(Boolean));
     return sorted;
