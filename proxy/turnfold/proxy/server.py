@@ -73,8 +73,11 @@ def _build_app(build: Callable[[Settings], ASGIApp], settings: Settings) -> ASGI
     return build(settings)
 
 
-def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build) -> None:
+def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build, greet: Callable[[], None] = lambda: None) -> None:
     """Serve until a signal comes.
+
+    Args:
+        greet: called once, when the address is free and the settings are sound.
 
     Raises:
         InvalidInput: settings under which the start is refused.
@@ -83,6 +86,7 @@ def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build) -> N
     _check_address(settings.server)
     build(settings)  # a wrong setting is reported here, once, and not by each worker
     config = configuration(settings, build)
+    greet()
     if settings.server.workers == 1:
         uvicorn.Server(config).run()
         return

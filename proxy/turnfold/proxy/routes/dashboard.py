@@ -76,7 +76,9 @@ async def _to_page(_: Request) -> Response:
     return RedirectResponse("admin/", 307)
 
 
-async def _page(_: Request) -> Response:
+async def _page(request: Request) -> Response:
+    if request.scope["path"] != "/admin/":  # a line break behind it, which Starlette's routes do not see
+        return error(404, "not_found", "Turnfold has no such route.")
     body, kind = static_file(_PAGE) or (b"", "text/html")
     return Response(body, media_type=kind)
 
