@@ -312,8 +312,12 @@ async def _comparison(store: Store, query: Query, every: Iterable[SumRow]) -> di
     narrowed to a tag."""
     if "tag" in query.only or not any(row.reason == HELD_OUT for row in every):
         return None
-    groups = grouped(await read_rows(store, replace(query, group_by="conversation")), "conversation")
-    rows = [pair for pairs in groups.values() for pair in pairs]
+    found = await read_rows(store, replace(query, group_by="conversation"))
+    return await asyncio.to_thread(_sides, found)  # of every conversation
+
+
+def _sides(found: Iterable[TimedRow]) -> dict[str, Any]:
+    rows = [pair for pairs in grouped(found, "conversation").values() for pair in pairs]
     return {
         "held_out": _side(_by_conversation(rows, lambda row: row.reason == HELD_OUT)),
         "others": _side(_by_conversation(rows, lambda row: row.status in _COMPARABLE)),

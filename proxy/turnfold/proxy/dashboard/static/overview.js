@@ -27,14 +27,15 @@ export async function overview({ values, still, fail }) {
   const fill = (found) => body.replaceChildren(...sections(found, asked, range));
   const first = await load();
   fill(first);
-  const slow = () => later(body, asked, first, still);
-  queueMicrotask(slow);
+  let asking = null; // the comparison reads far more than all the rest: once for a view, not at every refresh
+  const compare = () => (asking ??= api.get("report", asked));
+  queueMicrotask(() => later(body, asked, first, still, compare));
   const timer = setInterval(async () => {
     // Nobody's place on the page is taken away: not while something in it has the focus or stands open.
     if (document.hidden || body.contains(document.activeElement) || body.querySelector("details[open]")) return;
     try {
       const found = await load();
-      if (still()) { fill(found); later(body, asked, found, still); }
+      if (still()) { fill(found); later(body, asked, found, still, compare); }
     } catch (problem) {
       if (still()) fail(problem);
     }
@@ -119,7 +120,7 @@ function statuses(found, asked) {
 }
 
 // What takes longer than the rest, each on its own: none keeps the others waiting.
-async function later(body, asked, found, still) {
+function later(body, asked, found, still, compare) {
   const put = (id, node) => { if (still()) body.querySelector(`#${id}`)?.replaceWith(node); };
   const tell = (id, title) => (problem) => put(id, el("section", { class: "sheet", id }, el("h2", {}, title), el("p", { class: "problem" }, problem.message)));
   const narrowed = { tenant: asked.tenant, model: asked.model, tag: asked.tag };
@@ -132,7 +133,7 @@ async function later(body, asked, found, still) {
   Promise.all([api.get("ledger"), api.get("requests", { ...narrowed, failed: true, limit: 8 })])
     .then(([ledger, failed]) => put("errors", errors(found, ledger, failed.requests))).catch(tell("errors", "Errors"));
   if (found.holds_out && asked.tag === undefined) {
-    api.get("report", asked).then((report) => put("held-out", heldOut(report.held_out))).catch(tell("held-out", "Hold-out"));
+    compare().then((report) => put("held-out", heldOut(report.held_out))).catch(tell("held-out", "Hold-out"));
   } else if (found.holds_out) {
     put("held-out", el("section", { class: "sheet", id: "held-out" }, el("h2", {}, "Hold-out"), el("p", { class: "faint" }, "The comparison does not tell tags apart: remove the tag to see it.")));
   }
