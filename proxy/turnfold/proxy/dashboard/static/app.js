@@ -3,6 +3,7 @@
 // Lives here: signing in, the address, refreshing. Does not belong here: what a view shows (a file each).
 
 import * as api from "./api.js";
+import { trouble } from "./address.js";
 import { el } from "./dom.js";
 import { overview } from "./overview.js";
 import { requests } from "./requests.js";
@@ -36,6 +37,7 @@ async function show(moved) {
   const turn = ++shown;
   leave?.();
   leave = null;
+  trouble("");
   const { name, parts, values } = address();
   document.title = `${titles[name]} – Turnfold`;
   for (const link of nav.querySelectorAll("a")) {

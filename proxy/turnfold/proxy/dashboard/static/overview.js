@@ -3,7 +3,7 @@
 // Lives here: its sections, its range and its filters. Does not belong here: arithmetic; every figure comes from the server.
 
 import * as api from "./api.js";
-import { go } from "./address.js";
+import { go, missed, trouble } from "./address.js";
 import { chart } from "./chart.js";
 import { badge, count, el, moment, money, ms, share, short, table } from "./dom.js";
 
@@ -35,9 +35,9 @@ export async function overview({ values, still, fail }) {
     if (document.hidden || body.contains(document.activeElement) || body.querySelector("details[open]")) return;
     try {
       const found = await load();
-      if (still()) { fill(found); later(body, asked, found, still, compare); }
+      if (still()) { trouble(""); fill(found); later(body, asked, found, still, compare); }
     } catch (problem) {
-      if (still()) fail(problem);
+      if (still()) missed(problem, fail);
     }
   }, EVERY);
   const choose = el("select", { id: "range", onchange: (event) => { location.hash = go("overview", [], { ...only, from: event.target.value }); } },
@@ -58,7 +58,7 @@ export async function overview({ values, still, fail }) {
 
 function sections(found, asked, range) {
   const { totals } = found;
-  const dollars = found.series.map((point) => ({ label: point.at, short: shortTime(point.at), value: point.dollars.saved }));
+  const saved = found.series.map((point) => ({ label: point.at, short: shortTime(point.at), value: point.dollars.saved }));
   const tokens = found.series.map((point) => ({ label: point.at, short: shortTime(point.at), value: point.tokens.saved }));
   const priced = totals.dollars.saved !== null;
   return [
@@ -66,7 +66,7 @@ function sections(found, asked, range) {
     el("p", { class: "faint" }, `${found.from.replace("T", " ").replace(":00Z", "")} to ${found.to.replace("T", " ").replace(":00Z", "")}, UTC`),
     tiles(totals),
     el("div", { class: "columns" },
-      priced ? chart({ title: "Dollars saved", unit: found.step, points: dollars, write: money, writeTick: (value) => money(value).replace(/\.00$/, "") })
+      priced ? chart({ title: "Dollars saved", unit: found.step, points: saved, write: money, writeTick: (value) => money(value).replace(/\.00$/, "") })
         : el("section", { class: "sheet" }, el("h2", {}, "Dollars saved"), el("p", { class: "faint" }, "No request of known price reported its usage in this range.")),
       chart({ title: "Tokens saved", unit: found.step, points: tokens, write: (value) => `${count(value)}`, writeTick: short })),
     el("div", { class: "columns" },
@@ -104,12 +104,14 @@ function groups(title, kind, listed, asked) {
     const text = kind === "tenant" ? tenantName(value, group.name) : value || "(none)";
     const isRest = /^\(\d+ more\)$/.test(value);
     const name = isRest || kind in asked ? text : el("a", { href: go("overview", [], { ...asked, [kind]: value }), title: kind === "tenant" ? value : null }, text);
-    return [name, count(group.requests), short(group.tokens.saved), share(group.tokens.saved_share), share(group.usage.cached_share), group.dollars.saved === null ? "unknown" : money(group.dollars.saved)];
+    return [name, count(group.requests), dollars(group.dollars), short(group.tokens.saved), share(group.tokens.saved_share), share(group.usage.cached_share)];
   });
-  const heads = [kind, "requests", "tokens saved", "share", "cached", "dollars saved"];
+  const heads = [kind, "requests", "$ saved", "tokens saved", "share", "cached"];
   return el("section", { class: "sheet" }, rows.length ? table(title, heads, rows) : [el("h2", {}, title), el("p", { class: "faint" }, "No requests in this range.")],
     kind === "tag" && el("p", { class: "faint" }, "A request with several tags counts under each of them, and once in the totals."));
 }
+
+const dollars = ({ saved, unknown_requests: unknown }) => (saved === null ? (unknown ? "unknown" : "–") : money(saved));
 
 function statuses(found, asked) {
   const rows = found.statuses.map((one) => [

@@ -3,7 +3,7 @@
 // Lives here: polling, filters, older pages. Does not belong here: one request's parts (``request``).
 
 import * as api from "./api.js";
-import { announce, go } from "./address.js";
+import { announce, go, missed, trouble } from "./address.js";
 import { badge, count, el, moment, ms, table } from "./dom.js";
 import { tenantName } from "./overview.js";
 
@@ -68,9 +68,10 @@ export async function requests({ values, still, fail }) {
   const timer = setInterval(async () => {
     if (paused || document.hidden || list.contains(document.activeElement)) return;
     try {
-      if (take(await api.get("requests", { ...only, limit: PAGE }), true) && still()) paint();
+      const added = take(await api.get("requests", { ...only, limit: PAGE }), true);
+      if (still()) { trouble(""); if (added) paint(); }
     } catch (problem) {
-      if (still()) fail(problem);
+      if (still()) missed(problem, fail);
     }
   }, EVERY);
   const pause = el("button", { type: "button", class: "push", "aria-pressed": "false", onclick: () => {
