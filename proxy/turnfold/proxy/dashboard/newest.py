@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+import orjson
+
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books.reasons import in_words
 from turnfold.proxy.books.receipt_log import log_name, read_line
@@ -21,7 +23,7 @@ NARROWED_BY: Final = ("tenant", "model", "status", "reason", "conversation", "se
 MOST: Final = 200
 
 _READ_AT_ONCE: Final = 200
-_MOST_READ: Final = 4_000
+_MOST_READ: Final = 10_000
 _MOST_HOURS: Final = 24 * 31
 _CURSOR: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d)\.(\d{1,9})")
 _HOUR: Final = "%Y-%m-%dT%H"
@@ -59,13 +61,14 @@ async def newest_requests(
     """
     newest = datetime.fromtimestamp(now, UTC).replace(minute=0, second=0, microsecond=0)
     hour, skip = _position(cursor, newest)
+    sought = [orjson.dumps(value) for name, value in only.items() if value and name != "failed"]  # most lines need no reading
     found: list[dict[str, Any]] = []
     looked, last = 0, newest - timedelta(hours=_MOST_HOURS)
     while hour > last:
         lines = await store.newest(log_name(hour.timestamp()), skip, _READ_AT_ONCE)
         for line in lines:
             skip, looked = skip + 1, looked + 1
-            receipt = read_line(line)
+            receipt = read_line(line) if all(part in line for part in sought) else None
             if receipt is not None and all(_matches(receipt, name, value) for name, value in only.items()):
                 found.append(_shown(receipt, names))
             if len(found) == limit or looked == _MOST_READ:

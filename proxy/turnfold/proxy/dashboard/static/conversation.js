@@ -8,7 +8,7 @@ import { count, el, table } from "./dom.js";
 import { blocks, details, recallNote } from "./request.js";
 import { TEXTS, requestRow } from "./requests.js";
 
-const LOOKS = 4; // calls before the reader is asked whether to look further back
+const LOOKS = 10; // calls before the reader is asked whether to look further back
 
 export async function conversation({ parts, values, still, fail }) {
   const [tenant = "", name = ""] = parts;
