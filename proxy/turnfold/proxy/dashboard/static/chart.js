@@ -31,6 +31,9 @@ function ticks(low, high) {
 export function chart({ title, unit, points, write, writeTick = write }) {
   const values = points.map((point) => point.value ?? 0);
   const total = values.reduce((sum, value) => sum + value, 0);
+  if (!values.some(Boolean)) {
+    return el("section", { class: "sheet chart", "aria-label": title }, el("h2", {}, title), el("p", { class: "sum" }, write(0)), el("p", { class: "faint" }, "Nothing in this range."));
+  }
   const marks = ticks(Math.min(0, ...values), Math.max(0, ...values));
   const best = points.reduce((found, point) => ((point.value ?? 0) > (found.value ?? 0) ? point : found), points[0]);
   const said = `${title}: ${write(total)} in all, by ${unit} from ${points[0].label} to ${points.at(-1).label}`
@@ -49,7 +52,8 @@ export function chart({ title, unit, points, write, writeTick = write }) {
     points.forEach((point, i) => {
       const x = EDGE.left + i * slot;
       const value = point.value ?? 0;
-      const bar = { x: x + slot * 0.14, width: Math.max(1, slot * 0.72), y: Math.min(y(value), y(0)), height: Math.abs(y(value) - y(0)), rx: Math.min(2, slot / 6) };
+      const thick = Math.max(1, Math.min(48, slot * 0.72));
+      const bar = { x: x + (slot - thick) / 2, width: thick, y: Math.min(y(value), y(0)), height: Math.abs(y(value) - y(0)), rx: Math.min(2, slot / 6) };
       svg.append(draw("rect", { ...bar, class: value < 0 ? "bar-down" : "bar-up" }));
       const hit = draw("rect", { x, width: slot, y: EDGE.top, height: HEIGHT - EDGE.top - EDGE.bottom, class: "hit" });
       hit.append(draw("title", {}, `${point.label}: ${point.value === null ? "unknown" : write(value)}`));

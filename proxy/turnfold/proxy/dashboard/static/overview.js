@@ -88,7 +88,7 @@ function tiles(totals) {
   const unknown = dollars.unknown_requests ? `${count(dollars.unknown_requests)} of unknown price` : null;
   const shown = [
     ["Requests", count(totals.requests), `${count(totals.failed)} failed`],
-    ["Dollars saved", dollars.saved === null ? "unknown" : money(dollars.saved), dollars.saved === null ? unknown : [`paid ${money(dollars.paid)} instead of ${money(dollars.without_turnfold)}`, unknown].filter(Boolean).join("; ")],
+    ["Dollars saved", dollarsSaved(dollars), dollars.saved === null ? unknown : [`paid ${money(dollars.paid)} instead of ${money(dollars.without_turnfold)}`, unknown].filter(Boolean).join("; ")],
     ["Tokens saved", short(tokens.saved), `${share(tokens.saved_share)} of ${short(tokens.before)}`],
     ["Cache hits", share(usage.cached_share), "of prompt tokens, as the upstream says"],
     ["Added latency", ms(totals.ms.overhead_mean), "Turnfold, mean of a request"],
@@ -104,14 +104,14 @@ function groups(title, kind, listed, asked) {
     const text = kind === "tenant" ? tenantName(value, group.name) : value || "(none)";
     const isRest = /^\(\d+ more\)$/.test(value);
     const name = isRest || kind in asked ? text : el("a", { href: go("overview", [], { ...asked, [kind]: value }), title: kind === "tenant" ? value : null }, text);
-    return [name, count(group.requests), dollars(group.dollars), short(group.tokens.saved), share(group.tokens.saved_share), share(group.usage.cached_share)];
+    return [name, count(group.requests), dollarsSaved(group.dollars), short(group.tokens.saved), share(group.tokens.saved_share), share(group.usage.cached_share)];
   });
   const heads = [kind, "requests", "$ saved", "tokens saved", "share", "cached"];
   return el("section", { class: "sheet" }, rows.length ? table(title, heads, rows) : [el("h2", {}, title), el("p", { class: "faint" }, "No requests in this range.")],
     kind === "tag" && el("p", { class: "faint" }, "A request with several tags counts under each of them, and once in the totals."));
 }
 
-const dollars = ({ saved, unknown_requests: unknown }) => (saved === null ? (unknown ? "unknown" : "–") : money(saved));
+const dollarsSaved = ({ saved, unknown_requests: unknown }) => (saved === null ? (unknown ? "unknown" : "–") : money(saved));
 
 function statuses(found, asked) {
   const rows = found.statuses.map((one) => [
