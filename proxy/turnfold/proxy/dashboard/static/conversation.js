@@ -25,12 +25,13 @@ export async function conversation({ parts, values, still, fail }) {
   await look(LOOKS);
   const list = el("section", { class: "sheet" });
   const chosen = el("section", { class: "sheet" });
-  const open = async (one) => {
+  const open = async (one, asked = false) => {
     try {
       const { receipt, why, sections } = await api.get(`requests/${encodeURIComponent(one.request_id)}`, { from: one.at - 3600, to: one.at + 3600 });
       if (!still()) return;
-      chosen.replaceChildren(el("h2", {}, "Blocks in request ", el("code", {}, receipt.request_id)), ...details({ ...receipt, tenant_name: one.tenant_name }, why),
+      chosen.replaceChildren(el("h2", { tabindex: "-1" }, "Blocks in request ", el("code", {}, receipt.request_id)), ...details({ ...receipt, tenant_name: one.tenant_name }, why),
         el("h3", {}, `Folded blocks (${sections.length})`), ...[sections.length > 0 && recallNote(), blocks(sections, receipt.tokens_after < receipt.tokens_before)].flat().filter(Boolean));
+      if (asked) chosen.querySelector("h2").focus();
       announce(`Request ${receipt.request_id}: ${sections.length} folded blocks.`);
     } catch (problem) {
       if (still()) fail(problem);
@@ -40,7 +41,7 @@ export async function conversation({ parts, values, still, fail }) {
     const sorted = [...held.values()].sort((a, b) => b.at - a.at);
     const rows = sorted.map((one) => {
       const row = requestRow(one).slice(0, 5);
-      row[0] = el("button", { type: "button", class: "link", onclick: () => open(one) }, row[0].firstChild);
+      row[0] = el("button", { type: "button", class: "link", onclick: () => open(one, true) }, row[0].firstChild);
       return [...row, count(one.folded_sections)];
     });
     list.replaceChildren(...[rows.length ? table(`${count(rows.length)} requests, the newest first`, ["when", "status", "model", "tokens", "tags", "blocks"], rows, { cards: true, wrap: [2, 4], texts: TEXTS })
