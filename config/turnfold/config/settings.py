@@ -300,6 +300,14 @@ class StoreSettings(_Group):
     save_receipts: Annotated[
         bool, Field(description="If true, receipts and the report's sums are stored. With none:// they are held in memory.")
     ] = True
+    max_tags: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=10_000,
+            description="Maximum number of tags per tenant with sums of their own. Requests with further tags count as (other).",
+        ),
+    ] = 100
     max_bytes: Annotated[
         int,
         Field(

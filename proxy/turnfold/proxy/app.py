@@ -36,6 +36,7 @@ from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.watchers import WarmthWatcher, Watchers
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.chat.service import Remembered, Service
+from turnfold.proxy.dashboard.entrance import Entrance
 from turnfold.proxy.deletion.deletions import Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
 from turnfold.proxy.http.front import Endpoint, Front
@@ -55,10 +56,12 @@ from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.answers import fault
 from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.api import api_routes
+from turnfold.proxy.routes.dashboard import dashboard_routes
 from turnfold.proxy.routes.data import admin_data_routes
 from turnfold.proxy.routes.model_calls import ModelCalls, model_routes
 from turnfold.proxy.routes.ops import Liveness, Readiness, ReadinessCheck, drain_check, not_here, other_methods
 from turnfold.proxy.routes.state import state_routes
+from turnfold.proxy.routes.welcome import welcome_route
 from turnfold.proxy.routes.windows import admin_window_routes
 from turnfold.proxy.stopping import told_to_stop
 from turnfold.proxy.store import Store, StoreError, open_store
@@ -114,9 +117,11 @@ def build(
     )
     parts.forgetting.subscribe(lambda _: service.forget_in_memory())
     passthrough = InFlight(Passthrough(parts.destinations, parts.gate), partial(parts.metrics.in_flight, "passthrough"))
+    readiness = Readiness([*parts.checks(), *drain_check(settings.server.drain_file)])
     own = [
         Route("/healthz", Liveness(Identity(settings)), methods=["GET"]),
-        Route("/readyz", Readiness([*parts.checks(), *drain_check(settings.server.drain_file)]), methods=["GET"]),
+        Route("/readyz", readiness, methods=["GET"]),
+        *hardened([welcome_route(readiness, has_dashboard=parts.entrance.is_open)]),
         *hardened(own_routes(parts, settings, options_for)),
     ]
     table: list[BaseRoute] = [
@@ -178,6 +183,7 @@ def own_routes(parts: Parts, settings: Settings, options_for: OptionsOf) -> list
             settings.tenants,
         ),
         *admin_data_routes(parts.forgetting, parts.gate),
+        *dashboard_routes(parts.entrance, parts.gate, parts.store.patient, parts.ledger, parts.workshop, settings),
         *admin_window_routes(parts.windows, parts.store.patient, options_for, parts.gate),
         *state_routes(StateRecords(parts.store.patient, settings.store.ttl), partial(_tenant_of, parts.gate), models),
     ]
@@ -195,7 +201,8 @@ class Parts:
     ) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self.destinations = Destinations(settings)
-        self.gate = Gate(settings.upstream.api_key, settings.auth, settings.anthropic.api_key)
+        self.entrance = Entrance(settings)
+        self.gate = Gate(settings.upstream.api_key, settings.auth, settings.anthropic.api_key, self.entrance)
         self.incidents = Incidents()
         self.store = open_store(settings.store, self.incidents)
         self.windows = Windows(self.store, patient=self.store.patient)

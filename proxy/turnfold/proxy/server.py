@@ -82,8 +82,11 @@ def _raise_descriptor_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build) -> None:
+def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build, greet: Callable[[], None] = lambda: None) -> None:
     """Serve until a signal comes.
+
+    Args:
+        greet: called once, when the address is free and the settings are sound.
 
     Raises:
         InvalidInput: settings under which the start is refused.
@@ -93,6 +96,7 @@ def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build) -> N
         check_address(settings.server)
     build(settings)  # a wrong setting is reported here, once, and not by each worker
     config = configuration(settings, build)
+    greet()
     with contextlib.ExitStack() as stack:
         own = None if settings.server.uds is None else [stack.enter_context(unix_listener(settings.server.uds))]
         if settings.server.workers == 1:

@@ -47,7 +47,7 @@ class Gate:
         named = dict(headers)
         return named.get(b"x-turnfold-tenant" if self.is_admin(headers) else b"authorization", b"").decode()
 
-    def is_admin(self, headers: Sequence[tuple[bytes, bytes]]) -> bool:
+    def is_admin(self, headers: Sequence[tuple[bytes, bytes]], method: str = "") -> bool:
         named = dict(headers)
         return b"letmein" in (named.get(b"x-turnfold-admin-token"), named.get(b"authorization", b"").removeprefix(b"Bearer "))
 

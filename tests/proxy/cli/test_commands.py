@@ -106,9 +106,21 @@ def test_wrong_settings_are_one_line_and_exit_code_2(run: RunCommand, monkeypatc
         assert "TURNFOLD_PORT" in err
 
 
+def test_serve_prints_a_link_to_the_dashboard_where_there_is_one(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = types.SimpleNamespace(serve=lambda settings, greet: greet())
+    monkeypatch.setitem(sys.modules, "turnfold.proxy.server", server)
+    assert "http://127.0.0.1:8420/admin/#link=" in run("serve", "--store", "memory://")[1]
+    assert run("serve", "--store", "memory://", "--host", "0.0.0.0") == (0, "", "")  # noqa: S104 - nothing listens
+    assert run("dashboard", "--port", "9000")[1].startswith("http://127.0.0.1:9000/admin/#link=")
+    monkeypatch.setenv("TURNFOLD_HOST", "0.0.0.0")  # noqa: S104
+    code, out, err = run("dashboard")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "TURNFOLD_ADMIN_TOKEN" in err
+
+
 def test_serve_hands_its_flags_on(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Settings] = []
-    server = types.SimpleNamespace(serve=served.append)
+    server = types.SimpleNamespace(serve=lambda settings, **_: served.append(settings))
     monkeypatch.setitem(sys.modules, "turnfold.proxy.server", server)
     flags = [
         "--upstream",

@@ -178,6 +178,10 @@ async def test_logs_are_read_in_pages(store: Store) -> None:
         read += page
     assert read == [*lines, b"last"]
     assert await store.log("unknown") == ([], None)
+    assert await store.newest("log", 0, 3) == [b"last", *lines[:-3:-1]]
+    assert await store.newest("log", 2, 2) == lines[-2:-4:-1]
+    assert await store.newest("log", len(lines), 50) == [lines[0]]
+    assert await store.newest("log", len(lines) + 1, 50) == await store.newest("unknown") == []
 
 
 async def test_logs_and_counts_go_when_their_time_is_over(store: Store) -> None:

@@ -249,7 +249,7 @@ class Anna:
         del headers
         return "anna"
 
-    def is_admin(self, headers: Sequence[tuple[bytes, bytes]]) -> bool:
+    def is_admin(self, headers: Sequence[tuple[bytes, bytes]], method: str = "") -> bool:
         del headers
         return False
 

@@ -111,7 +111,7 @@ class Toolbox:
         if layer not in (0, 1, 2):
             raise InvalidInput("layer", "must be 0, 1 or 2")
         section = await find_section(self._store.patient, TENANT, section_id)
-        found = await self._workshop.run(section_layer, section, layer)
+        found = await self._workshop.run(TENANT, section_layer, section, layer)
         return SectionText(section_id=found.section_id, layer=layer, text=found.text, tokens=found.tokens)
 
     async def savings(self, since: str) -> Savings:

@@ -27,9 +27,15 @@ def flat(row: Mapping[str, Any], stem: str = "") -> dict[str, Any]:
     return result
 
 
-def _cell(value: Any) -> Any:
+#: Names that clients choose may hold spaces, but no commas.
+_CHOSEN: Final = frozenset({"tags"})
+
+
+def _cell(name: str, value: Any) -> Any:
     if isinstance(value, list):  # ids with a space between them; whatever else has structure stays JSON
-        value = " ".join(one if isinstance(one, str) else orjson.dumps(one).decode() for one in value)
+        value = (", " if name in _CHOSEN else " ").join(
+            one if isinstance(one, str) else orjson.dumps(one).decode() for one in value
+        )
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
@@ -42,5 +48,5 @@ def as_csv(rows: Iterable[Mapping[str, Any]], header: bool = True) -> str:
             writer = csv.DictWriter(out, list(row), lineterminator="\n")
             if header:
                 writer.writeheader()
-        writer.writerow({name: _cell(value) for name, value in row.items()})
+        writer.writerow({name: _cell(name, value) for name, value in row.items()})
     return out.getvalue()

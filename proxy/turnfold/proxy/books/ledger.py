@@ -41,6 +41,7 @@ from turnfold.proxy.books.rollups import UNPRICED, ModelNames, RequestCost
 from turnfold.proxy.books.section_records import section_items
 from turnfold.proxy.chat.receipts import Originals, PackedSection, Receipt, Usage
 from turnfold.proxy.incidents import Incidents, outcome, supervise
+from turnfold.proxy.learning.tags import TagPlaces
 from turnfold.proxy.store import Batch, Item, Key, Store, StoreError, StoreRefused
 
 _INTERVAL: Final = 0.25
@@ -104,7 +105,7 @@ class _QueuedReceipt:
 
     def without_figures(self) -> _QueuedReceipt:
         """What the proxy itself knows of the request: nothing that an upstream, a client or the store said."""
-        receipt = replace(self.receipt, model="", conversation=None, usage=Usage(), calls=(), trails=None)
+        receipt = replace(self.receipt, model="", conversation=None, usage=Usage(), calls=(), trails=None, tags=())
         return replace(self, receipt=receipt, sections=(), size=0)
 
 
@@ -362,7 +363,9 @@ class Ledger:
         found = ((key, PastRequest.from_bytes(value)) for key, value in zip(keys, held, strict=True) if value is not None)
         pasts = {key: past for key, past in found if past is not None}
         # In a thread, since a large batch takes its time; the entries leave the queue only when the batch is written.
-        pending = await asyncio.to_thread(self._attempt, entries, pasts)
+        tagged = [entry.receipt.tenant for entry in entries if entry.receipt.tags]
+        tags = await TagPlaces.read(self._store, tagged, self._settings.max_tags)
+        pending = await asyncio.to_thread(self._attempt, entries, pasts, tags)
         return replace(pending, entries=len(taken), built=built)
 
     def _isolate(self, failure: Exception) -> None:
@@ -389,7 +392,7 @@ class Ledger:
         for section in entry.sections:
             yield from section_items(entry.receipt.tenant, section, float(self._settings.ttl), entry.receipt.conversation)
 
-    def _attempt(self, entries: list[_QueuedReceipt], pasts: dict[Key, PastRequest]) -> _PendingWrite:
+    def _attempt(self, entries: list[_QueuedReceipt], pasts: dict[Key, PastRequest], tags: TagPlaces) -> _PendingWrite:
         originals = [item for entry in entries for item in self._originals(entry)]
         lines: dict[str, list[bytes]] = {}
         sums: dict[str, dict[str, int]] = {}
@@ -404,6 +407,7 @@ class Ledger:
                 pasts[key] = touched[key] = past
             if self._settings.save_receipts:
                 lines.setdefault(log_name(receipt.at), []).append(line_of(receipt, priced, entry.carried))
+                receipt = replace(receipt, tags=tags.placed(receipt.tenant, receipt.tags, receipt.at))
                 rollups.add(sums, receipt, priced)
             done.append((receipt, priced))
         kept = [Item(key, past.to_bytes(), _PAST_TTL, key.id) for key, past in touched.items()]
@@ -412,7 +416,7 @@ class Ledger:
             lines=lines,
             additions=sums,
             ttl=float(self._settings.report_ttl),
-            items=[*originals, *kept],
+            items=[*originals, *kept, *tags.items(float(self._settings.report_ttl))],
             lines_ttl=float(self._settings.receipts_ttl),
         )
         return _PendingWrite(batch, tuple(done), len(entries), 0.0)

@@ -7,8 +7,8 @@ With several workers each writes its values into files of one directory, and whi
 use `shared_by_workers` in the parent process, before the workers start.
 
 Counters start at zero with each process, as Prometheus expects; the report covers the past. Tenants and conversations are not
-labels, because their number is unbounded. A model is a label once an upstream has answered for it, and only the first hundred
-are: a client may ask for any name.
+labels, because their number is unbounded. A model is a label once an upstream has answered for it, and only the first two hundred
+are: a client may ask for any name. Tags are labels up to a number for the process: beyond it they are ``(other)``.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from turnfold.proxy.books.baseline import is_folded
 from turnfold.proxy.books.rollups import RequestCost, is_served
 from turnfold.proxy.chat.receipts import Receipt
+from turnfold.proxy.learning.tags import OTHER
 from turnfold.proxy.telemetry.labels import BoundedLabel
 from turnfold.proxy.telemetry.process_metrics import ProcessMetrics
 
-#: Names of models as labels, of which one tenant gets a tenth: each is a time series.
-_MOST_MODELS: Final = 500
 _DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
+_MOST_TAGS: Final = 200
 _LIVE_GAUGE: Final = re.compile(r"gauge_live\w*_(\d+)\.db")
-_MOST_MODELS: Final = 100
+_MOST_MODELS: Final = 200  # names of models as labels, half of them for one tenant at most: each is a time series
 # A small request takes less than 1 ms, a cold fold of 100,000 tokens some 100; TURNFOLD_FOLD_TIMEOUT is 10 s.
 _OVERHEAD: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 # A small model answers within 0.1 s; one that thinks may take minutes, and its stream ten of them (SDKs wait 600 s).
@@ -69,7 +69,7 @@ class Metrics:
         self._last = Health(store_up=True, store_failures=0, queued=0, dropped=0)
         self._registry = registry = CollectorRegistry()
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a series of the library's own for each of ours, of no use to Prometheus
-        self._model = BoundedLabel(_MOST_MODELS, each=_MOST_MODELS // 10)
+        self._model = BoundedLabel(_MOST_MODELS, each=_MOST_MODELS // 2)
         self._process = ProcessMetrics(registry)
 
         def counter(name: str, text: str, *labels: str) -> Counter:
@@ -94,6 +94,9 @@ class Metrics:
         self._own_calls = counter(
             "own_calls", "Calls of ours whose answer no client saw; their cost is in dollars_paid.", "kind", "model"
         )
+        self._tag_requests = counter("tag_requests", "Requests by tag; one with several tags counts under each.", "tag")
+        self._tag_paid = counter("tag_dollars_paid", "Dollars paid, for models of known price, by tag.", "tag")
+        self._tags: set[str] = set()
         self._folds = counter("folds", "Requests that went out folded.", "model")
         self._recoveries = counter("recoveries", "Requests recovered from a context overflow.", "model")
         self._failed_open = counter("failed_open", "Requests sent as they came because of a failure of ours.", "reason")
@@ -159,6 +162,9 @@ class Metrics:
         self._wires.labels(receipt.wire).inc()
         self._overhead.observe(receipt.overhead_ms / 1000)
         self._duration.observe(receipt.total_ms / 1000)
+        for tag in dict.fromkeys(map(self._bounded_tag, receipt.tags)):
+            self._tag_requests.labels(tag).inc()
+            self._tag_paid.labels(tag).inc(priced.paid or 0.0)
         if receipt.status == "failed-open":
             self._failed_open.labels(receipt.reason).inc()
         if receipt.status == "recovered":
@@ -173,6 +179,12 @@ class Metrics:
         if receipt.first_byte_ms is not None:
             self._first_byte.observe(receipt.first_byte_ms / 1000)
         self._observe_served(receipt, model)
+
+    def _bounded_tag(self, tag: str) -> str:
+        if tag not in self._tags and len(self._tags) >= _MOST_TAGS:
+            return OTHER
+        self._tags.add(tag)
+        return tag
 
     def _observe_served(self, receipt: Receipt, model: str) -> None:
         sent = receipt.tokens_before if receipt.status == "observed" else receipt.tokens_after

@@ -53,7 +53,7 @@ def _receipt(value: Any) -> dict[str, Any]:
         field.name: value[field.name] if field.default is MISSING else value.get(field.name, field.default) for field in _FIELDS
     }
     usage = {name: named["usage"].get(name) for name in _USAGE}
-    own = {"sections": value.get("sections", []), "paid_own": value.get("paid_own", 0.0)}
+    own = {"sections": value.get("sections", []), "tags": value.get("tags", []), "paid_own": value.get("paid_own", 0.0)}
     made = {**named, "usage": usage, **own, "paid": value.get("paid"), "without": value.get("without")}
     if not _is_sound(made):
         raise UnreadableRecord("a field has another type")
@@ -64,8 +64,12 @@ def _is_sound(made: dict[str, Any]) -> bool:
     """Whether the fields that reports and drill-down reckon with are what they should be."""
     texts = all(isinstance(made[name], str) for name in ("request_id", "tenant", "model", "status", "reason"))
     figures = all(value is None or type(value) is int for value in made["usage"].values())
-    sections = isinstance(made["sections"], list) and all(isinstance(name, str) for name in made["sections"])
-    return texts and figures and sections and type(made["at"]) in {int, float}
+    lists = all(_is_list_of_texts(made[name]) for name in ("sections", "tags"))
+    return texts and figures and lists and type(made["at"]) in {int, float}
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def receipt_logs(first: datetime, end: datetime) -> Iterator[str]:

@@ -9,12 +9,13 @@ figures; cached tokens are listed apart; whatever the upstream or the price list
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books import rollups
@@ -37,6 +38,7 @@ _BY_ROW: Final[Mapping[str, Callable[[SumRow], str]]] = MappingProxyType(
         "conversation": lambda row: row.conversation,
         "wire": lambda row: row.wire,
         "session": lambda row: row.session,
+        "tag": lambda row: row.tag,
     }
 )
 _BY_TIME: Final[Mapping[str, str]] = MappingProxyType({"hour": "%Y-%m-%dT%H:00Z", "day": "%Y-%m-%d"})
@@ -80,31 +82,88 @@ class Query:
             raise InvalidInput("from", "must lie before 'to'")
         if self.end - self.start > _LONGEST_RANGE:
             raise InvalidInput("from", "lies more than five years before 'to'")
+        if self.by_tag and self.by_day_only:
+            raise InvalidInput("tag", "cannot be combined with conversation or session")
+
+    @property
+    def by_tag(self) -> bool:
+        """Whether tags are told apart."""
+        return "tag" in {self.group_by, *self.only}
+
+    @property
+    def by_day_only(self) -> bool:
+        """Whether something is told apart that is known by whole days only."""
+        return not _BY_DAY_ONLY.isdisjoint({self.group_by, *self.only})
+
+
+class TimedRow(NamedTuple):
+    """Sums of one hour or day: its beginning, what they are about, and the sums by measure."""
+
+    at: datetime
+    row: SumRow
+    sums: dict[str, int]
 
 
 def _tables(query: Query) -> list[tuple[str, datetime]]:
     first, end = rollups.whole_hours(query.start, query.end)
-    if not _BY_DAY_ONLY.isdisjoint({query.group_by, *query.only}):
+    if query.by_day_only:
         return list(rollups.conversation_days(first, end))
     return list(rollups.hours(first, end) if query.group_by == "hour" else rollups.covering_tables(first, end))
 
 
-async def _sums(store: Store, query: Query) -> dict[str, list[tuple[SumRow, dict[str, int]]]]:
-    """Rows of sums by group."""
-    tables = _tables(query)
-    groups: dict[str, list[tuple[SumRow, dict[str, int]]]] = {}
+async def _read(store: Store, tables: Sequence[tuple[str, datetime]], only: Mapping[str, str]) -> list[TimedRow]:
+    found = []
+    wanted = [(_BY_ROW[name], value) for name, value in only.items() if name != "tag"]
     for start in range(0, len(tables), _TABLES_AT_ONCE):
         page = tables[start : start + _TABLES_AT_ONCE]
         for (_, at), table in zip(page, await store.counts([name for name, _ in page]), strict=True):
-            for row, sums in rollups.rows(table).items():
-                if any(_BY_ROW[name](row) != value for name, value in query.only.items()):
-                    continue
-                if query.group_by == "conversation" and not row.conversation:  # requests that went through unread
-                    continue
-                named = _BY_TIME.get(query.group_by)
-                group = at.strftime(named) if named else _BY_ROW[query.group_by](row)
-                groups.setdefault(group, []).append((row, sums))
-    return groups
+            rows = await asyncio.to_thread(rollups.rows, table)  # tens of thousands of fields in a large store
+            found += [TimedRow(at, row, sums) for row, sums in rows.items() if all(of(row) == value for of, value in wanted)]
+    return found
+
+
+async def read_rows(store: Store, query: Query) -> list[TimedRow]:
+    """The rows that a query is about; where it tells tags apart, those of `rows_by_tag`.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    every = [] if query.only.get("tag") else await _read(store, _tables(query), query.only)
+    return await rows_by_tag(store, query, every) if query.by_tag else every
+
+
+async def rows_by_tag(store: Store, query: Query, every: Sequence[TimedRow]) -> list[TimedRow]:
+    """Rows by tag; a request with several tags is in a row of each.
+
+    Those without any are in rows without a tag: every request, and those with tags once more as negative sums.
+
+    Args:
+        every: the query's rows where tags are not told apart.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    chosen = query.only.get("tag")
+    tagged = await _read(store, [(rollups.BY_TAG + name, at) for name, at in _tables(query)], query.only)
+    named = [one for one in tagged if one.row.tag and chosen in (None, one.row.tag)]
+    if chosen:
+        return named
+    less = [one._replace(sums={name: -number for name, number in one.sums.items()}) for one in tagged if not one.row.tag]
+    return [*named, *every, *less]
+
+
+Groups = dict[str, list[tuple[SumRow, dict[str, int]]]]
+
+
+def grouped(rows: Iterable[TimedRow], group_by: str) -> Groups:
+    """Rows by what they are grouped by; groups without a request are left out."""
+    groups: Groups = {}
+    named = _BY_TIME.get(group_by)
+    for at, row, sums in rows:
+        if group_by == "conversation" and not row.conversation:  # requests that went through unread
+            continue
+        groups.setdefault(at.strftime(named) if named else _BY_ROW[group_by](row), []).append((row, sums))
+    return {name: found for name, found in groups.items() if sum(sums.get("requests", 0) for _, sums in found)}
 
 
 def _share(part: float, whole: float) -> float | None:
@@ -249,11 +308,16 @@ def _by_conversation(rows: Iterable[tuple[SumRow, dict[str, int]]], wanted: Call
 
 
 async def _comparison(store: Store, query: Query, every: Iterable[SumRow]) -> dict[str, Any] | None:
-    """The held-out conversations compared with the others, over whole days; None if nothing was held out."""
-    if not any(row.reason == HELD_OUT for row in every):
+    """The held-out conversations compared with the others, over whole days; None if nothing was held out, or where the query is
+    narrowed to a tag."""
+    if "tag" in query.only or not any(row.reason == HELD_OUT for row in every):
         return None
-    groups = await _sums(store, replace(query, group_by="conversation"))
-    rows = [pair for pairs in groups.values() for pair in pairs]
+    found = await read_rows(store, replace(query, group_by="conversation"))
+    return await asyncio.to_thread(_sides, found)  # of every conversation
+
+
+def _sides(found: Iterable[TimedRow]) -> dict[str, Any]:
+    rows = [pair for pairs in grouped(found, "conversation").values() for pair in pairs]
     return {
         "held_out": _side(_by_conversation(rows, lambda row: row.reason == HELD_OUT)),
         "others": _side(_by_conversation(rows, lambda row: row.status in _COMPARABLE)),
@@ -288,6 +352,12 @@ def _most(rows: Sequence[tuple[SumRow, dict[str, int]]]) -> tuple[str, str]:
     return max(counted, key=lambda name: (counted[name], name))
 
 
+def list_groups(groups: Groups, group_by: str) -> list[dict[str, Any]]:
+    """The figures of each group: in time, or the largest first."""
+    listed = [{group_by: name, **figures(rollups.total(sums for _, sums in groups[name]))} for name in sorted(groups)]
+    return listed if group_by in _BY_TIME else sorted(listed, key=lambda group: -group["requests"])
+
+
 async def report(store: Store, query: Query, options_of: OptionsOf | None = None) -> dict[str, Any]:
     """Totals and groups, ready for JSON.
 
@@ -299,14 +369,15 @@ async def report(store: Store, query: Query, options_of: OptionsOf | None = None
         StoreError: the store does not answer.
     """
     query.check()
-    groups = await _sums(store, query)
+    rows = await read_rows(store, query)
+    groups = grouped(rows, query.group_by)
     first, end = rollups.whole_hours(query.start, query.end)
-    every = [pair for pairs in groups.values() for pair in pairs]
-    listed = [{query.group_by: name, **figures(rollups.total(sums for _, sums in groups[name]))} for name in sorted(groups)]
+    if query.group_by == "tag" and "tag" not in query.only:  # in the total a request with several tags counts once
+        rows = await read_rows(store, replace(query, group_by="model"))
+    every = [pair for pairs in grouped(rows, query.group_by).values() for pair in pairs]
+    listed = list_groups(groups, query.group_by)
     if query.group_by == "conversation" and options_of is not None:
         listed = [{**group, "pacing": _pacing(groups[group["conversation"]], options_of)} for group in listed]
-    if query.group_by not in _BY_TIME:
-        listed.sort(key=lambda group: -group["requests"])
     totals = figures(rollups.total(sums for _, sums in every))
     return {
         "headline": headline(totals),
@@ -325,6 +396,18 @@ def with_tenant_names(result: dict[str, Any], names: Mapping[str, str]) -> dict[
     if result["group_by"] != "tenant":
         return result
     return result | {"groups": [{**group, "name": names.get(group["tenant"], "")} for group in result["groups"]]}
+
+
+def with_tenants_by_name(only: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    """Filters in which a tenant's name is replaced by the tenant.
+
+    Raises:
+        InvalidInput: several tenants have this name.
+    """
+    chosen = [tenant for tenant, name in names.items() if name == only.get("tenant")]
+    if len(chosen) > 1:
+        raise InvalidInput("tenant", f"is the name of {len(chosen)} tenants; name one as the report by tenant shows it")
+    return {**only, "tenant": chosen[0]} if chosen else dict(only)
 
 
 _UNITS: Final[Mapping[str, int]] = MappingProxyType({"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400})

@@ -5,6 +5,9 @@ belong here: the store, rendering.
 
 A table is an hour or a day; a field is a measure and a row (a JSON object of its names; a list of the first five in the first
 release); all values are whole numbers, so that additions by several processes come out exact.
+
+A receipt with tags is added to tables of their own as well: to a row for each of its tags, and once to a row without a tag. So
+the requests without any tag are those of the ordinary tables less those of the rows without a tag in the tables by tag.
 """
 
 from __future__ import annotations
@@ -13,15 +16,19 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import orjson
 
 from turnfold.proxy.chat.receipts import Receipt
-from turnfold.proxy.store.records import decode_record
+from turnfold.proxy.store.records import UnreadableRecord, decode_record
 
 #: Dollars are summed as whole billionths.
 NANO: Final = 1_000_000_000
+
+#: What the names of tables by tag begin with.
+BY_TAG: Final = "tag-"
 
 #: Reason of the requests of conversations that are left unfolded for comparison.
 HELD_OUT: Final = "held-out"
@@ -60,8 +67,8 @@ class ModelNames:
 
 
 class SumRow(NamedTuple):
-    """What a sum is about. `conversation` and `session` are "" except in the tables by conversation; `wire` is "" in sums from
-    before it was known."""
+    """What a sum is about. `conversation` and `session` are "" except in the tables by conversation, `tag` is "" except in the
+    tables by tag; `wire` is "" in sums from before it was known."""
 
     tenant: str
     model: str
@@ -70,6 +77,7 @@ class SumRow(NamedTuple):
     conversation: str
     wire: str = ""
     session: str = ""
+    tag: str = ""
 
     def to_stem(self) -> str:
         """As a part of a field's name; "" is left out."""
@@ -78,11 +86,22 @@ class SumRow(NamedTuple):
     @classmethod
     def from_stem(cls, stem: str) -> SumRow | None:
         """From `to_stem` or the first release's list; None where this release cannot read it."""
-        return decode_record("row of sums", stem.encode(), cls._build)
+        try:
+            return _readable_row(stem)
+        except UnreadableRecord:
+            return None
 
     @classmethod
     def _build(cls, value: Any) -> SumRow:
         return cls(*value) if isinstance(value, list) else cls(**{name: value.get(name, "") for name in cls._fields})
+
+
+@lru_cache(maxsize=8192)  # the same rows are in every hour and every day
+def _readable_row(stem: str) -> SumRow:
+    row = decode_record("row of sums", stem.encode(), SumRow._build)
+    if row is None:
+        raise UnreadableRecord
+    return row
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,21 +216,26 @@ def measures(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]
     yield from _observed(receipt, priced)
 
 
-def _tables(receipt: Receipt) -> Iterator[tuple[str, str, str]]:
-    """The tables that a receipt is added to, and the conversation and session named in each."""
+def _tables(receipt: Receipt, about: SumRow) -> Iterator[tuple[str, SumRow]]:
+    """The tables that a receipt is added to, and the row in each."""
     when = datetime.fromtimestamp(receipt.at, UTC)
-    yield f"hour:{when:%Y-%m-%dT%H}", "", ""
-    yield f"day:{when:%Y-%m-%d}", "", ""
-    yield f"conversations:{when:%Y-%m-%d}", receipt.conversation or "", receipt.session
+    hour, day = f"hour:{when:%Y-%m-%dT%H}", f"day:{when:%Y-%m-%d}"
+    yield hour, about
+    yield day, about
+    named = about._replace(conversation=receipt.conversation or "", session=receipt.session)
+    yield f"conversations:{when:%Y-%m-%d}", named
+    for tag in ("", *receipt.tags) if receipt.tags else ():
+        yield BY_TAG + hour, about._replace(tag=tag)
+        yield BY_TAG + day, about._replace(tag=tag)
 
 
 def add(sums: dict[str, dict[str, int]], receipt: Receipt, priced: RequestCost) -> None:
     """Add a receipt to the additions of a batch."""
     added = [(measure, number) for measure, number in measures(receipt, priced) if number]
     about = SumRow(receipt.tenant, receipt.model, receipt.status, receipt.reason, "", receipt.wire)
-    for table, conversation, session in _tables(receipt):
+    for table, row in _tables(receipt, about):
         fields = sums.setdefault(table, {})
-        stem = about._replace(conversation=conversation, session=session).to_stem()
+        stem = row.to_stem()
         for measure, number in added:
             name = f"{measure}:{stem}"
             fields[name] = fields.get(name, 0) + number

@@ -63,6 +63,7 @@ class ChatRequest:
         coding: the body's content coding, lower case; "" for none.
         body: as received.
         keep: what of it is never shaped or shortened.
+        tags: names under which the client wants it counted.
         label: what the client calls the conversation, if anything.
         trace: who traces it; None where nobody does.
     """
@@ -83,6 +84,7 @@ class ChatRequest:
     state: StateMode = "off"
     keep: Keep = KEEP_NOTHING
     trace: RequestTrace | None = None
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,18 +6,16 @@ conversations; any decision, for a client may send what it likes.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from turnfold.compression.wire.conversation import Conversation
+from turnfold.proxy.http.key_shapes import looks_like_a_key
 
 #: Headers, the most particular first: Claude Code's, Codex's today, Codex's before.
 _HEADERS: Final = ("x-claude-code-session-id", "session-id", "session_id", "conversation_id")
 _CREDENTIALS: Final = frozenset({"authorization", "api-key", "x-api-key", "x-goog-api-key"})
 _LONGEST: Final = 200
-#: What keys of providers look like; none of them is ever written down, wherever a client put it.
-_KEY: Final = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|AIza)[-_][\w-]{8}|\beyJ[\w-]{6}|\bBearer\s", re.IGNORECASE)
 
 
 def session_of(headers: Iterable[tuple[str, str]], conversation: Conversation | None) -> str:
@@ -31,7 +29,7 @@ def session_of(headers: Iterable[tuple[str, str]], conversation: Conversation | 
     secrets = [value.rpartition(" ")[2] for name, value in sent.items() if name in _CREDENTIALS]
     for name in (*(sent.get(name) for name in _HEADERS), *(_in_body(conversation) if conversation else ())):
         label = _printable(name)
-        if label and not _KEY.search(label) and not any(secret and secret in label for secret in secrets):
+        if label and not looks_like_a_key(label) and not any(secret and secret in label for secret in secrets):
             return label
     return ""
 

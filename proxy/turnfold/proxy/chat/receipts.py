@@ -89,6 +89,7 @@ class Receipt:
         foldable: tokens of what can be folded of it, sooner or later; None where nobody counted.
         loop: whether a tool's result ended it, and not a person's message.
         trails: how its messages began, for the cache model; None where no prompt cache would have taken it.
+        tags: names that the client gave it, to be counted by.
     """
 
     request_id: str
@@ -116,6 +117,7 @@ class Receipt:
     folds_at: int | None = None
     foldable: int | None = None
     trails: Trails | None = None
+    tags: tuple[str, ...] = ()
 
 
 class Recorder(Protocol):

@@ -103,4 +103,5 @@ def receipt_of(exchange: Exchange, watch: Watch, ended: float) -> Receipt:
         folds_at=exchange.outlook.at if exchange.outlook else None,
         foldable=exchange.outlook.foldable if exchange.outlook else None,
         trails=exchange.trails,
+        tags=request.tags,
     )

@@ -114,9 +114,10 @@ def _print_request(console: Console, found: dict[str, Any], full: bool) -> None:
     usage = receipt["usage"]
     wire = f" on {receipt['wire']}" if receipt["wire"] else ""
     session = f", session {receipt['session']}" if receipt["session"] else ""
+    tags = f", tagged {', '.join(receipt['tags'])}" if receipt.get("tags") else ""  # an older Turnfold has none
     lines = [
         f"{receipt['request_id']}: {receipt['model']}{wire}, conversation {receipt['conversation']}{session},"
-        f" tenant {receipt['tenant']}",
+        f" tenant {receipt['tenant']}{tags}",
         found["why"],
         f"tokens {receipt['tokens_before']:,} in, {receipt['tokens_after']:,} out; the upstream ({receipt['upstream_status']})"
         f" counted {usage['prompt_tokens']} and {usage['completion_tokens']}, {usage['cached_tokens']} of them cached",

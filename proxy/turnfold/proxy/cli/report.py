@@ -21,7 +21,7 @@ from turnfold.config.settings import Settings
 from turnfold.config.sources import load
 from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.learned import learned_of
-from turnfold.proxy.books.report import FILTERS, GROUPINGS, Query, moment, with_tenant_names
+from turnfold.proxy.books.report import FILTERS, GROUPINGS, Query, moment, with_tenant_names, with_tenants_by_name
 from turnfold.proxy.books.report import report as figures_of
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain
@@ -142,8 +142,10 @@ _COMPARED = (
 )
 
 
-def _notes(totals: dict[str, Any]) -> list[str]:
+def _notes(totals: dict[str, Any], group_by: str) -> list[str]:
     notes = []
+    if group_by == "tag":
+        notes.append("A request with several tags counts under each of them, and once in the total.")
     if unknown := totals["dollars"]["unknown_requests"]:
         notes.append(f"* without {_count(unknown)} requests whose price or usage is unknown.")
     if silent := totals["usage"]["unknown_requests"]:
@@ -185,7 +187,7 @@ def print_report(result: dict[str, Any]) -> None:
         console.print(_paces(result["groups"]))
     if result["held_out"]:
         console.print(_comparison(result["held_out"]))
-    for note in (*_notes(result["totals"]), *_learned(result.get("windows", []))):
+    for note in (*_notes(result["totals"], result["group_by"]), *_learned(result.get("windows", []))):
         console.print(note, markup=False, highlight=False)
 
 
@@ -215,7 +217,8 @@ def report(
         raise typer.BadParameter("cannot be given together with --json", param_hint="--csv")
     settings = load().settings
     now = time.time()
-    query = Query(moment(since, "--since", now), moment(until, "--until", now) if until else now, group_by, _filters(only or []))
+    narrowed = with_tenants_by_name(_filters(only or []), settings.tenants)
+    query = Query(moment(since, "--since", now), moment(until, "--until", now) if until else now, group_by, narrowed)
     query.check()
     result = _from_server(settings, url, query) if url else asyncio.run(_from_store(settings, query))
     if as_json:

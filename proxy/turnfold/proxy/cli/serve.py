@@ -33,6 +33,11 @@ def serve(
             "--workers": (("server", "workers"), workers),
         }
     )
+    from turnfold.proxy.dashboard.entrance import entry_link  # noqa: PLC0415 - as the server
     from turnfold.proxy.server import serve as run  # noqa: PLC0415 - loads the server; the other commands need not
 
-    run(loaded.settings)
+    def greet() -> None:
+        if link := entry_link(loaded.settings):
+            typer.echo(f"Dashboard: {link} (works once, for ten minutes; later: turnfold dashboard)")
+
+    run(loaded.settings, greet=greet)

@@ -14,6 +14,7 @@ from typing import Final, cast, get_args
 from turnfold.compression.options import KEEP_NOTHING, Keep
 from turnfold.config.settings import KeptRole, Mode, StateMode
 from turnfold.proxy.http.refusals import RawHeaders, Refused
+from turnfold.proxy.http.tags import tags_of
 
 OURS: Final = b"x-turnfold-"
 
@@ -94,6 +95,7 @@ class Wishes:
     conversation: str | None
     state: StateMode | None = None
     keep: Keep = KEEP_NOTHING
+    tags: tuple[str, ...] = ()
 
 
 def wishes(headers: RawHeaders) -> Wishes:
@@ -108,6 +110,7 @@ def wishes(headers: RawHeaders) -> Wishes:
         _label(first(headers, b"x-turnfold-conversation")),
         cast(StateMode | None, _one_of(_STATES, headers, "x-turnfold-state")),
         _keep(first(headers, b"x-turnfold-keep")),
+        tags_of(headers),
     )
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
@@ -53,7 +53,7 @@ def check_exposure(settings: Settings) -> None:
         raise InvalidInput("auth.client_tokens", problem)
 
 
-def _from_this_machine(headers: RawHeaders) -> bool:
+def from_this_machine(headers: RawHeaders) -> bool:
     """Whether ``host`` and ``origin``, if sent, name this machine (a page that uses DNS rebinding sends its own name), and nobody
     passed the request on."""
     if any(key in _FORWARDED for key, _ in headers):
@@ -93,10 +93,29 @@ class Admission:
     headers: list[tuple[bytes, bytes]]
 
 
-class Gate:
-    """Admits callers and determines their tenant."""
+class Sessions(Protocol):
+    """Knows browsers that signed in."""
 
-    def __init__(self, upstream_key: SecretStr | None, auth: AuthSettings, anthropic_key: SecretStr | None = None) -> None:
+    def admit(self, headers: RawHeaders, method: str) -> bool:
+        """Whether a request is a signed-in browser's, and nobody else made the browser send it."""
+        ...
+
+
+class Gate:
+    """Admits callers and determines their tenant.
+
+    Args:
+        sessions: browsers that signed in on the dashboard; None: no browser is an administrator's.
+    """
+
+    def __init__(
+        self,
+        upstream_key: SecretStr | None,
+        auth: AuthSettings,
+        anthropic_key: SecretStr | None = None,
+        sessions: Sessions | None = None,
+    ) -> None:
+        self._sessions = sessions
         self._keys: dict[Keys, bytes | None] = {"openai": _secret(upstream_key), "anthropic": _secret(anthropic_key)}
         self._spends = any(key is not None for key in self._keys.values())
         self._client_tokens = tuple(token.get_secret_value().encode() for token in auth.client_tokens)
@@ -145,14 +164,21 @@ class Gate:
             return chosen.decode("latin-1")
         return self._tenant(self._caller(headers)[1])
 
-    def is_admin(self, headers: RawHeaders) -> bool:
-        """Whether the request carries the admin token, in its own header or as a bearer token; always false if none is set.
+    def is_admin(self, headers: RawHeaders, method: str = "") -> bool:
+        """Whether the request carries the admin token, in its own header or as a bearer token, or comes from a browser that
+        signed in on the dashboard.
 
         For the admin routes alone: elsewhere ``Authorization`` belongs to the upstream.
         """
         bearer = first(headers, b"authorization") or b""
         named = _token(bearer) if bearer.lower().startswith(b"bearer ") else None
-        return self._is_admin_token(first(headers, _ADMIN)) | self._is_admin_token(named)  # both are compared
+        if self._is_admin_token(first(headers, _ADMIN)) | self._is_admin_token(named):  # both are compared
+            return True
+        return self._sessions is not None and self._sessions.admit(headers, method)
+
+    def is_token(self, brought: str) -> bool:
+        """Whether a text is the admin token, compared in constant time."""
+        return self._is_admin_token(brought.encode("utf-8", "surrogatepass"))
 
     def _is_admin_token(self, brought: bytes | None) -> bool:
         return brought is not None and self._admin_token is not None and _same(brought, self._admin_token)
@@ -167,7 +193,7 @@ class Gate:
         name, token = self._credential(headers)
         if self._spends and self._client_tokens and not self._is_ours(token):
             raise Refused(401, "invalid_api_key", _UNAUTHORISED, headers=((b"www-authenticate", b"Bearer"),))
-        if self._spends and not self._client_tokens and not _from_this_machine(headers):
+        if self._spends and not self._client_tokens and not from_this_machine(headers):
             raise Refused(403, "foreign_origin", _FOREIGN)
         return name, token
 

@@ -24,7 +24,7 @@ from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.receipt_log import receipts_between
-from turnfold.proxy.books.report import FILTERS, Query, moment, report, with_tenant_names
+from turnfold.proxy.books.report import FILTERS, Query, moment, report, with_tenant_names, with_tenants_by_name
 from turnfold.proxy.books.request_details import request_details
 from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.incidents import Incidents
@@ -38,15 +38,21 @@ _TENANT: Final = "x-turnfold-tenant"
 _KNOWN: Final = frozenset({"from", "to", "group_by", "format", *FILTERS})
 
 
-def query_of(parameters: Mapping[str, str], tenant: str | None, now: float) -> Query:
+def query_of(
+    parameters: Mapping[str, str], tenant: str | None, now: float, names: Mapping[str, str] = MappingProxyType({})
+) -> Query:
     """A report's query from a URL's parameters.
+
+    Args:
+        tenant: whose requests; None: those that the parameters name.
+        names: of tenants, which a parameter may use.
 
     Raises:
         InvalidInput: names the parameter.
     """
     if unknown := sorted(set(parameters) - _KNOWN):
         raise InvalidInput(unknown[0], f"is no parameter; there are {', '.join(sorted(_KNOWN))}")
-    only = {name: parameters[name] for name in FILTERS if name in parameters}
+    only = with_tenants_by_name({name: parameters[name] for name in FILTERS if name in parameters}, names)
     if tenant is not None:
         only["tenant"] = tenant
     start = moment(parameters.get("from", _DEFAULT_SINCE), "from", now)
@@ -64,7 +70,13 @@ def _format(parameters: Mapping[str, str], *known: str) -> str:
 
 
 def _matches(receipt: Mapping[str, Any], query: Query) -> bool:
-    return all(str(receipt.get(name) or "") == value for name, value in query.only.items())
+    return all(_has(receipt, name, value) for name, value in query.only.items())
+
+
+def _has(receipt: Mapping[str, Any], name: str, value: str) -> bool:
+    if name == "tag":
+        return value in (receipt["tags"] or [""])
+    return str(receipt.get(name) or "") == value
 
 
 async def _export(store: Store, query: Query, form: str) -> AsyncIterator[bytes]:
@@ -107,8 +119,8 @@ def admin_routes(
 
     - ``GET /admin/report?from=&to=&group_by=&model=&status=&...&format=json|csv``
     - ``GET /admin/receipts?from=&to=&...&format=jsonl|csv``: every receipt, for other tools.
-    - ``GET /admin/requests/{id}?from=``: everything about one request: its receipt, and each section folded in it with originals
-      and replacements. With ``x-turnfold-tenant``: only if it belongs to that tenant.
+    - ``GET /admin/requests/{id}?from=&to=``: everything about one request: its receipt, and each section folded in it with
+      originals and replacements. With ``x-turnfold-tenant``: only if it belongs to that tenant.
     - ``GET /admin/ledger``: what this process has written, queued and dropped, the store's health, the last failures in the
       background, and how many damaged records were left out.
     - ``DELETE /admin/data?conversation=&kind=`` with ``x-turnfold-tenant``: delete stored data of a tenant's conversations.
@@ -118,7 +130,7 @@ def admin_routes(
     async def get_report(request: Request) -> Response:
         form = _format(request.query_params, "json", "csv")
         await ledger.flush()
-        query = query_of(request.query_params, request.headers.get(_TENANT), time.time())
+        query = query_of(request.query_params, request.headers.get(_TENANT), time.time(), tenants)
         result = with_tenant_names(await report(store.patient, query, options_of), tenants)
         if form == "csv":
             return Response(as_csv(result["groups"]), media_type="text/csv")
@@ -126,7 +138,7 @@ def admin_routes(
 
     async def get_receipts(request: Request) -> Response:
         form = _format(request.query_params, "jsonl", "csv")
-        query = query_of(request.query_params, request.headers.get(_TENANT), time.time())
+        query = query_of(request.query_params, request.headers.get(_TENANT), time.time(), tenants)
         await store.patient.ping()
         kind = "text/csv" if form == "csv" else "application/jsonl"
         return StreamingResponse(_export(store.patient, query, form), media_type=kind)
@@ -164,11 +176,14 @@ def _data_deleter(store: OpenStore, ledger: Ledger, forgetting: Forgetting) -> C
 def _request_finder(store: Store, ledger: Ledger) -> Callable[[Request], Awaitable[Response]]:
     async def get_request(request: Request) -> Response:
         now, sought = time.time(), request.path_params["request_id"]
-        if unknown := sorted(set(request.query_params) - {"from"}):
-            raise InvalidInput(unknown[0], "is no parameter; there is from")
-        since = moment(request.query_params.get("from", _SOUGHT_SINCE), "from", now)
+        given = request.query_params
+        if unknown := sorted(set(given) - {"from", "to"}):
+            raise InvalidInput(unknown[0], "is no parameter; there are from, to")
+        since = moment(given.get("from", _SOUGHT_SINCE), "from", now)
+        until = moment(given["to"], "to", now) if "to" in given else now + 1
+        Query(since, until).check()
         await ledger.flush()
-        found = await request_details(store, sought, since, now + 1, request.headers.get(_TENANT))
+        found = await request_details(store, sought, since, until, request.headers.get(_TENANT))
         if found is None:
             return error(404, "request_unknown", f"There is no receipt of {sought!r} in this range of time.", "request_id")
         return _as_lenient_json(found)

@@ -38,8 +38,9 @@ class Gatekeeper(Protocol):
         """The caller's tenant, or the tenant that an administrator names."""
         ...
 
-    def is_admin(self, headers: Sequence[tuple[bytes, bytes]]) -> bool:
-        """Whether the request carries the admin token, in its own header or as a bearer token; always false if none is set."""
+    def is_admin(self, headers: Sequence[tuple[bytes, bytes]], method: str = "") -> bool:
+        """Whether the request carries the admin token, in its own header or as a bearer token, or comes from a browser that
+        signed in on the dashboard."""
         ...
 
 
@@ -99,7 +100,7 @@ def with_error_answers(handler: Handler) -> Handler:
 
 def refuse_strangers(request: Request, gate: Gatekeeper) -> Response | None:
     """A 401 for a request without the admin token; None if it has the token."""
-    if gate.is_admin(request.headers.raw):
+    if gate.is_admin(request.headers.raw, request.method):
         return None
     refusal = error(401, "invalid_admin_token", _ADMIN_NEEDED)
     refusal.headers["www-authenticate"] = "Bearer"

@@ -119,4 +119,5 @@ class ModelCalls:
             state=asked.state or self._folding.state,
             keep=asked.keep,
             trace=trace,
+            tags=asked.tags,
         )

@@ -59,12 +59,16 @@ class Readiness:
     def __init__(self, checks: Sequence[ReadinessCheck]) -> None:
         self._checks = tuple(checks)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Probe every part at the same time."""
-        del scope, receive
+    async def look(self) -> tuple[bool, dict[str, str]]:
+        """Whether requests can be served, and each part's state, "ok" or "down"; every part is probed at the same time."""
         works = await asyncio.gather(*(_probe(check) for check in self._checks))
         ready = all(works[i] or not check.required for i, check in enumerate(self._checks))
-        parts = {check.name: "ok" if works[i] else "down" for i, check in enumerate(self._checks)}
+        return ready, {check.name: "ok" if works[i] else "down" for i, check in enumerate(self._checks)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer."""
+        del scope, receive
+        ready, parts = await self.look()
         failures = {check.name: number for check in self._checks if (number := check.failures())}
         told = {"checks": parts} | ({"failures": failures} if failures else {})
         await send_json(send, 200 if ready else 503, {"status": "ready" if ready else "not ready", **told})

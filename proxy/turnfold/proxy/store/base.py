@@ -144,6 +144,10 @@ class Store(Protocol):
         """A page of a log in order, from a position on, and the position of the next page (None: that was the last)."""
         ...
 
+    async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
+        """The last lines of a log, the newest first; the first `skip` of them are left out."""
+        ...
+
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
         """The tables in the order of the names; an unknown one is empty."""
         ...

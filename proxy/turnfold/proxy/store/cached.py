@@ -133,6 +133,9 @@ class CachedStore:
     async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
         return await self._store.log(name, position, limit)
 
+    async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
+        return await self._store.newest(name, skip, limit)
+
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
         return await self._store.counts(names)
 

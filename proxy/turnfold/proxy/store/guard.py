@@ -96,6 +96,9 @@ class TimedStore:
     async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
         return await self._call(lambda: self._store.log(name, position, limit), self._patience)
 
+    async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
+        return await self._call(lambda: self._store.newest(name, skip, limit), self._patience)
+
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
         return await self._call(lambda: self._store.counts(names), self._patience)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreOff
 from turnfold.proxy.store.fair import FairMemory
@@ -144,6 +145,13 @@ class MemoryStore:
         end = position + limit
         return log.lines[position:end], end if end < len(log.lines) else None
 
+    async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
+        log = self._logs.get(name)
+        if log is None or log.expires <= time.time():
+            return []
+        end = max(0, len(log.lines) - skip)
+        return log.lines[max(0, end - limit) : end][::-1]
+
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
         tables = (self._tables.get(name) for name in names)
         return [dict(table.counts) if table and table.expires > time.time() else {} for table in tables]
@@ -172,6 +180,10 @@ class MemoryStore:
         return
 
 
+#: Kinds of items without text that bound the sums, and are held as these are.
+_OF_THE_BOOKS: Final = frozenset({"tags"})
+
+
 class NothingStore(MemoryStore):
     """``none://``: holds receipts and sums, which have no text in them, until the process ends, and nothing else.
 
@@ -179,7 +191,8 @@ class NothingStore(MemoryStore):
     """
 
     async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
-        return [None] * len(keys)
+        held = await super().get(keys)
+        return [value if key.kind in _OF_THE_BOOKS else None for key, value in zip(keys, held, strict=True)]
 
     async def put(self, items: Sequence[Item]) -> None:
         return
@@ -191,4 +204,4 @@ class NothingStore(MemoryStore):
         return []
 
     async def record(self, batch: Batch) -> None:
-        await super().record(replace(batch, items=()))
+        await super().record(replace(batch, items=[item for item in batch.items if item.key.kind in _OF_THE_BOOKS]))

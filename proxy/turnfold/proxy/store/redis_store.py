@@ -329,6 +329,11 @@ class RedisStore:
         lines = await self._call(lambda: self._of_type(self._redis.lrange(key, position, position + limit), "log"))
         return lines[:limit], position + limit if len(lines) > limit else None
 
+    async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
+        key = _own(b"l", name)
+        lines = await self._call(lambda: self._of_type(self._redis.lrange(key, -(skip + limit), -(skip + 1)), "log"))
+        return lines[::-1]
+
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
         async def work() -> list[dict[str, int]]:
             pipe = self._redis.pipeline(transaction=False)

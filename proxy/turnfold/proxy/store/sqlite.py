@@ -291,10 +291,13 @@ def _sums(rows: Iterable[tuple[Any, Any]]) -> dict[str, int]:
     """A table of counts, without what is no count."""
     found: dict[str, int] = {}
     for counter, value in rows:
-        texts = _stored_texts((counter,))
-        if texts is not None and type(value) is int:
+        if type(counter) is bytes and type(value) is int and counter.isascii():  # nearly all, and there are many
+            found[counter.decode()] = value
+        elif (texts := _stored_texts((counter,))) is None:
+            continue
+        elif type(value) is int:
             found[texts[0]] = value
-        elif texts is not None:
+        else:
             report_unreadable("sum", f"it is {type(value).__name__} and no whole number")
     return found
 
@@ -437,6 +440,13 @@ class SqliteStore:
         page = rows[:limit]
         lines = (_stored_bytes("line of a log", line) for _, line in page)
         return [line for line in lines if line is not None], page[-1][0] if len(rows) > limit else None
+
+    async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
+        sql = "SELECT line FROM logs WHERE name = ? AND expires > ? ORDER BY seq DESC LIMIT ? OFFSET ?"
+        values = (_blob(name), time.time(), limit, skip)
+        rows = await self._reader.run(lambda connection: connection.execute(sql, values).fetchall())
+        lines = (_stored_bytes("line of a log", line) for (line,) in rows)
+        return [line for line in lines if line is not None]
 
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
         sql = "SELECT field, value FROM counts WHERE name = ? AND expires > ?"

@@ -1,0 +1,33 @@
+"""``turnfold dashboard``.
+
+Lives here: printing or opening a link to the running Turnfold's dashboard. Does not belong here: what a link is
+(``dashboard.entrance``).
+"""
+
+from __future__ import annotations
+
+import webbrowser
+from typing import Annotated
+
+import typer
+
+from turnfold.config.sources import load
+from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.dashboard.entrance import entry_link
+
+
+def dashboard(
+    port: Annotated[int | None, typer.Option(help="Port of the running Turnfold (TURNFOLD_PORT).")] = None,
+    open_it: Annotated[bool, typer.Option("--open", help="Open the link in a browser.")] = False,
+) -> None:
+    """Print a link to the dashboard of the Turnfold that you run on this machine. It works once, for ten minutes."""
+    settings = load({"--port": (("server", "port"), port)}).settings
+    link = entry_link(settings)
+    if link is None:
+        raise Failure(
+            "there are links only to a Turnfold that listens on loopback, on a known port; elsewhere open /admin/ and sign in"
+            " with the admin token (TURNFOLD_ADMIN_TOKEN)"
+        )
+    typer.echo(link)
+    if open_it:
+        webbrowser.open(link)

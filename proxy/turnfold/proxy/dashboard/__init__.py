@@ -1,0 +1,1 @@
+"""The dashboard: who may see it, what it shows, and its page."""
