@@ -13,7 +13,6 @@ from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 Mode = Literal["on", "observe", "off"]
 StateMode = Literal["off", "observe", "enforce"]
@@ -314,13 +313,13 @@ class ModelSettings(_Group):
     cache_breakpoints: Annotated[bool | None, Field(description="If true, the model supports prompt_cache_breakpoint.")] = None
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """All settings of a process.
 
     ``Settings(...)`` uses its arguments and reads nothing; ``sources.load`` reads flags, environment and files.
     """
 
-    model_config = SettingsConfigDict(env_prefix="TURNFOLD_", extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     upstream: UpstreamSettings = UpstreamSettings()
     anthropic: AnthropicSettings = AnthropicSettings()
@@ -337,19 +336,6 @@ class Settings(BaseSettings):
     tenants: Annotated[
         dict[str, str], Field(description="Names for reports, by tenant as a report shows it, for example of teams.")
     ] = Field(default_factory=dict)
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read arguments only: ``sources`` decides precedence and records the origin of each value."""
-        del settings_cls, env_settings, dotenv_settings, file_secret_settings
-        return (init_settings,)
 
     @model_validator(mode="after")
     def _no_open_relay(self) -> Settings:

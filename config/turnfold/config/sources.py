@@ -10,6 +10,7 @@ file writes one for each value that is left out.
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -19,8 +20,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from dotenv import dotenv_values
 from pydantic import BaseModel, ValidationError
-from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource, TomlConfigSettingsSource
 
 from turnfold.config.settings import Settings
 
@@ -114,19 +115,21 @@ def _variables(source: str, found: Mapping[str, str | None]) -> SourceValues:
 
 
 def _environment() -> SourceValues:
-    return _variables(_VARIABLE, EnvSettingsSource(Settings).env_vars)
+    return _variables(_VARIABLE, os.environ)
 
 
 def _env_file(file: Path) -> SourceValues:
     try:
-        return _variables(file.name, DotEnvSettingsSource(Settings, env_file=file).env_vars)
+        return _variables(file.name, dotenv_values(file, encoding="utf-8") if file.is_file() else {})
     except (OSError, UnicodeDecodeError) as exc:
         raise SettingsError(f"{file}: cannot be read: {exc}") from exc
 
 
 def _read_toml(file: Path) -> Mapping[str, Any]:
+    if not file.is_file():
+        return {}
     try:
-        return TomlConfigSettingsSource(Settings, file).toml_data
+        return tomllib.loads(file.read_text("utf-8"))
     except tomllib.TOMLDecodeError as exc:
         raise SettingsError(f"{file}: not valid TOML: {exc}") from exc
     except (OSError, UnicodeDecodeError) as exc:

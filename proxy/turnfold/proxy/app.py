@@ -42,6 +42,7 @@ from turnfold.proxy.lanes.processes import FoldProcesses
 from turnfold.proxy.learning.deciding import Decisions
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.windows import Windows
+from turnfold.proxy.loading import Loading
 from turnfold.proxy.outbound.destinations import Destinations
 from turnfold.proxy.outbound.passthrough import Passthrough
 from turnfold.proxy.routes.admin import admin_routes
@@ -81,7 +82,7 @@ def build(
     Args:
         recorder: gets one receipt per chat completion; None: the ledger does.
         engine: what folds.
-        warm: what is loaded before the first request, in a thread.
+        warm: what is loaded behind the start, in a thread; requests for a model wait for it.
         watcher: sees every receipt that the ledger writes, beside the metrics.
 
     Raises:
@@ -104,24 +105,25 @@ def build(
     parts.forgetting.subscribe(lambda _: service.forget_in_memory())
     unfinished = UnfinishedBodies(settings.limits.max_unfinished_bytes)
     passthrough = Passthrough(parts.destinations, parts.gate)
+    loading = Loading(partial(warm, settings), parts.incidents)
+    calls = partial(ModelCalls, service, parts.destinations, parts.gate, settings.limits, settings.folding, unfinished)
     table: list[BaseRoute] = [
         Route("/healthz", Liveness(Identity(settings)), methods=["GET"]),
         Route("/readyz", Readiness(parts.checks()), methods=["GET"]),
         *hardened(own_routes(parts, settings, options_for)),
         Route("/admin", Endpoint(not_here)),
         Route(f"/admin/{{rest:{ANYTHING}}}", Endpoint(not_here)),
-        *model_routes(
-            partial(ModelCalls, service, parts.destinations, parts.gate, settings.limits, settings.folding, unfinished)
-        ),
+        *model_routes(lambda wire: loading.before(calls(wire))),
         Route("/{rest:path}", passthrough),
     ]
 
     @contextlib.asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
-        await asyncio.to_thread(warm, settings)
         async with parts.destinations.running(), parts.running():
             with _without_full_collections():
+                loading.start()
                 yield
+                await loading.wait()
             await parts.close(service.close())
 
     router = Router(table, default=passthrough, redirect_slashes=False, lifespan=lifespan)

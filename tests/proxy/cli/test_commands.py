@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import inspect
 import io
 import json
 import sys
@@ -23,6 +24,9 @@ from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy import cli
 from turnfold.proxy.app import Parts
 from turnfold.proxy.chat.receipts import OwnCall, Usage
+
+#: The frame that the help stands in.
+BORDERS = str.maketrans("│", " ")
 
 
 async def _fill(path: Path) -> None:
@@ -76,8 +80,10 @@ def server() -> Iterator[tuple[str, list[Any]]]:
 def test_help_names_every_command(run: RunCommand) -> None:
     code, out, _ = run("--help")
     assert code == 0
-    assert all(name in out for name, _ in cli.COMMANDS)
-    for name, _ in cli.COMMANDS:
+    assert all(name in out for name in cli.COMMANDS)
+    for name, command in cli.COMMANDS.items():
+        assert command.says in " ".join(out.translate(BORDERS).split())
+        assert (inspect.getdoc(command.load(name).callback) or "").partition("\n")[0] == command.says
         assert run(name, "--help")[0] == 0
 
 

@@ -41,15 +41,15 @@ def _check_scorer(name: str) -> str:
 
 
 class RequestBody(BaseModel):
-    """Base of request bodies."""
+    """Base of request bodies. A validator is built when it is first used: nobody waits for all of them at the start."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class AnswerBody(BaseModel):
     """Base of answers; a client ignores unknown fields."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
 
 class Nothing(RequestBody):

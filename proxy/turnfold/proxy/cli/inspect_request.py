@@ -146,17 +146,24 @@ def _from_server(settings: Settings, url: str, name: str, since: str, tenant: st
 
 def inspect(
     context: typer.Context,
-    target: Annotated[str, typer.Argument(help="A request id (x-turnfold-request-id), or a file with a request's JSON body; -.")],
-    full: Annotated[bool, typer.Option("--full", help="Print whole texts, not only their beginnings.")] = False,
-    budget: Annotated[int, typer.Option(min=0, help="FILE: as x-turnfold-budget; 0: as set.")] = 0,
-    since: Annotated[str, typer.Option(help="REQUEST_ID: how far back to look (24h, 7d, a date).")] = "7d",
-    url: Annotated[str, typer.Option(help="REQUEST_ID: the running Turnfold; default: the address in these settings.")] = "",
-    tenant: Annotated[str, typer.Option(help="REQUEST_ID: only if it belongs to this tenant.")] = "",
+    target: Annotated[
+        str,
+        typer.Argument(help="Request id (x-turnfold-request-id), or a file with a request's JSON body; - for standard input."),
+    ],
+    full: Annotated[bool, typer.Option("--full", help="Print whole texts instead of their first lines.")] = False,
+    budget: Annotated[
+        int, typer.Option(min=0, help="For a file: token budget, as in x-turnfold-budget; 0: the one in your settings.")
+    ] = 0,
+    since: Annotated[str, typer.Option(help="For a request id: how far back to search (24h, 7d, a date).")] = "7d",
+    url: Annotated[
+        str, typer.Option(help="For a request id: URL of the running Turnfold; default: the host and port in your settings.")
+    ] = "",
+    tenant: Annotated[str, typer.Option(help="For a request id: find it only if it belongs to this tenant.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what was folded in one request, side by side, and why.
+    """Show what was folded in a request, and why.
 
-    A file is folded here, with the settings in force; nothing is sent. A request id is looked up in a running Turnfold.
+    A request id is looked up in a running Turnfold. A file is folded here, with your settings, and nothing is sent.
     """
     settings = load().settings
     console = Console()

@@ -197,19 +197,19 @@ def _filters(only: list[str]) -> dict[str, str]:
 
 
 def report(
-    since: Annotated[str, typer.Option(help="An age (24h, 7d), a date or a time.")] = "30d",
-    until: Annotated[str, typer.Option(help="The end, in the same form; default: now.")] = "",
-    group_by: Annotated[str, typer.Option(help=f"One of {', '.join(GROUPINGS)}.")] = "model",
-    only: Annotated[list[str] | None, typer.Option(help=f"NAME=VALUE, NAME one of {', '.join(FILTERS)}; repeatable.")] = None,
-    url: Annotated[
-        str, typer.Option(help="Ask this running Turnfold (http://127.0.0.1:8420) instead of reading the store.")
-    ] = "",
+    since: Annotated[str, typer.Option(help="Start: an age (24h, 7d), a date or a time.")] = "30d",
+    until: Annotated[str, typer.Option(help="End, in the same form; default: now.")] = "",
+    group_by: Annotated[str, typer.Option(help=f"Group rows by: {', '.join(GROUPINGS)}.")] = "model",
+    only: Annotated[
+        list[str] | None, typer.Option(help=f"Only requests with NAME=VALUE; NAME is one of {', '.join(FILTERS)}. Repeatable.")
+    ] = None,
+    url: Annotated[str, typer.Option(help="URL of a running Turnfold to ask, instead of reading the store.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> None:
-    """Print what was saved, in tokens and in dollars.
+    """Show what was saved, in tokens and in dollars.
 
-    "without" is what the same requests would have cost unfolded, the provider's prompt cache included.
+    "without" is what the same requests would have cost unfolded, with the provider's prompt cache taken into account.
     """
     if as_json and csv:
         raise typer.BadParameter("cannot be given together with --json", param_hint="--csv")

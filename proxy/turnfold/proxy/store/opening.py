@@ -21,7 +21,6 @@ from turnfold.proxy.store.cached import CachedStore
 from turnfold.proxy.store.guard import GuardedStore, TimedStore
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.nothing import NothingStore
-from turnfold.proxy.store.redis_store import RedisStore
 from turnfold.proxy.store.sqlite import SqliteStore
 
 _LONGEST: Final = 10.0  # seconds for batches and listings
@@ -45,6 +44,8 @@ def _sqlite(url: str, settings: StoreSettings) -> Store:
 
 
 def _redis(url: str, settings: StoreSettings) -> Store:
+    from turnfold.proxy.store.redis_store import RedisStore  # noqa: PLC0415 - its client is loaded where it is used
+
     return RedisStore(url, settings.patience)
 
 
