@@ -17,6 +17,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 Mode = Literal["on", "observe", "off"]
 StateMode = Literal["off", "observe", "enforce"]
 KeptRole = Literal["user", "assistant", "tool"]
+LogLevel = Literal["debug", "info", "warning", "error", "off"]
+LogFormat = Literal["text", "json"]
 ProseMode = Literal["off", "lite", "full", "ultra"]
 
 STORE_SCHEMES: Final = ("memory", "none", "sqlite", "redis", "rediss")
@@ -300,6 +302,18 @@ class ServerSettings(_Group):
     workers: Annotated[int, Field(gt=0, description="Number of processes.")] = 1
 
 
+class LogSettings(_Group):
+    """What a server writes to standard error."""
+
+    level: Annotated[
+        LogLevel, Field(description="Lowest level that is logged: debug, info, warning or error; off: no log at all.")
+    ] = "info"
+    format: Annotated[LogFormat, Field(description="text: lines for people; json: one JSON object per line.")] = "text"
+    requests: Annotated[
+        bool, Field(description="If true, one line is logged per request, at level info: ids, sizes, times, never text or keys.")
+    ] = True
+
+
 class ModelSettings(_Group):
     """Your own figures for one model. Anything that you leave out is looked up in the packaged tables."""
 
@@ -329,6 +343,7 @@ class Settings(BaseModel):
     limits: LimitSettings = LimitSettings()
     auth: AuthSettings = AuthSettings()
     server: ServerSettings = ServerSettings()
+    log: LogSettings = LogSettings()
     models: Annotated[
         dict[str, ModelSettings], Field(description="Prices and windows by model name; they override the packaged tables.")
     ] = Field(default_factory=dict)

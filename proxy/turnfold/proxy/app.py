@@ -30,6 +30,7 @@ from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.watchers import WarmthWatcher, Watchers
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.chat.service import Remembered, Service
+from turnfold.proxy.console.request_log import RequestLog, log_passed
 from turnfold.proxy.deletion.deletions import Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
 from turnfold.proxy.http.front import Endpoint, Front
@@ -44,6 +45,7 @@ from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.loading import Loading
 from turnfold.proxy.outbound.destinations import Destinations
+from turnfold.proxy.outbound.hops import check_hops
 from turnfold.proxy.outbound.passthrough import Passthrough
 from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.answers import fault
@@ -91,22 +93,22 @@ def build(
     check_exposure(settings)
     parts = Parts(settings, watcher)
     options_for = partial(fold_options, settings)
-    records = StateRecords(parts.store, settings.store.ttl)
     service = Service(
-        recorder or parts.ledger,
+        RequestLog(recorder or parts.ledger),
         options_for,
         settings,
-        Remembered(parts.windows, records, parts.decisions),
+        Remembered(parts.windows, StateRecords(parts.store, settings.store.ttl), parts.decisions),
         engine,
         parts.incidents,
         FoldProcesses(settings.limits.max_fold_workers, _for_folding(settings)) if engine is fold else None,
         forgetful=settings.store.is_off,
     )
     parts.forgetting.subscribe(lambda _: service.forget_in_memory())
-    unfinished = UnfinishedBodies(settings.limits.max_unfinished_bytes)
-    passthrough = Passthrough(parts.destinations, parts.gate)
+    passthrough = Passthrough(parts.destinations, parts.gate, log_passed)
     loading = Loading(partial(warm, settings), parts.incidents)
-    calls = partial(ModelCalls, service, parts.destinations, parts.gate, settings.limits, settings.folding, unfinished)
+    calls = partial(
+        ModelCalls, service, parts.destinations, parts.gate, settings, UnfinishedBodies(settings.limits.max_unfinished_bytes)
+    )
     table: list[BaseRoute] = [
         Route("/healthz", Liveness(Identity(settings)), methods=["GET"]),
         Route("/readyz", Readiness(parts.checks()), methods=["GET"]),
@@ -128,7 +130,7 @@ def build(
 
     router = Router(table, default=passthrough, redirect_slashes=False, lifespan=lifespan)
     # Outermost: a bug of ours is JSON too; the exception goes on to the server, which logs it.
-    return ServerErrorMiddleware(Front(router, settings.limits), handler=fault)
+    return ServerErrorMiddleware(Front(router, settings.limits, partial(check_hops, own=parts.destinations.hop)), handler=fault)
 
 
 def _for_folding(settings: Settings) -> Settings:

@@ -1,15 +1,20 @@
 """Running the app: uvicorn with the flags that a transparent proxy needs.
 
-Lives here: the server's configuration. Does not belong here: composition of the app.
+Lives here: the server's configuration, and what is said once it is ready. Does not belong here: composition of the app.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-import errno
 import functools
+import http.client
+import json
+import logging
 import socket
 import sys
+import threading
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -18,10 +23,12 @@ from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
 from turnfold.config.settings import ServerSettings, Settings
-from turnfold.config.sources import SettingsError
 from turnfold.proxy.app import build
 from turnfold.proxy.books.metrics import shared_by_workers
+from turnfold.proxy.console.greeting import Greeting, greet
+from turnfold.proxy.console.log_lines import log_configuration
 from turnfold.proxy.http.http11 import Http11
+from turnfold.proxy.preflight import check_start, doubts, look_for_v1, upstream_urls
 
 # Longer than clients and load balancers keep idle connections (SDKs 5 s, AWS 60 s, Google 600 s): the side that sends next
 # must be the one that closes, or now and then a request meets a connection that is just being closed.
@@ -36,8 +43,10 @@ _SWITCH_INTERVAL: Final = 0.0005
 # 20 MB after folds of 100,000 tokens.
 _ARENA_MAX: Final = -8
 _ARENAS: Final = 2
-_PORT_PROBLEMS: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
 _SHUTDOWN_PATIENCE: Final = 25  # seconds that streams get to end after SIGTERM; orchestrators kill after 30
+_PAUSE: Final = 0.05  # seconds between two looks whether the workers are ready
+
+_log = logging.getLogger(__name__)
 
 
 def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = build, **changes: Any) -> uvicorn.Config:
@@ -73,39 +82,74 @@ def _build_app(build: Callable[[Settings], ASGIApp], settings: Settings) -> ASGI
     return build(settings)
 
 
-def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build) -> None:
+def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build, dashboard: Callable[[str], str] = str) -> None:
     """Serve until a signal comes.
 
+    Args:
+        dashboard: from the dashboard's address to a link that opens it, for example one that signs the user in.
+
     Raises:
-        InvalidInput: settings under which the start is refused.
-        SettingsError: nobody can listen there.
+        InvalidInput, SettingsError: settings under which the start is refused, or an address on which nobody can listen.
     """
-    _check_address(settings.server)
+    check_start(settings)
     build(settings)  # a wrong setting is reported here, once, and not by each worker
-    config = configuration(settings, build)
+    level = "critical" if settings.log.level == "off" else "warning"
+    config = configuration(settings, build, log_config=log_configuration(settings.log), log_level=level)
+    for doubt in doubts(settings):
+        _log.warning("%s", doubt)
+
+    def announce(port: int) -> None:
+        threading.Thread(target=_announce, args=(settings, port, dashboard), name="turnfold-greeting", daemon=True).start()
+
     if settings.server.workers == 1:
-        uvicorn.Server(config).run()
+        _AnnouncingServer(config, announce).run()
         return
     with shared_by_workers():
-        Multiprocess(config, sockets=[config.bind_socket()]).run()
+        bound = config.bind_socket()
+        announce(bound.getsockname()[1])
+        Multiprocess(config, sockets=[bound]).run()
 
 
-def _check_address(server: ServerSettings) -> None:
-    """See that the address can be listened on: uvicorn's own line does not say which setting is wrong."""
-    problem: OSError | None = None
+class _AnnouncingServer(uvicorn.Server):
+    """A server that tells the port that it listens on, which port 0 leaves to the system."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[int], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to listen, and tell where."""
+        await super().startup(sockets)
+        self._announce(self.servers[0].sockets[0].getsockname()[1])
+
+
+def _announce(settings: Settings, port: int, dashboard: Callable[[str], str]) -> None:
+    """Say what there is to know as soon as a request is answered. In a thread, which ends with the process."""
+    host = _reachable(settings.server)
+    origin = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    checks = _readiness(host, port)
+    while checks is None:
+        time.sleep(_PAUSE)
+        checks = _readiness(host, port)
+    greeting = Greeting.of(settings, origin, store_answers=checks.get("store") == "ok", dashboard=dashboard(f"{origin}/admin/"))
+    greet(greeting, as_json=settings.log.format == "json")
+    for variable, url in upstream_urls(settings).items():
+        if url is not None and (advice := look_for_v1(url)):
+            _log.warning("%s: %s", variable, advice)
+
+
+def _reachable(server: ServerSettings) -> str:
+    """The host as seen from this machine."""
+    host = server.host.strip("[]")
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
+
+
+def _readiness(host: str, port: int) -> dict[str, str] | None:
+    """What readiness says of each part; None while nobody answers."""
     try:
-        found = socket.getaddrinfo(server.host.strip("[]"), server.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except OSError as exc:
-        found, problem = [], exc
-    for family, kind, _, _, address in found:
-        try:
-            with socket.socket(family, kind) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind(address)
-            return
-        except OSError as exc:  # a name may stand for several addresses, of which one is enough
-            problem = exc
-    if problem is not None:
-        wrong = "TURNFOLD_PORT" if problem.errno in _PORT_PROBLEMS else "TURNFOLD_HOST"
-        why = (problem.strerror or str(problem)).lower()
-        raise SettingsError(f"{wrong}: cannot listen on {server.host!r}, port {server.port}: {why}") from problem
+        with contextlib.closing(http.client.HTTPConnection(host, port, timeout=_WORKER_PATIENCE)) as connection:
+            connection.request("GET", "/readyz")
+            found: dict[str, str] = json.loads(connection.getresponse().read())["checks"]
+    except (OSError, ValueError, http.client.HTTPException, KeyError):
+        return None
+    return found

@@ -264,11 +264,12 @@ def test_doctor_looks_at_every_part(
     run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TURNFOLD_UPSTREAM_URL", server[0] + "/v1")
+    monkeypatch.setenv("TURNFOLD_PORT", "0")  # 8420 may be taken on this machine
     code, out, _ = run("doctor", "--json")
     findings = json.loads(out)
     assert code == 0, out
     assert [one["part"] for one in findings if one["verdict"] == "ok"] == [
-        "settings", "upstream", "clock", "store", "tokens", "prices", "versions"
+        "settings", "address", "upstream", "clock", "store", "tokens", "prices", "versions"
     ]  # fmt: skip
     assert server[1] == []
     (tmp_path / "blocked").touch()
@@ -283,6 +284,7 @@ def test_doctor_looks_at_every_part(
 def test_doctor_looks_at_both_upstreams(run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNFOLD_UPSTREAM_URL", server[0] + "/v1")
     monkeypatch.setenv("TURNFOLD_ANTHROPIC_URL", server[0])
+    monkeypatch.setenv("TURNFOLD_PORT", "0")
     code, out, _ = run("doctor", "--json")
     found = [one["found"] for one in json.loads(out) if one["part"] == "upstream"]
     assert (code, len(found)) == (0, 2)

@@ -32,6 +32,7 @@ from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import UpstreamSettings
 from turnfold.proxy.http.limits import check_path
 from turnfold.proxy.http.refusals import RawHeaders, Refused
+from turnfold.proxy.outbound.hops import with_hop
 from turnfold.proxy.outbound.raw_headers import RawHeadersRequest, as_text
 
 _POOL_WAIT: Final = 60.0  # seconds to wait for a free connection before saying so
@@ -44,7 +45,7 @@ _ADDED_BY_CLIENT: Final = (hdrs.ACCEPT, hdrs.ACCEPT_ENCODING, hdrs.USER_AGENT, h
 
 
 class UpstreamFailed(Exception):
-    """No whole response came. Base of the following."""
+    """No whole response came. Base of the following; the message is the cause, in words and without a full stop."""
 
 
 class UpstreamUnreachable(UpstreamFailed):
@@ -56,7 +57,7 @@ class UpstreamUntrusted(UpstreamUnreachable):
 
 
 class UpstreamGarbled(UpstreamFailed):
-    """It answered, but with what is no response that could be passed on; the message says why."""
+    """It answered, but with what is no response that could be passed on."""
 
 
 class UpstreamSilent(UpstreamFailed):
@@ -92,9 +93,9 @@ class Answer:
             while chunk := await content.readany():
                 yield chunk, content.at_eof()
         except TimeoutError as exc:
-            raise UpstreamSilent from exc
+            raise UpstreamSilent("it sent nothing more in time") from exc
         except aiohttp.ClientError as exc:
-            raise UpstreamBroke from exc
+            raise UpstreamBroke("it closed the connection in the middle of its answer") from exc
 
     def close(self) -> None:
         """Drop the connection unless the response was read to its end."""
@@ -117,18 +118,23 @@ async def pieces(body: bytes) -> AsyncIterator[bytes]:
 class Upstream:
     """The one upstream of this process; an async context manager around its connections.
 
+    Args:
+        hop: names this Turnfold to others behind it; empty: it is not named.
+
     Raises:
         InvalidInput: ``upstream.url`` is not an http or https URL.
     """
 
-    def __init__(self, settings: UpstreamSettings) -> None:
+    def __init__(self, settings: UpstreamSettings, hop: bytes = b"") -> None:
         self._settings = settings
+        self._hop = hop
         parts = urlsplit(settings.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InvalidInput("upstream.url", f"must be an http or https URL, not {settings.url!r}")
         if "@" in parts.netloc:
             raise InvalidInput("upstream.url", "must not carry credentials; the key goes into upstream.api_key")
         self._origin = f"{parts.scheme}://{parts.netloc}"
+        self._host = parts.hostname
         self._base = parts.path.rstrip("/")
         self._session: aiohttp.ClientSession | None = None
 
@@ -189,6 +195,7 @@ class Upstream:
             UpstreamUnreachable, UpstreamUntrusted, UpstreamSilent, UpstreamGarbled: no head came.
         """
         assert self._session is not None, "the upstream is used outside of its context"  # noqa: S101 - a slip of ours
+        headers = with_hop(headers, self._hop, self._host) if self._hop else headers
         if isinstance(body, bytes):
             headers = [*headers, (b"content-length", b"%d" % len(body))] if body or method == "POST" else headers
             body = pieces(body) if len(body) > _PIECE else body or None
@@ -197,17 +204,47 @@ class Upstream:
             pairs = [(key.decode("ascii", "replace"), value) for (key, _), value in zip(headers, values, strict=True)]
             response = await self._session.request(method, url, headers=pairs, data=body, allow_redirects=False)
         except (aiohttp.ClientConnectorCertificateError, ssl.SSLError) as exc:
-            raise UpstreamUntrusted from exc
+            raise UpstreamUntrusted(_untrusted(exc)) from exc
         except TimeoutError as exc:
-            raise UpstreamSilent from exc
+            raise UpstreamSilent(self._waited(exc)) from exc
         except aiohttp.ClientResponseError as exc:
             raise UpstreamGarbled(_fault_of(exc)) from exc
         except (aiohttp.ClientError, OSError) as exc:
-            raise UpstreamUnreachable from exc
+            raise UpstreamUnreachable(_unreachable(exc)) from exc
         if not 200 <= response.status <= 599:  # what ASGI servers can pass on
             response.close()
             raise UpstreamGarbled(f"with status {response.status}")
         return Answer(response)
+
+    def _waited(self, exc: TimeoutError) -> str:
+        settings = self._settings
+        if isinstance(exc, aiohttp.ConnectionTimeoutError):
+            return f"no connection within {settings.connect_timeout:g} s (TURNFOLD_UPSTREAM_CONNECT_TIMEOUT)"
+        return f"no answer within {settings.read_timeout:g} s (TURNFOLD_UPSTREAM_READ_TIMEOUT)"
+
+
+def _untrusted(exc: Exception) -> str:
+    found = getattr(exc, "certificate_error", exc)
+    return str(getattr(found, "verify_message", "") or getattr(found, "reason", "") or "TLS failed").replace("_", " ").lower()
+
+
+#: What an error of the operating system means here; the first row that fits counts.
+_CAUSES: Final[tuple[tuple[type[Exception], str], ...]] = (
+    (aiohttp.ClientConnectorDNSError, "its host name was not found (DNS)"),
+    (aiohttp.ClientConnectorSSLError, "the TLS handshake failed (is it an http:// server?)"),
+    (aiohttp.ServerDisconnectedError, "it closed the connection before it answered"),
+    (ConnectionRefusedError, "connection refused (nothing listens there)"),
+    (ConnectionResetError, "it closed the connection before it answered"),
+)
+
+
+def _unreachable(exc: Exception) -> str:
+    """Why no connection was made, or why it ended at once."""
+    cause = getattr(exc, "os_error", exc)
+    for kind, said in _CAUSES:
+        if isinstance(exc, kind) or isinstance(cause, kind):
+            return said
+    return (getattr(cause, "strerror", None) or type(cause).__name__).lower()
 
 
 def _fault_of(exc: aiohttp.ClientResponseError) -> str:
@@ -224,10 +261,10 @@ def refusal(failure: UpstreamFailed) -> Refused:
     only says no where trying again cannot help.
     """
     if isinstance(failure, UpstreamSilent):
-        return Refused(504, "upstream_timeout", "The upstream did not answer in time.")
+        return Refused(504, "upstream_timeout", f"The upstream did not answer in time: {failure}.")
     if isinstance(failure, UpstreamGarbled):
         return Refused(502, "upstream_invalid", f"The upstream answered, but {failure}.")
     if isinstance(failure, UpstreamUntrusted):
         never = ((b"x-should-retry", b"false"),)
-        return Refused(502, "upstream_untrusted", "The upstream's certificate could not be verified.", headers=never)
-    return Refused(502, "upstream_unreachable", "The upstream could not be reached.")
+        return Refused(502, "upstream_untrusted", f"The upstream's certificate could not be verified: {failure}.", headers=never)
+    return Refused(502, "upstream_unreachable", f"The upstream could not be reached: {failure}.")
