@@ -34,9 +34,18 @@ def check_start(settings: Settings) -> None:
             raise SettingsError(
                 f"{variable}: {url} is the address on which Turnfold itself listens; set it to the provider's address"
             )
+    check_files(settings)
+    check_address(settings.server)
+
+
+def check_files(settings: Settings) -> None:
+    """Read the files that settings name.
+
+    Raises:
+        SettingsError: one is missing, or is not what it should be.
+    """
     if settings.folding.prose_lexicon is not None:
         read_lexicon(settings.folding.prose_lexicon)
-    check_address(settings.server)
 
 
 def upstream_urls(settings: Settings) -> dict[str, str | None]:
