@@ -12,6 +12,7 @@ RUN python -m venv /opt/turnfold \
  && /opt/build/bin/pip install --require-hashes -r requirements-build.lock
 
 COPY pyproject.toml README.md LICENSE ./
+COPY .ci/metadata_hook.py .ci/
 COPY compression compression
 COPY config config
 COPY proxy proxy
