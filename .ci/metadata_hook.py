@@ -1,7 +1,7 @@
 """The wheel's links and its long description.
 
-Lives here: what hatchling asks when it builds: the README with links that work outside of the repository, and the project's links.
-Does not belong here: the repository's address (``[tool.turnfold]`` in pyproject.toml).
+Lives here: what hatchling asks when it builds: the README with links that work outside of the repository, and the project's
+links. Does not belong here: the repository's address (pyproject.toml has it, beside the path of this file).
 
 As long as no address is set there, relative links of the README become plain text: a link that leads nowhere is worse than none.
 """
