@@ -44,6 +44,7 @@ _SWITCH_INTERVAL: Final = 0.0005
 _ARENA_MAX: Final = -8
 _ARENAS: Final = 2
 _SHUTDOWN_PATIENCE: Final = 25  # seconds that streams get to end after SIGTERM; orchestrators kill after 30
+_STORE_PATIENCE: Final = 2.0  # seconds: a new SQLite file takes longer than readiness waits for it
 _PAUSE: Final = 0.05  # seconds between two looks whether the workers are ready
 
 _log = logging.getLogger(__name__)
@@ -127,8 +128,8 @@ def _announce(settings: Settings, port: int, dashboard: Callable[[str], str]) ->
     """Say what there is to know as soon as a request is answered. In a thread, which ends with the process."""
     host = _reachable(settings.server)
     origin = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    checks = _readiness(host, port)
-    while checks is None:
+    checks, deadline = _readiness(host, port), time.monotonic() + _STORE_PATIENCE
+    while checks is None or (checks.get("store") != "ok" and time.monotonic() < deadline):
         time.sleep(_PAUSE)
         checks = _readiness(host, port)
     greeting = Greeting.of(settings, origin, store_answers=checks.get("store") == "ok", dashboard=dashboard(f"{origin}/admin/"))
