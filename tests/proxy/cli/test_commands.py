@@ -184,7 +184,7 @@ def test_report_shows_the_hold_out(run: RunCommand, tmp_path: Path) -> None:
     assert "Hold-out" in out
     assert "prompt tokens" in out
     assert "±" in out
-    assert "Paid includes 1 calls of ours ($0.0026)." in out
+    assert "Paid includes 1 call that Turnfold made itself ($0.0026)." in out
 
 
 def test_export_writes_every_receipt(filled: RunCommand) -> None:

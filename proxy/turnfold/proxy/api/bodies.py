@@ -292,7 +292,9 @@ class LearnedWindow(AnswerBody):
     learned_at: Annotated[float, Field(description="Unix time when the window was last told.")]
     retry_at: Annotated[float | None, Field(description="Unix time from which the window is tested again.")]
     largest_prompt: Annotated[int | None, Field(description="The largest prompt that was taken.")]
-    tokens_per_token: Annotated[float | None, Field(description="Tokens that the upstream counts for one of ours.")]
+    tokens_per_token: Annotated[
+        float | None, Field(description="Tokens that the upstream counts for each token that Turnfold counts.")
+    ]
 
 
 class LearnedWindows(AnswerBody):

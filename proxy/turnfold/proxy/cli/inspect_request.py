@@ -109,19 +109,29 @@ def _dollars(value: float | None) -> str:
     return "unknown" if value is None else f"${value:.6f}"
 
 
+def _upstream(receipt: dict[str, Any]) -> str:
+    if receipt["upstream_status"] is None:
+        return "the upstream did not answer: the server's log has the cause, under this id"
+    usage = receipt["usage"]
+    if usage["prompt_tokens"] is None:
+        return f"the upstream answered {receipt['upstream_status']} and reported no usage"
+    counted = (
+        f"counted {usage['prompt_tokens']:,} in ({usage['cached_tokens'] or 0:,} cached), {usage['completion_tokens'] or 0:,} out"
+    )
+    return f"the upstream ({receipt['upstream_status']}) {counted}"
+
+
 def _print_request(console: Console, found: dict[str, Any], full: bool) -> None:
     receipt = found["receipt"]
-    usage = receipt["usage"]
     wire = f" on {receipt['wire']}" if receipt["wire"] else ""
     session = f", session {receipt['session']}" if receipt["session"] else ""
     lines = [
         f"{receipt['request_id']}: {receipt['model']}{wire}, conversation {receipt['conversation']}{session},"
         f" tenant {receipt['tenant']}",
         found["why"],
-        f"tokens {receipt['tokens_before']:,} in, {receipt['tokens_after']:,} out; the upstream ({receipt['upstream_status']})"
-        f" counted {usage['prompt_tokens']} and {usage['completion_tokens']}, {usage['cached_tokens']} of them cached",
+        f"tokens {receipt['tokens_before']:,} in, {receipt['tokens_after']:,} out; {_upstream(receipt)}",
         f"paid {_dollars(receipt['paid'])}, without Turnfold {_dollars(receipt['without'])};"
-        f" {receipt['overhead_ms']:.1f} ms of ours, {receipt['total_ms']:.0f} ms in all",
+        f" Turnfold's own time {receipt['overhead_ms']:.1f} ms of {receipt['total_ms']:.0f} ms",
     ]
     for line in lines:
         console.print(plain(line), soft_wrap=True)
@@ -176,7 +186,7 @@ def inspect(
         typer.echo(json.dumps(found, indent=2)) if as_json else _print_request(console, found, full)
         return
     if target != "-" and not Path(target).exists():
-        raise Failure(f"{target} is no file, and no request id (these begin with {_REQUEST})")
+        raise Failure(f"{target} is neither a file nor a request id (these begin with {_REQUEST})")
     refuse_unused(context, "applies to a REQUEST_ID only", "since", "url", "tenant")
     found = inspected(read_text(target).encode("utf-8"), settings, budget or None)
     if as_json:

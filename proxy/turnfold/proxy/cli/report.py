@@ -150,7 +150,8 @@ def _notes(totals: dict[str, Any]) -> list[str]:
         notes.append(f"{_count(silent)} served requests came back without usage (streams need include_usage).")
     if own := totals["own_calls"]["requests"]:
         cost = totals["dollars"]["paid_for_own_calls"]
-        notes.append(f"Paid includes {_count(own)} calls of ours ({'unknown' if cost is None else f'${cost:,.4f}'}).")
+        calls = f"{_count(own)} call{'' if own == 1 else 's'} that Turnfold made itself"
+        notes.append(f"Paid includes {calls} ({'unknown' if cost is None else f'${cost:,.4f}'}).")
     return notes
 
 
