@@ -15,6 +15,7 @@ RUN python -m venv /opt/build \
  && /opt/build/bin/pip --python /opt/turnfold/bin/python install --require-hashes -r requirements.lock
 
 COPY pyproject.toml README.md LICENSE ./
+COPY .ci/metadata_hook.py .ci/
 COPY compression compression
 COPY config config
 COPY proxy proxy

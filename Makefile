@@ -3,7 +3,8 @@
 #   make            create the environment           make check   lint, format, types
 #   make serve      run the proxy                     make fix     let the linter repair what it can
 #   make demo       see it fold, no key needed        make lock    resolve the dependencies anew
-#   make test       run the test suite                make docs    write the table of settings anew
+#   make wheel      build the wheel into dist/        make docs    write the table of settings anew
+#   make test       run the test suite
 #   make test-node  the official Node SDKs too        make clean   remove what make made
 #   make audit      known faults of dependencies      make sbom    list them as CycloneDX (sbom.json)
 #
@@ -17,51 +18,66 @@ ARGS   ?=
 JOBS   ?= auto
 
 BIN   := $(VENV)/bin
-READY := $(VENV)/.ready
+PIP   := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCK  := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
          --no-emit-index-url --no-annotate --custom-compile-command "make lock"
 
-.PHONY: all serve demo test test-node check fix docs lock audit sbom clean
-all: $(READY)
+# Stamps make a second call instant. RUN: what serving needs. DEV: what tests and checks need, which includes all of that at the
+# same versions. PROJECT: Turnfold itself, installed anew where pyproject.toml changed; it stands behind one of the other two.
+RUN     := $(VENV)/.run
+DEV     := $(VENV)/.dev
+PROJECT := $(VENV)/.project
 
-# Both stamps make a second call instant; a changed lock installs anew, a changed pyproject.toml only the project.
-$(VENV)/.locked: requirements-dev.lock
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Turnfold needs Python 3.11 or newer; try make PYTHON=python3.12")'
+.NOTPARALLEL:
+.PHONY: all serve demo wheel test test-node check fix docs lock audit sbom clean
+all: $(DEV) $(PROJECT)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Turnfold needs Python 3.11 or newer; try make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+
+$(RUN): requirements.lock requirements-build.lock | $(BIN)/python
+	$(PIP) --require-hashes -r requirements.lock -r requirements-build.lock
 	@touch $@
 
-$(READY): $(VENV)/.locked pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+$(DEV): requirements-dev.lock | $(BIN)/python
+	$(PIP) --require-hashes -r requirements-dev.lock
+	@touch $@ $(RUN)
+
+$(PROJECT): pyproject.toml | $(BIN)/python
+	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-serve: $(READY)
+serve: $(RUN) $(PROJECT)
 	@$(BIN)/turnfold serve $(ARGS)
 
-demo: $(READY)
+demo: $(RUN) $(PROJECT)
 	@$(BIN)/turnfold demo $(ARGS)
 
-test: $(READY)
+wheel: $(RUN) $(PROJECT)
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+
+test: $(DEV) $(PROJECT)
 	$(BIN)/python -m pytest -n $(JOBS) -q $(ARGS)
 
 # Needs Node, npm and a package registry: the SDKs go into a temporary folder.
-test-node: $(READY)
+test-node: $(DEV) $(PROJECT)
 	$(BIN)/python -m tests.node.run
 
-check: $(READY)
+check: $(DEV) $(PROJECT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-fix: $(READY)
+fix: $(DEV) $(PROJECT)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(READY)
+docs: $(DEV) $(PROJECT)
 	$(BIN)/python -m tests.support.readme
 
 # The only step that resolves versions. uv is pinned here and not in the locks: nobody else needs it.
-lock: $(READY)
+lock: $(DEV) $(PROJECT)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
 	$(LOCK) pyproject.toml --extra encryption --extra otel --output-file requirements.lock
 	$(LOCK) pyproject.toml --all-extras --group dev --constraint requirements.lock --output-file requirements-dev.lock

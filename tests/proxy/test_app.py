@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +14,11 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
-from tests.proxy.harness import NO_LOGGING, Receipts, UpstreamServer, call, proxy_server, running, settings_for
+from tests.proxy.harness import NO_LOGGING, Answer, Receipts, UpstreamServer, call, proxy_server, running, settings_for
 from turnfold.compression.errors import InvalidInput
+from turnfold.config.settings import Settings
 from turnfold.proxy.app import build
 from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
 from turnfold.proxy.server import configuration, serve
@@ -59,12 +64,43 @@ async def test_the_lifespan_starts_and_stops_what_there_is() -> None:
     assert (warmed, seen) == ([settings], [True])
 
 
-async def test_a_start_that_fails_says_so() -> None:
+def test_a_request_that_comes_before_the_vocabulary_waits_for_it(upstream: UpstreamServer) -> None:
+    loaded, waited = threading.Event(), list[bool]()
+
+    def load(_: object) -> None:
+        loaded.wait(10)
+
+    def build_slow(settings: Settings) -> ASGIApp:
+        return build(settings, recorder=Receipts(), warm=load)
+
+    with running(configuration(settings_for(upstream.origin + "/v1"), build_slow, **NO_LOGGING)) as server:
+        assert call(server.origin, "GET", "/readyz").status == 200
+        assert call(server.origin, "GET", "/v1/models").status == 200
+
+        def ask() -> Answer:
+            answer = call(server.origin, "POST", "/v1/chat/completions", b'{"model": "gpt-4o", "messages": []}')
+            waited.append(loaded.is_set())
+            return answer
+
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(ask)
+            time.sleep(0.05)
+            assert not asked.done()
+            loaded.set()
+            assert asked.result(10).status == 200
+    assert waited == [True]
+
+
+def test_without_a_vocabulary_requests_are_served_and_readiness_says_so(upstream: UpstreamServer) -> None:
     def broken(_: object) -> None:
         raise ValueError("the packaged vocabulary is not the one")
 
-    with pytest.raises(ValueError, match="vocabulary"):
-        await _lifespan(build(settings_for(DOWN), warm=broken))
+    def build_broken(settings: Settings) -> ASGIApp:
+        return build(settings, recorder=Receipts(), warm=broken)
+
+    with running(configuration(settings_for(upstream.origin + "/v1"), build_broken, **NO_LOGGING)) as server:
+        assert call(server.origin, "POST", "/v1/chat/completions", b'{"model": "gpt-4o", "messages": []}').status == 200
+        assert call(server.origin, "GET", "/readyz").json()["failures"] == {"background": 1}
 
 
 def test_our_routes_come_before_the_upstream(upstream: UpstreamServer) -> None:

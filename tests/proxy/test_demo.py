@@ -7,6 +7,7 @@ the engine's savings, which are the benchmarks' business.
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import ssl
 from collections.abc import Callable
@@ -38,6 +39,7 @@ from turnfold.proxy.demo import (
     summarise,
 )
 from turnfold.proxy.demo_formats import FORMATS
+from turnfold.proxy.server import configuration
 
 Messages = list[dict[str, Any]]
 TLS = ssl.create_default_context()  # made once: it is most of what a client costs
@@ -193,3 +195,14 @@ def test_formats_are_compared_in_one_table() -> None:
     Console(file=out, width=100).print(side_by_side({"chat": figures, "messages": figures}))
     text = out.getvalue()
     assert text.count("60%") == text.count("1/2") == 2
+
+
+def test_it_plays_through_the_real_proxy() -> None:
+    """Its first turns in the first format: the others are the stand-ins' business, and the benchmarks'."""
+
+    def configure(settings: Settings) -> uvicorn.Config:
+        return configuration(settings, **NO_LOGGING)
+
+    with stage(configure, load_script()) as played:
+        turns = list(itertools.islice(played.turns(), 3))
+    assert [turn.number for turn in turns] == [1, 2, 3]

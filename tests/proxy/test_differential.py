@@ -41,7 +41,7 @@ BODIES = {
 def _sent(seen: Seen, origin: str) -> tuple[str, str, list[tuple[bytes, bytes]], bytes]:
     """What reached the upstream, but for what names the hop; identity coding means the same as none asked for."""
     assert seen.header("host") == origin.removeprefix("http://")
-    ignored = (b"host", b"content-length", b"transfer-encoding", b"accept-encoding")
+    ignored = (b"host", b"content-length", b"transfer-encoding", b"accept-encoding", b"x-turnfold-via")
     return seen.method, seen.target, [(key, value) for key, value in seen.headers if key not in ignored], seen.body
 
 
@@ -128,7 +128,7 @@ def test_no_coding_is_asked_for_that_the_client_did_not_ask_for(upstream: Upstre
     proxy.chat(BODIES["plain"])
     call(proxy.origin, "GET", "/v1/models")
     assert [seen.header("accept-encoding") for seen in upstream.seen] == ["identity", "identity"]
-    assert {key for key, _ in upstream.seen[1].headers} == {b"host", b"accept-encoding"}
+    assert {key for key, _ in upstream.seen[1].headers} == {b"host", b"accept-encoding", b"x-turnfold-via"}
 
 
 ERRORS: dict[str, Handler] = {
@@ -204,7 +204,7 @@ def test_hop_by_hop_headers_stay_here(upstream: UpstreamServer, proxy: ProxyServ
     upstream.handler = reply(b"{}", headers=((b"connection", b"x-private"), (b"x-private", b"1"), (b"keep-alive", b"timeout=5")))
     sent = [("connection", "keep-alive, x-mine"), ("x-mine", "1"), ("te", "trailers"), ("x-turnfold-tenant", "t"), ("x-b", "2")]
     answer = call(proxy.origin, "GET", "/v1/x", None, sent)
-    assert {key for key, _ in upstream.seen[0].headers} == {b"host", b"x-b", b"accept-encoding"}
+    assert {key for key, _ in upstream.seen[0].headers} == {b"host", b"x-b", b"accept-encoding", b"x-turnfold-via"}
     assert answer.header("x-private") is None
     assert answer.header("keep-alive") is None
 

@@ -83,6 +83,9 @@ SHARED_CLASS_NAMES: Final = frozenset({"Answer", "Decision"})
 #: Packages whose last name is a standard library module's; their full names leave no doubt.
 _CLEAR_IN_FULL: Final = frozenset({"turnfold.compression", "turnfold.proxy.http"})
 
+#: In the standard library since a later version than the oldest that Turnfold runs on (``compression`` since 3.14).
+_NEWER: Final = frozenset({"compression"})
+
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -441,7 +444,7 @@ def undeclared(modules: Sequence[Module], declared: Iterable[str], distributions
     for module in modules:
         for node, target in imports(module):
             top = target.split(".")[0]
-            if top in sys.stdlib_module_names or top in {"turnfold", "tests", "benchmarks"}:
+            if top in sys.stdlib_module_names | _NEWER or top in {"turnfold", "tests", "benchmarks"}:
                 continue
             if not wanted & {_normal(name) for name in distributions.get(top, ())}:
                 findings.append(module.at(node, f"imports {top}, which pyproject.toml does not ask for"))

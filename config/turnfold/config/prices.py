@@ -19,14 +19,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
+from importlib import import_module
 from itertools import chain
-from typing import Any, Final
-
-from genai_prices import Usage, data_snapshot
-from genai_prices.types import ModelInfo, Provider, TieredPrices, TimeOfDateConstraint
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
 
 from turnfold.compression.options import CachePrices
 from turnfold.config.settings import ModelSettings, Settings
+
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo, Provider, TieredPrices
 
 # Whose names a family may be guessed among; a hoster's prices say nothing of another model that begins alike.
 _MAKERS: Final = ("openai", "anthropic", "google", "deepseek", "x-ai", "mistral")
@@ -100,11 +102,17 @@ class _PricedModel:
     guessed: bool
 
 
+def _price_list() -> ModuleType:
+    """The package with the prices. It brings an HTTP client of its own, so it is loaded when a price is first asked for."""
+    return import_module("genai_prices")
+
+
 def _find(name: str, url: str | None, maker: str | None = None, guessed: bool = False) -> _PricedModel | None:
     try:
-        return _PricedModel(*data_snapshot.get_snapshot().find_provider_model(name, None, maker, url), guessed)
+        provider, info = _price_list().data_snapshot.get_snapshot().find_provider_model(name, None, maker, url)
     except LookupError:
         return None
+    return _PricedModel(provider, info, guessed)
 
 
 @lru_cache(maxsize=1024)
@@ -120,14 +128,15 @@ def _look_up(model: str, url: str) -> _PricedModel | None:
 def _newest(info: ModelInfo) -> Any:
     if not isinstance(info.prices, list):
         return info.prices
-    lasting = [one.prices for one in info.prices if not isinstance(one.constraint, TimeOfDateConstraint)]
+    daily = _price_list().types.TimeOfDateConstraint
+    lasting = [one.prices for one in info.prices if not isinstance(one.constraint, daily)]
     return (lasting or [info.prices[-1].prices])[-1]
 
 
 def _base(price: Decimal | TieredPrices | None) -> float | None:
     if price is None:
         return None
-    return float(price.base if isinstance(price, TieredPrices) else price)
+    return float(price if isinstance(price, Decimal) else price.base)
 
 
 def _ratio(part: float | None, whole: float | None) -> float:
@@ -218,7 +227,7 @@ def _flat_rates(model: str, url: str) -> _Flat | None:
     parts = (prices.input_mtok, prices.cache_read_mtok, prices.cache_write_mtok, prices.output_mtok)
     plain, cached, written, output = map(_base, parts)
     whole = plain or 0.0
-    tiers = [tier.start for part in parts if isinstance(part, TieredPrices) for tier in part.tiers]
+    tiers = [tier.start for part in parts if part is not None and not isinstance(part, Decimal) for tier in part.tiers]
     return _Flat(
         plain=whole,
         cached=whole if cached is None else cached,
@@ -257,7 +266,7 @@ def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: M
     flat = _flat_rates(model, upstream_url)
     if flat is not None and use.prompt < flat.below:
         return _bill(flat, use)
-    usage = Usage(
+    usage = _price_list().Usage(
         input_tokens=use.prompt,
         cache_read_tokens=use.cached,
         cache_write_tokens=use.written,

@@ -14,12 +14,13 @@ from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 Mode = Literal["on", "observe", "off"]
 StateMode = Literal["off", "observe", "enforce"]
 KeptRole = Literal["user", "assistant", "tool"]
 ModelWire = Literal["chat", "responses", "messages"]
+LogLevel = Literal["debug", "info", "warning", "error", "off"]
+LogFormat = Literal["text", "json"]
 ProseMode = Literal["off", "lite", "full", "ultra"]
 
 STORE_SCHEMES: Final = ("memory", "none", "sqlite", "redis", "rediss")
@@ -124,12 +125,14 @@ class UpstreamSettings(_Group):
     """Where requests go."""
 
     url: Annotated[
-        str, AfterValidator(_http_url), Field(description="Base URL of the upstream, as OPENAI_BASE_URL would have it.")
+        str, AfterValidator(_http_url), Field(description="Base URL of the provider, in the form of OPENAI_BASE_URL.")
     ] = "https://api.openai.com/v1"
-    api_key: Annotated[SecretStr | None, Field(description="Key that is sent upstream instead of the client's.")] = None
-    connect_timeout: Annotated[float, Field(gt=0, description="Seconds to connect.")] = 10.0
+    api_key: Annotated[SecretStr | None, Field(description="API key that Turnfold sends upstream instead of the client's.")] = (
+        None
+    )
+    connect_timeout: Annotated[float, Field(gt=0, description="Maximum time to connect to the upstream, in seconds.")] = 10.0
     read_timeout: Annotated[
-        float, Field(gt=0, description="Seconds to wait for the next bytes of a response; SDKs wait 600.")
+        float, Field(gt=0, description="Maximum time between two parts of a response, in seconds. SDKs wait 600.")
     ] = 600.0
     max_connections: Annotated[int, Field(gt=0, description="Maximum number of connections to the upstream.")] = 1000
     proxy: Annotated[
@@ -160,29 +163,33 @@ class AnthropicSettings(_Group):
     url: Annotated[
         Annotated[str, AfterValidator(_http_url)] | None,
         Field(
-            description="Base URL for /v1/messages, as ANTHROPIC_BASE_URL would have it; default: Anthropic's own while the"
-            " upstream is OpenAI's own, else the upstream."
+            description="Base URL for /v1/messages, in the form of ANTHROPIC_BASE_URL. Default: Anthropic's address if the"
+            " upstream is OpenAI's address, else the upstream."
         ),
     ] = None
-    api_key: Annotated[SecretStr | None, Field(description="Key that is sent there instead of the client's.")] = None
+    api_key: Annotated[
+        SecretStr | None, Field(description="API key that Turnfold sends to this URL instead of the client's.")
+    ] = None
 
 
 class FoldingSettings(_Group):
     """When and how conversations are folded."""
 
-    mode: Annotated[Mode, Field(description="on: fold; observe: send the original and record what a fold would save; off.")] = (
-        "on"
+    mode: Annotated[
+        Mode, Field(description="on: fold. observe: send the original and record what a fold would save. off: send the original.")
+    ] = "on"
+    budget: Annotated[int | None, Field(gt=0, description="Maximum number of tokens of a forwarded request. Default: none.")] = (
+        None
     )
-    budget: Annotated[int | None, Field(gt=0, description="Maximum number of tokens of a forwarded request.")] = None
     cache_hit_share: Annotated[
         Annotated[float, Field(ge=0, le=1)] | None,
         Field(
-            description="Share of requests that find the prompt cache warm, from 0 to 1; default: learned, for each credential,"
-            " upstream and model."
+            description="Share of requests that find the provider's prompt cache warm, from 0 to 1. Default: learned for each"
+            " credential, upstream and model."
         ),
     ] = None
     recall: Annotated[
-        bool, Field(description="If true, passages of folded turns are quoted next to messages that they are relevant to.")
+        bool, Field(description="If true, passages of folded turns that a message is about are quoted behind it.")
     ] = True
     recall_tool_text: Annotated[bool, Field(description="If true, recall may quote old tool results.")] = True
     shape_results: Annotated[
@@ -198,11 +205,11 @@ class FoldingSettings(_Group):
         BeforeValidator(_split_commas),
         Field(description="Comma-separated roles whose messages are never shaped or shortened: user, assistant, tool."),
     ] = ()
-    prose: Annotated[ProseMode, Field(description="How folded prose is worded: unchanged (off), or in fewer words.")] = "off"
+    prose: Annotated[ProseMode, Field(description="Rewrite folded prose in fewer words: off, lite, full or ultra.")] = "off"
     prose_lexicon: Annotated[Path | None, Field(description="TOML file with your own rules for TURNFOLD_PROSE.")] = None
     cache_breakpoints: Annotated[
         Literal["auto", "on", "off"],
-        Field(description="Set prompt_cache_breakpoint on user text; auto: for models that support it."),
+        Field(description="Set prompt_cache_breakpoint on user text: on, off, or auto (for models that support it)."),
     ] = "auto"
     drop_thinking: Annotated[
         bool,
@@ -219,7 +226,9 @@ class FoldingSettings(_Group):
     ] = 0.0
     state: Annotated[
         StateMode,
-        Field(description="Directives in user messages: enforce; observe: forward, and report what would be done; off."),
+        Field(
+            description="Conversation rules in user messages. enforce: apply them. observe: only report what they would do. off."
+        ),
     ] = "off"
     state_acknowledge: Annotated[
         Literal["local", "forward"],
@@ -278,16 +287,23 @@ class StoreSettings(_Group):
         Annotated[str, AfterValidator(_store_url)] | None,
         Field(
             repr=False,
-            description="memory://, sqlite:///path, redis://, rediss://, or none:// to keep nothing; default: a SQLite file"
-            " in the user's data directory.",
+            description="sqlite:///path, redis://, rediss://, memory:// (until a restart) or none:// (keep nothing). Default:"
+            " a SQLite file in the user's data directory.",
         ),
     ] = None
-    ttl: Annotated[int, Field(gt=0, description="Seconds to keep originals.")] = 30 * _DAY
-    receipts_ttl: Annotated[int, Field(gt=0, description="Seconds to keep receipts of single requests.")] = 30 * _DAY
-    report_ttl: Annotated[int, Field(gt=0, description="Seconds to keep the report's sums.")] = 400 * _DAY
-    timeout: Annotated[float, Field(gt=0, le=0.1, description="Maximum duration of a store operation, in seconds.")] = 0.1
+    ttl: Annotated[int, Field(gt=0, description="Time to keep the originals of folded text, in seconds.")] = 30 * _DAY
+    receipts_ttl: Annotated[int, Field(gt=0, description="Time to keep the receipt of each request, in seconds.")] = 30 * _DAY
+    report_ttl: Annotated[int, Field(gt=0, description="Time to keep the totals of the report, in seconds.")] = 400 * _DAY
+    timeout: Annotated[
+        float, Field(gt=0, le=0.1, description="Maximum duration of a store operation while a request is forwarded, in seconds.")
+    ] = 0.1
     patience: Annotated[
-        float, Field(gt=0, le=60, description="Maximum time a call that needs the store waits for it (drill-down), in seconds.")
+        float,
+        Field(
+            gt=0,
+            le=60,
+            description="Maximum duration of a store operation for calls that need the store, such as drill-down, in seconds.",
+        ),
     ] = 5.0
     save_originals: Annotated[
         bool,
@@ -298,7 +314,7 @@ class StoreSettings(_Group):
         ),
     ] = True
     save_receipts: Annotated[
-        bool, Field(description="If true, receipts and the report's sums are stored. With none:// they are held in memory.")
+        bool, Field(description="If true, receipts and the totals of the report are stored (with none://, in memory).")
     ] = True
     max_tags: Annotated[
         int,
@@ -352,14 +368,14 @@ class StoreSettings(_Group):
 
     @property
     def keeps_originals(self) -> bool:
-        """Whether text can be had back from the store."""
+        """Whether the original of a folded text can be restored from the store."""
         return self.save_originals and not self.is_off
 
 
 class CacheSettings(_Group):
-    """Which results of /v1/compress are kept."""
+    """How long results of /v1/compress are cached."""
 
-    ttl: Annotated[int, Field(ge=0, le=365 * _DAY, description="Seconds to keep a result; 0 disables the cache.")] = _DAY
+    ttl: Annotated[int, Field(ge=0, le=365 * _DAY, description="Time to keep a result, in seconds; 0 disables the cache.")] = _DAY
     max_entries: Annotated[
         int,
         Field(
@@ -374,13 +390,18 @@ class CacheSettings(_Group):
 
 
 class LimitSettings(_Group):
-    """Bounds on what a client may send."""
+    """Limits on what a client may send."""
 
     max_body_bytes: Annotated[int, Field(gt=0, description="Maximum size of a body that is folded, decompressed, in bytes.")] = (
         64 * 2**20
     )
     max_unfinished_bytes: Annotated[
-        int, Field(gt=0, description="Maximum total size of bodies that are still being received; one tenant gets half of it.")
+        int,
+        Field(
+            gt=0,
+            description="Maximum total size of request bodies that are still being received, in"
+            " bytes. One tenant gets at most half.",
+        ),
     ] = 256 * 2**20
     max_text_bytes: Annotated[int, Field(gt=0, description="Maximum size of a body of Turnfold's own API, in bytes.")] = 8 * 2**20
     max_header_bytes: Annotated[int, Field(gt=0, description="Maximum total size of header names and values, in bytes.")] = (
@@ -390,22 +411,29 @@ class LimitSettings(_Group):
         int,
         Field(gt=0, description="Maximum number of threads that fold at the same time, and of processes that fold large bodies."),
     ] = 2
-    fold_timeout: Annotated[float, Field(gt=0, description="Seconds after which a request is sent unfolded.")] = 10.0
+    fold_timeout: Annotated[
+        float, Field(gt=0, description="Maximum time for folding a request, in seconds; after it the original is sent.")
+    ] = 10.0
 
 
 class AuthSettings(_Group):
     """Who may call."""
 
     admin_token: Annotated[
-        SecretStr | None, Field(min_length=1, description="Token for the admin routes. Without one they are closed.")
+        SecretStr | None,
+        Field(min_length=1, description="Token for the report, metrics and other admin routes. Without one they are closed."),
     ] = None
     client_tokens: Annotated[
         tuple[SecretStr, ...],
         BeforeValidator(_split_commas),
-        Field(description="Comma-separated tokens, one of which clients must send when a key of the operator's is set."),
+        Field(
+            description="Comma-separated tokens. If Turnfold sends its own API key upstream,"
+            " clients must send one of these instead."
+        ),
     ] = ()
     secret: Annotated[
-        SecretStr | None, Field(min_length=1, description="Key of the hash that derives a tenant from a credential.")
+        SecretStr | None,
+        Field(min_length=1, description="Secret key of the hash that turns a client's API key into its tenant id."),
     ] = None
 
 
@@ -421,7 +449,7 @@ class ServerSettings(_Group):
             description="While this file exists, /readyz answers 503, so that balancers send nothing more; requests are served."
         ),
     ] = None
-    workers: Annotated[int, Field(gt=0, description="Number of processes.")] = 1
+    workers: Annotated[int, Field(gt=0, description="Number of server processes.")] = 1
     drain_delay: Annotated[
         float,
         Field(
@@ -447,6 +475,18 @@ class OtelSettings(_Group):
     ] = False
 
 
+class LogSettings(_Group):
+    """What the server logs, to standard error."""
+
+    level: Annotated[
+        LogLevel, Field(description="Lowest level that is logged: debug, info, warning, error, or off (log nothing).")
+    ] = "info"
+    format: Annotated[LogFormat, Field(description="text: lines for people; json: one JSON object per line.")] = "text"
+    requests: Annotated[
+        bool, Field(description="If true, one line is logged per request, at level info: ids, sizes, times, never text or keys.")
+    ] = True
+
+
 class ModelSettings(_Group):
     """Your own figures for one model. Anything that you leave out is looked up in the packaged tables."""
 
@@ -460,13 +500,13 @@ class ModelSettings(_Group):
     cache_breakpoints: Annotated[bool | None, Field(description="If true, the model supports prompt_cache_breakpoint.")] = None
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """All settings of a process.
 
     ``Settings(...)`` uses its arguments and reads nothing; ``sources.load`` reads flags, environment and files.
     """
 
-    model_config = SettingsConfigDict(env_prefix="TURNFOLD_", extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     upstream: UpstreamSettings = UpstreamSettings()
     anthropic: AnthropicSettings = AnthropicSettings()
@@ -478,26 +518,15 @@ class Settings(BaseSettings):
     auth: AuthSettings = AuthSettings()
     server: ServerSettings = ServerSettings()
     otel: OtelSettings = OtelSettings()
+    log: LogSettings = LogSettings()
     models: Annotated[
-        dict[str, ModelSettings], Field(description="Prices and windows by model name; they override the packaged tables.")
+        dict[str, ModelSettings],
+        Field(description="Prices and context windows by model name, as JSON. They override the packaged tables."),
     ] = Field(default_factory=dict)
 
     tenants: Annotated[
-        dict[str, str], Field(description="Names for reports, by tenant as a report shows it, for example of teams.")
+        dict[str, str], Field(description="Names to show in reports instead of tenant ids, as JSON: tenant id to name.")
     ] = Field(default_factory=dict)
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read arguments only: ``sources`` decides precedence and records the origin of each value."""
-        del settings_cls, env_settings, dotenv_settings, file_secret_settings
-        return (init_settings,)
 
     @model_validator(mode="after")
     def _no_open_relay(self) -> Settings:

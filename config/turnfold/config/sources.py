@@ -11,6 +11,7 @@ file writes one for each value that is left out.
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -20,8 +21,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from dotenv import dotenv_values
 from pydantic import BaseModel, ValidationError
-from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource, TomlConfigSettingsSource
 
 from turnfold.config.settings import Settings
 
@@ -32,7 +33,7 @@ PREFIX: Final = "TURNFOLD_"
 MASK: Final = "********"
 _VARIABLE: Final = "the environment"
 # These groups keep their name in the variable (TURNFOLD_STORE_URL); the fields of the others are clear alone (TURNFOLD_PORT).
-_NAMED_GROUPS: Final = frozenset({"upstream", "anthropic", "summary", "store", "cache", "otel"})
+_NAMED_GROUPS: Final = frozenset({"upstream", "anthropic", "summary", "store", "cache", "otel", "log"})
 # Kubernetes writes such variables for every service in a namespace, one called "turnfold" included.
 _SERVICE_LINK: Final = re.compile(r"TURNFOLD_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)")
 _SAY: Final = MappingProxyType({"extra_forbidden": "no such setting"})
@@ -115,19 +116,21 @@ def _variables(source: str, found: Mapping[str, str | None]) -> SourceValues:
 
 
 def _environment() -> SourceValues:
-    return _variables(_VARIABLE, EnvSettingsSource(Settings).env_vars)
+    return _variables(_VARIABLE, os.environ)
 
 
 def _env_file(file: Path) -> SourceValues:
     try:
-        return _variables(file.name, DotEnvSettingsSource(Settings, env_file=file).env_vars)
+        return _variables(file.name, dotenv_values(file, encoding="utf-8") if file.is_file() else {})
     except (OSError, UnicodeDecodeError) as exc:
         raise SettingsError(f"{file}: cannot be read: {exc}") from exc
 
 
 def _read_toml(file: Path) -> Mapping[str, Any]:
+    if not file.is_file():
+        return {}
     try:
-        return TomlConfigSettingsSource(Settings, file).toml_data
+        return tomllib.loads(file.read_text("utf-8"))
     except tomllib.TOMLDecodeError as exc:
         raise SettingsError(f"{file}: not valid TOML: {exc}") from exc
     except (OSError, UnicodeDecodeError) as exc:

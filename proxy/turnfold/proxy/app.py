@@ -36,6 +36,7 @@ from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.watchers import WarmthWatcher, Watchers
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.chat.service import Remembered, Service
+from turnfold.proxy.console.request_log import RequestLog, log_passed
 from turnfold.proxy.dashboard.entrance import Entrance
 from turnfold.proxy.deletion.deletions import Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
@@ -49,8 +50,10 @@ from turnfold.proxy.lanes.processes import FoldProcesses
 from turnfold.proxy.learning.deciding import Decisions
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.windows import Windows
+from turnfold.proxy.loading import Loading
 from turnfold.proxy.otel.opening import traces_for
 from turnfold.proxy.outbound.destinations import Destinations
+from turnfold.proxy.outbound.hops import check_hops
 from turnfold.proxy.outbound.passthrough import Passthrough
 from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.answers import fault
@@ -94,7 +97,7 @@ def build(
     Args:
         recorder: gets one receipt per chat completion; None: the ledger does.
         engine: what folds.
-        warm: what is loaded before the first request, in a thread.
+        warm: what is loaded behind the start, in a thread; requests for a model wait for it.
         watcher: sees every receipt that the ledger writes, beside the metrics.
 
     Raises:
@@ -104,20 +107,26 @@ def build(
     processes = FoldProcesses(settings.limits.max_fold_workers, _for_folding(settings)) if engine is fold else None
     parts = Parts(settings, watcher, recorder, processes)
     options_for = partial(fold_options, settings)
-    records = StateRecords(parts.store, settings.store.ttl)
     service = Service(
-        parts.recorder,
+        RequestLog(parts.recorder),
         options_for,
         settings,
-        Remembered(parts.windows, records, parts.decisions, StationModels(parts.asker, parts.blocks, settings.summary)),
+        Remembered(
+            parts.windows,
+            StateRecords(parts.store, settings.store.ttl),
+            parts.decisions,
+            StationModels(parts.asker, parts.blocks, settings.summary),
+        ),
         engine,
         parts.incidents,
         processes,
         forgetful=settings.store.is_off,
     )
     parts.forgetting.subscribe(lambda _: service.forget_in_memory())
-    passthrough = InFlight(Passthrough(parts.destinations, parts.gate), partial(parts.metrics.in_flight, "passthrough"))
+    passing = Passthrough(parts.destinations, parts.gate, log_passed)
+    passthrough = InFlight(passing, partial(parts.metrics.in_flight, "passthrough"))
     readiness = Readiness([*parts.checks(), *drain_check(settings.server.drain_file)])
+    loading = Loading(partial(warm, settings), parts.incidents)
     own = [
         Route("/healthz", Liveness(Identity(settings)), methods=["GET"]),
         Route("/readyz", readiness, methods=["GET"]),
@@ -129,22 +138,23 @@ def build(
         *other_methods(own),
         Route("/admin", Endpoint(not_here)),
         Route(f"/admin/{{rest:{ANYTHING}}}", Endpoint(not_here)),
-        *_model_routes(parts, settings, service),
+        *_model_routes(parts, settings, service, loading),
         Route("/{rest:path}", passthrough),
     ]
 
     @contextlib.asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
-        await asyncio.to_thread(warm, settings)
         async with parts.destinations.running(), parts.asker.running(), parts.running():
             with _without_full_collections():
+                loading.start()
                 yield
+                await loading.wait()
             await parts.close(parts.blocks.close())
             await parts.close(service.close())
 
     router = Router(table, default=passthrough, redirect_slashes=False, lifespan=lifespan)
     # Outermost: a bug of ours is JSON too; the exception goes on to the server, which logs it.
-    return ServerErrorMiddleware(Front(router, settings.limits), handler=fault)
+    return ServerErrorMiddleware(Front(router, settings.limits, partial(check_hops, own=parts.destinations.hop)), handler=fault)
 
 
 def _for_folding(settings: Settings) -> Settings:
@@ -156,12 +166,12 @@ def _for_folding(settings: Settings) -> Settings:
     return bare.model_copy(update={"upstream": kept, "store": store, **groups})
 
 
-def _model_routes(parts: Parts, settings: Settings, service: Service) -> list[Route]:
+def _model_routes(parts: Parts, settings: Settings, service: Service, loading: Loading) -> list[Route]:
     unfinished = UnfinishedBodies(settings.limits.max_unfinished_bytes)
 
     def endpoint(wire: Wire) -> ASGIApp:
         gate, to, tracing = parts.gate, parts.destinations, parts.traces
-        calls = ModelCalls(service, to, gate, settings.limits, settings.folding, unfinished, wire, tracing)
+        calls = loading.before(ModelCalls(service, to, gate, settings, unfinished, wire, tracing))
         return InFlight(calls, partial(parts.metrics.in_flight, "model"))
 
     return model_routes(endpoint)

@@ -6,6 +6,7 @@ it answers).
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import ssl
 import time
@@ -15,18 +16,22 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final, Literal
+from urllib.parse import urlsplit
 
 import httpx
 
 from turnfold.compression import tokens
-from turnfold.config.fold import fold_options
+from turnfold.config.fold import fold_options, read_lexicon
 from turnfold.config.outbound import proxy_for
 from turnfold.config.paths import default_store_url
 from turnfold.config.prices import prices_of
 from turnfold.config.settings import StoreSettings, UpstreamSettings, anthropic_url, is_loopback
 from turnfold.config.sources import LoadedSettings, SettingsError, without_password
 from turnfold.proxy.books.learned import learned_windows
+from turnfold.proxy.listening import check_address
 from turnfold.proxy.outbound.trust import tls_context
+from turnfold.proxy.preflight import doubts, leads_here, look_for_v1, upstream_urls
+from turnfold.proxy.running.sharing import default_url, is_turnfold
 from turnfold.proxy.store import Item, Key, StoreError, open_store
 
 Verdict = Literal["ok", "note", "fault"]
@@ -80,6 +85,10 @@ async def _network(loaded: LoadedSettings) -> list[Finding]:
 
 async def _upstreams(loaded: LoadedSettings) -> list[Finding]:
     settings = loaded.settings
+    for variable, named in upstream_urls(settings).items():
+        if named is not None and leads_here(named, settings.server):
+            advice = f"set {variable} to the provider's address"
+            return [Finding("upstream", "fault", f"{named} is the address on which Turnfold itself listens", advice)]
     url = anthropic_url(settings)
     try:
         asked = partial(_upstream, settings.upstream, tls_context(settings.upstream))
@@ -103,14 +112,19 @@ async def _upstream(
     proxy = proxy_for(url, settings.proxy)
     secure = context if proxy is not None and proxy.url.startswith("https:") else None
     by = None if proxy is None else httpx.Proxy(proxy.url, auth=proxy.user, ssl_context=secure)
+    asked = url + ("/models" if urlsplit(url).path.strip("/") else "/v1/models")  # where a client's /v1/models goes
     try:
         async with httpx.AsyncClient(timeout=_PATIENCE, trust_env=False, proxy=by, verify=context or True) as client:
-            response = await client.get(url + "/models")
+            response = await client.get(asked)
     except (httpx.HTTPError, ssl.SSLError, OSError) as exc:
         advice = f"check {variable}, DNS, firewall and proxies"
         return [Finding("upstream", "fault", f"{url} does not answer: {exc or type(exc).__name__}", advice)]
     took = (time.perf_counter() - started) * 1000
     found = f"{url} answers ({response.status_code}, {took:.0f} ms); it gets {formats}"
+    lacks_v1 = await asyncio.to_thread(look_for_v1, url) if response.status_code == 404 else None
+    if lacks_v1:
+        fault = Finding("upstream", "fault", f"{asked} is not found (404)", f"set {variable} to {url}/v1")
+        return [fault, _clock(response, wall)]
     upstream = (
         Finding("upstream", "note", found, "the upstream is in trouble") if response.status_code >= 500
         else Finding("upstream", "ok", found)
@@ -150,6 +164,7 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
     if held != [b"1"]:
         return [Finding("store", "fault", f"{url} does not give back what it was given", "use another store")]
     found = [Finding("store", "ok", f"{url} writes and reads ({took:.0f} ms)")]
+    found += [Finding("store", "fault", doubt) for doubt in doubts(loaded.settings)]
     if not settings.save_receipts:
         found.append(Finding("store", "note", "no receipts are kept, so the report is empty", "set TURNFOLD_STORE_SAVE_RECEIPTS"))
     if url.startswith("memory:"):
@@ -165,6 +180,8 @@ def _missing(settings: StoreSettings) -> str:
 
 
 async def _windows(loaded: LoadedSettings) -> list[Finding]:
+    if any(finding.verdict == "fault" for finding in await _lexicon(loaded)):
+        return []
     store, now = open_store(loaded.settings.store), time.time()
     try:
         rows = await learned_windows(store.patient, now, partial(fold_options, loaded.settings))
@@ -208,9 +225,35 @@ async def _versions(_: LoadedSettings) -> list[Finding]:
     return [Finding("versions", "ok", f"Python {platform.python_version()}, {parts}")]
 
 
+async def _address(loaded: LoadedSettings) -> list[Finding]:
+    """Whether Turnfold can listen, or listens already."""
+    server = loaded.settings.server
+    try:
+        check_address(server)
+    except SettingsError as exc:
+        origin = default_url(server)
+        if await asyncio.to_thread(is_turnfold, origin):
+            return [Finding("address", "ok", f"a Turnfold answers at {origin}")]
+        return [Finding("address", "fault", str(exc))]
+    return [Finding("address", "ok", f"{server.host}, port {server.port or '(any)'} is free")]
+
+
+async def _lexicon(loaded: LoadedSettings) -> list[Finding]:
+    file = loaded.settings.folding.prose_lexicon
+    if file is None:
+        return []
+    try:
+        read_lexicon(file)
+    except SettingsError as exc:
+        return [Finding("lexicon", "fault", str(exc))]
+    return [Finding("lexicon", "ok", f"{file} is readable")]
+
+
 _LOOKS: Final[tuple[Callable[[LoadedSettings], Awaitable[list[Finding]]], ...]] = (
     _settings,
     _network,
+    _lexicon,
+    _address,
     _upstreams,
     _store,
     _windows,

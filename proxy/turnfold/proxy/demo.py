@@ -287,7 +287,7 @@ def stage(configure: Configure, script: Script) -> Iterator[Stage]:
         DemoFailed: a server did not start.
     """
     upstream = ScriptedUpstream()
-    headers = {"authorization": "Bearer demo", "x-turnfold-conversation": "demo"}
+    headers = {"authorization": "Bearer sk-demo", "x-turnfold-conversation": "demo"}
     with (
         run_server(upstream.configuration()) as behind,
         run_server(configure(demo_settings(behind))) as base,

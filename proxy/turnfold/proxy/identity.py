@@ -60,9 +60,9 @@ def read_key(*, create: bool = False) -> bytes | None:
 
 
 def proof(settings: Settings, key: bytes, challenge: str) -> str:
-    """The answer of a Turnfold with these settings; how many processes serve makes no difference."""
+    """The answer of a Turnfold with these settings; how many processes serve, and what they log, makes no difference."""
     values = settings.model_dump()
-    del values["server"]["workers"]
+    del values["server"]["workers"], values["log"]
     said = json.dumps([challenge, version("turnfold"), values], default=_plain, sort_keys=True)
     return hmac.digest(key, said.encode(), "sha256").hex()
 

@@ -41,7 +41,8 @@ def check_address(server: ServerSettings) -> None:
     if problem is not None:
         wrong = "TURNFOLD_PORT" if problem.errno in _PORT_PROBLEMS else "TURNFOLD_HOST"
         why = (problem.strerror or str(problem)).lower()
-        raise SettingsError(f"{wrong}: cannot listen on {server.host!r}, port {server.port}: {why}") from problem
+        hint = "; stop what listens there, or choose another port" if problem.errno == errno.EADDRINUSE else ""
+        raise SettingsError(f"{wrong}: cannot listen on {server.host!r}, port {server.port}: {why}{hint}") from problem
 
 
 @contextlib.contextmanager

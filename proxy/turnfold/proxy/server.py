@@ -1,6 +1,6 @@
 """Running the app: uvicorn with the flags that a transparent proxy needs.
 
-Lives here: the server's configuration. Does not belong here: composition of the app.
+Lives here: the server's configuration, and what is said once it is ready. Does not belong here: composition of the app.
 """
 
 from __future__ import annotations
@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import logging
 import resource
+import socket
 import sys
 from collections.abc import Callable
 from typing import Any, Final
@@ -17,10 +19,13 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from turnfold.config.settings import Settings
+from turnfold.proxy.announcing import announce
 from turnfold.proxy.app import build
 from turnfold.proxy.books.metrics import shared_by_workers
+from turnfold.proxy.console.log_lines import log_configuration
 from turnfold.proxy.http.http11 import Http11
-from turnfold.proxy.listening import check_address, unix_listener
+from turnfold.proxy.listening import unix_listener
+from turnfold.proxy.preflight import check_start, doubts
 from turnfold.proxy.stopping import GracefulServer, GracefulWorkers, end_with_parent, leave_gently
 
 # Longer than clients and load balancers keep idle connections (SDKs 5 s, AWS 60 s, Google 600 s): the side that sends next
@@ -36,6 +41,8 @@ _SWITCH_INTERVAL: Final = 0.0005
 # 20 MB after folds of 100,000 tokens.
 _ARENA_MAX: Final = -8
 _ARENAS: Final = 2
+
+_log = logging.getLogger(__name__)
 
 
 def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = build, **changes: Any) -> uvicorn.Config:
@@ -82,25 +89,41 @@ def _raise_descriptor_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build, greet: Callable[[], None] = lambda: None) -> None:
+def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build, dashboard: Callable[[str], str] = str) -> None:
     """Serve until a signal comes.
 
     Args:
-        greet: called once, when the address is free and the settings are sound.
+        dashboard: from the dashboard's address to a link that opens it, for example one that signs the user in.
 
     Raises:
-        InvalidInput: settings under which the start is refused.
-        SettingsError: nobody can listen there.
+        InvalidInput, SettingsError: settings under which the start is refused, or an address on which nobody can listen.
     """
-    if settings.server.uds is None:
-        check_address(settings.server)
+    check_start(settings)
     build(settings)  # a wrong setting is reported here, once, and not by each worker
-    config = configuration(settings, build)
-    greet()
+    level = "critical" if settings.log.level == "off" else "warning"
+    config = configuration(settings, build, log_config=log_configuration(settings.log), log_level=level)
+    for doubt in doubts(settings):
+        _log.warning("%s", doubt)
+    tell = functools.partial(announce, settings, dashboard)
     with contextlib.ExitStack() as stack:
         own = None if settings.server.uds is None else [stack.enter_context(unix_listener(settings.server.uds))]
         if settings.server.workers == 1:
-            GracefulServer(config).run(own)
+            _AnnouncingServer(config, tell).run(own)
             return
         stack.enter_context(shared_by_workers())
-        GracefulWorkers(config, sockets=own or [config.bind_socket()]).run()
+        bound = own or [config.bind_socket()]
+        tell(bound[0])
+        GracefulWorkers(config, sockets=bound).run()
+
+
+class _AnnouncingServer(GracefulServer):
+    """A server that tells what it listens on; port 0 leaves the port to the system."""
+
+    def __init__(self, config: uvicorn.Config, tell: Callable[[socket.socket], None]) -> None:
+        super().__init__(config)
+        self._tell = tell
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to listen, and tell where."""
+        await super().startup(sockets)
+        self._tell(sockets[0] if sockets else self.servers[0].sockets[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import inspect
 import io
 import json
 import sys
@@ -23,6 +24,9 @@ from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy import cli
 from turnfold.proxy.app import Parts
 from turnfold.proxy.chat.receipts import OwnCall, Usage
+
+#: The frame that the help stands in.
+BORDERS = str.maketrans("│", " ")
 
 
 async def _fill(path: Path) -> None:
@@ -76,8 +80,10 @@ def server() -> Iterator[tuple[str, list[Any]]]:
 def test_help_names_every_command(run: RunCommand) -> None:
     code, out, _ = run("--help")
     assert code == 0
-    assert all(name in out for name, _ in cli.COMMANDS)
-    for name, _ in cli.COMMANDS:
+    assert all(name in out for name in cli.COMMANDS)
+    for name, command in cli.COMMANDS.items():
+        assert command.says in " ".join(out.translate(BORDERS).split())
+        assert (inspect.getdoc(command.load(name).callback) or "").partition("\n")[0] == command.says
         assert run(name, "--help")[0] == 0
 
 
@@ -190,7 +196,7 @@ def test_report_shows_the_hold_out(run: RunCommand, tmp_path: Path) -> None:
     assert "Hold-out" in out
     assert "prompt tokens" in out
     assert "±" in out
-    assert "Paid includes 1 calls of ours ($0.0026)." in out
+    assert "Paid includes 1 call that Turnfold made itself ($0.0026)." in out
 
 
 def test_export_writes_every_receipt(filled: RunCommand) -> None:
@@ -270,11 +276,12 @@ def test_doctor_looks_at_every_part(
     run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TURNFOLD_UPSTREAM_URL", server[0] + "/v1")
+    monkeypatch.setenv("TURNFOLD_PORT", "0")  # 8420 may be taken on this machine
     code, out, _ = run("doctor", "--json")
     findings = json.loads(out)
     assert code == 0, out
     assert [one["part"] for one in findings if one["verdict"] == "ok"] == [
-        "settings", "upstream", "clock", "store", "tokens", "prices", "versions"
+        "settings", "address", "upstream", "clock", "store", "tokens", "prices", "versions"
     ]  # fmt: skip
     assert server[1] == []
     (tmp_path / "blocked").touch()
@@ -289,6 +296,7 @@ def test_doctor_looks_at_every_part(
 def test_doctor_looks_at_both_upstreams(run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNFOLD_UPSTREAM_URL", server[0] + "/v1")
     monkeypatch.setenv("TURNFOLD_ANTHROPIC_URL", server[0])
+    monkeypatch.setenv("TURNFOLD_PORT", "0")
     code, out, _ = run("doctor", "--json")
     found = [one["found"] for one in json.loads(out) if one["part"] == "upstream"]
     assert (code, len(found)) == (0, 2)

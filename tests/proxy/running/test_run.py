@@ -23,7 +23,9 @@ from tests.proxy.harness import running
 from tests.proxy.processes import chat
 from tests.support.answering_upstream import AnsweringUpstream
 from turnfold.config.settings import FoldingSettings, Settings, StoreSettings
+from turnfold.config.sources import SettingsError
 from turnfold.proxy.books.receipt_log import receipts_between
+from turnfold.proxy.loading import Loading
 from turnfold.proxy.running.plan import RunPlan
 from turnfold.proxy.running.session import run_session
 from turnfold.proxy.store import open_store
@@ -132,14 +134,25 @@ def test_exports_of_a_running_turnfold_and_arguments_that_look_like_ours(run: Ru
 def test_a_proxy_that_dies_at_its_start_names_its_reason_and_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    lexicon = tmp_path / "rules.toml"
-    lexicon.write_text("[[rule]]\nstage = 1\n")
-    folding = FoldingSettings(prose="full", prose_lexicon=lexicon)
-    plan = RunPlan(Settings(folding=folding, store=StoreSettings(url="memory://")))
+
+    def fail(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Loading, "start", fail)
+    plan = RunPlan(Settings(store=StoreSettings(url="memory://")))
     ended = run_session(plan, ["touch", str(tmp_path / "ran")], os.environ, {})
     assert ended.status == 1
     found = re.fullmatch(r"the proxy did not start: (.+); the log is (\S+)", ended.lines[0])
     assert found, ended.lines
     assert found[2].startswith(str(tmp_path))
     assert found[1] in Path(found[2]).read_text()
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_lexicon_that_is_none_is_named_before_anything_runs(tmp_path: Path) -> None:
+    lexicon = tmp_path / "rules.toml"
+    lexicon.write_text("[[rule]]\nstage = 1\n")
+    plan = RunPlan(Settings(folding=FoldingSettings(prose_lexicon=lexicon), store=StoreSettings(url="memory://")))
+    with pytest.raises(SettingsError, match="TURNFOLD_PROSE_LEXICON"):
+        run_session(plan, ["touch", str(tmp_path / "ran")], os.environ, {})
     assert not (tmp_path / "ran").exists()

@@ -43,15 +43,15 @@ def _check_scorer(name: str) -> str:
 
 
 class RequestBody(BaseModel):
-    """Base of request bodies."""
+    """Base of request bodies. A validator is built when it is first used: nobody waits for all of them at the start."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class AnswerBody(BaseModel):
     """Base of answers; a client ignores unknown fields."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
 
 class Nothing(RequestBody):
@@ -310,7 +310,9 @@ class LearnedWindow(AnswerBody):
     learned_at: Annotated[float, Field(description="Unix time when the window was last told.")]
     retry_at: Annotated[float | None, Field(description="Unix time from which the window is tested again.")]
     largest_prompt: Annotated[int | None, Field(description="The largest prompt that was taken.")]
-    tokens_per_token: Annotated[float | None, Field(description="Tokens that the upstream counts for one of ours.")]
+    tokens_per_token: Annotated[
+        float | None, Field(description="Tokens that the upstream counts for each token that Turnfold counts.")
+    ]
 
 
 class LearnedWindows(AnswerBody):

@@ -11,38 +11,38 @@ from typing import Final
 
 _STATUSES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "folded": "Folded: a smaller request went out.",
-        "shaped": "Nothing is folded yet; tool results went out in a smaller form with the same values.",
-        "passthrough": "Not folded: it went out as it came.",
-        "observed": "Observed: it went out as it came, and the fold was only computed.",
-        "bypassed": "Left alone on purpose.",
-        "failed-open": "Not folded because of a failure of ours: it went out as it came.",
-        "recovered": "Its context was full: a smaller request went out, once.",
-        "own": "Calls of Turnfold's own to the model that writes summaries; no client's request.",
+        "folded": "Folded: a smaller request was sent.",
+        "shaped": "Nothing is folded yet; tool results were sent in a smaller form with the same values.",
+        "passthrough": "Not folded: the original was sent.",
+        "observed": "Observed: the original was sent, and the fold was only computed.",
+        "bypassed": "Not folded, as the mode says.",
+        "failed-open": "Not folded because Turnfold failed: the original was sent.",
+        "recovered": "The context was full: a smaller request was sent, once.",
+        "own": "Turnfold's own calls to the model that writes summaries; not a client's request.",
         "answered": "Answered by Turnfold itself, under the conversation's state; nothing was sent.",
     }
 )
 _REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "short": "The conversation is short.",
-        "waiting": "At these prices a fold would not pay for its rewrite yet.",
+        "waiting": "At these prices a fold would not yet save more than it costs.",
         "unfoldable": "Most of it is instructions or attachments, which are never folded.",
         "braked": "Earlier folds of this conversation have not paid yet, so there are no more until they have.",
         "not-smaller": "The fold was not smaller.",
-        "over-budget": "What stays verbatim is more than the budget already.",
+        "over-budget": "The parts that are never folded exceed the budget.",
         "attachments-left-out": "The budget or window left no room for the oldest attachments: markers name what was left out.",
-        "unparsable": "Its body is no JSON object with a list of messages.",
-        "content-encoding": "Its content-encoding cannot be undone here.",
-        "window": "It was fitted into what was learned of the model's window.",
-        "held-out": "Its conversation is held out, to compare with the others.",
+        "unparsable": "The body is not a JSON object with a list of messages.",
+        "content-encoding": "Turnfold cannot decode its content-encoding.",
+        "window": "It was made to fit the context window that Turnfold learned for this model.",
+        "held-out": "The conversation is in the hold-out group, for comparison.",
         "slow": "The fold took longer than TURNFOLD_FOLD_TIMEOUT.",
-        "slow-before": "A fold of its conversation took longer than TURNFOLD_FOLD_TIMEOUT before, and is not tried again.",
-        "too-large": "It is larger than what is folded (8 MB).",
+        "slow-before": "An earlier fold of this conversation took longer than TURNFOLD_FOLD_TIMEOUT, so it is not tried again.",
+        "too-large": "It is larger than 8 MB, the largest request that is folded.",
         "client-left": "The client left before it was sent.",
-        "observer-busy": "Too many requests waited to be folded for the record.",
-        "stopped": "The process ended before it was folded for the record.",
-        "server-history": "Its history, or a part of it, lies with the provider: nothing in front of that may be missing.",
-        "background": "It runs in the background: it is passed on as it came.",
+        "observer-busy": "Too many observed requests were waiting to be folded.",
+        "stopped": "The process ended before the observed request was folded.",
+        "server-history": "Its history, or a part of it, is stored by the provider, so nothing before that may be left out.",
+        "background": "It is a background request; these are passed on unchanged.",
         "upstream-truncated": "The upstream read fewer tokens than were sent: it cuts prompts off in silence.",
     }
 )
@@ -50,7 +50,7 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
 
 #: Reasons that say by themselves what happened.
 _WHOLE: Final[Mapping[str, str]] = MappingProxyType(
-    {"thinking-refused": "Its thinking was not valid behind what was sent: it went out once more, without."}
+    {"thinking-refused": "The provider refused its thinking blocks: it was sent once more without them."}
 )
 
 

@@ -89,7 +89,7 @@ class Sending:
         try:
             answer = Peeked(await self._send(exchange, exchange.outgoing))
         except UpstreamFailed as exc:
-            _log.warning("%s: %s", exchange.request.id, type(exc).__name__)
+            _log.warning("%s: %s: %s", exchange.request.id, exchange.request.to.url.origin(), exc)
             raise refusal(exc) from exc
         with contextlib.ExitStack() as unless_served:
             unless_served.callback(answer.close)

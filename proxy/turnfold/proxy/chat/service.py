@@ -244,7 +244,7 @@ class Service:
             await relay(answer, response_headers(exchange, answer), send, watch.see)
             watch.complete = True
         except UpstreamFailed as exc:  # the head is out: returning now makes the server cut the connection
-            _log.warning("%s: %s in mid-response", exchange.request.id, type(exc).__name__)
+            _log.warning("%s: %s: %s", exchange.request.id, exchange.request.to.url.origin(), exc)
 
     def _in_background(self, task: asyncio.Task[None], holds: int = 0) -> None:
         self._background[task] = holds

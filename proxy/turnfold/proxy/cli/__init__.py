@@ -3,83 +3,113 @@
 Lives here: the list of commands, and the one place where an expected failure becomes a line and an exit code. Does not belong
 here: what a command does (one file each).
 
+A command's module is imported when the command runs, so that ``turnfold --help`` and ``turnfold version`` need none of them.
+
 Exit codes: 0 it worked; 1 it did not; 2 the command line or the settings are wrong.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
+from typer.core import TyperCommand, TyperGroup
 
-from turnfold.compression.errors import TurnfoldError
-from turnfold.config.sources import SettingsError
-from turnfold.proxy.cli import (
-    benchmark,
-    compress,
-    config,
-    dashboard,
-    demo,
-    doctor,
-    drill_down,
-    export,
-    forget,
-    inspect_request,
-    mcp_tools,
-    messages,
-    prose,
-    report,
-    run,
-    serve,
-    state,
-    version,
-    windows,
-)
-from turnfold.proxy.cli.failure import Failure
-from turnfold.proxy.store import StoreError
+_OWN: Final = "turnfold.proxy.cli"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """A command.
+
+    Attributes:
+        home: ``module:function``, the module one of this package.
+        says: its line in the list of commands; the first line of the function's docstring.
+        parsing: how its command line is read, where that is not as usual.
+    """
+
+    home: str
+    says: str
+    parsing: Mapping[str, Any] | None = None
+
+    def load(self, name: str) -> Any:
+        """The command itself, ready to run."""
+        module, _, function = self.home.partition(":")
+        app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        app.command(name, context_settings=dict(self.parsing or {}))(getattr(import_module(f"{_OWN}.{module}"), function))
+        return typer.main.get_command(app)
+
+
+#: What follows the other command's name is that command's.
+_REST: Final = MappingProxyType({"allow_interspersed_args": False})
 
 #: Every command, in the order of the help. A new one is a file and a line here.
-COMMANDS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
-    ("serve", serve.serve),
-    ("run", run.run),
-    ("demo", demo.demo),
-    ("compress", compress.compress),
-    ("uncompress", messages.uncompress_file),
-    ("prose", prose.prose),
-    ("benchmark", benchmark.benchmark),
-    ("report", report.report),
-    ("dashboard", dashboard.dashboard),
-    ("export", export.export),
-    ("inspect", inspect_request.inspect),
-    ("drill-down", drill_down.drill_down),
-    ("state", state.state),
-    ("windows", windows.windows),
-    ("forget", forget.forget),
-    ("config", config.config),
-    ("mcp", mcp_tools.mcp),
-    ("doctor", doctor.doctor),
-    ("version", version.version),
+COMMANDS: Final[Mapping[str, CommandLine]] = MappingProxyType(
+    {
+        "serve": CommandLine("serve:serve", "Run the proxy."),
+        "run": CommandLine("run:run", "Run a command with its own proxy: turnfold run -- codex.", _REST),
+        "demo": CommandLine("demo:demo", "Fold a sample conversation on this machine, without a key or a network."),
+        "report": CommandLine("report:report", "Show what was saved, in tokens and in dollars."),
+        "dashboard": CommandLine("dashboard:dashboard", "Print a link that opens the dashboard of the Turnfold on this machine."),
+        "inspect": CommandLine("inspect_request:inspect", "Show what was folded in a request, and why."),
+        "drill-down": CommandLine("drill_down:drill_down", "Print the original text of a folded section."),
+        "doctor": CommandLine("doctor:doctor", "Check settings, upstream, store and installation."),
+        "config": CommandLine("config:config", "Print every setting, its value and where it came from."),
+        "export": CommandLine("export:export", "Print the stored receipts, one per request."),
+        "windows": CommandLine("windows:windows", "List the context windows that Turnfold learned, or forget them."),
+        "forget": CommandLine("forget:forget", "Delete the stored data of a tenant or a conversation."),
+        "compress": CommandLine("compress:compress", "Compress a text file, or the messages in a JSON file."),
+        "uncompress": CommandLine("messages:uncompress_file", "Restore messages that turnfold compress made shorter."),
+        "prose": CommandLine("prose:prose", "Rewrite a text in fewer words, by rules."),
+        "benchmark": CommandLine("benchmark:benchmark", "Measure compression quality and speed on this machine."),
+        "state": CommandLine("state:state", "Try conversation directives: type messages, see their effect."),
+        "mcp": CommandLine("mcp_tools:mcp", "Serve tools for agents over the Model Context Protocol."),
+        "version": CommandLine("version:version", "Print the versions of Turnfold, its engine and Python."),
+    }
 )
 
-#: How the command line of a command is read, where that is not as usual: what follows the other command's name is that command's.
-_PARSING: Final[Mapping[str, dict[str, Any]]] = MappingProxyType({"run": {"allow_interspersed_args": False}})
+
+class _Commands(TyperGroup):
+    """The commands, each loaded when it is run; the list needs their names and lines alone."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = {name: TyperCommand(name, help=command.says) for name, command in COMMANDS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, COMMANDS[name].load(name) if name and name in COMMANDS else command, rest
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        import_module(f"{_OWN}.version").version()
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the versions and exit.")
+    ] = False,
+) -> None:
+    """Turnfold: point OPENAI_BASE_URL at it, and long conversations cost less."""
+    del version  # its callback has printed and left
 
 
 def build() -> typer.Typer:
     """The command line as an app."""
     app = typer.Typer(
-        help="Turnfold: point OPENAI_BASE_URL at it, and long conversations cost less.",
+        cls=_Commands,
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for name, command in COMMANDS:
-        app.command(name, context_settings=_PARSING.get(name))(command)
+    app.callback()(_root)
     return app
 
 
@@ -87,13 +117,27 @@ def main() -> None:
     """Entry point."""
     try:
         build()()
-    except SettingsError as exc:
+    except SystemExit:  # the usual end: nothing is imported for it
+        raise
+    except _refused() as exc:
         _say(str(exc))
         sys.exit(2)
-    except (Failure, TurnfoldError, StoreError) as exc:
+    except _failed() as exc:
         _say(str(exc))
         sys.exit(1)
 
 
+def _refused() -> type[Exception]:
+    """What a wrong setting raises. Python asks once something was raised, and whoever raised it has imported the class."""
+    error: type[Exception] = import_module("turnfold.config.sources").SettingsError
+    return error
+
+
+def _failed() -> tuple[type[Exception], ...]:
+    homes = {"turnfold.compression.errors": "TurnfoldError", f"{_OWN}.failure": "Failure", "turnfold.proxy.store": "StoreError"}
+    return tuple(getattr(import_module(module), name) for module, name in homes.items())
+
+
 def _say(problem: str) -> None:
-    Console(stderr=True, soft_wrap=True).print(f"turnfold: {problem}", style="red", markup=False, highlight=False)
+    console = import_module("rich.console").Console(stderr=True, soft_wrap=True)
+    console.print(f"turnfold: {problem}", style="red", markup=False, highlight=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
 import typer
@@ -64,7 +64,13 @@ def _as_json(result: CompressedResult, seconds: float) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2)
 
 
-_MESSAGES = "Of messages"
+_MESSAGES = "Options for --messages"
+
+
+def _option(says: str) -> Any:
+    return typer.Option(help=says, rich_help_panel=_MESSAGES)
+
+
 _OF_TEXT = ("layer", "ratio", "query", "scorer", "as_json")
 _OF_MESSAGES = (
     "recency_window",
@@ -84,30 +90,33 @@ _OF_MESSAGES = (
 
 def compress(  # noqa: PLR0913, PLR0917 - a parameter for each option of the command line
     context: typer.Context,
-    file: Annotated[str, typer.Argument(help="The text; - for standard input.")] = "",
-    layer: Annotated[int, typer.Option("--layer", "-l", min=0, max=2, help="The layer to print: 0 raw, 1 facts, 2 summary.")] = 1,
-    ratio: Annotated[float, typer.Option("--ratio", "-r", help="Size of layer 1 relative to layer 0, in tokens.")] = 0.3,
-    query: Annotated[str, typer.Option(help="A question that layers 1 and 2 should answer.")] = "",
-    scorer: Annotated[str, typer.Option(help=f"The scorer that ranks sentences: {', '.join(SCORERS)}.")] = "",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the layer (or the JSON) to this file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="All layers, entities and sections as JSON.")] = False,
-    messages: Annotated[str, typer.Option(help="Compress the messages in this JSON file instead of a text.")] = "",
-    recency_window: Annotated[int, typer.Option(help="Newest messages to keep.", rich_help_panel=_MESSAGES)] = 4,
-    preserve: Annotated[list[str] | None, typer.Option(help="A role to keep.", rich_help_panel=_MESSAGES)] = None,
-    token_budget: Annotated[int | None, typer.Option(help="Maximum tokens.", rich_help_panel=_MESSAGES)] = None,
-    min_recency_window: Annotated[int, typer.Option(help="Minimum window.", rich_help_panel=_MESSAGES)] = 0,
-    source_version: Annotated[int, typer.Option(help="For the provenance.", rich_help_panel=_MESSAGES)] = 0,
-    dedup: Annotated[bool, typer.Option(help="Replace repeated texts.", rich_help_panel=_MESSAGES)] = True,
-    fuzzy_dedup: Annotated[bool, typer.Option(help="And similar ones.", rich_help_panel=_MESSAGES)] = False,
-    fuzzy_threshold: Annotated[float, typer.Option(help="Similarity, 0 to 1.", rich_help_panel=_MESSAGES)] = 0.85,
-    embed_summary_id: Annotated[bool, typer.Option(help="Include ids.", rich_help_panel=_MESSAGES)] = False,
-    force_converge: Annotated[bool, typer.Option(help="Truncate if needed.", rich_help_panel=_MESSAGES)] = False,
-    token_counter: Annotated[
-        CounterOption, typer.Option(help="Token counter.", rich_help_panel=_MESSAGES)
-    ] = CounterOption.characters,
-    trace: Annotated[bool, typer.Option(help="Report decisions.", rich_help_panel=_MESSAGES)] = False,
+    file: Annotated[str, typer.Argument(help="Text file to compress; - for standard input.")] = "",
+    layer: Annotated[
+        int, typer.Option("--layer", "-l", min=0, max=2, help="Layer to print. 0: the text, 1: its facts, 2: a summary.")
+    ] = 1,
+    ratio: Annotated[float, typer.Option("--ratio", "-r", help="Target size of layer 1, relative to the text, in tokens.")] = 0.3,
+    query: Annotated[str, typer.Option(help="Question that layers 1 and 2 should answer.")] = "",
+    scorer: Annotated[str, typer.Option(help=f"Scorer that ranks sentences: {', '.join(SCORERS)}.")] = "",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the result to this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all layers, entities and sections as JSON.")] = False,
+    messages: Annotated[str, typer.Option(help="Compress the messages in this JSON file instead; - for standard input.")] = "",
+    recency_window: Annotated[int, _option("Number of newest messages that stay unchanged.")] = 4,
+    preserve: Annotated[list[str] | None, _option("Role whose messages stay unchanged; repeatable. Default: system.")] = None,
+    token_budget: Annotated[int | None, _option("Maximum number of tokens of all messages.")] = None,
+    min_recency_window: Annotated[int, _option("With a budget: the newest messages that stay unchanged even so.")] = 0,
+    source_version: Annotated[int, _option("Version number to record in the provenance.")] = 0,
+    dedup: Annotated[bool, _option("Replace repeated messages by a reference to the first.")] = True,
+    fuzzy_dedup: Annotated[bool, _option("Replace nearly identical messages too.")] = False,
+    fuzzy_threshold: Annotated[float, _option("Similarity from which messages count as nearly identical, 0 to 1.")] = 0.85,
+    embed_summary_id: Annotated[bool, _option("Put the id of the original into each shortened message.")] = False,
+    force_converge: Annotated[bool, _option("Cut text off if nothing else meets the budget.")] = False,
+    token_counter: Annotated[CounterOption, _option("How tokens are counted.")] = CounterOption.characters,
+    trace: Annotated[bool, _option("Include the decision for each message in the result.")] = False,
 ) -> None:
-    """Compress a text into three layers, or shorten old messages. Figures go to standard error, the result to standard output."""
+    """Compress a text file, or the messages in a JSON file.
+
+    The result goes to standard output, the figures to standard error.
+    """
     if bool(file) == bool(messages):
         raise typer.BadParameter("give a FILE or --messages FILE", param_hint="FILE")
     _check_options(context, of_messages=bool(messages))

@@ -33,9 +33,9 @@ def _table(rows: list[SettingRow]) -> Table:
 
 
 def config(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Print the effective settings and where each came from; secrets are masked.
+    """Print every setting, its value and where it came from.
 
-    Precedence: flag, environment, .env, turnfold.toml, default.
+    Secrets are masked. A flag overrides the environment, which overrides .env, then turnfold.toml, then the default.
     """
     rows = explain(load())
     if as_json:

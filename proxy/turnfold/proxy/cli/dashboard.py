@@ -20,7 +20,10 @@ def dashboard(
     port: Annotated[int | None, typer.Option(help="Port of the running Turnfold (TURNFOLD_PORT).")] = None,
     open_it: Annotated[bool, typer.Option("--open", help="Open the link in a browser.")] = False,
 ) -> None:
-    """Print a link to the dashboard of the Turnfold that you run on this machine. It works once, for ten minutes."""
+    """Print a link that opens the dashboard of the Turnfold on this machine.
+
+    It works once, for ten minutes.
+    """
     settings = load({"--port": (("server", "port"), port)}).settings
     link = entry_link(settings)
     if link is None:

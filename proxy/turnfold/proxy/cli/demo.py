@@ -14,7 +14,10 @@ from turnfold.proxy.cli.report import print_report
 
 
 def demo(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Show the savings on a long conversation: no key, no network, under a minute."""
+    """Fold a sample conversation on this machine, without a key or a network.
+
+    Prints turn by turn what came in, what went out and whether the facts asked for were in it. Takes under a minute.
+    """
     from turnfold.proxy import server  # noqa: PLC0415 - loads the server; the other commands need not
     from turnfold.proxy.demo import DemoFailed, run  # noqa: PLC0415
     from turnfold.proxy.demo_formats import FORMATS  # noqa: PLC0415

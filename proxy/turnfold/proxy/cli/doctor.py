@@ -28,9 +28,10 @@ def _print(findings: list[Finding]) -> None:
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Look at settings, upstream, store, vocabularies, clock and versions: a line each, and what to do.
+    """Check settings, upstream, store and installation.
 
-    Nothing that could be billed is sent. Exit code 1 when something is at fault.
+    Prints one line per check, with advice where something is wrong. Sends nothing that could be billed. The exit code is 1 if a
+    check fails.
     """
     findings = asyncio.run(examine(load()))
     if as_json:

@@ -17,13 +17,18 @@ from turnfold.proxy.running.sharing import default_url
 
 def drill_down(
     context: typer.Context,
-    section: Annotated[str, typer.Argument(help="The id in a folded block's marker, or in a result's sections.")],
-    layer: Annotated[int, typer.Option("--layer", "-l", min=0, max=2, help="0: the original; 1: its facts; 2: its summary.")] = 0,
-    url: Annotated[str, typer.Option(help="The running Turnfold; default: the address in these settings.")] = "",
-    key: Annotated[str, typer.Option(envvar="OPENAI_API_KEY", help="The credential that the conversation used.")] = "",
-    tenant: Annotated[str, typer.Option(help="The tenant, with the admin token from the settings.")] = "",
+    section: Annotated[str, typer.Argument(help="Section id, from the marker of a folded block or from a result's sections.")],
+    layer: Annotated[
+        int, typer.Option("--layer", "-l", min=0, max=2, help="Layer to print. 0: the original, 1: its facts, 2: a summary.")
+    ] = 0,
+    url: Annotated[str, typer.Option(help="URL of the running Turnfold; default: the host and port in your settings.")] = "",
+    key: Annotated[str, typer.Option(envvar="OPENAI_API_KEY", help="API key that the conversation was held with.")] = "",
+    tenant: Annotated[str, typer.Option(help="Tenant that the section belongs to; needs the admin token in your settings.")] = "",
 ) -> None:
-    """Print a layer of a section. The original of a folded section is its messages, one line of JSON each."""
+    """Print the original text of a folded section.
+
+    Layer 0 of a folded section is its messages, one line of JSON each.
+    """
     if tenant:
         refuse_unused(context, "cannot be given together with --tenant", "key")
     settings = load().settings

@@ -32,11 +32,14 @@ async def _write(settings: StoreSettings, query: Query, csv: bool) -> None:
 
 
 def export(
-    since: Annotated[str, typer.Option(help="An age (24h, 7d), a date or a time.")] = "30d",
-    until: Annotated[str, typer.Option(help="The end, in the same form; default: now.")] = "",
+    since: Annotated[str, typer.Option(help="Start: an age (24h, 7d), a date or a time.")] = "30d",
+    until: Annotated[str, typer.Option(help="End, in the same form; default: now.")] = "",
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead of JSON lines.")] = False,
 ) -> None:
-    """Print the receipts in the store, one per line: ids, sizes, times, usage and dollars, never text."""
+    """Print the stored receipts, one per request.
+
+    A receipt holds ids, sizes, times, token usage and dollars, never text.
+    """
     settings = load().settings
     now = time.time()
     query = Query(moment(since, "--since", now), moment(until, "--until", now) if until else now)

@@ -21,14 +21,17 @@ _PATIENCE = 1800.0  # seconds: a large tenant's data, and a file of an earlier r
 
 
 def forget(
-    tenant: Annotated[str, typer.Option(help="Whose data, as the report names it (--group-by tenant).")] = "",
-    conversation: Annotated[str, typer.Option(help="Only this conversation's.")] = "",
-    key: Annotated[str, typer.Option(help="Instead of a tenant: a client's credential; its receipts stay.")] = "",
-    url: Annotated[str, typer.Option(help="The running Turnfold; default: the address in these settings.")] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    tenant: Annotated[str, typer.Option(help="Tenant id, as shown by: turnfold report --group-by tenant.")] = "",
+    conversation: Annotated[str, typer.Option(help="Delete only this conversation.")] = "",
+    key: Annotated[str, typer.Option(help="API key of a client, instead of a tenant; receipts are kept.")] = "",
+    url: Annotated[str, typer.Option(help="URL of the running Turnfold; default: the host and port in your settings.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Delete what is kept of a tenant, or of one of its conversations: from the store's files too, and it cannot be undone."""
+    """Delete the stored data of a tenant or a conversation.
+
+    The data is deleted from the store's files too. This cannot be undone.
+    """
     if bool(tenant) == bool(key):
         raise typer.BadParameter("give either --tenant or --key", param_hint="forget")
     settings = load().settings

@@ -109,9 +109,20 @@ def _dollars(value: float | None) -> str:
     return "unknown" if value is None else f"${value:.6f}"
 
 
+def _upstream(receipt: dict[str, Any]) -> str:
+    if receipt["upstream_status"] is None:
+        return "the upstream did not answer: the server's log has the cause, under this id"
+    usage = receipt["usage"]
+    if usage["prompt_tokens"] is None:
+        return f"the upstream answered {receipt['upstream_status']} and reported no usage"
+    counted = (
+        f"counted {usage['prompt_tokens']:,} in ({usage['cached_tokens'] or 0:,} cached), {usage['completion_tokens'] or 0:,} out"
+    )
+    return f"the upstream ({receipt['upstream_status']}) {counted}"
+
+
 def _print_request(console: Console, found: dict[str, Any], full: bool) -> None:
     receipt = found["receipt"]
-    usage = receipt["usage"]
     wire = f" on {receipt['wire']}" if receipt["wire"] else ""
     session = f", session {receipt['session']}" if receipt["session"] else ""
     tags = f", tagged {', '.join(receipt['tags'])}" if receipt.get("tags") else ""  # an older Turnfold has none
@@ -119,10 +130,9 @@ def _print_request(console: Console, found: dict[str, Any], full: bool) -> None:
         f"{receipt['request_id']}: {receipt['model']}{wire}, conversation {receipt['conversation']}{session},"
         f" tenant {receipt['tenant']}{tags}",
         found["why"],
-        f"tokens {receipt['tokens_before']:,} in, {receipt['tokens_after']:,} out; the upstream ({receipt['upstream_status']})"
-        f" counted {usage['prompt_tokens']} and {usage['completion_tokens']}, {usage['cached_tokens']} of them cached",
+        f"tokens {receipt['tokens_before']:,} in, {receipt['tokens_after']:,} out; {_upstream(receipt)}",
         f"paid {_dollars(receipt['paid'])}, without Turnfold {_dollars(receipt['without'])};"
-        f" {receipt['overhead_ms']:.1f} ms of ours, {receipt['total_ms']:.0f} ms in all",
+        f" Turnfold's own time {receipt['overhead_ms']:.1f} ms of {receipt['total_ms']:.0f} ms",
     ]
     for line in lines:
         console.print(plain(line), soft_wrap=True)
@@ -147,17 +157,24 @@ def _from_server(settings: Settings, url: str, name: str, since: str, tenant: st
 
 def inspect(
     context: typer.Context,
-    target: Annotated[str, typer.Argument(help="A request id (x-turnfold-request-id), or a file with a request's JSON body; -.")],
-    full: Annotated[bool, typer.Option("--full", help="Print whole texts, not only their beginnings.")] = False,
-    budget: Annotated[int, typer.Option(min=0, help="FILE: as x-turnfold-budget; 0: as set.")] = 0,
-    since: Annotated[str, typer.Option(help="REQUEST_ID: how far back to look (24h, 7d, a date).")] = "7d",
-    url: Annotated[str, typer.Option(help="REQUEST_ID: the running Turnfold; default: the address in these settings.")] = "",
-    tenant: Annotated[str, typer.Option(help="REQUEST_ID: only if it belongs to this tenant.")] = "",
+    target: Annotated[
+        str,
+        typer.Argument(help="Request id (x-turnfold-request-id), or a file with a request's JSON body; - for standard input."),
+    ],
+    full: Annotated[bool, typer.Option("--full", help="Print whole texts instead of their first lines.")] = False,
+    budget: Annotated[
+        int, typer.Option(min=0, help="For a file: token budget, as in x-turnfold-budget; 0: the one in your settings.")
+    ] = 0,
+    since: Annotated[str, typer.Option(help="For a request id: how far back to search (24h, 7d, a date).")] = "7d",
+    url: Annotated[
+        str, typer.Option(help="For a request id: URL of the running Turnfold; default: the host and port in your settings.")
+    ] = "",
+    tenant: Annotated[str, typer.Option(help="For a request id: find it only if it belongs to this tenant.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what was folded in one request, side by side, and why.
+    """Show what was folded in a request, and why.
 
-    A file is folded here, with the settings in force; nothing is sent. A request id is looked up in a running Turnfold.
+    A request id is looked up in a running Turnfold. A file is folded here, with your settings, and nothing is sent.
     """
     settings = load().settings
     console = Console()
@@ -170,7 +187,7 @@ def inspect(
         typer.echo(json.dumps(found, indent=2)) if as_json else _print_request(console, found, full)
         return
     if target != "-" and not Path(target).exists():
-        raise Failure(f"{target} is no file, and no request id (these begin with {_REQUEST})")
+        raise Failure(f"{target} is neither a file nor a request id (these begin with {_REQUEST})")
     refuse_unused(context, "applies to a REQUEST_ID only", "since", "url", "tenant")
     found = inspected(read_text(target).encode("utf-8"), settings, budget or None)
     if as_json:

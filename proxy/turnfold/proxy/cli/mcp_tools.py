@@ -16,7 +16,10 @@ from turnfold.proxy.cli.failure import Failure
 def mcp(
     store: Annotated[str | None, typer.Option(help="sqlite:///path, redis://, memory:// (TURNFOLD_STORE_URL).")] = None,
 ) -> None:
-    """Serve tools for agents over the Model Context Protocol, on standard input and output: compress, drill_down, savings."""
+    """Serve tools for agents over the Model Context Protocol.
+
+    It reads standard input and writes standard output. The tools are compress, drill_down and savings.
+    """
     settings = load({"--store": (("store", "url"), store)}).settings
     try:
         from turnfold.proxy.agent_tools.serving import server  # noqa: PLC0415 - loads the SDK, which is an extra

@@ -75,11 +75,13 @@ def _say(result: Compressed, seconds: float, before: int) -> None:
 
 
 def uncompress_file(
-    file: Annotated[str, typer.Argument(help="What `turnfold compress --messages` wrote; - for standard input.")],
-    recursive: Annotated[bool, typer.Option("--recursive", help="Also restore originals that were compressed before.")] = False,
+    file: Annotated[str, typer.Argument(help="Result of turnfold compress --messages; - for standard input.")],
+    recursive: Annotated[
+        bool, typer.Option("--recursive", help="Also restore originals that had been compressed before.")
+    ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the messages to this file.")] = None,
 ) -> None:
-    """Print the original messages of a result as JSON."""
+    """Restore messages that turnfold compress made shorter."""
     check_output(output, file)
     value, _ = _read(file)
     messages = _messages(file, value)

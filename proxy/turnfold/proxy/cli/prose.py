@@ -17,13 +17,16 @@ from turnfold.proxy.cli.reading import check_output, progress, read_text, write
 
 
 def prose(
-    file: Annotated[str, typer.Argument(help="The text; - for standard input.")],
-    intensity: Annotated[str, typer.Option(help="lite, full or ultra.")] = "full",
+    file: Annotated[str, typer.Argument(help="Text file; - for standard input.")],
+    intensity: Annotated[str, typer.Option(help="How much is shortened: lite, full or ultra.")] = "full",
     lexicon: Annotated[Path | None, typer.Option(help="TOML file with your own rules.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the text (or the JSON) to this file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Text and receipt as JSON.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the result to this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print text and figures as JSON.")] = False,
 ) -> None:
-    """Shorten prose by rules. The text goes to standard output, the savings to standard error."""
+    """Rewrite a text in fewer words, by rules.
+
+    The text goes to standard output, the savings to standard error.
+    """
     check_output(output, file, *([str(lexicon)] if lexicon else []))
     text = read_text(file)
     with progress(len(text), "compressing"):

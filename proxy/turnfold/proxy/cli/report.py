@@ -152,7 +152,8 @@ def _notes(totals: dict[str, Any], group_by: str) -> list[str]:
         notes.append(f"{_count(silent)} served requests came back without usage (streams need include_usage).")
     if own := totals["own_calls"]["requests"]:
         cost = totals["dollars"]["paid_for_own_calls"]
-        notes.append(f"Paid includes {_count(own)} calls of ours ({'unknown' if cost is None else f'${cost:,.4f}'}).")
+        calls = f"{_count(own)} call{'' if own == 1 else 's'} that Turnfold made itself"
+        notes.append(f"Paid includes {calls} ({'unknown' if cost is None else f'${cost:,.4f}'}).")
     return notes
 
 
@@ -199,19 +200,19 @@ def _filters(only: list[str]) -> dict[str, str]:
 
 
 def report(
-    since: Annotated[str, typer.Option(help="An age (24h, 7d), a date or a time.")] = "30d",
-    until: Annotated[str, typer.Option(help="The end, in the same form; default: now.")] = "",
-    group_by: Annotated[str, typer.Option(help=f"One of {', '.join(GROUPINGS)}.")] = "model",
-    only: Annotated[list[str] | None, typer.Option(help=f"NAME=VALUE, NAME one of {', '.join(FILTERS)}; repeatable.")] = None,
-    url: Annotated[
-        str, typer.Option(help="Ask this running Turnfold (http://127.0.0.1:8420) instead of reading the store.")
-    ] = "",
+    since: Annotated[str, typer.Option(help="Start: an age (24h, 7d), a date or a time.")] = "30d",
+    until: Annotated[str, typer.Option(help="End, in the same form; default: now.")] = "",
+    group_by: Annotated[str, typer.Option(help=f"Group rows by: {', '.join(GROUPINGS)}.")] = "model",
+    only: Annotated[
+        list[str] | None, typer.Option(help=f"Only requests with NAME=VALUE; NAME is one of {', '.join(FILTERS)}. Repeatable.")
+    ] = None,
+    url: Annotated[str, typer.Option(help="URL of a running Turnfold to ask, instead of reading the store.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> None:
-    """Print what was saved, in tokens and in dollars.
+    """Show what was saved, in tokens and in dollars.
 
-    "without" is what the same requests would have cost unfolded, the provider's prompt cache included.
+    "without" is what the same requests would have cost unfolded, with the provider's prompt cache taken into account.
     """
     if as_json and csv:
         raise typer.BadParameter("cannot be given together with --json", param_hint="--csv")

@@ -21,16 +21,26 @@ from turnfold.proxy.running.sharing import default_url, is_turnfold
 
 def run(
     command: Annotated[list[str] | None, typer.Argument(metavar="COMMAND", show_default=False)] = None,
-    print_env: Annotated[bool, typer.Option("--print-env", help="Print export lines for a running Turnfold instead.")] = False,
-    upstream: Annotated[str | None, typer.Option(help="Base URL of the upstream (TURNFOLD_UPSTREAM_URL).")] = None,
-    anthropic: Annotated[str | None, typer.Option(help="Base URL for /v1/messages (TURNFOLD_ANTHROPIC_URL).")] = None,
-    store: Annotated[str | None, typer.Option(help="memory://, sqlite:///path or redis:// (TURNFOLD_STORE_URL).")] = None,
-    mode: Annotated[str | None, typer.Option(help="on, observe or off (TURNFOLD_MODE).")] = None,
+    print_env: Annotated[
+        bool, typer.Option("--print-env", help="Print the export lines for a running Turnfold, and run nothing.")
+    ] = False,
+    upstream: Annotated[
+        str | None, typer.Option(help="Base URL of the provider, for example https://api.openai.com/v1 (TURNFOLD_UPSTREAM_URL).")
+    ] = None,
+    anthropic: Annotated[
+        str | None, typer.Option(help="Base URL of the provider for Anthropic's /v1/messages (TURNFOLD_ANTHROPIC_URL).")
+    ] = None,
+    store: Annotated[
+        str | None, typer.Option(help="Store: sqlite:///path, redis://, memory:// or none:// (TURNFOLD_STORE_URL).")
+    ] = None,
+    mode: Annotated[
+        str | None, typer.Option(help="on: fold; observe: only record what folding would save; off (TURNFOLD_MODE).")
+    ] = None,
 ) -> None:
-    """Run a command with a proxy of its own: turnfold run -- codex.
+    """Run a command with its own proxy: turnfold run -- codex.
 
-    Base URLs that the environment names become the upstreams. Options of ours stand in front of the command. The exit status is
-    the command's: 127 if it is not found, 128 + n if signal n ended it.
+    The proxy forwards to the base URLs that are set in the environment, if any. Turnfold's options go before the command. The
+    exit status is the command's; 127 if it is not found, 128 + n if signal n ended it.
     """
     flags: dict[str, tuple[Path2, Any]] = {
         "--upstream": (("upstream", "url"), upstream),

@@ -13,15 +13,26 @@ from turnfold.config.sources import load
 
 
 def serve(
-    upstream: Annotated[str | None, typer.Option(help="Base URL of the upstream (TURNFOLD_UPSTREAM_URL).")] = None,
-    host: Annotated[str | None, typer.Option(help="Address to listen on (TURNFOLD_HOST).")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on (TURNFOLD_PORT).")] = None,
+    upstream: Annotated[
+        str | None, typer.Option(help="Base URL of the provider, for example https://api.openai.com/v1 (TURNFOLD_UPSTREAM_URL).")
+    ] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on, 127.0.0.1 by default (TURNFOLD_HOST).")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on, 8420 by default; 0 picks a free one (TURNFOLD_PORT).")
+    ] = None,
     uds: Annotated[str | None, typer.Option(help="Unix socket to listen on instead (TURNFOLD_UDS).")] = None,
-    store: Annotated[str | None, typer.Option(help="sqlite:///path, redis://, memory://, none:// (TURNFOLD_STORE_URL).")] = None,
-    mode: Annotated[str | None, typer.Option(help="on, observe or off (TURNFOLD_MODE).")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes (TURNFOLD_WORKERS).")] = None,
+    store: Annotated[
+        str | None, typer.Option(help="Store: sqlite:///path, redis://, memory:// or none:// (TURNFOLD_STORE_URL).")
+    ] = None,
+    mode: Annotated[
+        str | None, typer.Option(help="on: fold; observe: only record what folding would save; off (TURNFOLD_MODE).")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of processes, 1 by default (TURNFOLD_WORKERS).")] = None,
 ) -> None:
-    """Run the proxy. Then point OPENAI_BASE_URL at http://127.0.0.1:8420/v1."""
+    """Run the proxy.
+
+    Then point your client at it: OPENAI_BASE_URL=http://127.0.0.1:8420/v1, ANTHROPIC_BASE_URL=http://127.0.0.1:8420.
+    """
     loaded = load(
         {
             "--upstream": (("upstream", "url"), upstream),
@@ -36,8 +47,10 @@ def serve(
     from turnfold.proxy.dashboard.entrance import entry_link  # noqa: PLC0415 - as the server
     from turnfold.proxy.server import serve as run  # noqa: PLC0415 - loads the server; the other commands need not
 
-    def greet() -> None:
-        if link := entry_link(loaded.settings):
-            typer.echo(f"Dashboard: {link} (works once, for ten minutes; later: turnfold dashboard)")
+    def opened(address: str) -> str:
+        link = entry_link(loaded.settings)
+        if link:
+            return f"{link} (works once, for ten minutes; later: turnfold dashboard)"
+        return address if loaded.settings.auth.admin_token else f"{address} (closed: set TURNFOLD_ADMIN_TOKEN to open it)"
 
-    run(loaded.settings, greet=greet)
+    run(loaded.settings, dashboard=opened)

@@ -176,17 +176,22 @@ def _engine_from(options: dict[str, Callable[[Engine], None]]) -> Engine:
 
 
 def state(
-    with_preprocessor: Annotated[bool, typer.Option(help="Put near forms (Use Docker.) into the exact form first.")] = False,
+    with_preprocessor: Annotated[bool, typer.Option(help='First turn near forms ("Use Docker.") into exact directives.')] = False,
     with_model: Annotated[
-        bool, typer.Option(help="Have TURNFOLD_SUMMARY_MODEL propose the directive that a message may mean; nothing is applied.")
+        bool, typer.Option(help="Let TURNFOLD_SUMMARY_MODEL propose the directive that a message may mean; nothing is applied.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object for every line.")] = False,
-    initial_state_json: Annotated[str | None, typer.Option(help="Begin with this state, as exported JSON.")] = None,
-    initial_state_file: Annotated[Path | None, typer.Option(help="Begin with the state in this file.")] = None,
-    initial_checkpoint_json: Annotated[str | None, typer.Option(help="Begin with this checkpoint: state and question.")] = None,
-    initial_checkpoint_file: Annotated[Path | None, typer.Option(help="Begin with the checkpoint in this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per message.")] = False,
+    initial_state_json: Annotated[str | None, typer.Option(help="Start from this state (exported JSON).")] = None,
+    initial_state_file: Annotated[Path | None, typer.Option(help="Start from the state in this file.")] = None,
+    initial_checkpoint_json: Annotated[
+        str | None, typer.Option(help="Start from this checkpoint (state and open question, as JSON).")
+    ] = None,
+    initial_checkpoint_file: Annotated[Path | None, typer.Option(help="Start from the checkpoint in this file.")] = None,
 ) -> None:
-    """Take messages from standard input, one a line, and print what each does to the state."""
+    """Try conversation directives: type messages, see their effect.
+
+    Reads one message per line from standard input and prints what it does to the conversation's state. "exit" ends it.
+    """
     loads: dict[str, Callable[[Engine], None]] = {}
     if initial_state_json is not None:
         loads["--initial-state-json"] = lambda engine: engine.import_json(initial_state_json)

@@ -82,20 +82,24 @@ def _place(settings: Settings, url: str, key: str, tenant: str) -> tuple[str, di
 
 def windows(  # noqa: PLR0913, PLR0917 - a parameter for each option of the command line
     context: typer.Context,
-    action: Annotated[Action, typer.Argument(help="What to do.", metavar="list|forget")] = Action.LIST,
-    model: Annotated[str, typer.Argument(help="FORGET: the model.", metavar="MODEL", show_default=False)] = "",
-    upstream: Annotated[str, typer.Option(help="FORGET: the upstream, as it is listed.")] = "",
-    everything: Annotated[bool, typer.Option("--all", help="FORGET: all upstreams and models.")] = False,
-    url: Annotated[str, typer.Option(help="The running Turnfold; default: the address in these settings.")] = "",
+    action: Annotated[Action, typer.Argument(help="List what was learned, or forget it.", metavar="list|forget")] = Action.LIST,
+    model: Annotated[str, typer.Argument(help="Model to forget.", metavar="MODEL", show_default=False)] = "",
+    upstream: Annotated[str, typer.Option(help="Upstream to forget, as listed.")] = "",
+    everything: Annotated[bool, typer.Option("--all", help="Forget all upstreams and models.")] = False,
+    url: Annotated[str, typer.Option(help="URL of the running Turnfold; default: the host and port in your settings.")] = "",
     key: Annotated[
-        str, typer.Option(envvar="OPENAI_API_KEY", help="A client's credential, without the admin token: only its own.")
+        str,
+        typer.Option(
+            envvar="OPENAI_API_KEY", help="API key of a client, to see only its own windows; used without an admin token."
+        ),
     ] = "",
-    tenant: Annotated[str, typer.Option(help="Only this tenant's; default: all tenants, with the admin token.")] = "",
+    tenant: Annotated[str, typer.Option(help="Only this tenant; default: all tenants. Needs the admin token.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show what was learned of upstreams' windows, or forget it: windows forget MODEL, --upstream URL, or --all.
+    """List the context windows that Turnfold learned, or forget them.
 
-    What is forgotten no longer counts in the process that is asked, and within 30 seconds in all others.
+    To forget: windows forget MODEL, windows forget --upstream URL, or windows forget --all. The process that is asked
+    forgets at once, all others within 30 seconds.
     """
     settings = load().settings
     if tenant:

@@ -6,17 +6,20 @@ Lives here: gzip, deflate and zstd, piece by piece. Does not belong here: encodi
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Iterator
 from typing import Final, Protocol
 
-import zstandard
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 _PIECE: Final = 65536
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
-_ZSTD_STEP: Final = 256  # bytes that are decoded at once: of this library nothing else bounds what they become (8 MB at worst)
-_ZSTD_WINDOW: Final = 2**27  # bytes; what encoders use at their highest level without being asked for more
+_ZSTD_WINDOW_LOG: Final = 27  # 128 MB; what encoders use at their highest level without being asked for more
 _GZIP: Final = frozenset(("gzip", "x-gzip"))
 
 
@@ -49,11 +52,12 @@ class _Member(Protocol):
 
 
 class _ZstdFrame:
-    """The same for one frame of zstd."""
+    """The same for one frame of zstd. What is not decoded yet is kept by the decoder itself."""
+
+    unconsumed_tail = b""
 
     def __init__(self) -> None:
-        self._engine = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
-        self.unconsumed_tail = b""
+        self._engine = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG})
 
     @property
     def eof(self) -> bool:
@@ -61,14 +65,12 @@ class _ZstdFrame:
 
     @property
     def unused_data(self) -> bytes:
-        return self._engine.unused_data + self.unconsumed_tail
+        return self._engine.unused_data
 
     def decompress(self, data: bytes, most: int, /) -> bytes:
-        del most
-        self.unconsumed_tail = data[_ZSTD_STEP:]
         try:
-            return self._engine.decompress(data[:_ZSTD_STEP])
-        except zstandard.ZstdError as exc:
+            return self._engine.decompress(data, most)
+        except zstd.ZstdError as exc:
             raise zlib.error(str(exc)) from exc
 
 

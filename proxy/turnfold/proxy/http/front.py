@@ -6,6 +6,7 @@ further in. Does not belong here: which path leads where (``app``).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -13,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from turnfold.config.settings import LimitSettings
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.limits import check_head, check_path
-from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.http.refusals import RawHeaders, Refused
 
 
 class Endpoint:
@@ -27,11 +28,16 @@ class Endpoint:
 
 
 class Front:
-    """The outermost layer: bounds the head, turns WebSockets away, renders what is refused further in."""
+    """The outermost layer: bounds the head, turns WebSockets away, renders what is refused further in.
 
-    def __init__(self, app: ASGIApp, limits: LimitSettings) -> None:
+    Args:
+        check: refuses by the head alone, beside the limits.
+    """
+
+    def __init__(self, app: ASGIApp, limits: LimitSettings, check: Callable[[RawHeaders], None]) -> None:
         self._app = app
         self._limits = limits
+        self._check = check
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -42,6 +48,7 @@ class Front:
             if scope["type"] == "websocket" or (first(scope["headers"], b"upgrade") or b"").lower() == b"websocket":
                 raise _no_websockets(scope["path"])
             check_head(scope["headers"], self._limits)
+            self._check(scope["headers"])
             check_path((scope.get("raw_path") or scope["path"].encode()).decode("ascii", "replace"))
             await self._app(scope, receive, send)
         except Refused as refused:

@@ -17,6 +17,8 @@ from turnfold.proxy.http.refusals import RawHeaders, Refused
 from turnfold.proxy.http.tags import tags_of
 
 OURS: Final = b"x-turnfold-"
+#: Names the Turnfolds that a request has passed; the one header of ours that goes on (``outbound.hops``).
+VIA: Final = b"x-turnfold-via"
 
 _HOP_BY_HOP: Final = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade"
@@ -49,7 +51,7 @@ def forwarded_headers(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
     12.5.3), and a client that asked for none may not be able to decode it.
     """
     dropped = _NOT_FORWARDED | _connection_headers(headers)
-    kept = [(key, value) for key, value in headers if key not in dropped and not key.startswith(OURS)]
+    kept = [(key, value) for key, value in headers if key not in dropped and (key == VIA or not key.startswith(OURS))]
     if first(headers, b"transfer-encoding") is not None:
         kept = without(kept, b"content-length")
     if first(kept, b"accept-encoding") is None:

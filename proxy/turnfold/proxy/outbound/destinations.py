@@ -17,6 +17,7 @@ Where only one upstream is set it gets everything: gateways speak several format
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -55,9 +56,11 @@ class Destinations:
     """The upstreams of a process; `running` opens and closes their connections."""
 
     def __init__(self, settings: Settings) -> None:
-        self._openai = Upstream(settings.upstream)
+        #: Names this process to Turnfolds behind it, and tells it a request that comes back.
+        self.hop: Final = secrets.token_hex(8).encode()
+        self._openai = Upstream(settings.upstream, self.hop)
         url = anthropic_url(settings)
-        self._anthropic = self._openai if url is None else Upstream(settings.upstream.model_copy(update={"url": url}))
+        self._anthropic = self._openai if url is None else Upstream(settings.upstream.model_copy(update={"url": url}), self.hop)
         one_host = url is None or urlsplit(url).netloc == urlsplit(settings.upstream.url).netloc
         #: The operator's key for OpenAI's host is for Anthropic's format only where that is asked for at the same host.
         self._keys: Keys = "openai" if one_host and settings.anthropic.api_key is None else "anthropic"

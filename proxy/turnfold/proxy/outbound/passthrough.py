@@ -6,12 +6,16 @@ Lives here: one exchange with the upstream without a look at its content. Must n
 from __future__ import annotations
 
 import logging
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from starlette.types import Receive, Scope, Send
 
 from turnfold.proxy.http.headers import forwarded_headers, returned_headers, sendable
 from turnfold.proxy.http.inbound import Inbound, while_present
-from turnfold.proxy.http.refusals import RawHeaders
+from turnfold.proxy.http.refusals import RawHeaders, Refused
 from turnfold.proxy.http.tenancy import Gate
 from turnfold.proxy.outbound.destinations import Destination, Destinations
 from turnfold.proxy.outbound.relay import relay, see_nothing
@@ -20,36 +24,63 @@ from turnfold.proxy.outbound.upstream import UpstreamFailed, refusal
 _log = logging.getLogger(__name__)
 
 
-class Passthrough:
-    """The ASGI endpoint of every other path and method."""
+@dataclass(slots=True)
+class Passing:
+    """What is logged of a request: `status` is the upstream's, None until it has answered."""
 
-    def __init__(self, destinations: Destinations, gate: Gate) -> None:
+    id: str
+    method: str
+    path: str
+    started: float
+    status: int | None = None
+
+
+class Passthrough:
+    """The ASGI endpoint of every other path and method.
+
+    Args:
+        log: gets each request once it has ended, and the milliseconds that it took.
+    """
+
+    def __init__(self, destinations: Destinations, gate: Gate, log: Callable[[Passing, float], None] = lambda *_: None) -> None:
         self._destinations = destinations
         self._gate = gate
+        self._log = log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request.
 
         Raises:
-            Refused: the answer is an error of ours.
+            Refused: the answer is an error of ours; it names the request by the id in the log.
         """
+        passing = Passing(f"tf-{secrets.token_hex(12)}", scope["method"], scope["path"], time.perf_counter())
+        try:
+            await self._pass(passing, scope, receive, send)
+        except Refused as refused:
+            refused.headers = (*refused.headers, (b"x-turnfold-request-id", passing.id.encode()))
+            raise
+        finally:
+            self._log(passing, (time.perf_counter() - passing.started) * 1000)
+
+    async def _pass(self, passing: Passing, scope: Scope, receive: Receive, send: Send) -> None:
         inbound = Inbound(scope, receive)
-        method = scope["method"]
         to = self._destinations.of(scope)
         brought = inbound.headers
-        headers = self._gate.preflight(brought) if method == "OPTIONS" else self._gate.admit(brought, to.keys).headers
-        await while_present(inbound, self._exchange(method, to, sendable(forwarded_headers(headers)), inbound, send))
+        is_preflight = passing.method == "OPTIONS"
+        headers = self._gate.preflight(brought) if is_preflight else self._gate.admit(brought, to.keys).headers
+        await while_present(inbound, self._exchange(passing, to, sendable(forwarded_headers(headers)), inbound, send))
 
-    async def _exchange(self, method: str, to: Destination, headers: RawHeaders, inbound: Inbound, send: Send) -> None:
+    async def _exchange(self, passing: Passing, to: Destination, headers: RawHeaders, inbound: Inbound, send: Send) -> None:
         body = inbound.chunks() if inbound.has_body else None
         try:
-            answer = await to.upstream.send(method, to.url, headers, body)
+            answer = await to.upstream.send(passing.method, to.url, headers, body)
         except UpstreamFailed as exc:
-            _log.warning("%s: %s", method, type(exc).__name__)
+            _log.warning("%s: %s: %s", passing.id, to.url.origin(), exc)
             raise refusal(exc) from exc
+        passing.status = answer.status
         try:
             await relay(answer, returned_headers(answer.headers, answer.status), send, see_nothing)
         except UpstreamFailed as exc:  # the head is out: returning now makes the server cut the connection
-            _log.warning("%s: %s in mid-response", method, type(exc).__name__)
+            _log.warning("%s: %s: %s", passing.id, to.url.origin(), exc)
         finally:
             answer.close()

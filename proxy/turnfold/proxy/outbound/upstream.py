@@ -34,6 +34,7 @@ from turnfold.config.outbound import OutboundProxy, proxy_for
 from turnfold.config.settings import UpstreamSettings
 from turnfold.proxy.http.limits import check_path
 from turnfold.proxy.http.refusals import RawHeaders, Refused
+from turnfold.proxy.outbound.hops import with_hop
 from turnfold.proxy.outbound.raw_headers import RawHeadersRequest, as_text
 from turnfold.proxy.outbound.trust import tls_context
 
@@ -47,7 +48,7 @@ _ADDED_BY_CLIENT: Final = (hdrs.ACCEPT, hdrs.ACCEPT_ENCODING, hdrs.USER_AGENT, h
 
 
 class UpstreamFailed(Exception):
-    """No whole response came. Base of the following."""
+    """No whole response came. Base of the following; the message is the cause, in words and without a full stop."""
 
 
 class UpstreamUnreachable(UpstreamFailed):
@@ -63,7 +64,7 @@ class ProxyRefused(UpstreamUnreachable):
 
 
 class UpstreamGarbled(UpstreamFailed):
-    """It answered, but with what is no response that could be passed on; the message says why."""
+    """It answered, but with what is no response that could be passed on."""
 
 
 class UpstreamSilent(UpstreamFailed):
@@ -99,9 +100,9 @@ class Answer:
             while chunk := await content.readany():
                 yield chunk, content.at_eof()
         except TimeoutError as exc:
-            raise UpstreamSilent from exc
+            raise UpstreamSilent("it sent nothing more in time") from exc
         except aiohttp.ClientError as exc:
-            raise UpstreamBroke from exc
+            raise UpstreamBroke("it closed the connection in the middle of its answer") from exc
 
     def close(self) -> None:
         """Drop the connection unless the response was read to its end."""
@@ -124,19 +125,24 @@ async def pieces(body: bytes) -> AsyncIterator[bytes]:
 class Upstream:
     """The one upstream of this process; an async context manager around its connections.
 
+    Args:
+        hop: names this Turnfold to others behind it; empty: it is not named.
+
     Raises:
         InvalidInput: ``upstream.url`` is not an http or https URL.
         SettingsError: a file for TLS cannot be used, or a variable names a proxy of another kind.
     """
 
-    def __init__(self, settings: UpstreamSettings) -> None:
+    def __init__(self, settings: UpstreamSettings, hop: bytes = b"") -> None:
         self._settings = settings
+        self._hop = hop
         parts = urlsplit(settings.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InvalidInput("upstream.url", f"must be an http or https URL, not {settings.url!r}")
         if "@" in parts.netloc:
             raise InvalidInput("upstream.url", "must not carry credentials; the key goes into upstream.api_key")
         self._origin = f"{parts.scheme}://{parts.netloc}"
+        self._host = parts.hostname
         self._base = parts.path.rstrip("/")
         self._tls = tls_context(settings)
         self._proxy = proxy_for(settings.url, settings.proxy)
@@ -200,6 +206,7 @@ class Upstream:
             UpstreamUnreachable, UpstreamUntrusted, UpstreamSilent, UpstreamGarbled: no head came.
         """
         assert self._session is not None, "the upstream is used outside of its context"  # noqa: S101 - a slip of ours
+        headers = with_hop(headers, self._hop, self._host) if self._hop else headers
         if isinstance(body, bytes):
             headers = [*headers, (b"content-length", b"%d" % len(body))] if body or method == "POST" else headers
             body = pieces(body) if len(body) > _PIECE else body or None
@@ -210,15 +217,15 @@ class Upstream:
                 method, url, headers=pairs, data=body, allow_redirects=False, **self._way(url, pairs)
             )
         except (aiohttp.ClientConnectorCertificateError, ssl.SSLError) as exc:
-            raise UpstreamUntrusted from exc
+            raise UpstreamUntrusted(_untrusted(exc)) from exc
         except TimeoutError as exc:
-            raise UpstreamSilent from exc
+            raise UpstreamSilent(self._waited(exc)) from exc
         except aiohttp.ClientHttpProxyError as exc:
             raise ProxyRefused(f"with status {exc.status}") from exc
         except aiohttp.ClientResponseError as exc:
             raise UpstreamGarbled(_fault_of(exc)) from exc
         except (aiohttp.ClientError, OSError) as exc:
-            raise UpstreamUnreachable from exc
+            raise UpstreamUnreachable(_unreachable(exc)) from exc
         if response.status == 407 and self._proxy is not None:
             response.close()
             raise ProxyRefused("with status 407")
@@ -236,11 +243,41 @@ class Upstream:
         pairs.extend(self._to_proxy.items())
         return {"proxy": self._proxy.url}
 
+    def _waited(self, exc: TimeoutError) -> str:
+        settings = self._settings
+        if isinstance(exc, aiohttp.ConnectionTimeoutError):
+            return f"no connection within {settings.connect_timeout:g} s (TURNFOLD_UPSTREAM_CONNECT_TIMEOUT)"
+        return f"no answer within {settings.read_timeout:g} s (TURNFOLD_UPSTREAM_READ_TIMEOUT)"
+
 
 def _credentials(proxy: OutboundProxy | None) -> dict[str, str]:
     if proxy is None or proxy.user is None:
         return {}
     return {hdrs.PROXY_AUTHORIZATION: "Basic " + base64.b64encode(":".join(proxy.user).encode()).decode()}
+
+
+def _untrusted(exc: Exception) -> str:
+    found = getattr(exc, "certificate_error", exc)
+    return str(getattr(found, "verify_message", "") or getattr(found, "reason", "") or "TLS failed").replace("_", " ").lower()
+
+
+#: What an error of the operating system means here; the first row that fits counts.
+_CAUSES: Final[tuple[tuple[type[Exception], str], ...]] = (
+    (aiohttp.ClientConnectorDNSError, "its host name was not found (DNS)"),
+    (aiohttp.ClientConnectorSSLError, "the TLS handshake failed (is it an http:// server?)"),
+    (aiohttp.ServerDisconnectedError, "it closed the connection before it answered"),
+    (ConnectionRefusedError, "connection refused (nothing listens there)"),
+    (ConnectionResetError, "it closed the connection before it answered"),
+)
+
+
+def _unreachable(exc: Exception) -> str:
+    """Why no connection was made, or why it ended at once."""
+    cause = getattr(exc, "os_error", exc)
+    for kind, said in _CAUSES:
+        if isinstance(exc, kind) or isinstance(cause, kind):
+            return said
+    return (getattr(cause, "strerror", None) or type(cause).__name__).lower()
 
 
 def _fault_of(exc: aiohttp.ClientResponseError) -> str:
@@ -257,12 +294,12 @@ def refusal(failure: UpstreamFailed) -> Refused:
     only says no where trying again cannot help.
     """
     if isinstance(failure, UpstreamSilent):
-        return Refused(504, "upstream_timeout", "The upstream did not answer in time.")
+        return Refused(504, "upstream_timeout", f"The upstream did not answer in time: {failure}.")
     if isinstance(failure, UpstreamGarbled):
         return Refused(502, "upstream_invalid", f"The upstream answered, but {failure}.")
     if isinstance(failure, UpstreamUntrusted):
         never = ((b"x-should-retry", b"false"),)
-        return Refused(502, "upstream_untrusted", "The upstream's certificate could not be verified.", headers=never)
+        return Refused(502, "upstream_untrusted", f"The upstream's certificate could not be verified: {failure}.", headers=never)
     if isinstance(failure, ProxyRefused):
         return Refused(502, "proxy_refused", f"The outbound proxy refused the connection to the upstream {failure}.")
-    return Refused(502, "upstream_unreachable", "The upstream could not be reached.")
+    return Refused(502, "upstream_unreachable", f"The upstream could not be reached: {failure}.")

@@ -19,9 +19,10 @@ from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
 from turnfold.compression.wire.messages import MESSAGES
 from turnfold.compression.wire.responses import RESPONSES
-from turnfold.config.settings import FoldingSettings, LimitSettings
+from turnfold.config.settings import Settings
 from turnfold.proxy.chat.exchange import ChatRequest, RequestTrace
 from turnfold.proxy.chat.service import Service
+from turnfold.proxy.console.request_log import log_refused
 from turnfold.proxy.http.headers import first, forwarded_headers, sendable, wishes, without
 from turnfold.proxy.http.inbound import ClientGone, Inbound, while_present
 from turnfold.proxy.http.limits import UnfinishedBodies, read_body
@@ -62,8 +63,7 @@ class ModelCalls:
         service: Service,
         destinations: Destinations,
         gate: Gate,
-        limits: LimitSettings,
-        folding: FoldingSettings,
+        settings: Settings,
         unfinished: UnfinishedBodies,
         wire: Wire,
         tracing: Tracing,
@@ -74,8 +74,8 @@ class ModelCalls:
         self._tracing = tracing
         self._unfinished = unfinished
         self._gate = gate
-        self._limits = limits
-        self._folding = folding
+        self._limits = settings.limits
+        self._folding = settings.folding
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request.
@@ -95,7 +95,15 @@ class ModelCalls:
             raise
 
     async def _read(self, request_id: str, scope: Scope, inbound: Inbound) -> ChatRequest:
-        at, started = time.time(), time.perf_counter()
+        started = time.perf_counter()
+        try:
+            return await self._admit(request_id, scope, inbound, started)
+        except Refused as refused:
+            log_refused(request_id, self._wire.name, refused, (time.perf_counter() - started) * 1000)
+            raise
+
+    async def _admit(self, request_id: str, scope: Scope, inbound: Inbound, started: float) -> ChatRequest:
+        at = time.time()
         to = self._destinations.of(scope)
         admission = self._gate.admit(inbound.headers, to.keys)
         asked = wishes(inbound.headers)

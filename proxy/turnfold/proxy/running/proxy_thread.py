@@ -22,6 +22,7 @@ import uvicorn
 from turnfold.config.settings import Settings
 from turnfold.proxy.app import build
 from turnfold.proxy.identity import state_directory
+from turnfold.proxy.preflight import check_files
 from turnfold.proxy.running.tally import Tally
 from turnfold.proxy.server import configuration
 
@@ -102,8 +103,9 @@ def serve_beside(settings: Settings, listener: socket.socket, tally: Tally, log:
 
     Raises:
         ProxyNotStarted: it ended, or was not ready within a minute.
-        InvalidInput: settings under which a start is refused.
+        InvalidInput, SettingsError: settings under which a start is refused.
     """
+    check_files(settings)
     build(settings)  # a wrong setting is reported here, and not in a log
     config = configuration(
         settings,

@@ -21,7 +21,6 @@ from turnfold.proxy.store.base import Store, StoreFailed
 from turnfold.proxy.store.cached import CachedStore
 from turnfold.proxy.store.guard import GuardedStore, TimedStore
 from turnfold.proxy.store.memory import MemoryStore, NothingStore
-from turnfold.proxy.store.redis_store import RedisStore
 from turnfold.proxy.store.sealed import SealedStore, Seals
 from turnfold.proxy.store.sqlite import SqliteStore
 
@@ -46,6 +45,8 @@ def _sqlite(url: str, settings: StoreSettings) -> Store:
 
 
 def _redis(url: str, settings: StoreSettings) -> Store:
+    from turnfold.proxy.store.redis_store import RedisStore  # noqa: PLC0415 - its client is loaded where it is used
+
     return RedisStore(url, settings.patience)
 
 

@@ -1,0 +1,59 @@
+"""What the log of a server looks like: text for people, JSON for programs.
+
+Lives here: the two forms, and the configuration of ``logging`` for a process that serves. Does not belong here: what is logged
+(``request_log`` for requests, each module for its own).
+
+A record may carry ``fields`` (``extra={"fields": {...}}``): JSON has them beside the message, in text the message says it all.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, Final
+
+import orjson
+
+from turnfold.config.settings import LogSettings
+
+_STREAM: Final = "ext://sys.stderr"
+#: The logger of requests.
+REQUESTS: Final = "turnfold.requests"
+#: Above every level that there is.
+_OFF: Final = logging.CRITICAL + 10
+
+
+class TextLines(logging.Formatter):
+    """``12:03:41 warning tf-5f2c...: the upstream refused the connection``; the level is named from warning on."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One record; a traceback follows on lines of its own."""
+        level = f"{record.levelname.lower()} " if record.levelno >= logging.WARNING else ""
+        line = f"{time.strftime('%H:%M:%S', time.localtime(record.created))} {level}{record.getMessage()}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object per record: ``time`` (UTC), ``level``, ``logger``, ``message``, and the record's own fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One record."""
+        stamp = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03}Z"
+        line = {"time": stamp, "level": record.levelname.lower(), "logger": record.name, "message": record.getMessage()}
+        fields: dict[str, Any] = getattr(record, "fields", {})
+        trace = {"exception": self.formatException(record.exc_info)} if record.exc_info else {}
+        return orjson.dumps({**line, **fields, **trace}, default=str).decode()
+
+
+def log_configuration(settings: LogSettings) -> dict[str, Any]:
+    """The configuration for ``logging.config.dictConfig``; every process of a server applies it."""
+    level = _OFF if settings.level == "off" else settings.level.upper()
+    form = JsonLines if settings.format == "json" else TextLines
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"lines": {"()": f"{form.__module__}.{form.__qualname__}"}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines", "stream": _STREAM}},
+        "root": {"level": _OFF if settings.level == "off" else "WARNING", "handlers": ["stderr"]},
+        "loggers": {"turnfold": {"level": level}, REQUESTS: {} if settings.requests else {"level": _OFF}},
+    }

@@ -1,0 +1,169 @@
+"""What a server says: the greeting, one line per request, causes of failures; in text and as JSON, and never text or keys."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import logging.config
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.proxy.harness import ProxyServer, UpstreamServer, call, proxy_server, reply, until
+from tests.proxy.processes import COMPLETION, LONG, serve_process
+from tests.proxy.receipts import receipt
+from turnfold.config.settings import AuthSettings, LogSettings, Settings, StoreSettings
+from turnfold.proxy.console.greeting import Greeting, greet
+from turnfold.proxy.console.log_lines import JsonLines, TextLines, log_configuration
+from turnfold.proxy.console.request_log import RequestLog
+
+SECRET = "sk-secret-key"
+PRIVATE = "my private words"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def lines(caplog: pytest.LogCaptureFixture) -> Iterator[list[str]]:
+    """Lines of the log from now on, as a terminal shows them."""
+    caplog.set_level(logging.INFO, "turnfold")
+    found: list[str] = []
+
+    class Collect(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            found.append(TextLines().format(record))
+            json.loads(JsonLines().format(record))
+
+    handler = Collect()
+    logging.getLogger("turnfold").addHandler(handler)
+    yield found
+    logging.getLogger("turnfold").removeHandler(handler)
+
+
+@pytest.fixture(scope="module")
+def proxy(upstream_url: str) -> Iterator[ProxyServer]:
+    with proxy_server(upstream_url) as (made, _):
+        yield made
+
+
+@pytest.fixture(scope="module")
+def upstream_url() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as probe:  # nothing listens there once it is closed
+        return f"http://127.0.0.1:{probe.getsockname()[1]}/v1"
+
+
+def _chat(proxy: ProxyServer, model: str = "gpt-4o") -> str:
+    body = {"model": model, "messages": [{"role": "user", "content": PRIVATE}]}
+    answer = proxy.chat(body, ("authorization", f"Bearer {SECRET}"))
+    return answer.header("x-turnfold-request-id") or ""
+
+
+def test_a_failure_names_its_cause_and_the_request(proxy: ProxyServer, upstream_url: str, lines: list[str]) -> None:
+    request_id = _chat(proxy, "evil\x1b[2J")
+    until(lambda: len(lines) == 2)
+    warning, line = lines
+    assert f"{request_id}: {upstream_url.removesuffix('/v1')}: connection refused" in warning
+    assert f"{request_id} chat evil\ufffd[2J: passthrough (short), 10 -> 10 tokens, no answer" in line
+    assert not {SECRET, PRIVATE, "\x1b"} & set("".join(lines).split())
+    assert PRIVATE not in "".join(lines)
+
+
+def test_other_calls_have_an_id_too(proxy: ProxyServer, lines: list[str]) -> None:
+    answer = call(proxy.origin, "GET", "/v1/files/x?token=secret")
+    until(lambda: len(lines) == 2)
+    request_id = answer.header("x-turnfold-request-id")
+    assert request_id
+    assert "connection refused" in answer.json()["error"]["message"]
+    assert all(request_id in line for line in lines)
+    assert f"{request_id} GET /v1/files/x: passed through, no answer" in lines[1]
+    assert "secret" not in "".join(lines)
+
+
+def test_what_is_refused_before_it_is_read_is_logged(proxy: ProxyServer, lines: list[str]) -> None:
+    answer = proxy.chat({}, ("x-turnfold-budget", "many"))
+    until(lambda: lines)
+    assert f"{answer.header('x-turnfold-request-id')} chat: refused with 400 (invalid_header)" in lines[0]
+
+
+def test_a_line_says_what_was_saved(lines: list[str]) -> None:
+    class Nowhere:
+        def record(self, *_: Any) -> None: ...
+
+    RequestLog(Nowhere()).record(receipt(tokens_before=24000, tokens_after=6000, upstream_status=200, total_ms=1234.5), ())
+    assert "24,000 -> 6,000 tokens (-75%), upstream 200" in lines[0]
+    assert "1,234 ms" in lines[0] or "1,235 ms" in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "shown"),
+    [
+        (LogSettings(), ["request", "warning"]),
+        (LogSettings(requests=False), ["warning"]),
+        (LogSettings(level="warning"), ["warning"]),
+        (LogSettings(level="error"), []),
+        (LogSettings(level="off"), []),
+    ],
+)
+def test_levels(settings: LogSettings, shown: list[str]) -> None:
+    configured = log_configuration(settings)
+    own = configured["loggers"]["turnfold"]["level"]
+    level = logging.getLevelName(own) if isinstance(own, str) else own
+    requests = configured["loggers"]["turnfold.requests"].get("level", level)
+    found = ["request"] if requests <= logging.INFO else []
+    assert [*found, *(["warning"] if level <= logging.WARNING else [])] == shown
+
+
+def test_json_has_fields_and_a_traceback() -> None:
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        record = logging.LogRecord("turnfold.x", logging.ERROR, "f", 1, "it %s", ("failed",), sys.exc_info())
+    record.fields = {"request_id": "tf-1"}
+    line = json.loads(JsonLines().format(record))
+    assert (line["level"], line["message"], line["request_id"]) == ("error", "it failed", "tf-1")
+    assert "ValueError: broken" in line["exception"]
+    assert "error it failed\nTraceback" in TextLines().format(record)
+
+
+def test_the_panel_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "60")
+    settings = Settings(store=StoreSettings(url="redis://:pass@host/0"))
+    greet(Greeting.of(settings, "http://127.0.0.1:1", store_answers=False, dashboard="http://127.0.0.1:1/admin/?" + "x" * 90))
+    said = terminal.getvalue()
+    assert "\nexport OPENAI_BASE_URL=http://127.0.0.1:1/v1\nexport ANTHROPIC_BASE_URL=http://127.0.0.1:1\n" in said
+    assert "http://127.0.0.1:1/admin/?" + "x" * 90 + " (closed: set TURNFOLD_ADMIN_TOKEN" in said
+    assert "https://api.openai.com/v1" in said
+    assert "DOES NOT ANSWER" in said
+    assert "pass" not in said.replace("pass-", "")
+
+
+def test_elsewhere_it_is_one_line(lines: list[str]) -> None:
+    settings = Settings(auth=AuthSettings(admin_token="adm"), store=StoreSettings(url="memory://"))  # type: ignore[arg-type]
+    greet(Greeting.of(settings, "http://h:1", store_answers=True, dashboard="http://h:1/admin/"))
+    (line,) = lines
+    assert "listens on http://h:1; forwards to https://api.openai.com/v1; https://api.anthropic.com/v1" in line
+    assert "closed" not in line
+
+
+def test_a_server_says_it_as_json(upstream: UpstreamServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A process of its own: the port that was bound, one line for the request, and nothing else."""
+    upstream.handler = reply(COMPLETION)
+    with serve_process(upstream, tmp_path, LOG_FORMAT="json") as served:
+        request_id = served.post(LONG).header("x-turnfold-request-id")
+    said = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    ready = next(line for line in said if line.get("event") == "ready")
+    assert (ready["origin"], ready["store_answers"]) == (served.origin, True)
+    (line,) = [line for line in said if line.get("request_id") == request_id]
+    assert (line["wire"], line["model"], line["status"], line["upstream_status"]) == ("chat", "gpt-4o", "folded", 200)
+    assert line["tokens_before"] > line["tokens_after"] > 0
+    assert [line["level"] for line in said if line["logger"] != "turnfold.proxy.chat.sending"] == ["info", "info"]
