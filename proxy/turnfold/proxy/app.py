@@ -111,12 +111,7 @@ def build(
         RequestLog(parts.recorder),
         options_for,
         settings,
-        Remembered(
-            parts.windows,
-            StateRecords(parts.store, settings.store.ttl),
-            parts.decisions,
-            StationModels(parts.asker, parts.blocks, settings.summary),
-        ),
+        parts.remembered(),
         engine,
         parts.incidents,
         processes,
@@ -127,17 +122,8 @@ def build(
     passthrough = InFlight(passing, partial(parts.metrics.in_flight, "passthrough"))
     readiness = Readiness([*parts.checks(), *drain_check(settings.server.drain_file)])
     loading = Loading(partial(warm, settings), parts.incidents)
-    own = [
-        Route("/healthz", Liveness(Identity(settings)), methods=["GET"]),
-        Route("/readyz", readiness, methods=["GET"]),
-        *hardened([welcome_route(readiness, has_dashboard=parts.entrance.is_open)]),
-        *hardened(own_routes(parts, settings, options_for)),
-    ]
     table: list[BaseRoute] = [
-        *own,
-        *other_methods(own),
-        Route("/admin", Endpoint(not_here)),
-        Route(f"/admin/{{rest:{ANYTHING}}}", Endpoint(not_here)),
+        *_unforwarded(parts, settings, readiness, own_routes(parts, settings, options_for)),
         *_model_routes(parts, settings, service, loading),
         Route("/{rest:path}", passthrough),
     ]
@@ -164,6 +150,18 @@ def _for_folding(settings: Settings) -> Settings:
     groups = {name: getattr(settings, name) for name in ("folding", "limits", "models")}
     store = settings.store if settings.store.is_off else bare.store
     return bare.model_copy(update={"upstream": kept, "store": store, **groups})
+
+
+def _unforwarded(parts: Parts, settings: Settings, readiness: Readiness, routes: list[Route]) -> list[Route]:
+    """All paths of which nothing goes upstream, whatever the method."""
+    own = [
+        Route("/healthz", Liveness(Identity(settings)), methods=["GET"]),
+        Route("/readyz", readiness, methods=["GET"]),
+        *hardened([welcome_route(readiness, has_dashboard=parts.entrance.is_open)]),
+        *hardened(routes),
+    ]
+    closed = [Route("/admin", Endpoint(not_here)), Route(f"/admin/{{rest:{ANYTHING}}}", Endpoint(not_here))]
+    return [*own, *other_methods(own), *closed]
 
 
 def _model_routes(parts: Parts, settings: Settings, service: Service, loading: Loading) -> list[Route]:
@@ -210,6 +208,7 @@ class Parts:
         processes: FoldProcesses | None = None,
     ) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.settings = settings
         self.destinations = Destinations(settings)
         self.entrance = Entrance(settings)
         self.gate = Gate(settings.upstream.api_key, settings.auth, settings.anthropic.api_key, self.entrance)
@@ -239,6 +238,11 @@ class Parts:
         told = {"incidents": dict(self.incidents.counts), "left_out": dict(left_out)}
         tasks = 0 if self._loop is None else len(asyncio.all_tasks(self._loop))
         return Health(not self.store.problem, self.store.failures, self.ledger.queued, self.ledger.dropped, tasks, **told)
+
+    def remembered(self) -> Remembered:
+        """What is known of conversations and upstreams beyond one request."""
+        states = StateRecords(self.store, self.settings.store.ttl)
+        return Remembered(self.windows, states, self.decisions, StationModels(self.asker, self.blocks, self.settings.summary))
 
     def checks(self) -> list[ReadinessCheck]:
         """What readiness looks at. Requests are served without any of it."""

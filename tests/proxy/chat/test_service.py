@@ -227,7 +227,7 @@ def test_liveness_and_readiness_cost_no_upstream_call(upstream: UpstreamServer, 
     assert call(proxy.origin, "GET", "/readyz").json() == {"status": "ready", "checks": checks}
     assert call(proxy.origin, "HEAD", "/healthz").status == 200
     assert call(proxy.origin, "GET", "/admin/nothing").status == 404
-    assert call(proxy.origin, "POST", "/admin").status == 404
+    assert call(proxy.origin, "POST", "/admin").status == 405
     assert upstream.seen == []
 
 

@@ -113,10 +113,13 @@ def test_wrong_settings_are_one_line_and_exit_code_2(run: RunCommand, monkeypatc
 
 
 def test_serve_prints_a_link_to_the_dashboard_where_there_is_one(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = types.SimpleNamespace(serve=lambda settings, greet: greet())
+    served: list[str] = []
+    server = types.SimpleNamespace(serve=lambda settings, dashboard: served.append(dashboard("http://here/admin/")))
     monkeypatch.setitem(sys.modules, "turnfold.proxy.server", server)
-    assert "http://127.0.0.1:8420/admin/#link=" in run("serve", "--store", "memory://")[1]
-    assert run("serve", "--store", "memory://", "--host", "0.0.0.0") == (0, "", "")  # noqa: S104 - nothing listens
+    run("serve", "--store", "memory://")
+    run("serve", "--store", "memory://", "--host", "0.0.0.0")  # noqa: S104 - nothing listens
+    assert served[0].startswith("http://127.0.0.1:8420/admin/#link=")
+    assert served[1] == "http://here/admin/ (closed: set TURNFOLD_ADMIN_TOKEN to open it)"
     assert run("dashboard", "--port", "9000")[1].startswith("http://127.0.0.1:9000/admin/#link=")
     monkeypatch.setenv("TURNFOLD_HOST", "0.0.0.0")  # noqa: S104
     code, out, err = run("dashboard")

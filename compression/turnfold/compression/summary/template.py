@@ -49,7 +49,7 @@ _LINE: Final = re.compile(r"^[ \t]*(?:[#*_>]+[ \t]*)?(?P<name>[a-zA-Z]+)[ \t]*[*
 _BULLET: Final = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+")
 _FENCE: Final = re.compile(r"\A\s*```\w*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _THOUGHT: Final = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
-_TAG: Final = re.compile(r"<(?=\s*/?\s*transcript)", re.IGNORECASE)
+_TAG: Final = re.compile(r"<(?=\s*(?:/\s*)?transcript)", re.IGNORECASE)
 _ESCAPED: Final = r"<\\"
 _NOTHING: Final = frozenset({"none", "none.", "n/a", "-", "nothing", "(none)", ""})
 

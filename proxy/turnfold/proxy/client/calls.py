@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, TypedDict, TypeVar
+from typing import Any, Final, Generic, Literal, TypedDict, TypeVar
 from urllib.parse import quote
 
 from turnfold.proxy.api.bodies import (
@@ -80,6 +80,15 @@ def drill_down(section_id: str, layer: int) -> ApiCall[DrillDownAnswer]:
     return ApiCall("POST", "/v1/drill-down", DrillDownAnswer, {"section_id": section_id, "target_layer": layer})
 
 
+class SummarizerOptions(TypedDict, total=False):
+    """How the server's model is asked for summaries; {}: as the server has it."""
+
+    max_response_tokens: int
+    system_prompt: str | None
+    mode: Literal["normal", "aggressive"]
+    preserve_terms: list[str]
+
+
 class MessageOptions(TypedDict, total=False):
     """Options of ``/v1/messages/compress``; those that are left out have the server's defaults."""
 
@@ -95,6 +104,7 @@ class MessageOptions(TypedDict, total=False):
     force_converge: bool
     token_counter: CounterName
     trace: bool
+    summarizer: SummarizerOptions
 
 
 def compress_messages(messages: Sequence[Mapping[str, Any]], options: MessageOptions) -> ApiCall[CompressMessagesAnswer]:
