@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import random
+
 import pytest
 
 from tests.support.bodies import Message, cuts, encode
@@ -66,3 +69,18 @@ def test_a_brake_is_named_and_promises_nothing() -> None:
 def test_a_large_system_prompt_is_no_growth() -> None:
     small, large = (folded(chat(3, system=words), Memo()).outlook.foldable for words in (5, 2000))
     assert small == large
+
+
+def test_what_was_dictated_without_a_full_stop_is_folded() -> None:
+    words = ["server", "cache", "table", "index", "deploy", "branch", "queue", "worker", "metric", "latency", "budget", "region"]
+    draw = random.Random(1)
+
+    def said(number: int) -> str:
+        return " ".join(draw.choice(words) for _ in range(number))
+
+    messages = [{"role": ("user", "assistant")[n % 2], "content": said(160)} for n in range(81)]
+    body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+    for read in (1.0, 0.5, 0.1):
+        folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(read, 1.0)), Memo())
+        assert folded.folded
+        assert folded.tokens_after < 0.6 * folded.tokens_before

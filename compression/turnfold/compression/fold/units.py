@@ -115,7 +115,7 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
     inside = messages[start:end]
     stays = not kept.isdisjoint(range(start, end))
     sizes = [results[i].tokens if i in results else messages[i].tokens for i in range(start, end)]
-    facts = [facts_tokens(m.role, m.tokens, calls=m.has_calls) for m in inside]
+    facts = [facts_tokens(m.role, m.tokens, m.own, calls=m.has_calls) for m in inside]
     return Unit(
         start,
         end,

@@ -6,6 +6,7 @@ package).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +18,7 @@ from turnfold.compression.shorten.prose import shorten
 from turnfold.compression.shorten.terse import terse
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.orders import standing_orders
+from turnfold.compression.text.sentences import LONGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,12 @@ _ARGUMENTS: Final = _Share(120, 0.3)
 _SPOKEN: Final = frozenset({"prose", "markdown"})
 _JSON_OPENS: Final = ("{", "[")
 _DENSE: Final = 64  # tokens above which JSON is written without its quotes, whole or not
+
+
+_SPEAKING: Final = frozenset({"user", "assistant"})
+_BORDER: Final = re.compile(r"[.!?…。！？।॥؟۔｡][^\w]{0,12}\w|\n\s*\S")
+_LATE: Final = 0.6  # of a text: where its first sentence takes so much of it, there is little to choose from
+_MOST_WHOLE: Final = 4 * LONGEST  # characters; a longer sentence is cut (``text.statements``)
 
 
 _AS_SAID: Final = Prose()
@@ -107,6 +115,16 @@ def _is_spoken(text: str) -> bool:
 _CALLS: Final = _Share(100, 0.45)  # an assistant's calls: names, ids and short arguments stay
 
 
-def facts_tokens(role: str, size: int, *, calls: bool) -> int:
-    """Estimated tokens of a message of `size` tokens at FACTS, from its role alone, for planning."""
-    return (_CALLS if calls else _SHARES.get(role, _OTHER)).of(size)
+def facts_tokens(role: str, size: int, text: str, *, calls: bool) -> int:
+    """Estimated tokens of a message of `size` tokens at FACTS, for planning: from its role, and whether its text has any border
+    at which it can be parted. What was dictated, or typed on a phone, may have none: it stays whole, for a part of it could say
+    something else."""
+    kept = (_CALLS if calls else _SHARES.get(role, _OTHER)).of(size)
+    return size if kept < size and not calls and role in _SPEAKING and _is_one_piece(text) else kept
+
+
+def _is_one_piece(text: str) -> bool:
+    if len(text) > _MOST_WHOLE:
+        return False
+    border = _BORDER.search(text)
+    return border is None or border.start() > _LATE * len(text)
