@@ -71,7 +71,7 @@ def test_without_it_they_are_shaped_and_folded() -> None:
 
 @pytest.mark.parametrize("role", ["user", "assistant", "tool"])
 def test_messages_of_a_kept_role_stay(role: str) -> None:
-    messages = session(24, ("search_orders",))
+    messages = session(40, ("search_orders",))
     sent = [json.dumps(m, sort_keys=True) for m in folded(messages, Keep(roles=frozenset({role}))) if m["role"] == role]
     came = [json.dumps(m, sort_keys=True) for m in messages if m["role"] == role]
     assert sent == came

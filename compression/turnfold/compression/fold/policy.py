@@ -27,6 +27,9 @@ _PROFILES: Final = (
     (0.65, 6_000, 2_300),
     (1.00, 5_000, 2_000),
 )
+# A tool loop's next step takes from the last results word for word, and no question recalls what has been folded of them.
+_FOR_LOOPS: Final = 0.22
+_SHORT_TAILS: Final = 0.4  # price of reading a cached token; where it is less, tails are long anyway
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
 _EPOCH_MOST: Final = 16_000
 _SUMMARY_RATIO: Final = 0.06
@@ -90,6 +93,8 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
     """
     price = options.prices.reread(warmth.share(shape.loops))
     start, keep = _start_and_keep(price)
+    if options.prices.read >= _SHORT_TAILS:
+        keep = int(keep * (1 + _FOR_LOOPS * min(1.0, 2 * shape.loops)))
     fold_at = keep + _epoch(options.prices.write - price, price, keep, shape.pace)
     free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape)), summaries_at=keep // 2)
     if options.budget is None:

@@ -56,7 +56,7 @@ The documentation is in the <code>docs</code> folder of the source; <code>turnfo
 """
 _LINKS: Final = (
     ("admin/", "Dashboard: what was saved, and every request"),
-    ("openapi.json", "OpenAPI: Turnfold's own API"),
+    ("docs", "API: Turnfold's own routes"),
     ("readyz", "Health: the state of each part"),
 )
 
