@@ -6,6 +6,7 @@
 #   make wheel      build the wheel into dist/        make docs    write the table of settings anew
 #   make test       run the test suite
 #   make test-node  the official Node SDKs too        make clean   remove what make made
+#   make site       docs/ as a site, in dist/site
 #   make audit      known faults of dependencies      make sbom    list them as CycloneDX (sbom.json)
 #
 # Another interpreter: make test PYTHON=python3.13 VENV=.venv-3.13
@@ -29,7 +30,7 @@ DEV     := $(VENV)/.dev
 PROJECT := $(VENV)/.project
 
 .NOTPARALLEL:
-.PHONY: all serve demo wheel test test-node check fix docs lock audit sbom clean
+.PHONY: all serve demo wheel test test-node check fix docs lock audit sbom site clean
 all: $(DEV) $(PROJECT)
 
 $(BIN)/python:
@@ -97,5 +98,17 @@ audit: $(AUDIT)/.ready
 sbom: $(AUDIT)/.ready
 	$(AUDIT)/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --output-file sbom.json requirements.lock
 
+# The documentation as a site, with the reference of the Python API; a link to a page or heading that is not there fails. Its tools
+# stay out of the environment and the locks too.
+SITE := $(VENV)-site
+$(SITE)/.ready: requirements.lock
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check 'sphinx>=8.2,<9' 'myst-parser>=5,<6' 'furo>=2025.7'
+	@touch $@
+
+site: $(SITE)/.ready
+	PYTHONPATH=compression:config:proxy $(SITE)/bin/sphinx-build -q -W --keep-going -b html docs dist/site
+
 clean:
-	rm -rf $(VENV) $(AUDIT) dist sbom.json .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(AUDIT) $(SITE) dist sbom.json .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,17 @@
+"""The documentation as a site: ``make site``.
+
+Lives here: Sphinx' settings. Does not belong here: pages, what the package exports.
+"""
+
+project = "Turnfold"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+html_title = "Turnfold"
+exclude_patterns = ["_build", "deploy/grafana"]
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]
+# Pages are read in the repository too, where links lead to files that are no pages (benchmarks, examples). A test checks all.
+suppress_warnings = ["myst.xref_missing", "myst.header"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
