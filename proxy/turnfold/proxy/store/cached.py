@@ -9,10 +9,10 @@ this process takes effect at once.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from turnfold.proxy.store.base import Batch, Item, Key, Scope, Store
+from turnfold.proxy.store.base import Batch, BooksOf, Item, Key, Scope, Store
 from turnfold.proxy.store.fair import FairMemory
 
 _MAX_AGE: Final = 5.0
@@ -66,7 +66,7 @@ class _RecentValues:
         self._kept.clear()
 
 
-class CachedStore:
+class CachedStore(BooksOf):
     """A store with a cache of recently read values.
 
     Args:
@@ -129,24 +129,6 @@ class CachedStore:
 
     async def record(self, batch: Batch) -> None:
         await self._store.record(batch)
-
-    async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
-        return await self._store.log(name, position, limit)
-
-    async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
-        return await self._store.newest(name, skip, limit)
-
-    async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
-        return await self._store.counts(names)
-
-    async def names(self) -> tuple[list[str], list[str]]:
-        return await self._store.names()
-
-    async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
-        return await self._store.erase(lines, fields)
-
-    async def scrub(self) -> None:
-        await self._store.scrub()
 
     def forget_recent(self, tenant: str) -> None:
         """Another process deleted a tenant's data: read it anew."""

@@ -13,12 +13,12 @@ write in plain what the operator wants sealed, or find nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
 from turnfold.proxy.sealing.marks import is_sealed
-from turnfold.proxy.store.base import Batch, Item, Key, Scope, Store, StoreFailed
+from turnfold.proxy.store.base import Batch, BooksOf, Item, Key, Scope, Store, StoreFailed
 from turnfold.proxy.store.records import report_unreadable
 
 _WITNESS: Final = Key("", "sealing", "witness")
@@ -44,7 +44,7 @@ class Seals(Protocol):
         ...
 
 
-class SealedStore:
+class SealedStore(BooksOf):
     """A store over a back-end that sees no value.
 
     Args:
@@ -122,24 +122,6 @@ class SealedStore:
 
     async def discard(self, keys: Sequence[Key]) -> int:
         return await self._store.discard(keys)
-
-    async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
-        return await self._store.log(name, position, limit)
-
-    async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
-        return await self._store.newest(name, skip, limit)
-
-    async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
-        return await self._store.counts(names)
-
-    async def names(self) -> tuple[list[str], list[str]]:
-        return await self._store.names()
-
-    async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
-        return await self._store.erase(lines, fields)
-
-    async def scrub(self) -> None:
-        await self._store.scrub()
 
     async def ping(self) -> None:
         await self._store.ping()
