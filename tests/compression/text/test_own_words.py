@@ -61,6 +61,23 @@ def test_what_is_said_beside_a_pasted_text_stays(kind: str, said: str) -> None:
         assert count(short) < count(text)
 
 
+PROSE = "\n\n".join(
+    " ".join(
+        f"The {thing} of {place} was built in {1700 + 7 * n + i} and has {12 + n} rooms."
+        for i, thing in enumerate(("mill", "hall", "inn"))
+    )
+    for n, place in enumerate(("Oslo", "Graz", "Cork", "Bern", "Ghent", "Turin"))
+)
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_what_is_said_beside_pasted_prose_stays(said: str) -> None:
+    for text in (f"{said}\n\n{PROSE}", f"{PROSE}\n\n{said}"):
+        short = facts(text, role="user", words=frozenset(), known=(), count=count)
+        assert said in short
+        assert count(short) < 0.75 * count(text)
+
+
 def test_a_request_right_below_output_is_told_from_it() -> None:
     lines = [
         "Applied edit to tests/test_main.py",

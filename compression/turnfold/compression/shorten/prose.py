@@ -20,6 +20,7 @@ from turnfold.compression.shorten.coverage import CoverageItem, cover
 from turnfold.compression.text.entities import entities
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.orders import is_standing_order, standing_orders
+from turnfold.compression.text.own_words import asks
 from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import Statements, statements
@@ -46,6 +47,8 @@ _BLOCK_WORTH: Final = {
     "fence": 0.45,
     "code": 0.4,
 }
+_PASTED: Final = 8  # statements from which a user's text is taken for one that was pasted, with a word of their own beside it
+_OWN: Final = 400  # characters of such a word
 _NAMING_KINDS: Final = frozenset({"heading", "label"})  # chosen with what they name alone
 # A figure, or a capital where no sentence begins.
 _FACT: Final = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+|\d[\w.,:/-]*|`[^`\n]+`|[\u30a1-\u30f6]{3,}")
@@ -98,7 +101,7 @@ def _judge(text: str, read: Statements, role: str, known: frozenset[str] | None)
     said = [words(lower_text(piece)) for piece in pieces]
     central = _centrality(pieces, said)
     worths: list[float] = []
-    must: set[int] = set()
+    must = _own_ends(text, spans, pieces) if role == "user" and len(spans) >= _PASTED else set()
     for i, span in enumerate(spans):
         if span.kind:
             worths.append(_BLOCK_WORTH.get(span.kind, 0.3))
@@ -115,6 +118,13 @@ def _judge(text: str, read: Statements, role: str, known: frozenset[str] | None)
             + _BY_PLACE * place
         )
     return _Judged(worths, must, _facts_of(text, spans))
+
+
+def _own_ends(text: str, spans: Sequence[Span], pieces: Sequence[str]) -> set[int]:
+    """What a user says in front of a pasted text or behind it: a statement that asks, or a short paragraph of its own."""
+    last = len(spans) - 1
+    alone = {0: "\n\n" in text[spans[0].start : spans[1].start], last: text[: spans[last].start].endswith("\n\n")}
+    return {i for i in alone if 0 < len(pieces[i]) <= _OWN and (alone[i] or asks(pieces[i]))}
 
 
 def has_order(piece: str, said: Sequence[str], size: int) -> bool:

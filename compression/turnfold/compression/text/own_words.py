@@ -46,7 +46,7 @@ def own_words(lines: Sequence[str]) -> set[int]:
     near = filled if len(filled) <= 2 * _NEAR else [*filled[:_NEAR], *filled[-_NEAR:]]
     ends = {*filled[:_ENDS], *filled[-_ENDS:]}
     alone = {i for i in filled if _stands_alone(lines, i)}
-    return {i for i in sorted({*near, *alone}) if _is_said(lines[i]) and (i in ends or i in alone or _asks(lines[i]))}
+    return {i for i in sorted({*near, *alone}) if _is_said(lines[i]) and (i in ends or i in alone or asks(lines[i]))}
 
 
 def _stands_alone(lines: Sequence[str], i: int) -> bool:
@@ -63,8 +63,8 @@ def _is_said(line: str) -> bool:
     return len(found) >= _FEWEST and sum(_LETTERS.match(word) is not None for word in found) >= _PLAIN_SHARE * len(found)
 
 
-def _asks(line: str) -> bool:
-    """Whether somebody asks, orders or speaks of themselves."""
+def asks(line: str) -> bool:
+    """Whether somebody asks, orders or speaks of themselves in a line or a sentence."""
     said = words(lower_text(line))
     return (
         _ASKS.search(line) is not None
