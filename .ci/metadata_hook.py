@@ -3,7 +3,8 @@
 Lives here: what hatchling asks when it builds: the README with links that work outside of the repository, and the project's
 links. Does not belong here: the repository's address (pyproject.toml has it, beside the path of this file).
 
-As long as no address is set there, relative links of the README become plain text: a link that leads nowhere is worse than none.
+As long as no address is set there, relative links of the README become plain text, and images go: a link that leads nowhere is
+worse than none.
 """
 
 from __future__ import annotations
@@ -14,14 +15,16 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
+_RELATIVE_IMAGE = re.compile(r"!\[([^]\[]*)\]\((?!https?:)([^)\s]+)\)\n\n")
 _RELATIVE_LINK = re.compile(r"(?<!!)\[([^]\[]+)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 
 
 def readme_for(text: str, repository: str) -> str:
     """The README for a page that is not the repository's."""
     if not repository:
-        return _RELATIVE_LINK.sub(r"\1", text)
-    return _RELATIVE_LINK.sub(rf"[\1]({repository.rstrip('/')}/blob/main/\2)", text)
+        return _RELATIVE_LINK.sub(r"\1", _RELATIVE_IMAGE.sub("", text))
+    base = repository.rstrip("/")
+    return _RELATIVE_LINK.sub(rf"[\1]({base}/blob/main/\2)", _RELATIVE_IMAGE.sub(rf"![\1]({base}/raw/main/\2)\n\n", text))
 
 
 def links(repository: str) -> dict[str, str]:
