@@ -6,14 +6,14 @@ does, and it is the only reader of the environment), side effects, anything that
 
 from __future__ import annotations
 
-import base64
-import re
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
+
+from turnfold.config.values import check_keys, host_name, http_url, key_bytes, proxy_choice, split_commas, store_url
 
 Mode = Literal["on", "observe", "off"]
 StateMode = Literal["off", "observe", "enforce"]
@@ -23,77 +23,9 @@ LogLevel = Literal["debug", "info", "warning", "error", "off"]
 LogFormat = Literal["text", "json"]
 ProseMode = Literal["off", "lite", "full", "ultra"]
 
-STORE_SCHEMES: Final = ("memory", "none", "sqlite", "redis", "rediss")
 _DAY: Final = 86400
-_KEY_BYTES: Final = 32
 _OPENAI_HOST: Final = "api.openai.com"
 _ANTHROPIC_URL: Final = "https://api.anthropic.com"
-# Underscores are none of DNS's, but container networks have them; what looks like numbers must be an address.
-_HOST_NAME: Final = re.compile(r"(?!-)[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
-_NUMBERS: Final = re.compile(r"[\d.]+")
-
-
-def _host(host: str) -> str:
-    """An address or a host name; whether anybody has it is found out when it is used."""
-    plain = host.removeprefix("[").removesuffix("]")
-    try:
-        ip_address(plain.partition("%")[0])
-    except ValueError:
-        if _NUMBERS.fullmatch(plain) or not _HOST_NAME.fullmatch(plain):
-            raise ValueError("must be an address or a host name, without a scheme, a port or a path") from None
-    return host
-
-
-def _http_url(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("must be a URL with http:// or https:// and a host")
-    try:
-        _host(parts.hostname)
-    except ValueError as exc:
-        raise ValueError(f"the host {exc}") from None
-    if parts.query or parts.fragment:
-        raise ValueError("must be a base URL, without a query or a fragment")
-    return url.rstrip("/")
-
-
-def _store_url(url: str) -> str:
-    scheme, separator, rest = url.partition("://")
-    if not separator or scheme not in STORE_SCHEMES:
-        raise ValueError("must begin with memory://, none://, sqlite:///, redis:// or rediss://")
-    if scheme == "sqlite" and (not rest.startswith("/") or rest == "/"):
-        raise ValueError("must name a file, as sqlite:///relative.db or sqlite:////absolute.db")
-    return url
-
-
-def _proxy_choice(choice: str) -> str:
-    if choice in {"environment", "none"}:
-        return choice
-    parts = urlsplit(choice)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
-        raise ValueError("must be environment, none, or a URL with http:// or https://, a host and a port")
-    return choice
-
-
-def _split_commas(value: object) -> object:
-    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
-
-
-def _key_bytes(key: SecretStr) -> bytes:
-    return base64.b64decode(key.get_secret_value(), altchars=b"-_" if set("-_") & set(key.get_secret_value()) else None)
-
-
-def _check_keys(keys: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
-    for number, key in enumerate(keys, 1):
-        try:
-            right = len(_key_bytes(key)) == _KEY_BYTES
-        except ValueError:
-            right = False
-        if not right:
-            raise ValueError(
-                f"key {number} must be {_KEY_BYTES} bytes in base64, as openssl rand -base64 {_KEY_BYTES} gives them"
-            )
-    return keys
 
 
 def is_loopback(host: str) -> bool:
@@ -125,7 +57,7 @@ class UpstreamSettings(_Group):
     """Where requests go."""
 
     url: Annotated[
-        str, AfterValidator(_http_url), Field(description="Base URL of the provider, in the form of OPENAI_BASE_URL.")
+        str, AfterValidator(http_url), Field(description="Base URL of the provider, in the form of OPENAI_BASE_URL.")
     ] = "https://api.openai.com/v1"
     api_key: Annotated[SecretStr | None, Field(description="API key that Turnfold sends upstream instead of the client's.")] = (
         None
@@ -137,7 +69,7 @@ class UpstreamSettings(_Group):
     max_connections: Annotated[int, Field(gt=0, description="Maximum number of connections to the upstream.")] = 1000
     proxy: Annotated[
         str,
-        AfterValidator(_proxy_choice),
+        AfterValidator(proxy_choice),
         Field(
             repr=False,
             description="Proxy on the way to the upstreams: environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY; never for"
@@ -161,7 +93,7 @@ class AnthropicSettings(_Group):
     """Where requests in Anthropic's format go."""
 
     url: Annotated[
-        Annotated[str, AfterValidator(_http_url)] | None,
+        Annotated[str, AfterValidator(http_url)] | None,
         Field(
             description="Base URL for /v1/messages, in the form of ANTHROPIC_BASE_URL. Default: Anthropic's address if the"
             " upstream is OpenAI's address, else the upstream."
@@ -197,12 +129,12 @@ class FoldingSettings(_Group):
     ] = True
     keep_tools: Annotated[
         tuple[str, ...],
-        BeforeValidator(_split_commas),
+        BeforeValidator(split_commas),
         Field(description="Comma-separated names of tools whose results are never shaped or shortened."),
     ] = ()
     keep_roles: Annotated[
         tuple[KeptRole, ...],
-        BeforeValidator(_split_commas),
+        BeforeValidator(split_commas),
         Field(description="Comma-separated roles whose messages are never shaped or shortened: user, assistant, tool."),
     ] = ()
     prose: Annotated[ProseMode, Field(description="Rewrite folded prose in fewer words: off, lite, full or ultra.")] = "off"
@@ -248,7 +180,7 @@ class SummarySettings(_Group):
         ),
     ] = None
     url: Annotated[
-        Annotated[str, AfterValidator(_http_url)] | None,
+        Annotated[str, AfterValidator(http_url)] | None,
         Field(description="Base URL of its upstream; default: where requests in its format go."),
     ] = None
     api_key: Annotated[
@@ -284,7 +216,7 @@ class StoreSettings(_Group):
     """Where conversation state is kept."""
 
     url: Annotated[
-        Annotated[str, AfterValidator(_store_url)] | None,
+        Annotated[str, AfterValidator(store_url)] | None,
         Field(
             repr=False,
             description="sqlite:///path, redis://, rediss://, memory:// (until a restart) or none:// (keep nothing). Default:"
@@ -348,8 +280,8 @@ class StoreSettings(_Group):
 
     encryption_keys: Annotated[
         tuple[SecretStr, ...],
-        BeforeValidator(_split_commas),
-        AfterValidator(_check_keys),
+        BeforeValidator(split_commas),
+        AfterValidator(check_keys),
         Field(
             description="Comma-separated keys (openssl rand -base64 32) that encrypt stored values in SQLite and Redis. The first"
             " one encrypts, all decrypt."
@@ -359,7 +291,7 @@ class StoreSettings(_Group):
     @property
     def key_bytes(self) -> tuple[bytes, ...]:
         """The keys of encryption."""
-        return tuple(_key_bytes(key) for key in self.encryption_keys)
+        return tuple(key_bytes(key) for key in self.encryption_keys)
 
     @property
     def is_off(self) -> bool:
@@ -425,7 +357,7 @@ class AuthSettings(_Group):
     ] = None
     client_tokens: Annotated[
         tuple[SecretStr, ...],
-        BeforeValidator(_split_commas),
+        BeforeValidator(split_commas),
         Field(
             description="Comma-separated tokens. If Turnfold sends its own API key upstream,"
             " clients must send one of these instead."
@@ -440,7 +372,7 @@ class AuthSettings(_Group):
 class ServerSettings(_Group):
     """Where Turnfold listens."""
 
-    host: Annotated[str, AfterValidator(_host), Field(min_length=1, description="Address to listen on.")] = "127.0.0.1"
+    host: Annotated[str, AfterValidator(host_name), Field(min_length=1, description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on; 0 picks a free port.")] = 8420
     uds: Annotated[Path | None, Field(description="Unix socket to listen on instead of an address and a port.")] = None
     drain_file: Annotated[
@@ -467,7 +399,7 @@ class OtelSettings(_Group):
     """Where traces go (needs the extra turnfold[otel]; the SDK's own variables, OTEL_*, hold too)."""
 
     endpoint: Annotated[
-        Annotated[str, AfterValidator(_http_url)] | None,
+        Annotated[str, AfterValidator(http_url)] | None,
         Field(description="Base URL of an OTLP/HTTP collector, as http://localhost:4318. Without one nothing is traced."),
     ] = None
     propagate: Annotated[

@@ -1,0 +1,91 @@
+"""What a single value of a setting must be like.
+
+Lives here: the checks, each of one value. Does not belong here: the settings themselves (``settings``), reading any source.
+
+Each raises ``ValueError``, which says what the value must be; the reader of the sources names the setting.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+STORE_SCHEMES: Final = ("memory", "none", "sqlite", "redis", "rediss")
+_KEY_BYTES: Final = 32
+# Underscores are none of DNS's, but container networks have them; what looks like numbers must be an address.
+_HOST_NAME: Final = re.compile(r"(?!-)[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
+_NUMBERS: Final = re.compile(r"[\d.]+")
+
+
+def host_name(host: str) -> str:
+    """An address or a host name; whether anybody has it is found out when it is used."""
+    plain = host.removeprefix("[").removesuffix("]")
+    try:
+        ip_address(plain.partition("%")[0])
+    except ValueError:
+        if _NUMBERS.fullmatch(plain) or not _HOST_NAME.fullmatch(plain):
+            raise ValueError("must be an address or a host name, without a scheme, a port or a path") from None
+    return host
+
+
+def http_url(url: str) -> str:
+    """A base URL, without a slash at its end."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("must be a URL with http:// or https:// and a host")
+    try:
+        host_name(parts.hostname)
+    except ValueError as exc:
+        raise ValueError(f"the host {exc}") from None
+    if parts.query or parts.fragment:
+        raise ValueError("must be a base URL, without a query or a fragment")
+    return url.rstrip("/")
+
+
+def store_url(url: str) -> str:
+    """The URL of a store."""
+    scheme, separator, rest = url.partition("://")
+    if not separator or scheme not in STORE_SCHEMES:
+        raise ValueError("must begin with memory://, none://, sqlite:///, redis:// or rediss://")
+    if scheme == "sqlite" and (not rest.startswith("/") or rest == "/"):
+        raise ValueError("must name a file, as sqlite:///relative.db or sqlite:////absolute.db")
+    return url
+
+
+def proxy_choice(choice: str) -> str:
+    """ "environment", "none", or the URL of a proxy."""
+    if choice in {"environment", "none"}:
+        return choice
+    parts = urlsplit(choice)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise ValueError("must be environment, none, or a URL with http:// or https://, a host and a port")
+    return choice
+
+
+def split_commas(value: object) -> object:
+    """The parts of a text between commas; anything else as it is."""
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def key_bytes(key: SecretStr) -> bytes:
+    """A key from its base64, in either alphabet."""
+    return base64.b64decode(key.get_secret_value(), altchars=b"-_" if set("-_") & set(key.get_secret_value()) else None)
+
+
+def check_keys(keys: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
+    """Keys of the right length."""
+    for number, key in enumerate(keys, 1):
+        try:
+            right = len(key_bytes(key)) == _KEY_BYTES
+        except ValueError:
+            right = False
+        if not right:
+            raise ValueError(
+                f"key {number} must be {_KEY_BYTES} bytes in base64, as openssl rand -base64 {_KEY_BYTES} gives them"
+            )
+    return keys
