@@ -99,6 +99,16 @@ def test_twelve_images_stay_twelve_with_their_own_texts() -> None:
     assert folded.tokens_after < folded.tokens_before * 0.8
 
 
+@pytest.mark.parametrize("at", [1, 3])
+def test_instructions_in_between_part_no_two_messages_of_the_user(at: int) -> None:
+    messages = chat(40, {at: (contract(),)})
+    messages.insert(2 * at + 2, {"role": "developer", "content": "From here on in short."})
+    folded, forwarded = forward(messages)
+    assert folded.folded
+    assert parts_of(forwarded) == [contract()]
+    assert alternate(forwarded)
+
+
 def test_an_assistants_attachment_keeps_the_message_that_it_answers() -> None:
     messages = chat(80, {})
     messages[21]["content"] = [{"type": "text", "text": "Here it is."}, image(7)]

@@ -138,12 +138,13 @@ def staying(units: Sequence[Unit]) -> frozenset[int]:
     known before a fold could have taken them.
     """
     out: set[int] = set()
-    user: int | None = None
+    user = last = None  # the newest user's message, and the newest unit that is no instruction
     for index, unit in enumerate(units):
         if unit.is_user:
-            if user is not None and user in out and index - 1 > user:
-                out.add(index - 1)
+            if user is not None and last is not None and user in out and last > user:
+                out.add(last)
             user = index
+        last = last if unit.pinned else index
         if unit.attached:
             out.add(index)
             if user is not None:
