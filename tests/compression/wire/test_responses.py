@@ -526,7 +526,7 @@ def test_outputs_of_a_codex_session_are_shortened_and_its_reasoning_keeps_what_f
             items += [reasoning(1000 + number), said(f"Done with {number}.")]
     items += [user("Go on.")] if tasks > 1 else []
     body = body_of(items)
-    folded = fold(RESPONSES.read(body, Memo()), FoldOptions(prices=CachePrices(0.1, 1.0)), Memo())
+    folded = fold(RESPONSES.read(body, Memo()), FoldOptions(prices=CachePrices(0.5, 1.0)), Memo())
     assert rule_faults(body, folded.body) == []
     assert folded.events >= 2
     assert {section.level for section in folded.sections} == {"facts"}

@@ -19,9 +19,9 @@ from turnfold.compression.fold.decisions import binding, bound_belief, fresh
 from turnfold.compression.fold.endings import trim_endings
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.marks import move_marks
+from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.fold.pieces import Asker, recall_tokens
 from turnfold.compression.fold.plan import Plan, plan
-from turnfold.compression.fold.replay import Outlook
 from turnfold.compression.fold.shape import ShapedResult, shape_results
 from turnfold.compression.fold.state_blocks import add_block_tokens
 from turnfold.compression.fold.thinking import binds_thinking, decided, dropping, first_thought, without_thinking

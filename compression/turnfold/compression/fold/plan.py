@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Final
 
+from turnfold.compression.fold.outlook import Outlook, expected_use, outlook
 from turnfold.compression.fold.pieces import Asker, Level, Piece
-from turnfold.compression.fold.replay import Outlook, Replay, course, expected_use, outlook, start, step
+from turnfold.compression.fold.replay import Replay, course, start, step
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Mark, Memo, resumable
 from turnfold.compression.options import FoldDecision, FoldOptions, WrittenSummary

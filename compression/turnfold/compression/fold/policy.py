@@ -37,7 +37,7 @@ _SUMMARY_LEAST: Final = 60
 _SUMMARY_MOST: Final = 500
 _LINE: Final = 24  # tokens of a line of counts and an id
 _COVERED: Final = 8  # a conversation is taken to go on for this part of what it has gone on for
-_AT_RISK: Final = 12
+_AT_RISK: Final = 0.02  # of what a conversation has cost so far; law 9 allows a short one as much
 _MOST_STANDING: Final = 0.9  # share of a budget
 _LADDER: Final = 1.19  # a changing budget moves the borders in steps of a quarter of an octave
 
@@ -130,32 +130,43 @@ def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:
     return min(_EPOCH_MOST, max(_EPOCH_LEAST, int(sqrt(2 * penalty * keep * pace / (0.8 * price)))))
 
 
-def rewrite_cost(options: FoldOptions, raw: int, folded: int, behind: int) -> float:
+def rewrite_cost(options: FoldOptions, raw: int, fresh: int, folded: int, behind: int) -> float:
     """What a fold costs in its own request, held against a warm cache, the best that not folding could get; in input tokens.
 
     Args:
-        raw: tokens that are folded away.
-        folded: tokens that they leave.
-        behind: tokens behind them that were sent before and have to be written again.
+        raw: tokens that are folded away and were sent before.
+        fresh: tokens that are folded away before they were ever sent.
+        folded: tokens that both leave.
+        behind: tokens around them that were sent before and have to be written again.
     """
-    return options.prices.write * (folded + behind) - options.prices.read * (raw + behind)
+    prices = options.prices
+    return prices.write * (folded - fresh + behind) - prices.read * (raw + behind)
 
 
-def pays(price: float, rewrite: float, saving: int, turns: int, saved: float) -> bool:
-    """Whether a fold is worth its rewrite within the turns that may be expected to come.
+def pays(price: float, rewrite: float, saving: int, turns: int, allowance: float) -> bool:
+    """Whether a fold is worth its rewrite within the turns that may be expected to come, and can be borne if there are none.
 
-    How long a conversation goes on is unknown; one that has gone on for n turns is taken to go on for an eighth of that, so that
-    hardly one ever ends before its folds have paid. A fold that puts more at risk than earlier ones have saved has less time.
+    How long a conversation goes on is unknown; one that has gone on for n turns is taken to go on for an eighth of that. Since it
+    may just as well end now, a fold puts at risk no more than its allowance.
 
     Args:
         price: of sending an old token once more.
         rewrite: what it costs at once.
         saving: tokens that it leaves out of each request.
         turns: requests so far.
-        saved: what the conversation's folds have saved so far.
+        allowance: what may be lost (``allowance``).
     """
-    horizon = min(turns / (_COVERED if rewrite <= saved else _AT_RISK), 20)
-    return rewrite < horizon * price * saving
+    return rewrite < min(turns / _COVERED, 20) * price * saving and rewrite <= allowance
+
+
+def allowance(saved: float, spent: float) -> float:
+    """What a fold may cost at most: what earlier ones have saved, and a little of what the conversation has cost.
+
+    Args:
+        saved: by the conversation's folds so far; below zero until the newest has paid.
+        spent: what its requests would have cost without folds.
+    """
+    return saved + _AT_RISK * spent
 
 
 def _standing_share(budget: int, total: int) -> float:

@@ -111,6 +111,7 @@ class Replay:
         decision: what holds now.
         decided: all that was decided, with the number of messages that had come.
         saved: what folds have saved so far, in uncached input tokens, as far as what is believed of the cache holds.
+        spent: what the requests so far would have cost without folds, counted alike.
         summaries: those that were adopted so far.
     """
 
@@ -124,6 +125,7 @@ class Replay:
     moved: int = 0
     decided: tuple[tuple[int, FoldDecision], ...] = ()
     saved: float = 0.0
+    spent: float = 0.0
     summaries: tuple[WrittenSummary, ...] = ()
 
 
@@ -144,7 +146,16 @@ def step(course: Course, before: Replay) -> Replay:
         after = _adopt(course, asked, after)
     askers = _settle(course, after, index) if course.units[index].is_user else after.askers
     saved = after.saved + _saving(course, after, index)
-    return replace(after, turns=before.turns + 1, askers=askers, saved=saved)
+    spent = before.spent + _unfolded_cost(course, after, index)
+    return replace(after, turns=before.turns + 1, askers=askers, saved=saved, spent=spent)
+
+
+def _unfolded_cost(course: Course, now: Replay, index: int) -> float:
+    """What a request would cost without folds, shaped results as they are."""
+    warmth, prices = now.decision.warmth, course.options.prices
+    known = course.total[course.requests[now.turns - 1] + 1] if now.turns else 0
+    price = prices.reread(warmth.turns if course.units[index].is_user else warmth.loops)
+    return price * known + prices.write * (course.total[index + 1] - known)
 
 
 def _saving(course: Course, now: Replay, index: int) -> float:
@@ -187,12 +198,14 @@ def _adopt(course: Course, before: Replay, after: Replay) -> Replay:
     return replace(after, decision=decision, decided=decided, summaries=(*after.summaries, *chosen))
 
 
-def _thresholds(course: Course, now: Replay, index: int) -> Thresholds:
-    shape = _shape(course, now.turns)
+def thresholds_at(course: Course, now: Replay, index: int) -> Thresholds:
+    """The thresholds for the request that the unit `index` ends, `now` being what stood before it."""
+    shape = shape_at(course, now.turns)
     return policy.thresholds(course.options, now.decision.warmth, course.total[index + 1], shape, course.squeeze)
 
 
-def _shape(course: Course, turn: int) -> Shape:
+def shape_at(course: Course, turn: int) -> Shape:
+    """What the requests up to one, counted from 0, say of the conversation's kind."""
     end, turns = course.requests[turn] + 1, turn + 1
     return Shape(
         pace=course.total[end] / turns,
@@ -201,68 +214,12 @@ def _shape(course: Course, turn: int) -> Shape:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
-    """Why nothing is folded yet.
-
-    Attributes:
-        reason: "short"; "unfoldable": most of it is instructions or attachments; "waiting": a fold would not pay yet; "braked".
-        at: tokens of the conversation at which it will be, if it goes on as it is; None: that cannot be said.
-        foldable: tokens of what can be folded, sooner or later.
-    """
-
-    reason: str = "short"
-    at: int | None = None
-    foldable: int = 0
-
-
-def outlook(course: Course, now: Replay) -> Outlook:
-    """What keeps the conversation from being folded behind its newest request."""
-    if not course.requests:
-        return Outlook(foldable=course.raw[-1])
-    if now.decision.brake:
-        return Outlook("braked", None, course.raw[-1])
-    index = course.requests[-1]
-    limits = _thresholds(course, replace(now, turns=now.turns - 1), index)
-    total, tail = course.total[index + 1], course.tokens(now.tail, index + 1)
-    at = max(limits.start, total - tail + limits.fold_at) + 1
-    if total >= at:
-        return Outlook("waiting", None, course.raw[-1])
-    if 2 * course.raw[index + 1] < total and total > limits.start:
-        return Outlook("unfoldable", at, course.raw[-1])
-    return Outlook("short" if total <= limits.start else "waiting", at, course.raw[-1])
-
-
-def expected_use(course: Course, now: Replay, piece: Piece) -> float:
-    """Requests that may be expected to carry a summary of this piece, if one is written now.
-
-    A conversation that has gone on for n requests is taken to go on for as many; half of all conversations whose lengths are
-    spread evenly over the orders of magnitude do. Until the next fold event the quotes serve; the piece is a summary until as
-    many newer ones have come as fill their share.
-    """
-    at = outlook(course, now).at
-    if at is None:
-        return 0.0
-    index, total = course.requests[-1], course.total[course.requests[-1] + 1]
-    limits = _thresholds(course, replace(now, turns=now.turns - 1), index)
-    pace = total / now.turns
-    between = max(1.0, (limits.fold_at - limits.keep_recent) / pace)
-    wait = max(0.0, (at - total) / pace)
-    facts = [p for p in now.pieces if p.level is Level.FACTS]
-    if facts:  # the next new summary comes when these have filled their share
-        each = sum(p.size for p in facts) / len(facts)
-        wait += between * max(0.0, (limits.facts_at - sum(p.size for p in facts)) / max(1.0, each) - 1)
-    newer = sum(p.level is Level.SUMMARY and p.start > piece.start for p in now.pieces)
-    life = between * max(1.0, limits.summaries_at / max(1, piece.size) - newer)
-    return max(0.0, min(float(now.turns) - wait, life))
-
-
 # ---------------------------------------------------------------- a fold event
 
 
 def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
     """The replay with the request that ends here folded, where a budget asks for it or it pays; else itself."""
-    limits = _thresholds(course, before, index)
+    limits = thresholds_at(course, before, index)
     if course.options.preserved_thinking and course.loop(index) is not None:
         return before
     total = course.total[index + 1]
@@ -275,8 +232,9 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
     if total > limits.start and course.tokens(before.tail, index + 1) > limits.fold_at:
         after = _fold(course, before, index, limits)
         rewrite, saving = _stake(course, before, after)
-        price = course.options.prices.reread(before.decision.warmth.share(_shape(course, before.turns).loops))
-        if policy.pays(price, rewrite, saving, before.turns + 1, before.saved):
+        price = course.options.prices.reread(before.decision.warmth.share(shape_at(course, before.turns).loops))
+        spent = before.spent + _unfolded_cost(course, before, index)
+        if policy.pays(price, rewrite, saving, before.turns + 1, policy.allowance(before.saved, spent)):
             return replace(after, saved=before.saved - rewrite)
     return before
 
@@ -284,13 +242,25 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
 def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
     """What a fold costs at once, and the tokens that it leaves out: from the first piece that is new, everything is written
     again."""
-    new = sum(p.size for p in after.pieces if p not in before.pieces)
+    new = [p for p in after.pieces if p not in before.pieces]
+    left = sum(p.size for p in new)
     old = sum(p.size for p in before.pieces if p not in after.pieces)
     start = max((p.end for p in before.pieces), default=course.first)
     sent = course.requests[before.turns - 1] + 1 if before.turns else 0
+    known = min(max(start, sent), after.tail)
+    raw, fresh = old + course.tokens(start, known), course.tokens(known, after.tail)
     behind = course.tokens(after.tail, max(after.tail, sent))
-    raw = old + course.tokens(start, after.tail)
-    return policy.rewrite_cost(course.options, raw, new, behind), raw - new
+    again = behind + _unmarked_front(course, before, min((p.start for p in new), default=start))
+    return policy.rewrite_cost(course.options, raw, fresh, left, again), raw + fresh - left
+
+
+def _unmarked_front(course: Course, before: Replay, start: int) -> int:
+    """Tokens in front of the unit `start` that a fold makes a cache forget which hits at the client's marks only: those behind
+    the last mark that stands there. The marks of earlier requests stood in what the fold changes."""
+    if not course.marked or not before.turns:
+        return 0
+    here = 1 + max((i for i in range(start) if course.units[i].marked), default=-1)
+    return course.total[start] - course.total[here] - sum(p.tokens - p.size for p in before.pieces if here <= p.start < start)
 
 
 def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Replay:
@@ -376,7 +346,7 @@ def _promote(course: Course, pieces: tuple[Piece, ...], old: Level, new: Level, 
 
 def _settle(course: Course, before: Replay, index: int) -> tuple[Asker, ...]:
     """The next user message has come: earlier recalls stay only where dropping them costs more than reading them."""
-    limits = _thresholds(course, before, index)
+    limits = thresholds_at(course, before, index)
     tail = course.tokens(before.tail, index + 1)
     pace = tail / (course.users[index + 1] - course.users[before.tail])
     left = max(1.0, (limits.fold_at - tail) / max(1.0, pace))

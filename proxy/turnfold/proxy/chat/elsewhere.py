@@ -24,7 +24,7 @@ from turnfold.compression.calibration import Learned
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.overflow import Overflow
 from turnfold.compression.fit.recover import Outcome, Resend, UpstreamReply, conclude
-from turnfold.compression.fold.replay import Outlook
+from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.options import FoldDecision, FoldOptions, Keep, Precedent
 from turnfold.compression.wire.conversation import Conversation, Wire
 from turnfold.config.settings import Mode

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from turnfold.compression.calibration import Learned
 from turnfold.compression.fold.adoption import WantedSummary
-from turnfold.compression.fold.replay import Outlook
+from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.options import KEEP_NOTHING, Keep, Precedent
 from turnfold.compression.wire.conversation import Conversation, Wire
 from turnfold.config.settings import Mode, StateMode

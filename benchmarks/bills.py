@@ -1,0 +1,271 @@
+"""What whole conversations cost under a provider's cache, while the proxy learns how warm that cache is.
+
+    python -m benchmarks.bills --sets code_agent NC_locomo --columns gpt-4o gpt-5 claude --miss 0 0.3
+    python -m benchmarks.bills --curve          # what is believed after so many requests, for several shares of warm requests
+    python -m benchmarks.bills --tenants        # three tenants with habits of their own on one proxy, request by request
+
+Lives here: replays in lockstep (no HTTP): each request is folded with what usage has shown of those before it, so that figures
+are the same in every run. Does not belong here: the cache model (``support.caches``), learning (``proxy.learning``).
+
+Cold requests are drawn as by the evaluation kit's `cost`. Beside the sum stand the worst conversation of 20 requests and more,
+the worst shorter one, and, as a conversation may end at any request, the ends at which it would have cost more than without
+Turnfold: above 1.00 from the twentieth request on, above 1.02 anywhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+from benchmarks.support.caches import COLUMNS, Cache, Column, Prompt, common, render, with_mark
+from benchmarks.support.data import conversations
+from tests.support.bodies import encode, messages_of
+from turnfold.compression.fold import fold_request
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, Warmth
+from turnfold.compression.warmth import usual_warmth
+from turnfold.config.fold import fold_options
+from turnfold.config.settings import Settings
+from turnfold.proxy.learning.warming import WarmthMemory
+from turnfold.proxy.store.window_records import Spot
+
+Message = dict[str, Any]
+
+_SEED: Final = 7  # as the kit draws by default
+_LONG: Final = 20  # requests from which on law 9 allows nothing
+_EVENT: Final = 2000  # tokens of the request before that a fold event does not repeat
+_TELLS: Final = 1536  # repeated tokens from which on a request shows whether the cache was warm
+_PATIENCE: Final = 4  # requests in which a fold is not judged, as in the books
+
+
+@dataclass(slots=True)
+class Replayed:
+    """One conversation so far: what it cost, and what it would have cost, in uncached input tokens."""
+
+    paid: float = 0.0
+    without: float = 0.0
+    ends: list[float] = field(default_factory=list)
+
+    @property
+    def ratio(self) -> float:
+        """Its cost relative to no proxy."""
+        return self.paid / self.without if self.without else 1.0
+
+    def charge(self, paid: float, without: float) -> None:
+        """One request more."""
+        self.paid += paid
+        self.without += without
+        self.ends.append(self.ratio)
+
+
+@dataclass(slots=True)
+class Till:
+    """The provider's caches for a conversation as it is sent, and as it came in."""
+
+    sent: Cache
+    raw: Cache
+
+    def charge(self, sent: Prompt, raw: Prompt, cold: bool) -> tuple[float, float, int]:
+        """The cost of a request both ways, and the cached tokens of the one that was sent."""
+        cached, _ = self.sent.look(sent, cold)
+        paid, self.sent = self.sent.ask(sent, cold)
+        without, self.raw = self.raw.ask(raw, cold)
+        return paid, without, cached
+
+
+@dataclass(slots=True)
+class Tenant:
+    """Somebody whose conversations go through one proxy, one after the other.
+
+    Attributes:
+        memory: the proxy's; what it believes is told apart by tenant.
+        miss: share of requests that find the cache cold.
+        seconds: between two requests.
+    """
+
+    name: str
+    column: Column
+    memory: WarmthMemory
+    miss: float
+    seconds: float = 1.0
+    options: FoldOptions = field(init=False)
+    memo: Memo = field(default_factory=Memo)
+    done: list[Replayed] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.options = fold_options(Settings(), self.column.model)
+
+    @property
+    def spot(self) -> Spot:
+        """Where what is learned of the cache belongs."""
+        return Spot(self.name, "upstream", self.column.model)
+
+    @property
+    def belief(self) -> Warmth:
+        """What is believed of the cache now."""
+        return self.memory.decision(self.spot, "", FoldDecision(usual_warmth(self.column.prices))).warmth
+
+    def play(self, messages: Sequence[Message], number: int, most: int) -> Iterator[Replayed]:
+        """One conversation, a step for each request."""
+        draw, found, label = random.Random(f"{_SEED}/{number}"), Replayed(), str(number)
+        self.done.append(found)
+        till = Till(Cache(self.column), Cache(self.column))
+        precedents: dict[tuple[int, str], Precedent] = {}
+        since = events = 0
+        for turn, end in enumerate([i for i, m in enumerate(messages) if m["role"] == "assistant" and i][:most]):
+            request = with_mark(messages[:end]) if self.column.kind == "marks" else list(messages[:end])
+            cold = draw.random() < self.miss or not turn
+            belief = self.memory.decision(self.spot, label, FoldDecision(usual_warmth(self.column.prices)))
+            options = replace(self.options, belief=belief, precedents=tuple(precedents.values()))
+            folded = fold_request(encode(request, model=self.column.model), options, self.memo)
+            precedents |= {(one.at, one.prefix): one for one in folded.decided}
+            before, sent = till.sent.last, render(messages_of(folded.body))
+            paid, without, cached = till.charge(sent, render(request), cold)
+            found.charge(paid, without)
+            since = 1 if folded.events > events else since + bool(since)
+            events = folded.events
+            late = since >= _PATIENCE and found.ratio > 1.002
+            self.memory.set_brake(self.name, label, on=late)
+            self._learn(before, sent, cached, loop=messages[end - 1]["role"] == "tool")
+            yield found
+
+    def _learn(self, before: Prompt, sent: Prompt, cached: int, *, loop: bool) -> None:
+        """What the books would have told the memory."""
+        repeated = common(before.tokens, sent.tokens)
+        event = len(before.tokens) - repeated > _EVENT
+        if repeated >= _TELLS and not (event and self.column.kind in {"marks", "breakpoint"}):
+            self.memory.observe(self.spot, self.seconds, loop=loop, warm=2 * cached >= repeated)
+
+
+@dataclass(frozen=True, slots=True)
+class BillFigures:
+    """A set under a column.
+
+    Attributes:
+        cost: of all together, relative to no proxy.
+        worst_long, worst_short: of one conversation of 20 requests and more, of one with fewer; 0 for none.
+        ends_above: ends from the twentieth request on at which a conversation would have cost more than without, of how many.
+        ends_far_above: ends anywhere at which it would have cost 2% more, of how many.
+    """
+
+    set: str
+    column: str
+    miss: float
+    conversations: int
+    cost: float
+    worst_long: float
+    worst_short: float
+    ends_above: tuple[int, int]
+    ends_far_above: tuple[int, int]
+    believed: Warmth
+
+
+def measure(name: str, column: Column, miss: float, bounds: tuple[int, int], limit: int, most: int) -> BillFigures | None:
+    """One set under one column, with a proxy that has seen nothing before; None where it has no conversation of that size."""
+    tenant = Tenant("one", column, WarmthMemory(), miss)
+    data = _drawn(name, bounds, limit)
+    for _ in _all(tenant, data, most):
+        pass
+    return _figures(name, tenant) if data else None
+
+
+def _all(tenant: Tenant, data: Sequence[Sequence[Message]], most: int) -> Iterator[Replayed]:
+    """One conversation after the other."""
+    for number, messages in enumerate(data):
+        yield from tenant.play(messages, number, most)
+
+
+def _figures(name: str, tenant: Tenant) -> BillFigures:
+    done = [one for one in tenant.done if one.ends]
+    late = [end for one in done for end in one.ends[_LONG - 1 :]]
+    ends = [end for one in done for end in one.ends]
+    return BillFigures(
+        name,
+        tenant.column.name,
+        tenant.miss,
+        len(done),
+        round(sum(one.paid for one in done) / sum(one.without for one in done), 4),
+        round(max((one.ratio for one in done if len(one.ends) >= _LONG), default=0.0), 4),
+        round(max((one.ratio for one in done if len(one.ends) < _LONG), default=0.0), 4),
+        (sum(end > 1.0005 for end in late), len(late)),
+        (sum(end > 1.02 for end in ends), len(ends)),
+        tenant.belief,
+    )
+
+
+def _drawn(name: str, bounds: tuple[int, int], limit: int) -> list[list[Message]]:
+    """The conversations of a set whose size is within the bounds, in the order in which the kit draws them."""
+    data = [one for one in conversations(name) if bounds[0] <= len(render(one).tokens) <= bounds[1]]
+    random.Random(_SEED).shuffle(data)
+    return data[:limit] if limit else data
+
+
+def curve(column: Column, misses: Sequence[float], steps: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """What is believed of a cache after so many requests, where a share of them finds it cold; the mean of 50 draws, and how far
+    nine in ten of them are from the truth at most."""
+    for miss in misses:
+        found: dict[int, list[float]] = {step: [] for step in steps}
+        for seed in range(50):
+            tenant, draw = Tenant("one", column, WarmthMemory(), miss), random.Random(f"{seed}")
+            for number in range(1, max(steps) + 1):
+                tenant.memory.observe(tenant.spot, 1.0, loop=False, warm=draw.random() >= miss)
+                if number in found:
+                    found[number].append(tenant.belief.turns)
+        for step, beliefs in found.items():
+            off = sorted(abs(one - (1 - miss)) for one in beliefs)
+            mean = round(sum(beliefs) / len(beliefs), 3)
+            yield {"warm": 1 - miss, "requests": step, "believed": mean, "nine_in_ten_within": round(off[44], 3)}
+
+
+def tenants(name: str, column: Column, limit: int, most: int) -> Iterator[dict[str, Any]]:
+    """Three tenants on one proxy whose requests come in turn, beside each of them alone."""
+    memory = WarmthMemory()
+    habits = (("never cold", 0.0, 2.0), ("cold at times", 0.3, 30.0), ("always cold", 1.0, 4000.0))
+    data = _drawn(name, (8000, 40_000), limit)
+    together = [Tenant(label, column, memory, miss, seconds) for label, miss, seconds in habits]
+    waiting = [_all(tenant, data, most) for tenant in together]
+    while waiting:
+        waiting = [one for one in waiting if next(one, None) is not None]
+    for tenant in together:
+        alone = Tenant(tenant.name, column, WarmthMemory(), tenant.miss, tenant.seconds)
+        for _ in _all(alone, data, most):
+            pass
+        costs = [_figures(name, one).cost for one in (tenant, alone)]
+        yield {"tenant": tenant.name, "believed": asdict(tenant.belief), "cost": costs[0], "alone": costs[1]}
+
+
+def main() -> None:
+    """Print a line of JSON per figure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="+", default=["code_agent"])
+    parser.add_argument("--columns", nargs="+", default=list(COLUMNS), choices=list(COLUMNS))
+    parser.add_argument("--miss", nargs="+", type=float, default=[0.0, 0.3])
+    parser.add_argument("--min-tokens", type=int, default=8000)
+    parser.add_argument("--max-tokens", type=int, default=140_000)
+    parser.add_argument("--limit", type=int, default=0, help="conversations of each set")
+    parser.add_argument("--requests", type=int, default=400, help="of each conversation at most")
+    parser.add_argument("--curve", action="store_true")
+    parser.add_argument("--tenants", action="store_true")
+    chosen = parser.parse_args()
+    if chosen.curve:
+        for row in curve(COLUMNS["gpt-4o"], (0.0, 0.1, 0.3, 0.6, 1.0), (5, 10, 20, 40, 80, 200)):
+            print(json.dumps(row), flush=True)
+        return
+    for name in chosen.sets:
+        for column in (COLUMNS[one] for one in chosen.columns):
+            if chosen.tenants:
+                for row in tenants(name, column, chosen.limit, chosen.requests):
+                    print(json.dumps({"set": name, "column": column.name} | row), flush=True)
+                continue
+            for miss in chosen.miss:
+                figures = measure(name, column, miss, (chosen.min_tokens, chosen.max_tokens), chosen.limit, chosen.requests)
+                if figures is not None:
+                    print(json.dumps(asdict(figures)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""What keeps a conversation from being folded, and what is to be expected of it.
+
+Lives here: the reason why nothing is folded, the size at which something will be, how long a summary would serve. Does not
+belong here: what is folded (``replay``). A forecast moves no border.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turnfold.compression.fold import policy
+from turnfold.compression.fold.pieces import Level, Piece
+from turnfold.compression.fold.policy import Shape, Thresholds
+from turnfold.compression.fold.replay import Course, Replay, shape_at, thresholds_at
+
+_AHEAD: Final = 250  # requests that are looked ahead at most
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """Why nothing is folded yet.
+
+    Attributes:
+        reason: "short"; "unfoldable": most of it is instructions or attachments; "waiting": a fold would not pay yet; "braked".
+        at: tokens of the conversation at which it will be, if it goes on as it is; None: that cannot be said.
+        foldable: tokens of what can be folded, sooner or later.
+    """
+
+    reason: str = "short"
+    at: int | None = None
+    foldable: int = 0
+
+
+def outlook(course: Course, now: Replay) -> Outlook:
+    """What keeps the conversation from being folded behind its newest request."""
+    if not course.requests:
+        return Outlook(foldable=course.raw[-1])
+    if now.decision.brake:
+        return Outlook("braked", None, course.raw[-1])
+    index = course.requests[-1]
+    limits = thresholds_at(course, replace(now, turns=now.turns - 1), index)
+    total = course.total[index + 1]
+    at = _pays_at(course, now, limits)
+    if at is not None and total >= at:
+        return Outlook("waiting", None, course.raw[-1])
+    if 2 * course.raw[index + 1] < total and total > limits.start:
+        return Outlook("unfoldable", at, course.raw[-1])
+    return Outlook("short" if total <= limits.start else "waiting", at, course.raw[-1])
+
+
+def _pays_at(course: Course, now: Replay, limits: Thresholds) -> int | None:
+    """Tokens at which the next fold pays if the conversation grows as it has; None: not soon."""
+    index = course.requests[-1]
+    total, tail = course.total[index + 1], course.tokens(now.tail, index + 1)
+    shape, turns, spent = shape_at(course, now.turns - 1), now.turns, now.spent
+    pace = max(1, int(shape.pace))
+    price = course.options.prices.reread(now.decision.warmth.share(shape.loops))
+    due = max(limits.start, total - tail + limits.fold_at) + 1
+    waits = max(0, -(-(due - total) // pace)) or 1
+    first = True
+    for _ in range(_AHEAD):
+        for _ in range(waits):
+            spent += price * total + course.options.prices.write * pace
+            total, tail, turns = total + pace, tail + pace, turns + 1
+        if _would_pay(course, shape, limits, tail, price, turns, policy.allowance(now.saved, spent)):
+            return due if first else total
+        first, waits = False, 1
+    return None
+
+
+def _would_pay(course: Course, shape: Shape, limits: Thresholds, tail: int, price: float, turns: int, allowance: float) -> bool:
+    """Whether a fold of a raw tail of so many tokens would pay."""
+    raw = max(1, tail - limits.keep_recent)
+    left = int(shape.facts_ratio * raw)
+    rewrite = policy.rewrite_cost(course.options, raw, 0, left, max(0, limits.keep_recent - int(shape.pace)))
+    return policy.pays(price, rewrite, raw - left, turns, allowance)
+
+
+def expected_use(course: Course, now: Replay, piece: Piece) -> float:
+    """Requests that may be expected to carry a summary of this piece, if one is written now.
+
+    A conversation that has gone on for n requests is taken to go on for as many; half of all conversations whose lengths are
+    spread evenly over the orders of magnitude do. Until the next fold event the quotes serve; the piece is a summary until as
+    many newer ones have come as fill their share.
+    """
+    at = outlook(course, now).at
+    if at is None:
+        return 0.0
+    index, total = course.requests[-1], course.total[course.requests[-1] + 1]
+    limits = thresholds_at(course, replace(now, turns=now.turns - 1), index)
+    pace = total / now.turns
+    between = max(1.0, (limits.fold_at - limits.keep_recent) / pace)
+    wait = max(0.0, (at - total) / pace)
+    facts = [p for p in now.pieces if p.level is Level.FACTS]
+    if facts:  # the next new summary comes when these have filled their share
+        each = sum(p.size for p in facts) / len(facts)
+        wait += between * max(0.0, (limits.facts_at - sum(p.size for p in facts)) / max(1.0, each) - 1)
+    newer = sum(p.level is Level.SUMMARY and p.start > piece.start for p in now.pieces)
+    life = between * max(1.0, limits.summaries_at / max(1, piece.size) - newer)
+    return max(0.0, min(float(now.turns) - wait, life))

@@ -1,0 +1,52 @@
+"""A fold is a bet that may be lost at once: it puts at risk what earlier ones have saved, and a fiftieth of the bill so far."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from benchmarks.bills import Tenant
+from benchmarks.support.caches import COLUMNS
+from tests.support.bodies import Message
+from tests.support.words import prose
+from turnfold.proxy.learning.warming import WarmthMemory
+
+
+def agent(steps: int, lines: int, manual: int = 400) -> list[Message]:
+    """A task that takes many calls, under a manual of so many words."""
+    messages: list[Message] = [
+        {"role": "system", "content": "Follow the rule. " * manual},
+        {"role": "user", "content": "Find it."},
+    ]
+    for step in range(steps):
+        draw = random.Random(step)
+        output = "\n".join(f"{k}: crate {draw.randrange(10**6)} stands in bay {draw.randrange(90)}" for k in range(lines))
+        call = {"id": f"c{step}", "type": "function", "function": {"name": "look", "arguments": f'{{"bay": {step}}}'}}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": f"c{step}", "content": output})
+    return [*messages, {"role": "assistant", "content": "Found."}]
+
+
+def chat(turns: int, sentences: int) -> list[Message]:
+    messages: list[Message] = [{"role": "system", "content": "Follow the manual. " * 300}]
+    for turn in range(turns):
+        messages.append({"role": "user", "content": f"What stands in berth {turn}?"})
+        messages.append({"role": "assistant", "content": prose(turn, "en", sentences)})
+    return messages
+
+
+@pytest.mark.parametrize("column", ["gpt-4o", "claude"])
+@pytest.mark.parametrize("miss", [0.0, 0.3])
+@pytest.mark.parametrize("messages", [agent(26, 60), agent(9, 300), chat(26, 12)], ids=["steps", "large results", "chat"])
+def test_a_conversation_that_ends_at_any_request_has_cost_little_more(messages: list[Message], column: str, miss: float) -> None:
+    tenant = Tenant("one", COLUMNS[column], WarmthMemory(), miss)
+    *_, done = tenant.play(messages, 0, 400)
+    assert max(done.ends) <= 1.02
+    assert done.ratio <= 1.0
+
+
+def test_what_is_saved_may_be_put_at_risk_again() -> None:
+    tenant = Tenant("one", COLUMNS["gpt-4o"], WarmthMemory(), 0.3)
+    *_, done = tenant.play(agent(50, 60), 0, 400)
+    assert done.ratio < 0.6
