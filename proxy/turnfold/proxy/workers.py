@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Watch:
+class _WorkerWatch:
     """What the parent knows of one worker.
 
     Attributes:
@@ -60,7 +60,7 @@ class GracefulWorkers(Multiprocess):
         super().__init__(config, sockets=list(sockets))
         self.failed = False
         self._drain = drain
-        self._watches = [_Watch() for _ in range(self.processes_num)]
+        self._watches = [_WorkerWatch() for _ in range(self.processes_num)]
 
     @property
     def serving(self) -> int:
@@ -89,7 +89,7 @@ class GracefulWorkers(Multiprocess):
         for place, (process, watch) in enumerate(zip(self.processes, self._watches, strict=True)):
             if watch.again is not None:
                 if now >= watch.again:
-                    self._start(place, _Watch(failures=watch.failures))
+                    self._start(place, _WorkerWatch(failures=watch.failures))
                 continue
             silent = self._silent(process, watch, now)
             if process.process.is_alive() and silent <= (_PATIENCE if watch.started else _START_PATIENCE):
@@ -105,7 +105,7 @@ class GracefulWorkers(Multiprocess):
                 return
             self._replace(place, watch, process, now)
 
-    def _silent(self, process: Process, watch: _Watch, now: float) -> float:
+    def _silent(self, process: Process, watch: _WorkerWatch, now: float) -> float:
         """Seconds since a worker was asked without an answer."""
         with contextlib.suppress(OSError, EOFError):
             while process.parent_conn.poll():
@@ -116,17 +116,17 @@ class GracefulWorkers(Multiprocess):
                 watch.asked = now
         return now - (now if watch.asked is None else watch.asked)
 
-    def _replace(self, place: int, watch: _Watch, process: Process, now: float) -> None:
+    def _replace(self, place: int, watch: _WorkerWatch, process: Process, now: float) -> None:
         if watch.started:
             _log.warning("worker %s died (%s), and is replaced", process.pid, process.exitcode)
-            self._start(place, _Watch())
+            self._start(place, _WorkerWatch())
             return
         watch.failures += 1
         wait = min(_LONGEST_WAIT, 0.5 * 2 ** min(watch.failures, 10))
         _log.warning("worker %s died while it started (%s); again in %.0f s", process.pid, process.exitcode, wait)
         watch.again = now + wait
 
-    def _start(self, place: int, watch: _Watch) -> None:
+    def _start(self, place: int, watch: _WorkerWatch) -> None:
         self._watches[place] = watch
         self.processes[place] = Process(self.config, self.sockets)
         self.processes[place].start()
