@@ -1,6 +1,6 @@
 """A mixed load for a long time, and what the process holds while it lasts.
 
-    python -m benchmarks.soak --minutes 10 [--workers 2] [--store sqlite|redis|memory]
+    python -m benchmarks.soak --minutes 10 [--workers 2] [--store sqlite|redis|memory] [--sentences 16]
 
 Lives here: the load, and a table of memory, descriptors and tasks over time. Does not belong here: servers (``support.faulty``).
 
@@ -12,6 +12,7 @@ conversations. Memory is expected to level off: caches are bounded, and fill in 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import tempfile
 import threading
@@ -24,23 +25,28 @@ from typing import Any, Final
 from benchmarks.faults import leave
 from benchmarks.support.faulty import FaultyUpstream, Served, Valkey, end_cleanly, long, short
 from tests.support.words import prose
+from turnfold.compression.tokens import count
 
 _THREADS: Final = 4
 _ROWS: Final = 12
+_TURNS: Final = 34
+_SHARES: Final = {"talk": 6, "short": 10, "stream": 4, "error": 2, "leave": 2, "nonsense": 1, "compress": 1}
 _REST: Final = 8.0
 
 
 class Load:
     """Clients that go on until they are stopped."""
 
-    def __init__(self, served: Served, upstream: FaultyUpstream, pause: float) -> None:
+    def __init__(self, served: Served, upstream: FaultyUpstream, pause: float, sentences: int) -> None:
         self._served = served
         self._upstream = upstream
         self._pause = pause
+        self._sentences = sentences
         self._stop = threading.Event()
         self._number = 0
         self._lock = threading.Lock()
         self.seen: Counter[str] = Counter()
+        self.conversations = 0
         self._threads = [threading.Thread(target=self._run, args=(seed,)) for seed in range(_THREADS)]
 
     def __enter__(self) -> Load:
@@ -61,9 +67,7 @@ class Load:
     def _run(self, seed: int) -> None:
         random = Random(seed)
         while not self._stop.is_set():
-            kind = random.choices(("talk", "short", "stream", "error", "leave", "nonsense", "compress"), (3, 10, 4, 2, 2, 1, 1))[
-                0
-            ]
+            (kind,) = random.choices(list(_SHARES), list(_SHARES.values()))
             getattr(self, f"_{kind}")(random, f"sk-{random.randrange(40)}")
             self._stop.wait(random.random() * 2 * self._pause)
 
@@ -76,8 +80,11 @@ class Load:
 
     def _talk(self, random: Random, key: str) -> None:
         number = self._next()
-        for turns in range(random.randint(10, 30), 34, 4):
-            self._post("conversation", long(number, turns, stream=random.random() < 0.5), key)
+        with self._lock:
+            self.conversations += 1
+        for turns in range(random.randint(10, 30), _TURNS, 4):
+            body = long(number, turns, stream=random.random() < 0.5, sentences=self._sentences)
+            self._post("conversation", body, key)
 
     def _short(self, _: Random, key: str) -> None:
         self._post("short", short(), key)
@@ -108,7 +115,7 @@ def _row(label: str, served: Served, requests: int) -> str:
     return f"| {label} | {requests} | {held.megabytes:.0f} | {held.descriptors} | {held.tasks} | {load:.1f} |"
 
 
-def run(minutes: float, workers: int, store: str, pause: float) -> None:
+def run(minutes: float, workers: int, store: str, pause: float, sentences: int) -> None:
     """The load, with a row each twelfth of the time, and one at rest."""
     upstream = FaultyUpstream()
     with tempfile.TemporaryDirectory() as folder:
@@ -118,13 +125,15 @@ def run(minutes: float, workers: int, store: str, pause: float) -> None:
         try:
             print("| minute | requests | MB | descriptors | tasks | load of the machine |\n|---|---|---|---|---|---|")
             print(_row("start", served, 0), flush=True)
-            with Load(served, upstream, pause) as load:
+            with Load(served, upstream, pause, sentences) as load:
                 for part in range(1, _ROWS + 1):
                     time.sleep(60 * minutes / _ROWS)
                     print(_row(f"{minutes * part / _ROWS:.1f}", served, sum(load.seen.values())), flush=True)
             time.sleep(_REST)
             print(_row("at rest", served, sum(load.seen.values())), flush=True)
             print("\n" + "\n".join(f"- {kind}: {number}" for kind, number in sorted(load.seen.items())))
+            size = count(json.dumps(long(1, _TURNS - 1, sentences=sentences)["messages"]))
+            print(f"- distinct conversations: {load.conversations}, of up to {size} tokens")
             print(f"- lines in the log: {len(served.log.read_bytes().splitlines())}")
             print(f"- ledger: {served.get('/admin/ledger')[1].decode()[:400]}")
         finally:
@@ -141,9 +150,10 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--store", choices=("sqlite", "redis", "memory"), default="sqlite")
     parser.add_argument("--pause", type=float, default=0.05, help="mean seconds between two requests of a client")
+    parser.add_argument("--sentences", type=int, default=8, help="in each message of a conversation of 20 to 67 messages")
     given = parser.parse_args()
     end_cleanly()
-    run(given.minutes, given.workers, given.store, given.pause)
+    run(given.minutes, given.workers, given.store, given.pause, given.sentences)
 
 
 if __name__ == "__main__":

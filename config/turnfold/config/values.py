@@ -11,14 +11,18 @@ import base64
 import re
 from ipaddress import ip_address
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import SecretStr
 
-STORE_SCHEMES: Final = ("memory", "none", "sqlite", "redis", "rediss")
+#: Schemes of one Redis server, of a cluster, and of servers that Sentinel watches; each with TLS too.
+REDIS_SCHEMES: Final = tuple(f"{plain}{kind}" for kind in ("", "+cluster", "+sentinel") for plain in ("redis", "rediss"))
+STORE_SCHEMES: Final = ("memory", "none", "sqlite", *REDIS_SCHEMES)
 _KEY_BYTES: Final = 32
 # Underscores are none of DNS's, but container networks have them; what looks like numbers must be an address.
 _HOST_NAME: Final = re.compile(r"(?!-)[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
+_HOST_AND_PORT: Final = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[\w.-]+)(?::\d{1,5})?")
+_SERVICE: Final = re.compile(r"[^/]+(?:/\d+)?")
 _NUMBERS: Final = re.compile(r"[\d.]+")
 
 
@@ -51,10 +55,27 @@ def store_url(url: str) -> str:
     """The URL of a store."""
     scheme, separator, rest = url.partition("://")
     if not separator or scheme not in STORE_SCHEMES:
-        raise ValueError("must begin with memory://, none://, sqlite:///, redis:// or rediss://")
+        raise ValueError(
+            "must begin with memory://, none://, sqlite:///, redis://, rediss://, redis+cluster:// or redis+sentinel://"
+        )
     if scheme == "sqlite" and (not rest.startswith("/") or rest == "/"):
         raise ValueError("must name a file, as sqlite:///relative.db or sqlite:////absolute.db")
+    if "+" in scheme:
+        _several_servers(scheme, urlsplit(url))
     return url
+
+
+def _several_servers(scheme: str, parts: SplitResult) -> None:
+    for host in parts.netloc.rpartition("@")[2].split(","):
+        if not _HOST_AND_PORT.fullmatch(host):
+            raise ValueError(f"must name servers as HOST:PORT, with commas between them: {host!r} is none")
+    path = parts.path.strip("/")
+    if scheme.endswith("+cluster") and path not in {"", "0"}:
+        raise ValueError("must name no database: a cluster has only one")
+    if scheme.endswith("+sentinel") and not _SERVICE.fullmatch(path):
+        raise ValueError(
+            "must name what Sentinel calls the primary, as redis+sentinel://HOST:26379/mymaster (or mymaster/DATABASE)"
+        )
 
 
 def proxy_choice(choice: str) -> str:

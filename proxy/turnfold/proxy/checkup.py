@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
+import sqlite3
 import ssl
 import time
 from collections.abc import Awaitable, Callable
@@ -15,8 +16,9 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Final, Literal
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -164,6 +166,8 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
     if held != [b"1"]:
         return [Finding("store", "fault", f"{url} does not give back what it was given", "use another store")]
     found = [Finding("store", "ok", f"{url} writes and reads ({took:.0f} ms)")]
+    if url.startswith("sqlite:"):
+        found += await asyncio.to_thread(_damage, url.removeprefix("sqlite:///"))
     found += [Finding("store", "fault", doubt) for doubt in doubts(loaded.settings)]
     if not settings.save_receipts:
         found.append(Finding("store", "note", "no receipts are kept, so the report is empty", "set TURNFOLD_STORE_SAVE_RECEIPTS"))
@@ -172,6 +176,28 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
     elif url.startswith("sqlite:") and loaded.settings.server.workers > 4:
         found.append(Finding("store", "note", "many workers on one SQLite file", "Redis suits them better"))
     return found
+
+
+def _damage(named: str) -> list[Finding]:
+    """Damaged pages of a SQLite file, which a running Turnfold finds only when it reads them."""
+    path = Path(named).expanduser()
+    end = time.monotonic() + _PATIENCE
+    connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
+    connection.set_progress_handler(lambda: time.monotonic() > end, 10_000)
+    try:
+        problem = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+    except sqlite3.OperationalError as exc:
+        if "interrupt" in str(exc):
+            return [Finding("store", "note", f"{path} is too large to be checked for damage in {_PATIENCE:.0f} s")]
+        problem = str(exc)
+    except sqlite3.DatabaseError as exc:
+        problem = str(exc)
+    finally:
+        connection.close()
+    if problem == "ok":
+        return []
+    advice = "stop Turnfold and move the file away; `sqlite3 FILE .recover` gets back what can be read"
+    return [Finding("store", "fault", f"{path} is damaged: {' '.join(problem.split())}", advice)]
 
 
 def _missing(settings: StoreSettings) -> str:

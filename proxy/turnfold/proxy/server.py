@@ -19,6 +19,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from turnfold.config.settings import Settings
+from turnfold.config.sources import SettingsError
 from turnfold.proxy.announcing import announce
 from turnfold.proxy.app import build
 from turnfold.proxy.books.metrics import shared_by_workers
@@ -26,14 +27,12 @@ from turnfold.proxy.console.log_lines import log_configuration
 from turnfold.proxy.http.http11 import Http11
 from turnfold.proxy.listening import unix_listener
 from turnfold.proxy.preflight import check_start, doubts
-from turnfold.proxy.stopping import GracefulServer, GracefulWorkers, end_with_parent, leave_gently
+from turnfold.proxy.stopping import GracefulServer, end_with_parent, leave_gently
+from turnfold.proxy.workers import GracefulWorkers
 
 # Longer than clients and load balancers keep idle connections (SDKs 5 s, AWS 60 s, Google 600 s): the side that sends next
 # must be the one that closes, or now and then a request meets a connection that is just being closed.
 _KEEP_ALIVE: Final = 620
-# A worker that does not answer for so long is killed and started anew, while it starts too: uvicorn's own 5 s are less than a
-# start takes on a machine under load, and then no start ever comes to its end.
-_WORKER_PATIENCE: Final = 90
 # Seconds for which a thread that folds keeps the interpreter while the event loop waits for it. A small request has it taken back
 # about five times, so Python's own 5 ms would be 25 ms and more beside a cold fold; the folds take no longer for it.
 _SWITCH_INTERVAL: Final = 0.0005
@@ -65,7 +64,6 @@ def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = bui
         "log_level": "warning",
         "timeout_keep_alive": _KEEP_ALIVE,
         "timeout_graceful_shutdown": settings.server.drain_timeout,
-        "timeout_worker_healthcheck": _WORKER_PATIENCE,
     }
     return uvicorn.Config(functools.partial(_build_app, build, settings), factory=True, **(flags | changes))
 
@@ -113,7 +111,10 @@ def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build, dash
         stack.enter_context(shared_by_workers())
         bound = own or [config.bind_socket()]
         tell(bound[0])
-        GracefulWorkers(config, sockets=bound).run()
+        workers = GracefulWorkers(config, bound, settings.server.drain_delay + settings.server.drain_timeout)
+        workers.run()
+        if workers.failed:
+            raise SettingsError("no worker could start: what stopped it is in the log above")
 
 
 class _AnnouncingServer(GracefulServer):

@@ -21,7 +21,6 @@ from types import FrameType
 from typing import Final
 
 import uvicorn
-from uvicorn.supervisors import Multiprocess
 
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -70,13 +69,3 @@ class GracefulServer(uvicorn.Server):
         with super().capture_signals():
             yield
             self._captured_signals = [number for number in self._captured_signals if number != signal.SIGTERM]
-
-
-class GracefulWorkers(Multiprocess):
-    """Workers that stop accepting when they stop: what the parent holds open would collect connections that nobody serves."""
-
-    def terminate_all(self) -> None:
-        """Tell all workers to stop."""
-        super().terminate_all()
-        for held in self.sockets:
-            held.close()

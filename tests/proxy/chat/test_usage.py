@@ -149,3 +149,13 @@ def test_bytes_that_are_no_text_hide_no_later_figures() -> None:
         pieces.feed(first[start : start + 1])
     assert whole.usage == pieces.usage
     assert whole.usage.completion_tokens == 7
+
+
+@pytest.mark.parametrize("text", ['{"', '}"}', "\\\\", '\\"}', "\\\\\\", "{{{", "é}"])
+@pytest.mark.parametrize("broken", [False, True])
+def test_braces_and_quotes_in_strings_close_nothing(text: str, *, broken: bool) -> None:
+    usage = json.dumps({"x": {"y": text}, "prompt_tokens": 7})
+    data = f'{{"usage": {usage[:-1] if broken else usage}, "usage": {{"completion_tokens": 3}}}}'.encode()
+    whole = _read(data, [])
+    assert all(_read(data, list(range(0, len(data), size))).usage == whole.usage for size in (1, 2, 3, 7))
+    assert broken or whole.usage == Usage(7, 3)

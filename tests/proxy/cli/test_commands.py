@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import csv
 import inspect
 import io
 import json
+import sqlite3
 import sys
 import threading
 import time
@@ -273,6 +275,27 @@ def test_doctor_says_what_is_kept_without_originals(
         found = [one for one in json.loads(run("doctor", "--json")[1]) if one["part"] == "originals"]
         assert [one["part"] for one in found] == parts
         assert all("receipts" in one["found"] and "/v1/conversation" in one["found"] for one in found)
+
+
+def test_doctor_finds_damage_that_nothing_has_read_yet(
+    run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TURNFOLD_UPSTREAM_URL", server[0] + "/v1")
+    monkeypatch.setenv("TURNFOLD_PORT", "0")
+    path = tmp_path / "t #1.db"
+    monkeypatch.setenv("TURNFOLD_STORE_URL", f"sqlite:///{path}")
+    assert run("doctor", "--json")[0] == 0
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        rows = [(b"x", b"log", b"y" * 3000, 4e9)] * 200
+        connection.executemany("INSERT INTO logs (name, line, expires) SELECT ?1 || ?2, ?3, ?4", rows)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(size // 2)
+        file.write(b"\xff" * 20_000)
+    code, out, _ = run("doctor", "--json")
+    assert code == 1
+    assert [one["found"] for one in json.loads(out) if one["verdict"] == "fault" and "is damaged" in one["found"]], out
 
 
 def test_doctor_looks_at_every_part(

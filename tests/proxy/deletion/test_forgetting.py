@@ -23,11 +23,11 @@ from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.deletion.deletions import Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
+from turnfold.proxy.learning.window_records import tenants
 from turnfold.proxy.learning.windows import Spot, Windows
 from turnfold.proxy.store import Batch, Item, Key, OpenStore, Scope, Store, StoreUnavailable, open_store
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.sqlite import SqliteStore
-from turnfold.proxy.store.window_records import tenants
 
 
 class Process:

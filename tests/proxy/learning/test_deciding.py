@@ -21,9 +21,9 @@ from turnfold.compression.warmth import usual_warmth
 from turnfold.compression.wire.chat import CHAT
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.warming import WarmthMemory
+from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.store.base import Item, Key, Scope, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
-from turnfold.proxy.store.window_records import Spot
 
 STRONG, HALF, FREE = CachePrices(0.1, 1.25), CachePrices(0.5, 1.0), CachePrices()
 SPOT = Spot("t1", "https://api.example", "m")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from turnfold.compression.options import FoldDecision, Warmth
 from turnfold.proxy.learning.warming import WarmthMemory
+from turnfold.proxy.learning.warmth_records import list_warmth
+from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.store.base import Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
-from turnfold.proxy.store.warmth_records import list_warmth
-from turnfold.proxy.store.window_records import Spot
 
 SPOT = Spot("t1", "https://api.example", "m")
 USUAL = FoldDecision(Warmth(1.0, 1.0))

@@ -1,7 +1,7 @@
 """What was learned of upstreams' windows, in words and figures for people.
 
-Lives here: from records to rows ready for JSON. Does not belong here: the records (``store.window_records``), what a figure means
-(``compression.calibration``), tables.
+Lives here: from records to rows ready for JSON. Does not belong here: the records (``learning.window_records``), what a figure
+means (``compression.calibration``), tables.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from turnfold.compression.options import CachePrices
 from turnfold.compression.warmth import belief, usual_warmth
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.report import Query
+from turnfold.proxy.learning.warmth_records import WarmthRecord, list_warmth
+from turnfold.proxy.learning.window_records import WindowRecord, list_records, tenants
 from turnfold.proxy.store import Key, Store
-from turnfold.proxy.store.warmth_records import WarmthRecord, list_warmth
-from turnfold.proxy.store.window_records import WindowRecord, list_records, tenants
 
 _HUGE: Final = 2**62  # tokens: a prompt for which every window counts
 

@@ -9,7 +9,7 @@ from turnfold.proxy.books.ledger import Watcher
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.learning.warming import WarmthMemory
-from turnfold.proxy.store.window_records import Spot
+from turnfold.proxy.learning.window_records import Spot
 
 
 class Watchers:

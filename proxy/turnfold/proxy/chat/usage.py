@@ -18,9 +18,11 @@ from turnfold.proxy.chat.receipts import Usage
 from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, is_readable
 
 _KEY: Final = re.compile(rb'"usage"\s{0,8}:\s{0,8}\{|"model"\s{0,8}:\s{0,8}"([^"\\]{1,128})"')
+_MARK: Final = re.compile(rb'["{}]')
+_ESCAPE_OR_END: Final = re.compile(rb'\\.|"', re.DOTALL)
 _CARRY: Final = 192  # more than the longest match that a chunk border may cut
 _LONGEST: Final = 16384  # the largest usage object seen in the field has about 1 kB
-_MOST_INFLATED: Final = 256 * 2**20
+_MOST_INFLATED: Final = 32 * 2**20  # an answer of a model has less than one; what is inflated here holds up the event loop
 #: Ten times the largest context window of any model (10 million tokens). What is reported beyond is no count of tokens, and its
 #: dollars would spoil every sum that it is added to: it counts as not reported.
 MOST_TOKENS: Final = 100_000_000
@@ -99,6 +101,8 @@ class UsageReader:
         self.model = ""
         self._held = b""
         self._collecting = False
+        self._seen = self._depth = 0  # of an object that is being collected: bytes looked at, objects that are open
+        self._in_string = False
         self._plain: Callable[[bytes], Iterator[bytes]] | None = None
         self._blind = coding not in ("", "identity") and not is_readable(coding)
         if is_readable(coding):
@@ -135,13 +139,32 @@ class UsageReader:
 
     def _collect(self, data: bytes, start: int) -> int:
         """Take the object that opens at `start`; where it is not whole yet, hold it for the next piece."""
-        text = data[start : start + _LONGEST].decode("utf-8", "surrogateescape")  # so that its length in bytes is had back
-        try:
-            reported, end = _DECODER.raw_decode(text)
-        except (ValueError, RecursionError):
-            self._collecting = len(data) - start < _LONGEST
-            self._held = data[start:] if self._collecting else b""
+        if not self._collecting:
+            self._seen = self._depth = 0
+            self._in_string = False
+        end = self._end(data, start)
+        self._collecting = end is None and len(data) - start < _LONGEST
+        self._held = data[start:] if self._collecting else b""
+        if end is None:
             return start + 1
-        self._collecting = False
+        try:
+            reported = _DECODER.decode(data[start:end].decode("utf-8", "surrogateescape"))
+        except (ValueError, RecursionError):
+            return start + 1
         self.usage = merged(self.usage, reported)
-        return start + len(text[:end].encode("utf-8", "surrogateescape"))
+        return end
+
+    def _end(self, data: bytes, start: int) -> int | None:
+        """Where the object closes; None while it does not. Every byte is looked at once, however small the pieces are."""
+        at, stop = start + self._seen, min(len(data), start + _LONGEST)
+        while match := (_ESCAPE_OR_END if self._in_string else _MARK).search(data, at, stop):
+            at = match.end()
+            if match[0] == b'"':
+                self._in_string = not self._in_string
+            elif not self._in_string:
+                self._depth += 1 if match[0] == b"{" else -1
+                if not self._depth:
+                    return at
+        # A backslash at the end of a piece belongs to the byte that comes next.
+        self._seen = max(at, stop - (self._in_string and data[stop - 1 : stop] == b"\\")) - start
+        return None

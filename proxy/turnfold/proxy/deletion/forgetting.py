@@ -22,8 +22,8 @@ from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.receipt_log import RECEIPTS, read_line
 from turnfold.proxy.books.rollups import BY_TAG, SumRow
 from turnfold.proxy.deletion.deletions import NOTICED_WITHIN, Deletion, Deletions
+from turnfold.proxy.learning.window_records import forget_tenant
 from turnfold.proxy.store import Batch, OpenStore, Scope, Store, StoreError
-from turnfold.proxy.store.window_records import forget_tenant
 
 _SKEW: Final = 60.0  # seconds that clocks may differ
 _BY_CONVERSATION: Final = "conversations:"

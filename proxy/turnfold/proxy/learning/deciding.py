@@ -1,7 +1,7 @@
 """The decisions of folds, remembered, in front of the store that other replicas share.
 
 Lives here: memory with a bound, and asking the store, once for each decision. Does not belong here: where something is decided
-(``compression.fold.decisions``), what is believed (``warming``), the form of a record (``store.decision_records``).
+(``compression.fold.decisions``), what is believed (``warming``), the form of a record (``learning.decision_records``).
 
 What the store could not be asked for is decided by packaged defaults and held here. It is written, or gives way to what another
 replica wrote, when the conversation's next decision is made: a moment at which its prefix changes anyway.
@@ -16,10 +16,10 @@ from dataclasses import replace
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, WrittenSummary
+from turnfold.proxy.learning.decision_records import keep_first
 from turnfold.proxy.learning.warming import WarmthMemory
+from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.store.base import Store, StoreError
-from turnfold.proxy.store.decision_records import keep_first
-from turnfold.proxy.store.window_records import Spot
 
 _CONVERSATIONS: Final = 20_000  # in memory: about 40 MB at most
 _EACH: Final = 256  # conversations that begin alike have one name: the latest of their decisions are enough

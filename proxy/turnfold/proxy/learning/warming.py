@@ -18,9 +18,9 @@ from typing import Final
 
 from turnfold.compression.options import FoldDecision
 from turnfold.compression.warmth import WarmthCounts, belief, merge, observe
+from turnfold.proxy.learning.warmth_records import add_counts, read_counts
+from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.store.base import Store, StoreError
-from turnfold.proxy.store.warmth_records import add_counts, read_counts
-from turnfold.proxy.store.window_records import Spot
 
 _KEPT: Final = 10_000
 _PAUSE: Final = 10.0  # seconds between two exchanges with the store

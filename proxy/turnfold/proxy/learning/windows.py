@@ -1,7 +1,7 @@
 """What was learned of each upstream and model, remembered.
 
 Lives here: memory with a bound and a time to live, in front of the store that other replicas and later starts share. Does not
-belong here: what a figure means (``compression.calibration``), the form of a record (``store.window_records``), any text of a
+belong here: what a figure means (``compression.calibration``), the form of a record (``learning.window_records``), any text of a
 conversation.
 
 Keys carry the tenant: two credentials may have two windows for one model, and nothing that one tenant's upstream says
@@ -18,9 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from turnfold.compression.calibration import Learned, learn_from_refusal, learn_from_usage
-from turnfold.proxy.store.base import Key, Store, StoreError
-from turnfold.proxy.store.fair import FairMemory
-from turnfold.proxy.store.window_records import (
+from turnfold.proxy.learning.window_records import (
     TTL,
     Marks,
     Spot,
@@ -31,6 +29,8 @@ from turnfold.proxy.store.window_records import (
     storable_name,
     write_record,
 )
+from turnfold.proxy.store.base import Key, Store, StoreError
+from turnfold.proxy.store.fair import FairMemory
 
 __all__ = ["FORGOTTEN_WITHIN", "Spot", "Windows"]
 

@@ -17,11 +17,11 @@ from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.api.bodies import LearnedWindow, LearnedWindows, Nothing, WindowsForgotten
 from turnfold.proxy.books.learned import learned_rows
 from turnfold.proxy.books.pacing import OptionsOf
+from turnfold.proxy.learning.window_records import tenants
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.routes.answers import Gatekeeper, as_json, only_admins
 from turnfold.proxy.routes.operations import Operation, OperationCall, Parameter
 from turnfold.proxy.store import Store
-from turnfold.proxy.store.window_records import tenants
 
 _TENANT: Final = "x-turnfold-tenant"
 _UPSTREAM: Final = Parameter("upstream", "query", "Of this upstream only: its URL without a path.", {"type": "string"})

@@ -16,6 +16,7 @@ from typing import Final
 
 from turnfold.config.paths import default_store_url
 from turnfold.config.settings import StoreSettings
+from turnfold.config.values import REDIS_SCHEMES
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.store.base import Store, StoreFailed
 from turnfold.proxy.store.cached import CachedStore
@@ -51,12 +52,12 @@ def _redis(url: str, settings: StoreSettings) -> Store:
 
 
 _BACKENDS: Final[Mapping[str, Callable[[str, StoreSettings], Store]]] = MappingProxyType(
-    {"memory": _memory, "none": _nothing, "sqlite": _sqlite, "redis": _redis, "rediss": _redis}
+    {"memory": _memory, "none": _nothing, "sqlite": _sqlite, **dict.fromkeys(REDIS_SCHEMES, _redis)}
 )
 
 
 #: Back-ends that outlive the process.
-_LASTING: Final = frozenset({"sqlite", "redis", "rediss"})
+_LASTING: Final = frozenset({"sqlite", *REDIS_SCHEMES})
 
 
 class OpenStore(CachedStore):

@@ -13,9 +13,9 @@ from typing import Any, Final
 import orjson
 
 from turnfold.compression.warmth import WarmthCounts, merge
+from turnfold.proxy.learning.window_records import Spot, storable_name
 from turnfold.proxy.store.base import Item, Key, Scope, Store
 from turnfold.proxy.store.records import VERSION, decode_record
-from turnfold.proxy.store.window_records import Spot, storable_name
 
 _KIND: Final = "warmth"
 _TTL: Final = 30 * 86_400.0

@@ -16,9 +16,9 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from turnfold.compression.options import FoldDecision, Precedent, Warmth, WrittenSummary
+from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.store.base import Item, Key, Store
 from turnfold.proxy.store.records import VERSION, decode_record
-from turnfold.proxy.store.window_records import Spot
 
 KIND: Final = "decision"
 

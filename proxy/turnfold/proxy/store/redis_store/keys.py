@@ -1,0 +1,158 @@
+"""Names of keys in Redis, and which of them lie together.
+
+Lives here: the layout. Does not belong here: what is done with the keys.
+
+On one server (``T`` the tenant):
+
+    turnfold:{T}:i:KIND:ID   string   an item
+    turnfold:{T}:k:KIND      zset     [kind, id] of the items of a kind, scored by expiry
+    turnfold:{T}:c:LABEL     zset     [kind, id] of the items put under a conversation, likewise
+    turnfold:{T}:s           zset     the names of these zsets, likewise
+    turnfold:{}:l:NAME       list     a log
+    turnfold:{}:n:NAME       hash     a table of counts
+    turnfold:{}:b:ID         string   a batch that was taken
+
+In a cluster, where what stands in braces chooses the node, a tenant has `_SHARDS` such spaces (``{T/0}`` to ``{T/15}``), each
+with its own indexes: otherwise an installation with one credential would fill one node. A hash of kind and id chooses the space,
+so an item lies in one slot with its indexes. Every log and table has a slot of its own, with the marks of its batches:
+
+    turnfold:books:{NAME}:l  :n  :b:ID
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import quote, unquote_to_bytes
+
+from turnfold.proxy.store.base import Key
+from turnfold.proxy.store.records import report_unreadable
+
+_SHARDS: Final = 16
+_BOOKS: Final = b"turnfold:books:{"
+
+
+def blob(text: str) -> bytes:
+    """Any text as bytes, lone surrogates too."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def text_of(data: bytes) -> str:
+    """The text of such bytes."""
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _quoted(text: str) -> bytes:
+    return quote(blob(text), safe="").encode()
+
+
+def member(key: Key) -> bytes:
+    """How an index names an item."""
+    return json.dumps([key.kind, key.id]).encode()
+
+
+def key_of(tenant: str, named: bytes) -> Key | None:
+    """The key that an index names; None, which is told, where it names none."""
+    try:
+        kind, name = json.loads(named)
+    except (ValueError, TypeError, RecursionError):
+        kind = name = None
+    if isinstance(kind, str) and isinstance(name, str):
+        return Key(tenant, kind, name)
+    report_unreadable("index", "it names no key")
+    return None
+
+
+def kind_index(space: bytes, kind: str) -> bytes:
+    """The zset of the items of a kind."""
+    return space + b"k:" + blob(kind)
+
+
+def label_index(space: bytes, conversation: str) -> bytes:
+    """The zset of the items put under a conversation."""
+    return space + b"c:" + blob(conversation)
+
+
+def index_of_indexes(space: bytes) -> bytes:
+    """The zset of a space's zsets."""
+    return space + b"s"
+
+
+class OneServer:
+    """All keys lie together."""
+
+    spread = False
+
+    def spaces(self, tenant: str) -> list[bytes]:
+        """What the names of a tenant's keys begin with."""
+        return [b"turnfold:{" + _quoted(tenant) + b"}:"]
+
+    def space(self, key: Key) -> bytes:
+        """The space of an item and its indexes."""
+        return self.spaces(key.tenant)[0]
+
+    def item(self, key: Key) -> bytes:
+        """The key of an item."""
+        return self.space(key) + b"i:" + _quoted(key.kind) + b":" + blob(key.id)
+
+    def together(self, keys: Iterable[Key]) -> list[list[int]]:
+        """The positions of keys, in groups that one command may name."""
+        positions = [position for position, _ in enumerate(keys)]
+        return [positions] if positions else []
+
+    def own(self, letter: bytes, name: str) -> bytes:
+        """The key of a log ("l") or table ("n")."""
+        return b"turnfold:{}:" + letter + b":" + blob(name)
+
+    def mark(self, batch: str, name: str) -> bytes:
+        """The key that says that a batch was taken, as far as it concerns a log or table."""
+        del name
+        return b"turnfold:{}:b:" + blob(batch)
+
+    def pattern(self, letter: bytes) -> bytes:
+        """What the keys of all logs, or of all tables, match."""
+        return self.own(letter, "*")
+
+    def name_of(self, key: bytes, letter: bytes) -> str:
+        """The name of a log or table, from its key."""
+        return text_of(key.removeprefix(self.own(letter, "")))
+
+
+class Spread(OneServer):
+    """Keys are spread over the slots of a cluster."""
+
+    spread = True
+
+    def spaces(self, tenant: str) -> list[bytes]:
+        """As of `OneServer`."""
+        return [b"turnfold:{%b/%d}:" % (_quoted(tenant), shard) for shard in range(_SHARDS)]
+
+    def space(self, key: Key) -> bytes:
+        """As of `OneServer`."""
+        shard = zlib.crc32(member(key)) % _SHARDS
+        return b"turnfold:{%b/%d}:" % (_quoted(key.tenant), shard)
+
+    def together(self, keys: Iterable[Key]) -> list[list[int]]:
+        """As of `OneServer`."""
+        groups: dict[bytes, list[int]] = {}
+        for position, key in enumerate(keys):
+            groups.setdefault(self.space(key), []).append(position)
+        return list(groups.values())
+
+    def own(self, letter: bytes, name: str) -> bytes:
+        """As of `OneServer`."""
+        return _BOOKS + _quoted(name) + b"}:" + letter
+
+    def mark(self, batch: str, name: str) -> bytes:
+        """As of `OneServer`."""
+        return self.own(b"b:", name) + blob(batch)
+
+    def pattern(self, letter: bytes) -> bytes:
+        """As of `OneServer`."""
+        return _BOOKS + b"*}:" + letter
+
+    def name_of(self, key: bytes, letter: bytes) -> str:
+        """As of `OneServer`."""
+        return text_of(unquote_to_bytes(key.removeprefix(_BOOKS).removesuffix(b"}:" + letter)))

@@ -1,0 +1,282 @@
+"""From a store's URL to connections: one server, a cluster, or whichever server Sentinel names.
+
+Lives here: the URL, and what each of the three does when a server goes. Does not belong here: the layout of keys (``keys``), what
+is stored (``store``), when a store is set aside (``guard``).
+
+    redis://host:6379/0                                        rediss:// with TLS
+    redis+cluster://host:6379,host2:6379                       rediss+cluster://
+    redis+sentinel://host:26379,host2:26379/mymaster[/0]       rediss+sentinel://; TLS to Sentinel and to the servers
+
+Options after ``?`` are redis-py's, and for Sentinel ``sentinel_username`` and ``sentinel_password``.
+
+A server that hangs keeps whoever asks it waiting, and a caller gives up after a tenth of a second, too soon for a client to
+notice what happened. So `ping`, which is what the breaker asks a store that was set aside, leaves the old connections and looks
+anew for the servers that answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from redis import asyncio as aioredis
+from redis import exceptions as errors
+from redis.asyncio.cluster import ClusterNode, RedisCluster
+from redis.asyncio.connection import parse_url
+from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool
+from redis.backoff import NoBackoff
+
+from turnfold.proxy.store.base import StoreFailed
+from turnfold.proxy.store.redis_store.keys import OneServer, Spread
+
+_SCANNED: Final = 1000  # keys that a server looks at in one step
+_SOCKET_TIMEOUT: Final = 10.0  # the last resort; what a caller waits for is the guard's affair
+_NODE_PATIENCE: Final = 0.5  # seconds for a server to answer that is asked whether it is there
+_PORTS: Final = {"": 6379, "cluster": 6379, "sentinel": 26379}
+_OF_SENTINEL: Final = "sentinel_"
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """A URL in its parts.
+
+    Attributes:
+        hosts: host and port of each server named.
+        options: arguments of a connection to any of them, without host and port; `ssl` says whether with TLS.
+        path: what follows the hosts.
+        sentinel: arguments of a connection to Sentinel alone.
+    """
+
+    kind: str
+    hosts: Sequence[tuple[str, int]]
+    options: dict[str, Any] = field(repr=False)
+    path: str
+    sentinel: dict[str, Any] = field(repr=False)
+
+
+def _address(url: str) -> _Address:
+    parts = urlsplit(url)
+    scheme, _, kind = parts.scheme.partition("+")
+    user, at, hosts = parts.netloc.rpartition("@")
+    query = dict(parse_qsl(parts.query))
+    sentinel = {name: query.pop(name) for name in list(query) if name.startswith(_OF_SENTINEL)}
+    named = []
+    options: dict[str, Any] = {}
+    for host in hosts.split(","):
+        options = dict(parse_url(f"{scheme}://{user}{at}{host}?{urlencode(query)}"))
+        named.append((options.pop("host", "localhost"), options.pop("port", _PORTS[kind])))
+        options["ssl"] = options.pop("connection_class", None) is not None
+    return _Address(kind, named, options, parts.path.strip("/"), sentinel)
+
+
+class Link:
+    """Connections to one server at a time, of a pool that is given.
+
+    Attributes:
+        client: redis-py's.
+        layout: which keys lie together.
+    """
+
+    def __init__(self, pool: aioredis.ConnectionPool) -> None:
+        self.layout = OneServer()
+        self.client: Any = aioredis.Redis.from_pool(pool)
+        self._pool = pool
+        self._answers = True
+
+    async def ready(self) -> Any:
+        """The client, fit to be asked."""
+        return self.client
+
+    async def leave(self) -> None:
+        """Give up the connections that nobody uses now: they may lead to a server that has been demoted."""
+        await self._pool.disconnect(inuse_connections=False)
+
+    async def ping(self) -> None:
+        """Return if the server answers."""
+        if not self._answers:
+            await self.leave()
+        self._answers = False
+        await self.client.ping()
+        self._answers = True
+
+    async def scan(self, pattern: bytes) -> AsyncIterator[bytes]:
+        """All keys that match."""
+        async for key in self.client.scan_iter(match=pattern, count=_SCANNED):
+            yield key
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self.client.aclose()
+
+
+class _Sentinels(Sentinel):
+    """Asks every Sentinel at once: one that hangs would keep a caller waiting for longer than it waits for the store."""
+
+    async def discover_master(self, service_name: str) -> tuple[str, int]:
+        """The address of the primary, from the first Sentinel that knows it.
+
+        Raises:
+            MasterNotFoundError: none does.
+        """
+        asked: list[asyncio.Future[Any]] = [asyncio.ensure_future(one.sentinel_masters()) for one in self.sentinels]
+        problems = []
+        try:
+            for answer in asyncio.as_completed(asked):
+                try:
+                    state = (await answer).get(service_name)
+                except (errors.RedisError, OSError) as exc:
+                    problems.append(str(exc) or type(exc).__name__)
+                    continue
+                if state and self.check_master_state(state, service_name):
+                    return state["ip"], state["port"]
+                problems.append(f"{service_name} is down" if state else f"{service_name} is not known to it")
+        finally:
+            for task in asked:
+                task.cancel()
+            await asyncio.gather(*asked, return_exceptions=True)
+        raise MasterNotFoundError(f"no Sentinel names a primary of {service_name} ({'; '.join(problems)})")
+
+
+class SentinelLink(Link):
+    """Connections to the primary that Sentinel names."""
+
+    def __init__(self, address: _Address, own: dict[str, Any]) -> None:
+        service, _, database = address.path.partition("/")
+        options = address.options | own
+        if database:
+            options["db"] = int(database)
+        timeouts = {name: min(_NODE_PATIENCE, own[name]) for name in ("socket_connect_timeout", "socket_timeout")}
+        of_tls = {name: value for name, value in options.items() if name.startswith("ssl")}
+        credentials = {name.removeprefix(_OF_SENTINEL): value for name, value in address.sentinel.items()}
+        # A client opens no connection, and complains of wrong arguments only when it does.
+        alone: Any = aioredis.Redis(host="", **of_tls, **credentials).connection_pool
+        alone.make_connection()
+        self._sentinels = _Sentinels(  # type: ignore[no-untyped-call]
+            address.hosts, sentinel_kwargs={**of_tls, **credentials, **timeouts, "retry": own["retry"]}, **options
+        )
+        pool: Any = SentinelConnectionPool(service, self._sentinels, **options)  # type: ignore[no-untyped-call]
+        pool.make_connection()
+        super().__init__(pool)
+
+    async def close(self) -> None:
+        """As of `Link`."""
+        await super().close()
+        await self._sentinels.aclose()
+
+
+class ClusterLink:
+    """Connections to every primary of a cluster; as `Link`.
+
+    Attributes:
+        client: redis-py's; another one after a server was lost.
+        layout: as of `Link`.
+    """
+
+    def __init__(self, address: _Address, own: dict[str, Any]) -> None:
+        self.layout = Spread()
+        self._hosts = list(address.hosts)
+        self._options = address.options | own
+        self._mending: asyncio.Task[None] | None = None
+        self.client = self._client(self._hosts)
+
+    def _client(self, hosts: Sequence[tuple[str, int]]) -> Any:
+        nodes = [ClusterNode(host, port) for host, port in hosts]
+        # After so many commands that a node sends elsewhere, the client would close every connection, under others' feet.
+        return RedisCluster(startup_nodes=nodes, reinitialize_steps=0, **self._options)
+
+    async def ready(self) -> Any:
+        """The client, which knows where each key lies: one that does not would ask any node."""
+        return await self.client.initialize()
+
+    async def leave(self) -> None:
+        """Nothing: a server that has been demoted says who has taken over."""
+
+    async def ping(self) -> None:
+        """Return if every primary answers. What it finds out goes on being found out if the caller gives up."""
+        if self._mending is None or self._mending.done():
+            self._mending = asyncio.create_task(self._mend(), name="turnfold-cluster")
+            self._mending.add_done_callback(lambda task: task.cancelled() or task.exception())
+        await asyncio.shield(self._mending)
+
+    async def _mend(self) -> None:
+        try:
+            await self._ask_primaries(self.client)
+        except (errors.RedisError, errors.RedisClusterException, OSError):
+            known = dict.fromkeys((*((node.host, node.port) for node in self.client.get_nodes()), *self._hosts))
+            found = await asyncio.gather(*(self._answers(*one) for one in known))
+            there = [one for one, answers in zip(known, found, strict=True) if answers]
+            if not there:
+                raise
+            fresh = self._client(there)
+            try:
+                await self._ask_primaries(fresh)
+                self.client, fresh = fresh, self.client
+            finally:  # of the two, the one that is not used
+                await fresh.aclose()
+
+    async def _ask_primaries(self, client: Any) -> None:
+        try:
+            async with asyncio.timeout(_NODE_PATIENCE):
+                await client.initialize()
+                await client.ping(target_nodes=RedisCluster.PRIMARIES)
+        except TimeoutError as exc:
+            raise errors.TimeoutError("a node of the cluster does not answer") from exc
+
+    async def _answers(self, host: str, port: int) -> bool:
+        only = {name: value for name, value in self._options.items() if not name.startswith("socket_")}
+        alone = aioredis.Redis(host=host, port=port, **only)
+        try:
+            async with asyncio.timeout(_NODE_PATIENCE):
+                await alone.ping()
+        except (errors.RedisError, OSError):
+            return False
+        finally:
+            with contextlib.suppress(errors.RedisError, OSError):
+                await alone.aclose()
+        return True
+
+    async def scan(self, pattern: bytes) -> AsyncIterator[bytes]:
+        """All keys that match, of every primary."""
+        async for key in (await self.ready()).scan_iter(match=pattern, count=_SCANNED):
+            yield key
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._mending is not None:
+            self._mending.cancel()
+            await asyncio.gather(self._mending, return_exceptions=True)
+        await self.client.aclose()
+
+
+def open_link(url: str, connect_timeout: float, lanes: int) -> Link | ClusterLink:
+    """Connections behind a URL; nothing is sent.
+
+    Args:
+        connect_timeout: seconds that a new connection may take.
+        lanes: how many commands the caller sends at the same time.
+
+    Raises:
+        StoreFailed: the URL is not understood.
+    """
+    own = {
+        "socket_connect_timeout": connect_timeout,
+        "socket_timeout": _SOCKET_TIMEOUT,
+        "retry": Retry(NoBackoff(), 0),
+        "client_name": "turnfold",
+    }
+    try:
+        address = _address(url) if "+" in url.partition("://")[0] else None
+        if address is not None and address.kind == "cluster":
+            return ClusterLink(address, own)
+        if address is not None:
+            return SentinelLink(address, own)
+        pool: Any = aioredis.ConnectionPool.from_url(url, max_connections=2 * lanes, **own)
+        pool.make_connection()  # options of the URL are looked at only here; this connects to nothing
+        return Link(pool)
+    except (TypeError, ValueError, errors.RedisError, errors.RedisClusterException) as exc:
+        raise StoreFailed(f"the store's URL is not understood: {exc}") from exc

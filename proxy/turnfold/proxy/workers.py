@@ -1,0 +1,132 @@
+"""The parent of several workers: it starts them, replaces those that die or hang, and stops them.
+
+Lives here: how long a worker may be silent, what follows. Does not belong here: how one process stops (``stopping``), the
+server's flags (``server``).
+
+uvicorn's own supervisor waits for one worker's answer before it looks at the next one, and heeds no signal meanwhile: a worker
+that hangs would keep it from stopping. Ours asks all, and looks at the answers when they are there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from socket import socket
+from typing import Final
+
+import uvicorn
+from uvicorn.supervisors.multiprocess import Multiprocess, Process
+
+_STARTUP_FAILURE: Final = 3  # the status with which a worker of uvicorn's ends that could not start
+_PATIENCE: Final = 15.0  # seconds in which a worker that serves must answer: a thread of its own does, whatever it folds
+_START_PATIENCE: Final = 90.0  # and one that starts: on a machine under load that takes longer than uvicorn's 5 s
+_STOP_PATIENCE: Final = 20.0  # beyond the time to drain: the ledger has 10 s for what is queued
+_LONGEST_WAIT: Final = 30.0  # between two starts of a worker that dies while it starts
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _WorkerWatch:
+    """What the parent knows of one worker.
+
+    Attributes:
+        asked: when it was asked whether it is there, and has not answered since; None: it has.
+        started: whether it serves.
+        failures: how often the worker in this place has died before it served.
+        again: when it is started anew; None: it runs.
+    """
+
+    asked: float | None = None
+    started: bool = False
+    failures: int = 0
+    again: float | None = None
+
+
+class GracefulWorkers(Multiprocess):
+    """Workers that stop accepting when they stop: what the parent holds open would collect connections that nobody serves.
+
+    Args:
+        drain: seconds that a worker may take to finish what it serves.
+
+    Attributes:
+        failed: whether the parent stopped because no worker can start.
+    """
+
+    def __init__(self, config: uvicorn.Config, sockets: Sequence[socket], drain: float) -> None:
+        super().__init__(config, sockets=list(sockets))
+        self.failed = False
+        self._drain = drain
+        self._watches = [_WorkerWatch() for _ in range(self.processes_num)]
+
+    @property
+    def serving(self) -> int:
+        """How many workers have said that they serve, and have not died or hung since."""
+        return sum(watch.started for watch in self._watches)
+
+    def terminate_all(self) -> None:
+        """Tell all workers to stop."""
+        super().terminate_all()
+        for held in self.sockets:
+            held.close()
+
+    def join_all(self) -> None:
+        """Wait until all have stopped; one that does not is ended."""
+        end = time.monotonic() + self._drain + _STOP_PATIENCE
+        for process in self.processes:
+            process.process.join(max(0.0, end - time.monotonic()))
+            if process.process.is_alive():
+                _log.warning("worker %s did not stop in time, and is ended", process.pid)
+                process.process.kill()
+                process.process.join()
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace workers that died or hang; called twice a second."""
+        now = time.monotonic()
+        for place, (process, watch) in enumerate(zip(self.processes, self._watches, strict=True)):
+            if watch.again is not None:
+                if now >= watch.again:
+                    self._start(place, _WorkerWatch(failures=watch.failures))
+                continue
+            silent = self._silent(process, watch, now)
+            if process.process.is_alive() and silent <= (_PATIENCE if watch.started else _START_PATIENCE):
+                continue
+            if process.process.is_alive():
+                _log.warning("worker %s has not answered for %.0f s, and is replaced", process.pid, silent)
+            process.kill()
+            process.join()
+            if process.exitcode == _STARTUP_FAILURE:
+                _log.error("a worker could not start, so none can")
+                self.failed = True
+                self.should_exit.set()
+                return
+            self._replace(place, watch, process, now)
+
+    def _silent(self, process: Process, watch: _WorkerWatch, now: float) -> float:
+        """Seconds since a worker was asked without an answer."""
+        with contextlib.suppress(OSError, EOFError):
+            while process.parent_conn.poll():
+                watch.started = bool(process.parent_conn.recv()) or watch.started
+                watch.asked = None
+            if watch.asked is None:
+                process.parent_conn.send(b"ping")
+                watch.asked = now
+        return now - (now if watch.asked is None else watch.asked)
+
+    def _replace(self, place: int, watch: _WorkerWatch, process: Process, now: float) -> None:
+        if watch.started:
+            _log.warning("worker %s died (%s), and is replaced", process.pid, process.exitcode)
+            self._start(place, _WorkerWatch())
+            return
+        watch.failures += 1
+        wait = min(_LONGEST_WAIT, 0.5 * 2 ** min(watch.failures, 10))
+        _log.warning("worker %s died while it started (%s); again in %.0f s", process.pid, process.exitcode, wait)
+        watch.again = now + wait
+
+    def _start(self, place: int, watch: _WorkerWatch) -> None:
+        self._watches[place] = watch
+        self.processes[place] = Process(self.config, self.sockets)
+        self.processes[place].start()
