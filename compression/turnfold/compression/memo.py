@@ -59,9 +59,22 @@ class Memo:
             if key not in self._kept and weight <= self._capacity:
                 self._kept[key] = (value, weight)
                 self._weight += weight
-                while self._weight > self._capacity:
-                    self._weight -= self._kept.popitem(last=False)[1][1]
+                self._trim()
         return value
+
+    def put(self, key: Hashable, value: T, weigh: Callable[[T], int]) -> None:
+        """Keep a result, in the place of what was kept for ``key``."""
+        weight = weigh(value)
+        with self._lock:
+            self._weight -= self._kept.pop(key, (None, 0))[1]
+            if weight <= self._capacity:
+                self._kept[key] = (value, weight)
+                self._weight += weight
+                self._trim()
+
+    def _trim(self) -> None:
+        while self._weight > self._capacity:
+            self._weight -= self._kept.popitem(last=False)[1][1]
 
     def clear(self) -> None:
         """Forget everything."""

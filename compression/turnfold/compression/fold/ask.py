@@ -57,9 +57,8 @@ def recall_for(
     names = digest(question.text, *(keys.hex() for keys in read), *present)
 
     def make() -> Recall:
-        sources = [source(m) for m in folded]
-        quotes = recall(sources, question, budget, present, count, memo, fill=fill)
-        return Recall(fence.render(sources, quotes), tuple(fence.passages(sources, quotes)))
+        quotes = recall(folded, question, budget, present, count, memo, fill=fill)
+        return Recall(fence.render(folded, quotes), tuple(fence.passages(folded, quotes)))
 
     return memo.get(("recall", names, budget, fill, options.model), make, lambda found: 500 + 2 * len(found.text))
 

@@ -22,10 +22,10 @@ import numpy as np
 from turnfold.compression.fold import fence, passage_index
 from turnfold.compression.fold.passage_index import Floats, PassageIndex
 from turnfold.compression.memo import Memo
-from turnfold.compression.scorers.bm25 import Hits, idf, presence, scores
+from turnfold.compression.scorers.bm25 import Hits, idf, presence, rarity, scores
 from turnfold.compression.text import requests, words
 from turnfold.compression.text.passages import estimate, sentences
-from turnfold.compression.text.quotes import Quote, Source
+from turnfold.compression.text.quotes import Quotable, Quote, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ def _is_identifier(word: str) -> bool:
 # ---------------------------------------------------------------- the score
 
 
-def score(index: PassageIndex, sources: Sequence[Source], asked: QuestionTerms, tuning: Tuning) -> Floats:
+def score(index: PassageIndex, sources: Sequence[Quotable], asked: QuestionTerms, tuning: Tuning) -> Floats:
     """What each passage is worth to the question; 0 where it has nothing to do with it."""
     lexical = _term_scores(index, Terms(asked.groups, asked.weights, index.words.find(asked.groups)), tuning)
     total = _normalise(lexical) + tuning.grams * _normalise(_gram_scores(index, asked.text, tuning))
@@ -237,8 +237,9 @@ def _normalise(values: Floats) -> Floats:
 def _term_scores(index: PassageIndex, terms: Terms, tuning: Tuning) -> Floats:
     groups, weights, hits = terms.groups, terms.weights, terms.hits
     value = idf(hits) * weights
-    own = scores(hits, value, index.words.lengths, tuning.k1, tuning.b)
-    around = scores(hits.regroup(index.blocks), value, index.block_lengths, tuning.k1, tuning.b)[index.blocks]
+    own = scores(hits, value, index.words.lengths, index.words.mean_length, tuning.k1, tuning.b)
+    paragraphs = hits.regroup(index.blocks)
+    around = scores(paragraphs, value, index.block_lengths, index.mean_block_length, tuning.k1, tuning.b)[index.blocks]
     heads, stamps = index.heads.find(groups), index.stamps.find(groups)
     above = presence(heads, idf(heads) * weights) + presence(stamps, idf(stamps) * weights)[index.source_of]
     total: Floats = own + tuning.paragraph * around + tuning.head * above
@@ -248,23 +249,31 @@ def _term_scores(index: PassageIndex, terms: Terms, tuning: Tuning) -> Floats:
 def _gram_scores(index: PassageIndex, text: str, tuning: Tuning) -> Floats:
     hashes, _ = words.grams([text[: 4 * _MOST_GRAMS]])
     hits = index.grams.find([[t] for t in dict.fromkeys(hashes.tolist())][:_MOST_GRAMS])
-    return scores(hits, idf(hits), index.grams.lengths, tuning.k1, tuning.b)
+    return scores(hits, idf(hits), index.grams.lengths, index.grams.mean_length, tuning.k1, tuning.b)
 
 
 def _lend(index: PassageIndex, values: Floats, tuning: Tuning) -> Floats:
     """Values with what neighbours lend."""
     total = values.copy()
+    for distance, (share, forth) in enumerate(index.derived(("lend", tuning), lambda: _shares(index, tuning)), 1):
+        total[distance:] += forth * values[:-distance]
+        total[:-distance] += share * values[distance:]
+    return total
+
+
+def _shares(index: PassageIndex, tuning: Tuning) -> list[tuple[Floats, Floats]]:
+    """By distance, what each passage lends to the one before it, and to the one behind it."""
+    found = []
     for distance, shares in enumerate(zip_longest(tuning.chat, tuning.block, tuning.across, fillvalue=0.0), 1):
-        if distance >= len(values):
+        if distance >= len(index.quotes):
             break
         chat, block, across = shares
         other = index.source_of[distance:] != index.source_of[:-distance]
         same = index.blocks[distance:] == index.blocks[:-distance]
         share = np.where(other, chat, np.where(same, block, across))
         asks = index.asking[:-distance] & other & (distance == 1)
-        total[distance:] += share * np.where(asks, tuning.answered, 1.0) * values[:-distance]
-        total[:-distance] += share * values[distance:]
-    return total
+        found.append((share, share * np.where(asks, tuning.answered, 1.0)))
+    return found
 
 
 _GRID: Final = 25  # tokens a cell
@@ -291,23 +300,39 @@ def _region_share(index: PassageIndex, tuning: Tuning) -> float:
     """How much regions count: the more, the shorter messages are."""
     if len(index.stamps.lengths) <= tuning.region_least:
         return 0.0
-    median = float(np.median(np.bincount(index.source_of, index.costs)))
-    return float(np.clip((tuning.region_long - median) / (tuning.region_long - tuning.region_short), 0.0, 1.0))
+    return float(np.clip((tuning.region_long - index.median_source) / (tuning.region_long - tuning.region_short), 0.0, 1.0))
 
 
 def _best(values: Floats, number: int) -> list[int]:
-    best: list[int] = np.argsort(-values, kind="stable")[:number].tolist()
-    return best
+    """Where the greatest values stand, the greatest first; of equal ones the first."""
+    if 4 * number >= len(values):
+        best: list[int] = np.argsort(-values, kind="stable")[:number].tolist()
+        return best
+    if number <= 0:
+        return []
+    least = np.partition(values, len(values) - number)[len(values) - number]
+    likely = np.flatnonzero(values >= least)
+    return likely[np.argsort(-values[likely], kind="stable")[:number]].tolist()  # type: ignore[no-any-return]
 
 
 def _strongest(index: PassageIndex, found: Mapping[tuple[int, ...], float], number: int) -> Terms:
     """Those of the found terms that are rare and stand in good passages."""
     groups = list(found)
     weights = np.array([found[g] for g in groups], dtype=np.float64)
-    hits = index.words.find(groups)
-    present = np.bincount(hits.term, minlength=hits.terms) > 0  # a function word is in no passage
-    top = _best(idf(hits) * weights * present, min(number, int(present.sum())))
-    return Terms([groups[i] for i in top], weights[top], hits.only(top))
+    if any(len(group) > 1 for group in groups):
+        hits = index.words.find(groups)
+        having = np.bincount(hits.term, minlength=hits.terms)
+    else:
+        hits, having = None, index.words.having([group[0] for group in groups])
+    present = having > 0  # a function word is in no passage
+    top = _best(rarity(having, len(index.quotes)) * weights * present, min(number, int(present.sum())))
+    if hits is None:  # the order in which hits come is that of all groups: sums must not depend on it
+        chosen = sorted(top)
+        number_of = {term: place for place, term in enumerate(chosen)}
+        kept = index.words.find([groups[i] for i in chosen]).only([number_of[i] for i in top])
+    else:
+        kept = hits.only(top)
+    return Terms([groups[i] for i in top], weights[top], kept)
 
 
 def _feedback(index: PassageIndex, worth: Floats, known: set[int], tuning: Tuning) -> Terms:
@@ -322,7 +347,7 @@ def _feedback(index: PassageIndex, worth: Floats, known: set[int], tuning: Tunin
 _NAME: Final = re.compile(r"\b[^\W\d_a-z][\w’'-]*\w")
 
 
-def _second_hop(index: PassageIndex, sources: Sequence[Source], worth: Floats, known: set[int], tuning: Tuning) -> Terms:
+def _second_hop(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, known: set[int], tuning: Tuning) -> Terms:
     value: dict[str, float] = {}
     for i in _best(worth, tuning.hop_passages):
         quote = index.quotes[i]
@@ -343,7 +368,7 @@ def _second_hop(index: PassageIndex, sources: Sequence[Source], worth: Floats, k
 
 
 def recall(
-    sources: Sequence[Source],
+    sources: Sequence[Quotable],
     question: Question,
     budget: int,
     present: Sequence[str],
@@ -379,7 +404,7 @@ def recall(
 
 
 def _bearing_quotes(
-    index: PassageIndex, sources: Sequence[Source], asked: QuestionTerms, tuning: Tuning, *, fill: bool
+    index: PassageIndex, sources: Sequence[Quotable], asked: QuestionTerms, tuning: Tuning, *, fill: bool
 ) -> list[Quote]:
     """The passages that bear on the question, best first."""
     floor = 0.0 if fill else _floor(_coverage(index, asked), tuning, borrowed=asked.borrowed)
@@ -408,7 +433,7 @@ def _coverage(index: PassageIndex, asked: QuestionTerms) -> float:
 
 
 def _fit_quotes(
-    sources: Sequence[Source], quotes: Iterable[Quote], budget: int, held: str, count: Callable[[str], int]
+    sources: Sequence[Quotable], quotes: Iterable[Quote], budget: int, held: str, count: Callable[[str], int]
 ) -> list[Quote]:
     """As many of the quotes, in the given order, as the rendered fence has room for.
 
@@ -429,7 +454,9 @@ def _fit_quotes(
     return chosen
 
 
-def _take(sources: Sequence[Source], quotes: Iterable[Quote], room: float, held: str, count: Callable[[str], int]) -> list[Quote]:
+def _take(
+    sources: Sequence[Quotable], quotes: Iterable[Quote], room: float, held: str, count: Callable[[str], int]
+) -> list[Quote]:
     """The first of the quotes that are new to the request and fit, in the given order."""
     chosen: list[Quote] = []
     texts: set[str] = set()
@@ -449,7 +476,7 @@ def _take(sources: Sequence[Source], quotes: Iterable[Quote], room: float, held:
     return chosen
 
 
-def _cover_quotes(index: PassageIndex, sources: Sequence[Source], room: float, tuning: Tuning) -> Iterator[Quote]:
+def _cover_quotes(index: PassageIndex, sources: Sequence[Quotable], room: float, tuning: Tuning) -> Iterator[Quote]:
     """Quotes for a cover of everything: from each of as many equal parts as there is room for the most telling passage, its
     first sentences if it is long; then the passages that are left."""
     parts = int(max(1, min(room / tuning.cover_least, tuning.cover_parts), room / tuning.cover_tokens))
@@ -464,7 +491,7 @@ def _cover_quotes(index: PassageIndex, sources: Sequence[Source], room: float, t
         yield index.quotes[i]
 
 
-def _beginning(sources: Sequence[Source], quote: Quote, room: float) -> Quote:
+def _beginning(sources: Sequence[Quotable], quote: Quote, room: float) -> Quote:
     text = sources[quote.source].text
     end = quote.start
     for start, stop in sentences(text, quote.start, quote.end):
