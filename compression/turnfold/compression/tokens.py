@@ -14,13 +14,16 @@ import gzip
 import hashlib
 import re
 import types
-from collections.abc import Callable
-from functools import lru_cache, partial
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from typing import Final, Literal
 
 import tiktoken
 from tiktoken_ext import openai_public
+
+from turnfold.compression.memo import Memo
 
 EncodingName = Literal["o200k_base", "cl100k_base"]
 
@@ -86,7 +89,62 @@ def count_for_model(text: str, model: str) -> int:
     return max(count(text, "o200k_base"), count(text, "cl100k_base"))
 
 
-def counter_for_model(model: str) -> Callable[[str], int]:
-    """`count_for_model` for one model, as a function of the text alone."""
-    name = encoding_for_model(model)
-    return partial(count_for_model, model=model) if name is None else partial(count, name=name)
+@dataclass(frozen=True, slots=True)
+class ModelCounter:
+    """`count_for_model` for one model, as a function of the text alone; None: for an unknown one."""
+
+    name: EncodingName | None
+
+    def __call__(self, text: str) -> int:
+        """Tokens of a text."""
+        return count_for_model(text, "") if self.name is None else count(text, self.name)
+
+
+#: `count` as such a function.
+BORDER_COUNTER: Final = ModelCounter(BORDER_ENCODING)
+
+
+def counter_for_model(model: str) -> ModelCounter:
+    """The counter of a model."""
+    return ModelCounter(encoding_for_model(model))
+
+
+# Where both vocabularies part whatever stands on either side: a line break, then a letter, "<" or "[".
+_SEAM: Final = re.compile(r"(?<=\n)(?=[A-Za-z<\[])")
+_LONGEST_LINE: Final = 2000
+_LONG: Final = 500  # characters from which remembering a text takes less than counting it
+_TAIL: Final = 100
+
+
+def count_tail(text: str, tokens: int, memo: Memo) -> None:
+    """Remember the tokens of a text by the border counter, for texts that end with it (`count_with_tail`)."""
+    if len(text) >= _LONG and _SEAM.match(f"\n{text[0]}", 1):
+        memo.put(("tail", text[-_TAIL:]), (text, tokens), lambda _: 200 + len(text))
+
+
+def count_with_tail(text: str, memo: Memo) -> int:
+    """`count` of a text; of one that ends with a text of ours that was counted, only what stands in front of that is counted."""
+    known = memo.find(("tail", text[-_TAIL:])) if len(text) >= _LONG else None
+    if known is None or not text.endswith(known[0]) or text[-len(known[0]) - 1 : -len(known[0])] != "\n":
+        return count(text)
+    if len(text) > _PIECE and _LONG_RUN.search(text):  # it is counted in pieces that may lie across the seam
+        return count(text)
+    tail, tokens = known
+    return tokens + count(text[: -len(tail)])
+
+
+def count_lines(text: str, count: Callable[[str], int], known: MutableMapping[str, int]) -> int:
+    """The tokens of a text, lines that were counted before not counted again.
+
+    Args:
+        known: what they came to; lines are added.
+    """
+    if not isinstance(count, ModelCounter) or count.name is None:  # of two counts the greater one: no sum of lines
+        return count(text)
+    lines = _SEAM.split(text)
+    if any(len(line) > _LONGEST_LINE for line in lines):
+        return count(text)
+    for line in lines:
+        if line not in known:
+            known[line] = count(line)
+    return sum([known[line] for line in lines])

@@ -17,7 +17,8 @@ from turnfold.compression.wire.conversation import Message
 
 def kept_messages(messages: Sequence[Message], keep: Keep) -> frozenset[int]:
     """Indices of messages that are never shaped or shortened."""
-    return frozenset([*_results(messages, keep), *(i for i, m in enumerate(messages) if m.role in keep.roles or _is_marked(m))])
+    roles = keep.roles
+    return frozenset([*_results(messages, keep), *[i for i, m in enumerate(messages) if m.has_kept or m.role in roles]])
 
 
 def _results(messages: Sequence[Message], keep: Keep) -> list[int]:
@@ -28,9 +29,3 @@ def _results(messages: Sequence[Message], keep: Keep) -> list[int]:
         return []
     calls = {call.id for m in messages for call in m.calls if call.name in keep.tools}
     return [i for i, m in enumerate(messages) if m.is_result and m.answers in calls]
-
-
-def _is_marked(message: Message) -> bool:
-    """Whether a closed mark is in it."""
-    start = message.text.find("<keep>")
-    return start >= 0 and message.text.find("</keep>", start) >= 0

@@ -122,6 +122,11 @@ class PassageIndex:
         return mean_length(self.block_lengths)
 
     @cached_property
+    def characters(self) -> Ints:
+        """Characters of each passage."""
+        return np.array([end - start for _, start, end in self.quotes], np.int64)
+
+    @cached_property
     def median_source(self) -> float:
         """Estimated tokens of a source: the median."""
         return float(np.median(np.bincount(self.source_of, self.costs)))
@@ -129,7 +134,7 @@ class PassageIndex:
     @property
     def size(self) -> int:
         """About how many bytes it takes: terms, their postings, and what is kept of each passage."""
-        return 600 + 16 * (len(self.words.terms) + len(self.grams.terms) + len(self.heads.terms)) + 380 * len(self.quotes)
+        return 600 + 14 * (len(self.words.terms) + len(self.grams.terms) + len(self.heads.terms)) + 380 * len(self.quotes)
 
 
 _KEPT: Final = 2  # indices of one conversation: under a budget its parts are tried in more than one way
@@ -145,7 +150,8 @@ def build(sources: Sequence[Quotable], memo: Memo) -> PassageIndex:
         beginnings = [index for index in kept if index.keys == keys[: len(index.keys)]]
         known = max(beginnings, key=lambda index: len(index.keys), default=None)
         found = _join(keys, _leaves(sources[len(known.keys) if known else 0 :], memo), known)
-        memo.put(family, (found, *kept)[:_KEPT], lambda indices: sum(index.size for index in indices))
+        others = (index for index in kept if index is not known)
+        memo.put(family, (found, *others)[:_KEPT], lambda indices: sum(index.size for index in indices))
     return found
 
 
@@ -272,6 +278,7 @@ def _join(keys: tuple[bytes, ...], leaves: Sequence[Leaf], known: PassageIndex |
         asking=_behind(known, "asking", [leaf.asking for leaf in leaves]),
         source_of=_behind(known, "source_of", [number + sources]),
         whole=_behind(known, "whole", [counts[number] == 1]),
+        _derived={key: value for key, value in known._derived.items() if value.__class__ is dict} if known else {},
     )
 
 

@@ -13,7 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from turnfold.compression import tokens
 from turnfold.compression.fold import policy
@@ -33,7 +33,7 @@ from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.lines import names, visible_parts
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.wire.conversation import Attachment, Beside, Changes, Conversation, Message, Path, Texts
+from turnfold.compression.wire.conversation import Attachment, Beside, Changes, Conversation, Message, Path, Texts, family
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,7 @@ def draft(
     writer = _Writer(messages, units, stays, results, options.prose, memo)
     writer.pictures = _newest_pictures(messages, units[plan.moved].end if plan.events else 0)
     writer.written = {(one.start, one.end): one.text for one in plan.summaries}
-    for piece in plan.pieces:
-        writer.write(piece)
+    _write_pieces(writer, plan)
     writer.settle(plan.tail, len(units))
     for index, block in place_blocks(units, plan, conversation.state).items():
         writer.beside[index].state = block
@@ -131,6 +130,50 @@ def draft(
     section_of = {index: section for section, indices in writer.sections for index in indices}
     drafted = FoldDraft(tuple(writer.dropped), writer.shortened, writer.shaped, dict(writer.beside), sections, section_of, loose)
     return replace(drafted, wanted=tuple(_wanted(writer, plan, options))) if plan.uses else drafted
+
+
+def _write_pieces(writer: _Writer, plan: Plan) -> None:
+    """Write the pieces, or take over what was written when they last were the same: between two fold events they are."""
+    if not plan.pieces:
+        return
+    units, end = writer.units[: plan.tail + 1], writer.units[plan.tail - 1].end
+    given = (
+        plan.pieces,
+        plan.summaries,
+        writer.prose,
+        writer.pictures,
+        tuple(writer.messages[:end]),
+        tuple(units),
+        {index: form for index, form in writer.results.items() if index < end},
+        {unit for unit in writer.stays if unit < plan.tail},
+    )
+    key = ("pieces", family(writer.messages))
+    known: tuple[Any, _WrittenPieces] | None = writer.memo.find(key)
+    if known is not None and known[0] == given:
+        writer.take_over(known[1])
+        return
+    for piece in plan.pieces:
+        writer.write(piece)
+    writer.memo.put(key, (given, writer.written_pieces()), lambda kept: 2000 + 60 * end + kept[1].size)
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenPieces:
+    """What a writer has come to behind the pieces."""
+
+    dropped: tuple[tuple[int, int], ...]
+    shortened: Mapping[int, Texts]
+    shaped: Mapping[int, Texts]
+    beside: Mapping[int, tuple[tuple[str, ...], tuple[str, ...]]]
+    sections: tuple[tuple[Section, Sequence[int]], ...]
+    carried: tuple[str, ...]
+    kept_user: int | None
+    at: int
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes, without the texts that are kept elsewhere too."""
+        return 500 * (len(self.shortened) + len(self.beside) + len(self.sections))
 
 
 def _wanted(writer: _Writer, plan: Plan, options: FoldOptions) -> Iterator[WantedSummary]:
@@ -191,6 +234,20 @@ class _Writer:
             self.carried.append(self._summary(piece.level, piece.start, piece.anchor))
             anchor = self._keep(piece.anchor)
             self.beside[anchor].behind.append(self._summary(piece.level, piece.anchor + 1, piece.end))
+
+    def written_pieces(self) -> _WrittenPieces:
+        """What it has come to."""
+        beside = {index: (tuple(one.front), tuple(one.behind)) for index, one in self.beside.items()}
+        state = (tuple(self.carried), self.kept_user, self.at)
+        return _WrittenPieces(tuple(self.dropped), dict(self.shortened), dict(self.shaped), beside, tuple(self.sections), *state)
+
+    def take_over(self, known: _WrittenPieces) -> None:
+        """Go on from what another writer had come to."""
+        self.dropped, self.sections = list(known.dropped), list(known.sections)
+        self.shortened, self.shaped = dict(known.shortened), dict(known.shaped)
+        for index, (front, behind) in known.beside.items():
+            self.beside[index] = _Surroundings(list(front), "", list(behind))
+        self.carried, self.kept_user, self.at = list(known.carried), known.kept_user, known.at
 
     def settle(self, start: int, end: int) -> None:
         """Raw units: texts that still wait go in front of their first user message, results take their form."""

@@ -3,8 +3,8 @@
 Lives here: the lexical score of Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with the
 non-negative idf of Lucene. Does not belong here: words, languages, what a passage is.
 
-A field is the sequence of its terms, passage after passage. Its postings are sorted once; a conversation grows at its end, so those
-of what was known stay as they are, and a few parts that shrink geometrically, as in a log-structured merge tree, hold them all.
+A field is the sequence of its terms, passage after passage. Its postings are sorted once; a conversation grows at its end, so
+those of what was known stay as they are, and a few parts that shrink geometrically, as in a log-structured merge tree, hold all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import numpy.typing as npt
 Hashes = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-_DENSE: Final = 16  # places for each entry up to which all of them are looked at instead of sorting entries
 _NOWHERE: Final = np.zeros(0, np.int64)
 _HALF: Final = np.uint64(32)
 _LOWER: Final = np.uint64(0xFFFFFFFF)
@@ -52,8 +51,14 @@ class Hits:
         return Hits(len(chosen), self.passages, number[self.term[kept]], self.passage[kept], self.frequency[kept])
 
     def regroup(self, to: Ints) -> Hits:
-        """The hits with passages combined: those of passage ``p`` count for ``to[p]``."""
-        return _count_hits(self.terms, self.passages, self.term * self.passages + to[self.passage], self.frequency)
+        """The hits with passages combined: those of passage ``p`` count for ``to[p]``, which never decreases."""
+        if not len(self.term):
+            return self
+        passage = to[self.passage]
+        first = np.flatnonzero(_begins(self.term) | _begins(passage))
+        term, passage, frequency = self.term[first], passage[first], np.add.reduceat(self.frequency, first)
+        order = np.argsort(term, kind="stable")
+        return Hits(self.terms, self.passages, term[order], passage[order], frequency[order])
 
 
 @dataclass(frozen=True)
@@ -66,11 +71,18 @@ class Postings:
     """
 
     pairs: npt.NDArray[np.uint64]
-    counts: npt.NDArray[np.uint32]
+    counts: npt.NDArray[np.uint16]
 
     def find(self, wanted: npt.NDArray[np.uint64]) -> tuple[Ints, Ints]:
         """Where the pairs of each wanted term begin and end; terms stand in the upper 32 bits here too."""
         return self.pairs.searchsorted(wanted), self.pairs.searchsorted(wanted | _LOWER, side="right")
+
+    def entries(self, wanted: npt.NDArray[np.uint64]) -> tuple[Ints, Ints, Floats]:
+        """How many pairs each wanted term has; their passages, term after term, and the counts."""
+        begins, ends = self.find(wanted)
+        sizes = ends - begins
+        at = np.arange(int(sizes.sum())) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
+        return sizes, (self.pairs[at] & _LOWER).astype(np.int64), self.counts[at].astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -106,7 +118,7 @@ class Field:
         numbers = np.arange(self.known_passages, len(self.lengths), dtype=np.uint64)
         passages = np.repeat(numbers, self.lengths[self.known_passages :])
         new = np.sort(self.terms[begin:].astype(np.uint64) << _HALF | passages)
-        parts = [*self.known, _distinct(new, np.ones(len(new), np.uint32))] if len(new) else list(self.known)
+        parts = [*self.known, _distinct(new, np.ones(len(new), np.uint16))] if len(new) else list(self.known)
         while len(parts) > 1 and len(parts[-1].pairs) * _FAN > len(parts[-2].pairs):
             parts[-2:] = [_merge(*parts[-2:])]
         return tuple(parts)
@@ -136,19 +148,34 @@ class Field:
         group_of = {term: g for g in range(len(groups) - 1, -1, -1) for term in groups[g]}
         if not group_of or not self.terms.size:
             return Hits(len(groups), len(self.lengths), _NOWHERE, _NOWHERE, np.zeros(0))
-        wanted = np.array(list(group_of), dtype=np.uint64) << _HALF
-        firsts = np.array(list(group_of.values()), dtype=np.int64) * len(self.lengths)
-        cells, counts = [], []
-        for part in self.postings:
-            begins, ends = part.find(wanted)
-            sizes = ends - begins
-            at = np.arange(int(sizes.sum())) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
-            cells.append(np.repeat(firsts, sizes) + (part.pairs[at] & _LOWER).astype(np.int64))
-            counts.append(part.counts[at])
-        return _count_hits(len(groups), len(self.lengths), np.concatenate(cells), np.concatenate(counts).astype(np.float64))
+        ordered = sorted(group_of, key=group_of.__getitem__)
+        wanted = np.array(ordered, dtype=np.uint64) << _HALF
+        group = np.array([group_of[term] for term in ordered], dtype=np.int64)
+        found = [part.entries(wanted) for part in self.postings]
+        term = np.concatenate([np.repeat(group, sizes) for sizes, _, _ in found])
+        passage = np.concatenate([passages for _, passages, _ in found])
+        frequency = np.concatenate([counts for _, _, counts in found])
+        if len(ordered) > len(set(group_of.values())):  # several terms of a group may stand in one passage
+            return _combined(len(groups), len(self.lengths), term, passage, frequency)
+        if len(found) > 1:  # each part has passages of its own, those of the parts before it come first
+            order = np.argsort(term, kind="stable")
+            term, passage, frequency = term[order], passage[order], frequency[order]
+        return Hits(len(groups), len(self.lengths), term, passage, frequency)
 
 
-def _distinct(pairs: npt.NDArray[np.uint64], counts: npt.NDArray[np.uint32]) -> Postings:
+def _begins(values: Ints) -> npt.NDArray[np.bool_]:
+    """Where a run of equal values begins."""
+    return np.concatenate([[True], values[1:] != values[:-1]])
+
+
+def _combined(terms: int, passages: int, term: Ints, passage: Ints, frequency: Floats) -> Hits:
+    """Hits of entries in any order, those of one term and passage made one."""
+    cells, inverse = np.unique(term * passages + passage, return_inverse=True)
+    total = np.bincount(inverse, frequency, len(cells)).astype(np.float64)
+    return Hits(terms, passages, cells // max(1, passages), cells % max(1, passages), total)
+
+
+def _distinct(pairs: npt.NDArray[np.uint64], counts: npt.NDArray[np.uint16]) -> Postings:
     """Postings of sorted pairs, equal ones made one."""
     first = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
     return Postings(pairs[first], np.add.reduceat(counts, first))
@@ -158,18 +185,6 @@ def _merge(one: Postings, other: Postings) -> Postings:
     """The postings of different passages together; those of the smaller one are put among those of the larger."""
     at = one.pairs.searchsorted(other.pairs)
     return Postings(np.insert(one.pairs, at, other.pairs), np.insert(one.counts, at, other.counts))
-
-
-def _count_hits(terms: int, passages: int, cells: Ints, weights: Floats) -> Hits:
-    if terms * passages <= _DENSE * len(cells):  # counting is cheaper than sorting
-        counts = np.bincount(cells, minlength=terms * passages)
-        distinct = np.flatnonzero(counts)
-        frequency: Floats = np.bincount(cells, weights, terms * passages)[distinct].astype(np.float64)
-    else:
-        distinct, inverse = np.unique(cells, return_inverse=True)
-        frequency = np.bincount(inverse, weights, len(distinct)).astype(np.float64)
-    term, passage = np.divmod(distinct, max(1, passages))
-    return Hits(terms, passages, term, passage, frequency)
 
 
 def idf(hits: Hits) -> Floats:
