@@ -100,7 +100,7 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
         facts=_sums(known and known.facts, same, [u.facts * folds for u, folds in zip(new, foldable, strict=True)]),
         users=_sums(known and known.users, same, [u.is_user for u in new]),
         reasons=_sums(known and known.reasons, same, [u.reasons for u in new]),
-        marked=any([u.marked and not u.pinned for u in units]),
+        marked=True in [u.marked and not u.pinned for u in units],
         decided={p.at: p.decision for p in options.precedents},
     )
 

@@ -95,11 +95,11 @@ def _read_known(text: str, layout: Layout[T], memo: Memo) -> BodyReading[T]:
         raise ValueError("not one object with a history")
     elements = start.elements + tuple(layout.element(text[start:end], data, memo) for data, start, end in values)
     spans = start.spans + tuple((s, e) for _, s, e in values)
-    if taken and spans and all(text[end - 1] == "}" for _, _, end in values):  # what ends otherwise may go on in another body
+    if all(text[end - 1] == "}" for _, _, end in values):  # what ends otherwise may go on in another body
         new = elements[len(start.elements) :]
         weight = _FIXED + sum(map(layout.weigh, new)) + (known[1].weight * known[2] // len(known[1].ends) if known else 0)
         kept = KnownBody(text, [end for _, end in spans], BodyReading(_before_history(found, layout), elements, spans), weight)
-        keep_known(taken[0], kept, memo, known and known[:2])
+        keep_known(taken, kept, memo, known and known[:2])
     return BodyReading(found, elements, spans)
 
 

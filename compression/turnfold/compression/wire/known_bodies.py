@@ -22,6 +22,7 @@ _FIRST: Final = 2048
 _GROWTH: Final = 1.2
 _PLACES: Final = tuple(int(_FIRST * _GROWTH**n) for n in range(64))  # up to 200 million characters
 _SAMPLE: Final = 256  # characters from the beginning, and in front of a place
+_NEWEST: Final = 4  # elements: what stands in front of the last three is as a rule what the next request says there too
 _KEPT: Final = 4  # bodies under one sample: conversations that begin alike, and what was forwarded for each
 
 
@@ -83,8 +84,12 @@ def find_known(taken: Sequence[Sample], text: str, memo: Memo) -> tuple[Sample, 
     return None
 
 
-def keep_known(sample: Sample, body: KnownBody, memo: Memo, instead: tuple[Sample, KnownBody] | None) -> None:
-    """Keep a body that was read, in the place of the one that it goes on from."""
+def keep_known(taken: Sequence[Sample], body: KnownBody, memo: Memo, instead: tuple[Sample, KnownBody] | None) -> None:
+    """Keep a body that was read, in the place of the one that it goes on from; none of a few elements."""
+    settled = body.ends[-_NEWEST] if len(body.ends) >= _NEWEST else 0
+    sample = next((sample for sample in taken if sample.place <= settled), None)
+    if sample is None:
+        return
     if instead is not None and instead[0] != sample:
         _put(instead[0], tuple(known for known in memo.find(instead[0]) or () if known is not instead[1]), memo)
     others = tuple(known for known in memo.find(sample) or () if instead is None or known is not instead[1])

@@ -22,6 +22,9 @@ def removals(conversation: Conversation, dropped: Iterable[tuple[int, int]]) -> 
     if not gone:
         return
     spans, (start, end) = conversation.spans, conversation.history
+    if not conversation.groups:
+        yield from _plain_removals(spans, gone, start, end)
+        return
     grouped = {index for group in conversation.groups for index in range(group.start, group.end)}
     inside = [i for i, (at, _) in enumerate(spans) if start <= at < end and i not in grouped]
     places, goes = [spans[i] for i in inside], [i in gone for i in inside]
@@ -33,6 +36,17 @@ def removals(conversation: Conversation, dropped: Iterable[tuple[int, int]]) -> 
             yield from entry_removals(spans[group.start : group.end], inner)
     order = sorted(range(len(places)), key=places.__getitem__) if conversation.groups else range(len(places))
     yield from entry_removals([places[i] for i in order], [goes[i] for i in order])
+
+
+def _plain_removals(spans: Sequence[Place], gone: set[int], start: int, end: int) -> Iterator[Edit]:
+    """The same where each message is an element, or a run of them; what stands outside of the history comes first."""
+    outside = next((i for i, (at, _) in enumerate(spans) if start <= at < end), len(spans))
+    indices = sorted(index for index in gone if index >= outside)
+    begin = 0
+    for place in range(1, len(indices) + 1):
+        if place == len(indices) or indices[place] != indices[place - 1] + 1:
+            yield _removal(spans[outside:], indices[begin] - outside, indices[place - 1] + 1 - outside)
+            begin = place
 
 
 def entry_removals(places: Sequence[Place], goes: Sequence[bool]) -> Iterator[Edit]:
