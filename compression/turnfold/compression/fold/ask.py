@@ -71,6 +71,9 @@ def _folded(
     for piece in asker.pieces:
         anchor = piece.end if piece.anchor is None else piece.anchor
         for start, end in ((piece.start, anchor), (anchor + 1, piece.end)):
+            if not stays and end > start:
+                found += messages[cut[start].start : cut[end - 1].end]
+                continue
             for unit in range(start, end):
                 if unit not in stays:
                     found += messages[cut[unit].start : cut[unit].end]

@@ -306,7 +306,7 @@ def _steady_attempt(conversation: Conversation, options: FoldOptions, memo: Memo
     if options.budget is None or not options.preserved_thinking or options.drops_thinking:
         return _best_attempt(conversation, options, memo)
     results = _shaped(conversation, options, memo)
-    cut = units(conversation.messages, results, memo, kept_messages(conversation.messages, options.keep))
+    cut = units(conversation.messages, results, memo, kept_messages(conversation.messages, options.keep, memo))
     thought = first_thought(cut)
     if thought is None:
         return _best_attempt(conversation, options, memo)
@@ -379,7 +379,7 @@ def _candidate(
 
 def _cut(conversation: Conversation, results: Mapping[int, ShapedResult], options: FoldOptions, memo: Memo) -> tuple[Unit, ...]:
     """The conversation's units, with the blocks of its state."""
-    kept = kept_messages(conversation.messages, options.keep)
+    kept = kept_messages(conversation.messages, options.keep, memo)
     return add_block_tokens(units(conversation.messages, results, memo, kept), conversation.state, memo)
 
 
@@ -391,7 +391,7 @@ def _shaped(conversation: Conversation, options: FoldOptions, memo: Memo) -> Map
     """The forms of tool results."""
     if not options.shape_results:
         return {}
-    return shape_results(conversation.messages, memo, kept_messages(conversation.messages, options.keep))
+    return shape_results(conversation.messages, memo, kept_messages(conversation.messages, options.keep, memo))
 
 
 def _attempt(
@@ -434,7 +434,7 @@ def _size_with(conversation: Conversation, made: Changes, options: FoldOptions, 
 
 def _caching(conversation: Conversation, plan: Plan, cut: Sequence[Unit], options: FoldOptions) -> Caching:
     """How text of ours keeps out of the cache's way: apart where it hits at marks only, the client's or ours."""
-    theirs = any(m.marked for m in conversation.messages)
+    theirs = True in [m.marked for m in conversation.messages]
     if not (theirs or options.cache_breakpoints):
         return Caching(apart=False)
     marked = None if theirs or not plan.askers else cut[plan.askers[-1].unit].start
@@ -473,7 +473,7 @@ def _recalls(
 
 def _recall_stays(conversation: Conversation, options: FoldOptions) -> bool:
     """Whether there may be recall that stays whatever reading it costs."""
-    marked = any(m.marked and not m.pinned for m in conversation.messages)
+    marked = True in [m.marked and not m.pinned for m in conversation.messages]
     return bool(options.preserved_thinking) or options.recall_stays or marked
 
 

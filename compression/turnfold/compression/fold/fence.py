@@ -83,11 +83,15 @@ class Passage:
     text: str
 
 
-def render(sources: Sequence[Quotable], quotes: Sequence[Quote]) -> str:
-    """Quotes as fenced text in the order of the conversation; "" where there are none."""
+def render(sources: Sequence[Quotable], quotes: Sequence[Quote], form: Callable[[str], str] = escape) -> str:
+    """Quotes as fenced text in the order of the conversation; "" where there are none.
+
+    Args:
+        form: what escapes a text.
+    """
     if not quotes:
         return ""
-    lines = [f"{passage.role}: {passage.text}" for passage in passages(sources, quotes, escape)]
+    lines = [f"{passage.role}: {passage.text}" for passage in passages(sources, quotes, form)]
     return "\n".join([OPEN, *lines, CLOSE])
 
 

@@ -32,8 +32,11 @@ class QuoteTokens:
         self._count = count
         self._quotes: dict[Quote, int] = index.derived(("quotes", count), dict)
         self._lines: dict[str, int] = index.derived(("lines", count), dict)
+        self._escaped: dict[str, str] = index.derived(("escaped", count), dict)
         if len(self._lines) > _MOST_LINES:
             self._lines.clear()
+            self._escaped.clear()
+        self._last: tuple[list[Quote], str] = ([], "")
 
     def text(self, quote: Quote) -> str:
         """The quoted text."""
@@ -47,12 +50,22 @@ class QuoteTokens:
 
     def rendered(self, quotes: Sequence[Quote]) -> int:
         """Tokens of the fence with these quotes."""
-        return count_lines(fence.render(self.sources, quotes), self._count, self._lines)
+        return count_lines(self._render(quotes), self._count, self._lines)
+
+    def _render(self, quotes: Sequence[Quote]) -> str:
+        if self._last[0] != quotes:
+            self._last = (list(quotes), fence.render(self.sources, quotes, self._escape))
+        return self._last[1]
+
+    def _escape(self, text: str) -> str:
+        if text not in self._escaped:
+            self._escaped[text] = fence.escape(text)
+        return self._escaped[text]
 
     def remember(self, quotes: Sequence[Quote], memo: Memo) -> None:
         """Remember what the rendered quotes came to, for the message that will end with them."""
         if quotes and self._count == BORDER_COUNTER:
-            count_tail(fence.render(self.sources, quotes), self.rendered(quotes), memo)
+            count_tail(self._render(quotes), self.rendered(quotes), memo)
 
     def empty(self) -> int:
         """Tokens of the fence around nothing."""

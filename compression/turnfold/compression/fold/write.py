@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Final
 
 from turnfold.compression import tokens
@@ -124,7 +125,7 @@ def draft(
         writer.beside[index].state = block
     if options.shape_results and plan.tail < len(units):
         seen = units[plan.moved].end if plan.events else 0
-        kept = kept_messages(conversation.messages, options.keep)
+        kept = kept_messages(conversation.messages, options.keep, memo)
         writer.shaped |= references(messages, units[plan.tail].start, seen, kept)
     sections = tuple(section for section, _ in writer.sections)
     section_of = {index: section for section, indices in writer.sections for index in indices}
@@ -465,10 +466,12 @@ def changes(messages: Sequence[Message], draft: FoldDraft, recalls: Mapping[int,
         recalls: per message index of a user message, the text that goes right behind its own.
         caching: whether that text is a part of its own, and where a breakpoint goes.
     """
-    gone = {i for a, b in draft.dropped for i in range(a, b)}
+    gone = set(chain.from_iterable(range(a, b) for a, b in draft.dropped))
     touched = {*draft.shortened, *draft.shaped, *draft.beside, *recalls} - gone
-    loose = {i for i, m in enumerate(messages) if m.role == "user" and m.holds and i >= caching.since} - gone
-    apart = {i for i in touched | loose if messages[i].role == "user"} if caching.apart else set()
+    apart: set[int] = set()
+    if caching.apart:
+        loose = {i for i, m in enumerate(messages) if m.role == "user" and m.holds and i >= caching.since} - gone
+        apart = {i for i in touched | loose if messages[i].role == "user"}
     beside = {}
     for index in sorted({*draft.beside, *recalls} - gone):
         one = draft.beside.get(index, _Surroundings())
