@@ -131,7 +131,7 @@ def count_tail(text: str, tokens: int, memo: Memo) -> None:
 
 def count_with_tail(text: str, memo: Memo) -> int:
     """`count` of a text; of one that ends with a text of ours that was counted, only what stands in front of that is counted."""
-    known = memo.find(("tail", text[-_TAIL:])) if len(text) >= _LONG else None
+    known: tuple[str, int] | None = memo.find(("tail", text[-_TAIL:])) if len(text) >= _LONG else None
     if known is None or not text.endswith(known[0]) or text[-len(known[0]) - 1 : -len(known[0])] != "\n":
         return count(text)
     if _has_long_run(text):  # it is counted in pieces that may lie across the seam

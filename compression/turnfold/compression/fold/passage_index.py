@@ -245,7 +245,7 @@ def _split(grams: tuple[Hashes, Ints], passage_counts: Sequence[int]) -> list[Fi
 
 
 def _continued(known: Field | None, fields: Sequence[Field]) -> Field:
-    terms, lengths = (np.concatenate(parts) for parts in ([f.terms for f in fields], [f.lengths for f in fields]))
+    terms, lengths = np.concatenate([f.terms for f in fields]), np.concatenate([f.lengths for f in fields])
     return Field(terms, lengths) if known is None else known.continued(terms, lengths)
 
 
@@ -268,10 +268,10 @@ def _join(keys: tuple[bytes, ...], leaves: Sequence[Leaf], known: PassageIndex |
         keys,
         quotes=known.quotes + quotes if known else quotes,
         languages=tuple(sorted(languages)),
-        words=_continued(known and known.words, [leaf.words for leaf in leaves]),
-        grams=_continued(known and known.grams, [leaf.grams for leaf in leaves]),
-        heads=_continued(known and known.heads, [leaf.heads for leaf in leaves]),
-        stamps=_stamps_in_force(known and known.stamps, [leaf.stamp for leaf in leaves]),
+        words=_continued(known.words if known else None, [leaf.words for leaf in leaves]),
+        grams=_continued(known.grams if known else None, [leaf.grams for leaf in leaves]),
+        heads=_continued(known.heads if known else None, [leaf.heads for leaf in leaves]),
+        stamps=_stamps_in_force(known.stamps if known else None, [leaf.stamp for leaf in leaves]),
         stamped=_behind(known, "stamped", [np.array([len(leaf.stamp) > 0 for leaf in leaves], bool)]),
         blocks=_behind(known, "blocks", [np.concatenate([leaf.blocks for leaf in leaves]) + firsts[number] + passages]),
         costs=_behind(known, "costs", [leaf.costs for leaf in leaves]),

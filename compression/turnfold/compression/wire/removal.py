@@ -24,8 +24,8 @@ def removals(conversation: Conversation, dropped: Iterable[tuple[int, int]]) -> 
     spans, (start, end) = conversation.spans, conversation.history
     if not conversation.groups:  # each is an element, or a run of them; what stands outside comes first
         outside = next((i for i, (at, _) in enumerate(spans) if start <= at < end), len(spans))
-        inner = spans[outside:]
-        yield from (_removal(inner, max(a - outside, 0), b - outside) for a, b in runs if b > outside)
+        entries = spans[outside:]
+        yield from (_removal(entries, max(a - outside, 0), b - outside) for a, b in runs if b > outside)
         return
     gone = {index for a, b in runs for index in range(a, b)}
     grouped = {index for group in conversation.groups for index in range(group.start, group.end)}
@@ -37,7 +37,7 @@ def removals(conversation: Conversation, dropped: Iterable[tuple[int, int]]) -> 
         goes.append(all(inner))
         if not all(inner):
             yield from entry_removals(spans[group.start : group.end], inner)
-    order = sorted(range(len(places)), key=places.__getitem__) if conversation.groups else range(len(places))
+    order = sorted(range(len(places)), key=places.__getitem__)
     yield from entry_removals([places[i] for i in order], [goes[i] for i in order])
 
 
