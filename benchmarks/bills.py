@@ -31,7 +31,7 @@ from turnfold.compression.warmth import usual_warmth
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings
 from turnfold.proxy.learning.warming import WarmthMemory
-from turnfold.proxy.store.window_records import Spot
+from turnfold.proxy.learning.window_records import Spot
 
 Message = dict[str, Any]
 

@@ -59,15 +59,60 @@ class Memo:
             if key not in self._kept and weight <= self._capacity:
                 self._kept[key] = (value, weight)
                 self._weight += weight
-                while self._weight > self._capacity:
-                    self._weight -= self._kept.popitem(last=False)[1][1]
+                self._trim()
         return value
+
+    def put(self, key: Hashable, value: T, weigh: Callable[[T], int]) -> None:
+        """Keep a result, in the place of what was kept for ``key``."""
+        weight = weigh(value)
+        with self._lock:
+            self._weight -= self._kept.pop(key, (None, 0))[1]
+            if weight <= self._capacity:
+                self._kept[key] = (value, weight)
+                self._weight += weight
+                self._trim()
+
+    def _trim(self) -> None:
+        while self._weight > self._capacity:
+            self._weight -= self._kept.popitem(last=False)[1][1]
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
             self._kept.clear()
             self._weight = 0
+
+
+class _Continued(NamedTuple):
+    items: Sequence[Any]
+    value: Any
+
+
+def continued(
+    memo: Memo | None, key: Hashable, items: Sequence[Any], run: Callable[[Any, int], T], weigh: Callable[[T], int]
+) -> T:
+    """A result over items of which an earlier request had the first ones too.
+
+    Args:
+        memo: where the last result under `key` is kept, with its items; None: nothing is.
+        key: tells one growing sequence from others; two that share it only cost each other time.
+        run: what was kept (None for nothing), and how many of its items stand in front here too, to the result.
+        weigh: the weight of what is kept, without the items.
+    """
+    known: _Continued | None = None if memo is None else memo.find(key)
+    same = common_length(known.items, items) if known is not None else 0
+    result = run(known.value if known is not None and same else None, same)
+    if memo is not None:
+        memo.put(key, _Continued(items, result), lambda kept: 200 + 8 * len(items) + weigh(kept.value))
+    return result
+
+
+def common_length(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """How many items both begin with."""
+    size = min(len(one), len(other))
+    if one[:size] == other[:size]:  # the same objects, as a rule: that is compared at once
+        return size
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a is not b and a != b), size)
 
 
 class Mark(NamedTuple):

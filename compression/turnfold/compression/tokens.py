@@ -14,13 +14,16 @@ import gzip
 import hashlib
 import re
 import types
-from collections.abc import Callable
-from functools import lru_cache, partial
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from typing import Final, Literal
 
 import tiktoken
 from tiktoken_ext import openai_public
+
+from turnfold.compression.memo import Memo
 
 EncodingName = Literal["o200k_base", "cl100k_base"]
 
@@ -31,6 +34,9 @@ BORDER_ENCODING: Final[EncodingName] = "o200k_base"
 # Looked for where a run begins alone: from each of its characters it would take quadratic time.
 _LONG_RUN: Final = re.compile(r"(?<!\s)\s{4000}|(?<!\S)\S{20000}")
 _PIECE: Final = 4000
+# Of every 500th character: what every text with such a run has, and hardly another one.
+_SAMPLED: Final = 500
+_LIKELY_RUN: Final = re.compile(r"\s{8}|\S{40}")
 
 
 def _checked_ranks(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
@@ -73,9 +79,13 @@ def encoding_for_model(model: str) -> EncodingName | None:
 def count(text: str, name: EncodingName = BORDER_ENCODING) -> int:
     """Tokens of a text as plain text: names of special tokens count as the characters that they are."""
     encoder = encoding(name)
-    if len(text) > _PIECE and _LONG_RUN.search(text):
+    if _has_long_run(text):
         return sum(len(encoder.encode_ordinary(text[i : i + _PIECE])) for i in range(0, len(text), _PIECE))
     return len(encoder.encode_ordinary(text))
+
+
+def _has_long_run(text: str) -> bool:
+    return len(text) > _PIECE and bool(_LIKELY_RUN.search(text[::_SAMPLED])) and _LONG_RUN.search(text) is not None
 
 
 def count_for_model(text: str, model: str) -> int:
@@ -86,7 +96,62 @@ def count_for_model(text: str, model: str) -> int:
     return max(count(text, "o200k_base"), count(text, "cl100k_base"))
 
 
-def counter_for_model(model: str) -> Callable[[str], int]:
-    """`count_for_model` for one model, as a function of the text alone."""
-    name = encoding_for_model(model)
-    return partial(count_for_model, model=model) if name is None else partial(count, name=name)
+@dataclass(frozen=True, slots=True)
+class ModelCounter:
+    """`count_for_model` for one model, as a function of the text alone; None: for an unknown one."""
+
+    name: EncodingName | None
+
+    def __call__(self, text: str) -> int:
+        """Tokens of a text."""
+        return count_for_model(text, "") if self.name is None else count(text, self.name)
+
+
+#: `count` as such a function.
+BORDER_COUNTER: Final = ModelCounter(BORDER_ENCODING)
+
+
+def counter_for_model(model: str) -> ModelCounter:
+    """The counter of a model."""
+    return ModelCounter(encoding_for_model(model))
+
+
+# Where both vocabularies part whatever stands on either side: a line break, then a letter, "<" or "[".
+_SEAM: Final = re.compile(r"(?<=\n)(?=[A-Za-z<\[])")
+_LONGEST_LINE: Final = 2000
+_LONG: Final = 500  # characters from which remembering a text takes less than counting it
+_TAIL: Final = 100
+
+
+def count_tail(text: str, tokens: int, memo: Memo) -> None:
+    """Remember the tokens of a text by the border counter, for texts that end with it (`count_with_tail`)."""
+    if len(text) >= _LONG and _SEAM.match(f"\n{text[0]}", 1):
+        memo.put(("tail", text[-_TAIL:]), (text, tokens), lambda _: 200 + len(text))
+
+
+def count_with_tail(text: str, memo: Memo) -> int:
+    """`count` of a text; of one that ends with a text of ours that was counted, only what stands in front of that is counted."""
+    known: tuple[str, int] | None = memo.find(("tail", text[-_TAIL:])) if len(text) >= _LONG else None
+    if known is None or not text.endswith(known[0]) or text[-len(known[0]) - 1 : -len(known[0])] != "\n":
+        return count(text)
+    if _has_long_run(text):  # it is counted in pieces that may lie across the seam
+        return count(text)
+    tail, tokens = known
+    return tokens + count(text[: -len(tail)])
+
+
+def count_lines(text: str, count: Callable[[str], int], known: MutableMapping[str, int]) -> int:
+    """The tokens of a text, lines that were counted before not counted again.
+
+    Args:
+        known: what they came to; lines are added.
+    """
+    if not isinstance(count, ModelCounter) or count.name is None:  # of two counts the greater one: no sum of lines
+        return count(text)
+    lines = _SEAM.split(text)
+    if any(len(line) > _LONGEST_LINE for line in lines):
+        return count(text)
+    for line in lines:
+        if line not in known:
+            known[line] = count(line)
+    return sum([known[line] for line in lines])

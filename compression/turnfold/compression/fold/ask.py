@@ -57,9 +57,8 @@ def recall_for(
     names = digest(question.text, *(keys.hex() for keys in read), *present)
 
     def make() -> Recall:
-        sources = [source(m) for m in folded]
-        quotes = recall(sources, question, budget, present, count, memo, fill=fill)
-        return Recall(fence.render(sources, quotes), tuple(fence.passages(sources, quotes)))
+        quotes = recall(folded, question, budget, present, count, memo, fill=fill)
+        return Recall(fence.render(folded, quotes), tuple(fence.passages(folded, quotes)))
 
     return memo.get(("recall", names, budget, fill, options.model), make, lambda found: 500 + 2 * len(found.text))
 
@@ -72,6 +71,9 @@ def _folded(
     for piece in asker.pieces:
         anchor = piece.end if piece.anchor is None else piece.anchor
         for start, end in ((piece.start, anchor), (anchor + 1, piece.end)):
+            if not stays and end > start:
+                found += messages[cut[start].start : cut[end - 1].end]
+                continue
             for unit in range(start, end):
                 if unit not in stays:
                     found += messages[cut[unit].start : cut[unit].end]

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.wire.conversation import Conversation, Message
@@ -48,7 +48,8 @@ def _breaks_roles(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 
 def _adjacent(messages: Sequence[Message]) -> int:
-    return sum(a.role == b.role and a.role in ("user", "assistant") for a, b in pairwise(messages))
+    roles = [m.role for m in messages]
+    return sum([a == b and a in ("user", "assistant") for a, b in pairwise(roles)])
 
 
 def _first_role(messages: Sequence[Message]) -> str:
@@ -83,8 +84,9 @@ def _loose_ends(messages: Sequence[Message]) -> Counter[tuple[str, str]]:
 
 
 def _breaks_arguments(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    known = {t.text for m in old for t in m.arguments}
-    return any(t.is_json and t.text not in known and not _is_json(t.text) for m in new for t in m.arguments)
+    written = [t.text for m in new for t in m.arguments if t.is_json]
+    known = {t.text for m in old for t in m.arguments} if written else set()
+    return any(text not in known and not _is_json(text) for text in written)
 
 
 def _is_json(text: str) -> bool:
@@ -96,18 +98,17 @@ def _is_json(text: str) -> bool:
 
 
 def _invents_keys(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    known = {(m.role, m.keys) for m in old}
-    return any((m.role, m.keys) not in known for m in new)
+    return not {(m.role, m.keys) for m in new} <= {(m.role, m.keys) for m in old}
 
 
 def _empties_message(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    known = {m.raw for m in old}
-    return any(m.raw not in known and not m.holds and not m.has_calls for m in new)
+    empty = {m.raw for m in new if not (m.holds or m.has_calls)}
+    return bool(empty) and not empty <= {m.raw for m in old}
 
 
 def _breaks_seal(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    known = {m.raw for m in old} | {m.reasoning.bare for m in old if m.reasoning is not None}
-    return any(m.sealed and m.raw not in known for m in new)
+    sealed = {m.raw for m in new if m.sealed}
+    return bool(sealed) and not sealed <= {m.raw for m in old} | {m.reasoning.bare for m in old if m.reasoning is not None}
 
 
 def _breaks_turn(old: Sequence[Message], new: Sequence[Message]) -> bool:
@@ -115,7 +116,7 @@ def _breaks_turn(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
     Anthropic, "Extended thinking": the blocks of the latest assistant turn, through its tool loop, can't be modified.
     """
-    user = max((i for i, m in enumerate(old) if m.role == "user" and m.holds), default=0)
+    user = next((i for i in range(len(old) - 1, -1, -1) if old[i].role == "user" and old[i].holds), 0)
     first = next((i for i in range(user, len(old)) if old[i].reasoning is not None), len(old))
     turn = [m.raw for m in old[first:] if m.role == "assistant"]
     return bool(turn) and [m.raw for m in new if m.role == "assistant"][-len(turn) :] != turn
@@ -123,17 +124,17 @@ def _breaks_turn(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 def _invents_message(old: Sequence[Message], new: Sequence[Message]) -> bool:
     """Whether a message was invented or moved: roles and call ids must come in the order that they had."""
-    waiting: Iterator[Message] = iter(old)
-    return not all(any(_same_place(m, n) for m in waiting) for n in new)
+    waiting = iter(_places(old))
+    return not all(place in waiting for place in _places(new))  # looked for behind the one before
 
 
-def _same_place(old: Message, new: Message) -> bool:
-    return (old.role, old.call_ids, old.answers, old.keys) == (new.role, new.call_ids, new.answers, new.keys)
+def _places(messages: Sequence[Message]) -> list[tuple[Any, ...]]:
+    return [(m.role, m.call_ids, m.answers, m.keys) for m in messages]
 
 
 def _invents_marks(old: Sequence[Message], new: Sequence[Message]) -> bool:
     """Whether more messages carry cache marks than before; one of ours may be the only one."""
-    return sum(m.marked for m in new) > max(1, sum(m.marked for m in old))
+    return sum([m.marked for m in new]) > max(1, sum([m.marked for m in old]))
 
 
 def attachments_lost(old: Sequence[Message], new: Sequence[Message]) -> bool:
@@ -142,7 +143,7 @@ def attachments_lost(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 
 def _attachments(messages: Sequence[Message]) -> Counter[tuple[str, str]]:
-    return Counter((m.role, one.label) for m in messages if not m.is_result for one in m.attached)
+    return Counter([(m.role, one.label) for m in messages if m.attached and not m.is_result for one in m.attached])
 
 
 #: The slug of the one law that a budget may waive.

@@ -118,7 +118,7 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     if conversation.held:
         return replace(plain, reason=conversation.held)
     best = _steady_attempt(conversation, options, memo)
-    drawn = best.plan if best is not None else plan(_cut(conversation, options, memo), options, memo=memo)
+    drawn = best.plan if best is not None else _plan(conversation, options, memo)
     decided = fresh(drawn.decided, options.precedents, [m.key for m in conversation.messages])
     if best is None:
         return replace(plain, reason=drawn.outlook.reason, outlook=drawn.outlook, decided=decided)
@@ -306,7 +306,7 @@ def _steady_attempt(conversation: Conversation, options: FoldOptions, memo: Memo
     if options.budget is None or not options.preserved_thinking or options.drops_thinking:
         return _best_attempt(conversation, options, memo)
     results = _shaped(conversation, options, memo)
-    cut = units(conversation.messages, results, memo, kept_messages(conversation.messages, options.keep))
+    cut = units(conversation.messages, results, memo, kept_messages(conversation.messages, options.keep, memo))
     thought = first_thought(cut)
     if thought is None:
         return _best_attempt(conversation, options, memo)
@@ -324,11 +324,12 @@ _UNFOLDED: Final = Plan((), 0, (), 0, 0, 0)
 
 def _best_attempt(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Attempt | None:
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
-    cut: Sequence[Unit] = _cut(conversation, options, memo)
+    results = _shaped(conversation, options, memo)
+    cut: Sequence[Unit] = _cut(conversation, results, options, memo)
     best = None
     for fitting, setting in enumerate(_settings(cut)):
         cut = _without_attachments(cut, setting.without)
-        candidate = _candidate(conversation, cut, setting, fitting, options, memo)
+        candidate = _candidate(conversation, cut, setting, fitting, results, options, memo)
         if candidate is None:
             return best
         best = candidate
@@ -336,24 +337,37 @@ def _best_attempt(conversation: Conversation, options: FoldOptions, memo: Memo) 
             return best
         size = _size_with(conversation, best.changes, options, memo)
         if size <= options.budget:
-            return best if fitting or size > _USED * options.budget else _roomier(conversation, cut, options, memo) or best
+            if fitting or size > _USED * options.budget:
+                return best
+            return _roomier(conversation, cut, results, options, memo) or best
     return best
 
 
-def _roomier(conversation: Conversation, cut: Sequence[Unit], options: FoldOptions, memo: Memo) -> _Attempt | None:
+def _roomier(
+    conversation: Conversation,
+    cut: Sequence[Unit],
+    results: Mapping[int, ShapedResult],
+    options: FoldOptions,
+    memo: Memo,
+) -> _Attempt | None:
     """Where recall leaves most of a budget, since the question bears on little: a candidate in which more stands."""
     for squeeze in _ROOMIER:
-        candidate = _candidate(conversation, cut, _FitSetting(squeeze, 1.0), 0, options, memo)
+        candidate = _candidate(conversation, cut, _FitSetting(squeeze, 1.0), 0, results, options, memo)
         if candidate and _size_with(conversation, candidate.changes, options, memo) <= (options.budget or 0):
             return candidate
     return None
 
 
 def _candidate(
-    conversation: Conversation, cut: Sequence[Unit], setting: _FitSetting, fitting: int, options: FoldOptions, memo: Memo
+    conversation: Conversation,
+    cut: Sequence[Unit],
+    setting: _FitSetting,
+    fitting: int,
+    results: Mapping[int, ShapedResult],
+    options: FoldOptions,
+    memo: Memo,
 ) -> _Attempt | None:
     """The fold of a setting; None where it folds nothing."""
-    results = _shaped(conversation, options, memo)
     stays = staying(cut)
     drawn = plan(cut, options, setting.squeeze, memo)
     drafted = draft(conversation, cut, stays, drawn, options, results, memo)
@@ -363,18 +377,21 @@ def _candidate(
     return _attempt(conversation, cut, stays, drawn, drafted, recalls, options, fitting)
 
 
-def _cut(conversation: Conversation, options: FoldOptions, memo: Memo) -> tuple[Unit, ...]:
+def _cut(conversation: Conversation, results: Mapping[int, ShapedResult], options: FoldOptions, memo: Memo) -> tuple[Unit, ...]:
     """The conversation's units, with the blocks of its state."""
-    results = _shaped(conversation, options, memo)
-    kept = kept_messages(conversation.messages, options.keep)
+    kept = kept_messages(conversation.messages, options.keep, memo)
     return add_block_tokens(units(conversation.messages, results, memo, kept), conversation.state, memo)
+
+
+def _plan(conversation: Conversation, options: FoldOptions, memo: Memo) -> Plan:
+    return plan(_cut(conversation, _shaped(conversation, options, memo), options, memo), options, memo=memo)
 
 
 def _shaped(conversation: Conversation, options: FoldOptions, memo: Memo) -> Mapping[int, ShapedResult]:
     """The forms of tool results."""
     if not options.shape_results:
         return {}
-    return shape_results(conversation.messages, memo, kept_messages(conversation.messages, options.keep))
+    return shape_results(conversation.messages, memo, kept_messages(conversation.messages, options.keep, memo))
 
 
 def _attempt(
@@ -417,7 +434,7 @@ def _size_with(conversation: Conversation, made: Changes, options: FoldOptions, 
 
 def _caching(conversation: Conversation, plan: Plan, cut: Sequence[Unit], options: FoldOptions) -> Caching:
     """How text of ours keeps out of the cache's way: apart where it hits at marks only, the client's or ours."""
-    theirs = any(m.marked for m in conversation.messages)
+    theirs = True in [m.marked for m in conversation.messages]
     if not (theirs or options.cache_breakpoints):
         return Caching(apart=False)
     marked = None if theirs or not plan.askers else cut[plan.askers[-1].unit].start
@@ -456,7 +473,7 @@ def _recalls(
 
 def _recall_stays(conversation: Conversation, options: FoldOptions) -> bool:
     """Whether there may be recall that stays whatever reading it costs."""
-    marked = any(m.marked and not m.pinned for m in conversation.messages)
+    marked = True in [m.marked and not m.pinned for m in conversation.messages]
     return bool(options.preserved_thinking) or options.recall_stays or marked
 
 

@@ -11,13 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from turnfold.compression.memo import Memo, continued
 from turnfold.compression.options import Keep
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.conversation import Message, family
 
 
-def kept_messages(messages: Sequence[Message], keep: Keep) -> frozenset[int]:
+def kept_messages(messages: Sequence[Message], keep: Keep, memo: Memo) -> frozenset[int]:
     """Indices of messages that are never shaped or shortened."""
-    return frozenset([*_results(messages, keep), *(i for i, m in enumerate(messages) if m.role in keep.roles or _is_marked(m))])
+
+    def run(known: Sequence[int] | None, same: int) -> list[int]:
+        new = [i for i, m in enumerate(messages[same:], same) if m.has_kept or m.role in keep.roles]
+        return [*(i for i in known or () if i < same), *new]
+
+    marked = continued(memo, ("kept", family(messages), keep.roles), messages, run, lambda found: 40 * len(found))
+    return frozenset([*_results(messages, keep), *marked])
 
 
 def _results(messages: Sequence[Message], keep: Keep) -> list[int]:
@@ -28,9 +35,3 @@ def _results(messages: Sequence[Message], keep: Keep) -> list[int]:
         return []
     calls = {call.id for m in messages for call in m.calls if call.name in keep.tools}
     return [i for i, m in enumerate(messages) if m.is_result and m.answers in calls]
-
-
-def _is_marked(message: Message) -> bool:
-    """Whether a closed mark is in it."""
-    start = message.text.find("<keep>")
-    return start >= 0 and message.text.find("</keep>", start) >= 0

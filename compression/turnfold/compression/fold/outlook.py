@@ -50,22 +50,20 @@ def outlook(course: Course, now: Replay) -> Outlook:
 
 
 def _pays_at(course: Course, now: Replay, limits: Thresholds) -> int | None:
-    """Tokens at which the next fold pays if the conversation grows as it has; None: not soon."""
+    """About how many tokens the conversation has when the next fold pays, if it grows as it has; None: not soon."""
     index = course.requests[-1]
     total, tail = course.total[index + 1], course.tokens(now.tail, index + 1)
-    shape, turns, spent = shape_at(course, now.turns - 1), now.turns, now.spent
+    shape, prices = shape_at(course, now.turns - 1), course.options.prices
+    price = prices.reread(now.decision.warmth.share(shape.loops))
     pace = max(1, int(shape.pace))
-    price = course.options.prices.reread(now.decision.warmth.share(shape.loops))
     due = max(limits.start, total - tail + limits.fold_at) + 1
-    waits = max(0, -(-(due - total) // pace)) or 1
-    first = True
-    for _ in range(_AHEAD):
-        for _ in range(waits):
-            spent += price * total + course.options.prices.write * pace
-            total, tail, turns = total + pace, tail + pace, turns + 1
-        if _would_pay(course, shape, limits, tail, price, turns, policy.allowance(now.saved, spent)):
-            return due if first else total
-        first, waits = False, 1
+    first = ahead = max(1, -(-(due - total) // pace))
+    while ahead < first + _AHEAD:
+        grown = ahead * pace
+        spent = now.spent + price * ahead * (total + grown) / 2 + prices.write * grown
+        if _would_pay(course, shape, limits, tail + grown, price, now.turns + ahead, policy.allowance(now.saved, spent)):
+            return due if ahead == first else total + grown
+        ahead += max(1, (ahead - first) // 4)
     return None
 
 

@@ -10,22 +10,23 @@ not per element.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Final
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.scorers.bm25 import Field, Hashes
+from turnfold.compression.scorers.bm25 import Field, Hashes, mean_length
 from turnfold.compression.text import words
 from turnfold.compression.text.passages import estimate, passages
-from turnfold.compression.text.quotes import Quote, Source
+from turnfold.compression.text.quotes import Quotable, Quote
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+T = TypeVar("T")
 
 # "[27 March 2023, 10:14]" in front of a message: holds for the messages after it too, until the next one.
 _STAMP: Final = re.compile(r"\s*\[([^\]\n]{4,60})\]")
@@ -71,47 +72,90 @@ class PassageIndex:
     """All passages of the sources in order; one entry a passage where nothing else is said.
 
     Attributes:
+        keys: those of the sources.
         quotes: the passages themselves.
         languages: those that occur, sorted.
         words, grams, heads: as in :class:`Leaf`.
         stamps: terms of the header in force, by source.
-        days: how many headers begin another day, or another sitting, up to each source.
+        stamped: whether a source has a header of its own, by source.
         blocks: number of the passage with which the paragraph begins.
         source_of: number of the source.
         whole: whether the passage is a message of its own.
     """
 
+    keys: tuple[bytes, ...]
     quotes: tuple[Quote, ...]
     languages: tuple[str, ...]
     words: Field
     grams: Field
     heads: Field
     stamps: Field
-    days: Ints
+    stamped: npt.NDArray[np.bool_]
     blocks: Ints
     costs: Floats
     asking: npt.NDArray[np.bool_]
     source_of: Ints
     whole: npt.NDArray[np.bool_]
+    _derived: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What somebody derives from it, made once."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        return cast(T, self._derived[key])
+
+    @cached_property
+    def days(self) -> Ints:
+        """How many headers begin another day, or another sitting, up to each source. Where headers stand in front of most
+        messages, as in an exported chat, none begins anything."""
+        stamped = self.stamped.astype(np.int64)
+        return np.cumsum(stamped if 4 * stamped.sum() <= len(stamped) else np.zeros_like(stamped))
 
     @cached_property
     def block_lengths(self) -> Ints:
         """Words of the paragraph that begins with each passage; 0 where none does."""
         return np.bincount(self.blocks, self.words.lengths, len(self.quotes)).astype(np.int64)
 
+    @cached_property
+    def mean_block_length(self) -> float:
+        """Words of a paragraph that has any, on average."""
+        return mean_length(self.block_lengths)
+
+    @cached_property
+    def characters(self) -> Ints:
+        """Characters of each passage."""
+        return np.array([end - start for _, start, end in self.quotes], np.int64)
+
+    @cached_property
+    def median_source(self) -> float:
+        """Estimated tokens of a source: the median."""
+        return float(np.median(np.bincount(self.source_of, self.costs)))
+
     @property
     def size(self) -> int:
-        """About how many bytes it takes."""
-        return 600 + 6 * (len(self.words.terms) + len(self.grams.terms) + len(self.heads.terms)) + 240 * len(self.quotes)
+        """About how many bytes it takes: terms, their postings, and what is kept of each passage."""
+        return 600 + 14 * (len(self.words.terms) + len(self.grams.terms) + len(self.heads.terms)) + 380 * len(self.quotes)
 
 
-def build(sources: Sequence[Source], memo: Memo) -> PassageIndex:
-    """The index of the sources; a source seen before costs next to nothing."""
-    key = (b"recall.index", tuple(s.key for s in sources))
-    return memo.get(key, lambda: _join(_leaves(sources, memo)), lambda index: index.size)
+_KEPT: Final = 2  # indices of one conversation: under a budget its parts are tried in more than one way
 
 
-def _leaves(sources: Sequence[Source], memo: Memo) -> list[Leaf]:
+def build(sources: Sequence[Quotable], memo: Memo) -> PassageIndex:
+    """The index of the sources; those that an earlier index begins with cost next to nothing."""
+    keys = tuple([s.key for s in sources])
+    family = (b"recall.index", keys[:4])
+    kept: tuple[PassageIndex, ...] = memo.find(family) or ()
+    found = next((index for index in kept if index.keys == keys), None)
+    if found is None:
+        beginnings = [index for index in kept if index.keys == keys[: len(index.keys)]]
+        known = max(beginnings, key=lambda index: len(index.keys), default=None)
+        found = _join(keys, _leaves(sources[len(known.keys) if known else 0 :], memo), known)
+        others = (index for index in kept if index is not known)
+        memo.put(family, (found, *others)[:_KEPT], lambda indices: sum(index.size for index in indices))
+    return found
+
+
+def _leaves(sources: Sequence[Quotable], memo: Memo) -> list[Leaf]:
     batch: dict[bytes, Leaf] = {}
 
     def leaf_at(position: int) -> Leaf:
@@ -200,37 +244,43 @@ def _split(grams: tuple[Hashes, Ints], passage_counts: Sequence[int]) -> list[Fi
     return [Field(terms, part) for terms, part in zip(np.split(hashes, cuts), by_source, strict=True)]
 
 
-def _concatenate(fields: Sequence[Field]) -> Field:
-    return Field(np.concatenate([f.terms for f in fields]), np.concatenate([f.lengths for f in fields]))
+def _continued(known: Field | None, fields: Sequence[Field]) -> Field:
+    terms, lengths = np.concatenate([f.terms for f in fields]), np.concatenate([f.lengths for f in fields])
+    return Field(terms, lengths) if known is None else known.continued(terms, lengths)
 
 
-def _stamps_in_force(stamps: Sequence[Hashes]) -> Field:
-    last = np.zeros(0, np.uint32)
+def _stamps_in_force(known: Field | None, stamps: Sequence[Hashes]) -> Field:
+    last = known.of(len(known.lengths) - 1) if known is not None and len(known.lengths) else np.zeros(0, np.uint32)
     held = [last := stamp if len(stamp) else last for stamp in stamps]
-    return Field(np.concatenate(held), np.array([len(h) for h in held], np.int64))
+    terms, lengths = np.concatenate(held), np.array([len(h) for h in held], np.int64)
+    return Field(terms, lengths) if known is None else known.continued(terms, lengths)
 
 
-def _days(stamps: Sequence[Hashes]) -> Ints:
-    """Where headers stand in front of most messages, as in an exported chat, none begins anything."""
-    stamped = np.array([len(stamp) > 0 for stamp in stamps], np.int64)
-    return np.cumsum(stamped if 4 * stamped.sum() <= len(stamped) else np.zeros_like(stamped))
-
-
-def _join(leaves: Sequence[Leaf]) -> PassageIndex:
+def _join(keys: tuple[bytes, ...], leaves: Sequence[Leaf], known: PassageIndex | None) -> PassageIndex:
+    """The index of what is known and of what stands behind it."""
     counts = np.array([len(leaf.spans) for leaf in leaves], np.int64)
+    sources, passages = (len(known.keys), len(known.quotes)) if known else (0, 0)
     firsts = np.cumsum(counts) - counts
-    source_of = np.repeat(np.arange(len(leaves)), counts)
+    number = np.repeat(np.arange(len(leaves)), counts)
+    languages = {leaf.language for leaf in leaves if leaf.spans}.union(known.languages if known else ())
+    quotes = tuple(Quote(i, a, b) for i, leaf in enumerate(leaves, sources) for a, b in leaf.spans)
     return PassageIndex(
-        quotes=tuple(Quote(i, a, b) for i, leaf in enumerate(leaves) for a, b in leaf.spans),
-        languages=tuple(sorted({leaf.language for leaf in leaves if leaf.spans})),
-        words=_concatenate([leaf.words for leaf in leaves]),
-        grams=_concatenate([leaf.grams for leaf in leaves]),
-        heads=_concatenate([leaf.heads for leaf in leaves]),
-        stamps=_stamps_in_force([leaf.stamp for leaf in leaves]),
-        days=_days([leaf.stamp for leaf in leaves]),
-        blocks=np.concatenate([leaf.blocks for leaf in leaves]) + firsts[source_of],
-        costs=np.concatenate([leaf.costs for leaf in leaves]),
-        asking=np.concatenate([leaf.asking for leaf in leaves]),
-        source_of=source_of,
-        whole=counts[source_of] == 1,
+        keys,
+        quotes=known.quotes + quotes if known else quotes,
+        languages=tuple(sorted(languages)),
+        words=_continued(known.words if known else None, [leaf.words for leaf in leaves]),
+        grams=_continued(known.grams if known else None, [leaf.grams for leaf in leaves]),
+        heads=_continued(known.heads if known else None, [leaf.heads for leaf in leaves]),
+        stamps=_stamps_in_force(known.stamps if known else None, [leaf.stamp for leaf in leaves]),
+        stamped=_behind(known, "stamped", [np.array([len(leaf.stamp) > 0 for leaf in leaves], bool)]),
+        blocks=_behind(known, "blocks", [np.concatenate([leaf.blocks for leaf in leaves]) + firsts[number] + passages]),
+        costs=_behind(known, "costs", [leaf.costs for leaf in leaves]),
+        asking=_behind(known, "asking", [leaf.asking for leaf in leaves]),
+        source_of=_behind(known, "source_of", [number + sources]),
+        whole=_behind(known, "whole", [counts[number] == 1]),
+        _derived={key: value for key, value in known._derived.items() if value.__class__ is dict} if known else {},
     )
+
+
+def _behind(known: PassageIndex | None, name: str, new: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return np.concatenate([*([getattr(known, name)] if known else []), *new])

@@ -6,20 +6,19 @@ here: where borders fall, texts.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Hashable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 from turnfold.compression.fold.outlook import Outlook, expected_use, outlook
 from turnfold.compression.fold.pieces import Asker, Level, Piece
-from turnfold.compression.fold.replay import Replay, course, start, step
+from turnfold.compression.fold.replay import Course, Replay, course, start, step
 from turnfold.compression.fold.units import Unit
-from turnfold.compression.memo import Mark, Memo, resumable
+from turnfold.compression.memo import Memo, continued
 from turnfold.compression.options import FoldDecision, FoldOptions, WrittenSummary
 
-_STEP: Final = 32  # units from one point at which a replay can be resumed to the next
+_KEPT: Final = 64  # requests to which a replay can go back, when a conversation is sent again or goes on otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +59,20 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
 
     `memo` keeps how far the replay had come at a late point of an earlier request: the same units lead there again.
     """
-    whole = course(units, options, squeeze)
-    last = (len(units) - 1) // _STEP * _STEP
-    marks = [Mark(end, _key(units[:end], options, squeeze, whole.marked)) for end in (last, last - _STEP) if end > 0]
+    cut = tuple(units)
+    bare = replace(options, model="", window=None, precedents=())
 
-    def run(known: Replay) -> list[Replay]:
-        more = range(known.turns, len(whole.requests))
-        return list(accumulate(more, lambda state, _: step(whole, state), initial=known))
+    def run(known: _Replayed | None, same: int) -> _Replayed:
+        whole = course(cut, options, squeeze, known.course if known is not None else None, same)
+        states = _reached(known, whole, same) if known is not None else []
+        states = states or [start(whole)]
+        for _ in range(states[-1].turns, len(whole.requests)):
+            states.append(step(whole, states[-1]))
+        return _Replayed(whole, tuple(states[-_KEPT:]))
 
-    def part(states: list[Replay], end: int) -> Replay:
-        return states[bisect_left(whole.requests, end) - states[0].turns]
-
-    found = resumable(memo, marks, start(whole), run, part, lambda _: 1000 + 60 * last)[-1]
+    key = ("replay", tuple([u[:4] for u in cut[:4]]), bare, squeeze)
+    whole, states = continued(memo, key, cut, run, lambda known: 250 * len(known.course.units) + 300 * len(known.states))
+    found = states[-1]
     askers = tuple(a for a in found.askers if a.pieces)
     drawn = Plan(found.pieces, found.tail, askers, found.events, found.since, found.moved, dict(found.decided))
     drawn = replace(drawn, outlook=outlook(whole, found), summaries=found.summaries)
@@ -82,7 +83,21 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
     return replace(drawn, uses={piece: expected_use(whole, found, piece) for piece in summaries}, price=price)
 
 
-def _key(units: Sequence[Unit], options: FoldOptions, squeeze: float, marked: bool) -> Hashable:
-    """All that a replay of these units depends on; it knows neither model nor window, nor what was decided later."""
-    so_far = tuple(p for p in options.precedents if p.at <= units[-1].end)
-    return "replay", tuple(units), replace(options, model="", window=None, precedents=so_far), squeeze, marked
+class _Replayed(NamedTuple):
+    """A replay's course, and what it had come to behind its last requests, in order."""
+
+    course: Course
+    states: tuple[Replay, ...]
+
+
+def _reached(known: _Replayed, whole: Course, same: int) -> list[Replay]:
+    """What an earlier replay had come to before the first unit that is another; nothing where it was decided otherwise then, or
+    marked otherwise."""
+    if known.course.marked != whole.marked or known.course.first != whole.first:
+        return []
+    last = bisect_left(whole.requests, same)
+    states = known.states[: bisect_right(known.states, last, key=lambda state: state.turns)]
+    belief = whole.options.belief
+    if not states or any(whole.decided.get(at, belief) != made for at, made in states[-1].decided):
+        return []
+    return list(states)

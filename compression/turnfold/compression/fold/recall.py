@@ -1,7 +1,7 @@
 """Recall: the passages of folded messages that the current question needs, word for word.
 
-Lives here: scoring passages for a question and choosing among them within a budget. Does not belong here: cutting and indexing
-(see ``passage_index``), rendering (see ``fence``), where the result goes, whether recall pays.
+Lives here: scoring passages for a question. Does not belong here: cutting and indexing (see ``passage_index``), how many of them
+fit (see ``quote_choice``), rendering (see ``fence``), where the result goes, whether recall pays.
 
 The score of a passage is BM25 over stems, with a share for its paragraph and for the title or speaker above it, plus a share of
 BM25 over character n-grams. Neighbours lend to each other: messages of a chat much, chunks of a document little. The words of the
@@ -12,20 +12,22 @@ hop, from who wrote the book to where the writer was born.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from functools import partial
+from itertools import chain, zip_longest
 from typing import Final
 
 import numpy as np
 
 from turnfold.compression.fold import fence, passage_index
 from turnfold.compression.fold.passage_index import Floats, PassageIndex
+from turnfold.compression.fold.quote_choice import FRAME, QuoteTokens, Ranking, fit_quotes
 from turnfold.compression.memo import Memo
-from turnfold.compression.scorers.bm25 import Hits, idf, presence, scores
+from turnfold.compression.scorers.bm25 import Hits, idf, presence, rarity, scores
 from turnfold.compression.text import requests, words
 from turnfold.compression.text.passages import estimate, sentences
-from turnfold.compression.text.quotes import Quote, Source
+from turnfold.compression.text.quotes import Quotable, Quote, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ _MOST_READ: Final = 2000  # characters from each end
 _MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
 _MOST_SIGNS: Final = 96
 _MOST_GRAMS: Final = 400
-_FRAME: Final = 3  # tokens of a role label, or of an elision
+_TRIED: Final = 128  # passages that are looked at before all others are put in order
 
 Groups = Sequence[Sequence[int]]
 
@@ -216,9 +218,9 @@ def _is_identifier(word: str) -> bool:
 # ---------------------------------------------------------------- the score
 
 
-def score(index: PassageIndex, sources: Sequence[Source], asked: QuestionTerms, tuning: Tuning) -> Floats:
-    """What each passage is worth to the question; 0 where it has nothing to do with it."""
-    lexical = _term_scores(index, Terms(asked.groups, asked.weights, index.words.find(asked.groups)), tuning)
+def score(index: PassageIndex, sources: Sequence[Quotable], asked: QuestionTerms, hits: Hits, tuning: Tuning) -> Floats:
+    """What each passage is worth to the question, whose words stand at `hits`; 0 where it has nothing to do with it."""
+    lexical = _term_scores(index, Terms(asked.groups, asked.weights, hits), tuning)
     total = _normalise(lexical) + tuning.grams * _normalise(_gram_scores(index, asked.text, tuning))
     total = total * np.where(index.asking, tuning.asking, 1.0)
     first = _normalise(_lend(index, total, tuning))
@@ -237,8 +239,9 @@ def _normalise(values: Floats) -> Floats:
 def _term_scores(index: PassageIndex, terms: Terms, tuning: Tuning) -> Floats:
     groups, weights, hits = terms.groups, terms.weights, terms.hits
     value = idf(hits) * weights
-    own = scores(hits, value, index.words.lengths, tuning.k1, tuning.b)
-    around = scores(hits.regroup(index.blocks), value, index.block_lengths, tuning.k1, tuning.b)[index.blocks]
+    own = scores(hits, value, index.words.lengths, index.words.mean_length, tuning.k1, tuning.b)
+    paragraphs = hits.regroup(index.blocks)
+    around = scores(paragraphs, value, index.block_lengths, index.mean_block_length, tuning.k1, tuning.b)[index.blocks]
     heads, stamps = index.heads.find(groups), index.stamps.find(groups)
     above = presence(heads, idf(heads) * weights) + presence(stamps, idf(stamps) * weights)[index.source_of]
     total: Floats = own + tuning.paragraph * around + tuning.head * above
@@ -248,23 +251,31 @@ def _term_scores(index: PassageIndex, terms: Terms, tuning: Tuning) -> Floats:
 def _gram_scores(index: PassageIndex, text: str, tuning: Tuning) -> Floats:
     hashes, _ = words.grams([text[: 4 * _MOST_GRAMS]])
     hits = index.grams.find([[t] for t in dict.fromkeys(hashes.tolist())][:_MOST_GRAMS])
-    return scores(hits, idf(hits), index.grams.lengths, tuning.k1, tuning.b)
+    return scores(hits, idf(hits), index.grams.lengths, index.grams.mean_length, tuning.k1, tuning.b)
 
 
 def _lend(index: PassageIndex, values: Floats, tuning: Tuning) -> Floats:
     """Values with what neighbours lend."""
     total = values.copy()
+    for distance, (share, forth) in enumerate(index.derived(("lend", tuning), lambda: _shares(index, tuning)), 1):
+        total[distance:] += forth * values[:-distance]
+        total[:-distance] += share * values[distance:]
+    return total
+
+
+def _shares(index: PassageIndex, tuning: Tuning) -> list[tuple[Floats, Floats]]:
+    """By distance, what each passage lends to the one before it, and to the one behind it."""
+    found = []
     for distance, shares in enumerate(zip_longest(tuning.chat, tuning.block, tuning.across, fillvalue=0.0), 1):
-        if distance >= len(values):
+        if distance >= len(index.quotes):
             break
         chat, block, across = shares
         other = index.source_of[distance:] != index.source_of[:-distance]
         same = index.blocks[distance:] == index.blocks[:-distance]
         share = np.where(other, chat, np.where(same, block, across))
         asks = index.asking[:-distance] & other & (distance == 1)
-        total[distance:] += share * np.where(asks, tuning.answered, 1.0) * values[:-distance]
-        total[:-distance] += share * values[distance:]
-    return total
+        found.append((share, share * np.where(asks, tuning.answered, 1.0)))
+    return found
 
 
 _GRID: Final = 25  # tokens a cell
@@ -291,23 +302,39 @@ def _region_share(index: PassageIndex, tuning: Tuning) -> float:
     """How much regions count: the more, the shorter messages are."""
     if len(index.stamps.lengths) <= tuning.region_least:
         return 0.0
-    median = float(np.median(np.bincount(index.source_of, index.costs)))
-    return float(np.clip((tuning.region_long - median) / (tuning.region_long - tuning.region_short), 0.0, 1.0))
+    return float(np.clip((tuning.region_long - index.median_source) / (tuning.region_long - tuning.region_short), 0.0, 1.0))
 
 
 def _best(values: Floats, number: int) -> list[int]:
-    best: list[int] = np.argsort(-values, kind="stable")[:number].tolist()
-    return best
+    """Where the greatest values stand, the greatest first; of equal ones the first."""
+    if 4 * number >= len(values):
+        best: list[int] = np.argsort(-values, kind="stable")[:number].tolist()
+        return best
+    if number <= 0:
+        return []
+    least = np.partition(values, len(values) - number)[len(values) - number]
+    likely = np.flatnonzero(values >= least)
+    return likely[np.argsort(-values[likely], kind="stable")[:number]].tolist()  # type: ignore[no-any-return]
 
 
 def _strongest(index: PassageIndex, found: Mapping[tuple[int, ...], float], number: int) -> Terms:
     """Those of the found terms that are rare and stand in good passages."""
     groups = list(found)
     weights = np.array([found[g] for g in groups], dtype=np.float64)
-    hits = index.words.find(groups)
-    present = np.bincount(hits.term, minlength=hits.terms) > 0  # a function word is in no passage
-    top = _best(idf(hits) * weights * present, min(number, int(present.sum())))
-    return Terms([groups[i] for i in top], weights[top], hits.only(top))
+    if any(len(group) > 1 for group in groups):
+        hits = index.words.find(groups)
+        having = np.bincount(hits.term, minlength=hits.terms)
+    else:
+        hits, having = None, index.words.having([group[0] for group in groups])
+    present = having > 0  # a function word is in no passage
+    top = _best(rarity(having, len(index.quotes)) * weights * present, min(number, int(present.sum())))
+    if hits is None:  # the order in which hits come is that of all groups: sums must not depend on it
+        chosen = sorted(top)
+        number_of = {term: place for place, term in enumerate(chosen)}
+        kept = index.words.find([groups[i] for i in chosen]).only([number_of[i] for i in top])
+    else:
+        kept = hits.only(top)
+    return Terms([groups[i] for i in top], weights[top], kept)
 
 
 def _feedback(index: PassageIndex, worth: Floats, known: set[int], tuning: Tuning) -> Terms:
@@ -322,7 +349,7 @@ def _feedback(index: PassageIndex, worth: Floats, known: set[int], tuning: Tunin
 _NAME: Final = re.compile(r"\b[^\W\d_a-z][\w’'-]*\w")
 
 
-def _second_hop(index: PassageIndex, sources: Sequence[Source], worth: Floats, known: set[int], tuning: Tuning) -> Terms:
+def _second_hop(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, known: set[int], tuning: Tuning) -> Terms:
     value: dict[str, float] = {}
     for i in _best(worth, tuning.hop_passages):
         quote = index.quotes[i]
@@ -343,7 +370,7 @@ def _second_hop(index: PassageIndex, sources: Sequence[Source], worth: Floats, k
 
 
 def recall(
-    sources: Sequence[Source],
+    sources: Sequence[Quotable],
     question: Question,
     budget: int,
     present: Sequence[str],
@@ -370,24 +397,31 @@ def recall(
         return ()
     index = passage_index.build(sources, memo)
     asked = read_question(question, index, tuning)
-    quotes: Iterable[Quote]
-    if requests.asks_for_cover(_normal_text(question)) and _coverage(index, asked) < tuning.topical:
-        quotes = _cover_quotes(index, sources, room, tuning)
+    hits = index.words.find(asked.groups)
+    matched = _coverage(index, asked, hits)
+    ranked: Ranking
+    if requests.asks_for_cover(_normal_text(question)) and matched < tuning.topical:
+        ranked = partial(_cover_quotes, index, sources, room, tuning)
     else:
-        quotes = _bearing_quotes(index, sources, asked, tuning, fill=fill)
-    return tuple(sorted(_fit_quotes(sources, quotes, budget, "\0".join(present), count)))
+        floor = 0.0 if fill else _floor(matched, tuning, borrowed=asked.borrowed)
+        if floor is None:
+            return ()
+        ranked = partial(_bearing_quotes, index, score(index, sources, asked, hits, tuning), floor)
+    costs = QuoteTokens(sources, count, index)
+    chosen = fit_quotes(ranked, budget, "\0".join(present), costs)
+    costs.remember(chosen, memo)
+    return tuple(sorted(chosen))
 
 
-def _bearing_quotes(
-    index: PassageIndex, sources: Sequence[Source], asked: QuestionTerms, tuning: Tuning, *, fill: bool
-) -> list[Quote]:
-    """The passages that bear on the question, best first."""
-    floor = 0.0 if fill else _floor(_coverage(index, asked), tuning, borrowed=asked.borrowed)
-    if floor is None:
-        return []
-    worth = score(index, sources, asked, tuning)
-    bears = int((worth > floor * float(worth.max())).sum())
-    return [index.quotes[i] for i in _best(worth, bears)]
+def _bearing_quotes(index: PassageIndex, worth: Floats, floor: float, longest: float) -> Iterator[Quote]:
+    """The passages that bear on the question, best first, those of more than `longest` characters left out."""
+    bears = worth > floor * float(worth.max())
+    bears &= index.characters <= longest
+    at = np.flatnonzero(bears)
+    first = _best(worth[at], _TRIED)
+    yield from (index.quotes[i] for i in at[first].tolist())
+    if len(at) > _TRIED:  # it has room for more than nearly any question
+        yield from (index.quotes[i] for i in at[_best(worth[at], len(at))[_TRIED:]].tolist())
 
 
 def _floor(matched: float, tuning: Tuning, *, borrowed: bool) -> float | None:
@@ -399,58 +433,19 @@ def _floor(matched: float, tuning: Tuning, *, borrowed: bool) -> float | None:
     return tuning.bearing_hinted if matched >= tuning.hinted else None
 
 
-def _coverage(index: PassageIndex, asked: QuestionTerms) -> float:
+def _coverage(index: PassageIndex, asked: QuestionTerms, hits: Hits) -> float:
     """The greatest share of the question's weight that a passage holds, itself or in its title."""
-    hits, heads = index.words.find(asked.groups), index.heads.find(asked.groups)
+    heads = index.heads.find(asked.groups)
     value = idf(hits) * asked.weights
     both = presence(hits, value) + presence(heads, value)
     return float(both.max(initial=0.0)) / max(float(value.sum()), 1e-9)
 
 
-def _fit_quotes(
-    sources: Sequence[Source], quotes: Iterable[Quote], budget: int, held: str, count: Callable[[str], int]
-) -> list[Quote]:
-    """As many of the quotes, in the given order, as the rendered fence has room for.
-
-    A label costs two or three tokens, so what three for each leave over is given out once more.
-    """
-    ranked = list(quotes)
-    chosen = _take(sources, ranked, budget - count(f"{fence.OPEN}\n{fence.CLOSE}"), held, count)
-    used = count(fence.render(sources, chosen))
-    if budget - used > 2 * _FRAME:
-        known = set(chosen)
-        held = "\0".join([held, *(sources[q.source].text[q.start : q.end] for q in chosen)])
-        if more := _take(sources, [q for q in ranked if q not in known], budget - used, held, count):
-            chosen += more
-            used = count(fence.render(sources, chosen))
-    while chosen and used > budget:
-        chosen.pop()
-        used = count(fence.render(sources, chosen))
-    return chosen
-
-
-def _take(sources: Sequence[Source], quotes: Iterable[Quote], room: float, held: str, count: Callable[[str], int]) -> list[Quote]:
-    """The first of the quotes that are new to the request and fit, in the given order."""
-    chosen: list[Quote] = []
-    texts: set[str] = set()
-    for quote in quotes:
-        if room < _FRAME + 2:
-            break
-        if quote.end - quote.start > 8 * room:
-            continue
-        text = sources[quote.source].text[quote.start : quote.end]
-        if text in texts or (held and text in held):
-            continue
-        cost = count(text) + _FRAME
-        if cost <= room:
-            chosen.append(quote)
-            texts.add(text)
-            room -= cost
-    return chosen
-
-
-def _cover_quotes(index: PassageIndex, sources: Sequence[Source], room: float, tuning: Tuning) -> Iterator[Quote]:
-    """Quotes for a cover of everything: from each of as many equal parts as there is room for the most telling passage, its
+def _cover_quotes(
+    index: PassageIndex, sources: Sequence[Quotable], room: float, tuning: Tuning, longest: float
+) -> Iterator[Quote]:
+    """Quotes of at most `longest` characters for a cover of everything: from each of as many equal parts as there is room for
+    the most telling passage, its
     first sentences if it is long; then the passages that are left."""
     parts = int(max(1, min(room / tuning.cover_least, tuning.cover_parts), room / tuning.cover_tokens))
     at = np.cumsum(index.costs) - index.costs / 2
@@ -458,13 +453,12 @@ def _cover_quotes(index: PassageIndex, sources: Sequence[Source], room: float, t
     value = np.log1p(index.words.lengths) * np.where(index.asking, tuning.cover_asking, 1.0)
     order = np.lexsort((-value, part))
     first = np.concatenate([[True], np.diff(part[order]) > 0])
-    for i in order[first].tolist():
-        yield _beginning(sources, index.quotes[i], room / parts - _FRAME)
-    for i in _best(value, len(value)):
-        yield index.quotes[i]
+    beginnings = (_beginning(sources, index.quotes[i], room / parts - FRAME) for i in order[first].tolist())
+    rest = (index.quotes[i] for i in _best(value, len(value)))
+    yield from (quote for quote in chain(beginnings, rest) if quote.end - quote.start <= longest)
 
 
-def _beginning(sources: Sequence[Source], quote: Quote, room: float) -> Quote:
+def _beginning(sources: Sequence[Quotable], quote: Quote, room: float) -> Quote:
     text = sources[quote.source].text
     end = quote.start
     for start, stop in sentences(text, quote.start, quote.end):

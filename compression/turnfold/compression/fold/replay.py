@@ -78,23 +78,38 @@ class Course:
         return user if self.users[index + 1] and self.has_reasoning(user, index + 1) else None
 
 
-def course(units: Sequence[Unit], options: FoldOptions, squeeze: float) -> Course:
-    """Units ready to be replayed; the options' precedents are those of this conversation."""
-    first = next((i for i, u in enumerate(units) if u.is_user), len(units))
+def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: Course | None = None, same: int = 0) -> Course:
+    """Units ready to be replayed; the options' precedents are those of this conversation.
+
+    Args:
+        known: a course whose first `same` units are these; only the sums behind them are made.
+    """
+    new = units[same:]
+    foldable = [not (u.pinned or u.attached) for u in new]
+    is_first = (i for i, u in enumerate(new, same) if u.is_user)
+    first = known.first if known is not None and known.first < same else next(is_first, len(units))
+    asking = [i for i, u in enumerate(new, same) if u.asks and i >= first]
     return Course(
         units,
         options,
         squeeze,
         first,
-        requests=[i for i, u in enumerate(units) if u.asks and i >= first],
-        total=list(accumulate((u.tokens for u in units), initial=0)),
-        raw=list(accumulate((0 if u.pinned or u.attached else u.tokens for u in units), initial=0)),
-        facts=list(accumulate((0 if u.pinned or u.attached else u.facts for u in units), initial=0)),
-        users=list(accumulate((u.is_user for u in units), initial=0)),
-        reasons=list(accumulate((u.reasons for u in units), initial=0)),
-        marked=any(u.marked and not u.pinned for u in units),
+        requests=[*(known.requests[: bisect_left(known.requests, same)] if known else ()), *asking],
+        total=_sums(known.total if known else None, same, [u.tokens for u in new]),
+        raw=_sums(known.raw if known else None, same, [u.tokens * folds for u, folds in zip(new, foldable, strict=True)]),
+        facts=_sums(known.facts if known else None, same, [u.facts * folds for u, folds in zip(new, foldable, strict=True)]),
+        users=_sums(known.users if known else None, same, [u.is_user for u in new]),
+        reasons=_sums(known.reasons if known else None, same, [u.reasons for u in new]),
+        marked=True in [u.marked and not u.pinned for u in units],
         decided={p.at: p.decision for p in options.precedents},
     )
+
+
+def _sums(known: Sequence[int] | None, same: int, more: Sequence[int]) -> list[int]:
+    """Running sums that go on where others come to behind their first `same` values."""
+    if not known:
+        return list(accumulate(more, initial=0))
+    return [*known[:same], *accumulate(more, initial=known[same])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,10 +271,10 @@ def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
 
 def _unmarked_front(course: Course, before: Replay, start: int) -> int:
     """Tokens in front of the unit `start` that a fold makes a cache forget which hits at the client's marks only: those behind
-    the last mark that stands there. The marks of earlier requests stood in what the fold changes."""
+    the last mark on instructions. Marks on other messages move along, and stood in what the fold changes."""
     if not course.marked or not before.turns:
         return 0
-    here = 1 + max((i for i in range(start) if course.units[i].marked), default=-1)
+    here = 1 + max((i for i in range(start) if course.units[i].pinned and course.units[i].marked), default=-1)
     return course.total[start] - course.total[here] - sum(p.tokens - p.size for p in before.pieces if here <= p.start < start)
 
 

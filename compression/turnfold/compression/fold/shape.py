@@ -13,13 +13,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
 from turnfold.compression import tokens
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Memo, continued
 from turnfold.compression.shorten.birth import shape
 from turnfold.compression.text.duplicates import duplicates
-from turnfold.compression.wire.conversation import Call, Message, Texts
+from turnfold.compression.wire.conversation import Call, Message, Texts, family
 
 #: Words in a tool's name that say that its result is a text which a model may have to repeat with its white space.
 _READERS: Final = frozenset(
@@ -44,28 +45,52 @@ class ShapedResult:
     tokens: int
 
 
+class _Shaped(NamedTuple):
+    """What is known of the results of a conversation: their forms, those that were to be kept, the calls so far."""
+
+    forms: dict[int, ShapedResult]
+    kept: frozenset[int]
+    calls: dict[str, Call]
+
+
 def shape_results(messages: Sequence[Message], memo: Memo, kept: frozenset[int] = frozenset()) -> dict[int, ShapedResult]:
     """Results that have a smaller form from which every value and line can still be copied, by message index; none of `kept`."""
-    out: dict[int, ShapedResult] = {}
-    for index, call in _results_with_calls(messages):
-        message = messages[index]
-        if index in kept:
-            continue
-        if message.tokens >= _LEAST and not (message.sealed or message.pinned) and call is not None and not _reads_file(call):
-            form = memo.get(("shaped", message.key), lambda m=message: _shape_result(m), _weight)  # type: ignore[misc]  # bound now
+
+    def run(known: _Shaped | None, same: int) -> _Shaped:
+        if known is None or _before(known.kept, same) != _before(kept, same):
+            forms, calls, same = {}, {}, 0
+        else:
+            forms = {index: form for index, form in known.forms.items() if index < same}
+            calls = {call.id: call for message in messages[:same] for call in message.calls}
+        for index, call in _results_with_calls(messages, same, calls):
+            message = messages[index]
+            if index in kept or message.tokens < _LEAST or message.sealed or message.pinned or call is None or _reads_file(call):
+                continue
+            form = memo.get(("shaped", message.key), partial(_shape_result, message), _weight)
             if form.texts:
-                out[index] = form
-    return out
+                forms[index] = form
+        return _Shaped(forms, kept, calls)
+
+    key = ("shapes", family(messages))
+    return continued(memo, key, messages, run, lambda found: 100 * (len(found.forms) + len(found.calls))).forms
+
+
+def _before(indices: frozenset[int], end: int) -> set[int]:
+    return {index for index in indices if index < end}
 
 
 def _weight(form: ShapedResult) -> int:
     return 200 + sum(map(len, form.texts.values()))
 
 
-def _results_with_calls(messages: Sequence[Message]) -> Iterator[tuple[int, Call | None]]:
-    """Indices of results with the call that each answers, where the request has it."""
-    calls: dict[str, Call] = {}
-    for index, message in enumerate(messages):
+def _results_with_calls(messages: Sequence[Message], begin: int, calls: dict[str, Call]) -> Iterator[tuple[int, Call | None]]:
+    """Indices of results from a message on with the call that each answers, where the request has it.
+
+    Args:
+        calls: those before that message; those behind it are added.
+    """
+    for index in range(begin, len(messages)):
+        message = messages[index]
         if message.calls:
             calls.update((call.id, call) for call in message.calls)
         elif message.is_result:
@@ -92,7 +117,7 @@ def references(messages: Sequence[Message], start: int, seen: int, kept: frozens
         seen: messages that the last fold event saw; 0 before the first event.
         kept: messages that are left as they are.
     """
-    found = [(start + i, call) for i, call in _results_with_calls(messages[start:])]
+    found = [(start + i, call) for i, call in _results_with_calls(messages[start:], 0, {})]
     results = [(i, call) for i, call in found if i not in kept and _is_plain(messages[i])]
     groups: dict[int, list[int]] = defaultdict(list)
     for place, earlier in enumerate(duplicates([messages[i].own for i, _ in results])):

@@ -6,17 +6,16 @@ Lives here: grouping messages so that a tool call and its results stay together.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from turnfold.compression.fold.shape import ShapedResult
-from turnfold.compression.memo import Mark, Memo, resumable
+from turnfold.compression.memo import Memo, continued
 from turnfold.compression.shorten.facts import facts_tokens
-from turnfold.compression.wire.conversation import Message
-
-_STEP: Final = 32  # messages from one beginning of a conversation whose units are kept to the next
+from turnfold.compression.wire.conversation import Message, family
 
 
 class Unit(NamedTuple):
@@ -63,26 +62,32 @@ def units(
     System messages that somebody put between a call and its results do not part them. A user message without content, which
     has no room for text of ours and does not answer for what was folded before it, goes with the message before it.
     """
-    last = len(messages) // _STEP * _STEP
-    marks = [Mark(end, _content_key(messages[:end], results, kept)) for end in (last, last - _STEP) if end > 0]
-    none: tuple[Unit, ...] = ()
 
-    def run(known: tuple[Unit, ...]) -> tuple[Unit, ...]:
-        return known + _group(messages, results, kept, known[-1].end if known else 0)
-
-    def part(cut: tuple[Unit, ...], end: int) -> tuple[Unit, ...] | None:
+    def run(known: _Grouped | None, same: int) -> _Grouped:
+        if known is None or not _counts_alike(known, results, kept, same):
+            return _Grouped(_group(messages, results, kept, 0), results, kept)
         # The last unit of a beginning may go on behind it, and so may the one in front of instructions at its end.
-        while end and messages[end - 1].pinned:
-            end -= 1
-        return tuple(u for u in cut if u.end + 1 < end) or None
+        while same and messages[same - 1].pinned:
+            same -= 1
+        settled = known.units[: bisect_left(known.units, same - 1, key=lambda unit: unit.end)]
+        return _Grouped(settled + _group(messages, results, kept, settled[-1].end if settled else 0), results, kept)
 
-    return resumable(memo, marks, none, run, part, lambda kept: 200 + 150 * len(kept))
+    key = ("units", family(messages), bool(results))
+    return continued(memo, key, messages, run, lambda found: 150 * len(found.units)).units
 
 
-def _content_key(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept: frozenset[int]) -> Hashable:
-    marked = tuple([i for i, m in enumerate(messages) if m.marked])  # which a key need not say
-    shaped, stays = (tuple(sorted([i for i in some if i < len(messages)])) for some in (results, kept))
-    return "units", b"".join([m.key for m in messages]), marked, shaped, stays
+class _Grouped(NamedTuple):
+    """Units, with the forms of results and the kept messages under which they were counted."""
+
+    units: tuple[Unit, ...]
+    results: Mapping[int, ShapedResult]
+    kept: frozenset[int]
+
+
+def _counts_alike(known: _Grouped, results: Mapping[int, ShapedResult], kept: frozenset[int], end: int) -> bool:
+    """Whether the messages before `end` take the same form, and the same of them are kept."""
+    was, now = ({i: form for i, form in some.items() if i < end} for some in (known.results, results))
+    return was == now and {i for i in known.kept if i < end} == {i for i in kept if i < end}
 
 
 def _group(

@@ -13,7 +13,8 @@ import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from itertools import chain
+from typing import Any, Final
 
 from turnfold.compression import tokens
 from turnfold.compression.fold import policy
@@ -33,7 +34,7 @@ from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.lines import names, visible_parts
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.wire.conversation import Attachment, Beside, Changes, Conversation, Message, Path, Texts
+from turnfold.compression.wire.conversation import Attachment, Beside, Changes, Conversation, Message, Path, Texts, family
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +119,62 @@ def draft(
     writer = _Writer(messages, units, stays, results, options.prose, memo)
     writer.pictures = _newest_pictures(messages, units[plan.moved].end if plan.events else 0)
     writer.written = {(one.start, one.end): one.text for one in plan.summaries}
-    for piece in plan.pieces:
-        writer.write(piece)
+    _write_pieces(writer, plan)
     writer.settle(plan.tail, len(units))
     for index, block in place_blocks(units, plan, conversation.state).items():
         writer.beside[index].state = block
     if options.shape_results and plan.tail < len(units):
         seen = units[plan.moved].end if plan.events else 0
-        kept = kept_messages(conversation.messages, options.keep)
+        kept = kept_messages(conversation.messages, options.keep, memo)
         writer.shaped |= references(messages, units[plan.tail].start, seen, kept)
     sections = tuple(section for section, _ in writer.sections)
     section_of = {index: section for section, indices in writer.sections for index in indices}
     drafted = FoldDraft(tuple(writer.dropped), writer.shortened, writer.shaped, dict(writer.beside), sections, section_of, loose)
     return replace(drafted, wanted=tuple(_wanted(writer, plan, options))) if plan.uses else drafted
+
+
+def _write_pieces(writer: _Writer, plan: Plan) -> None:
+    """Write the pieces, or take over what was written when they last were the same: between two fold events they are."""
+    if not plan.pieces:
+        return
+    units, end = writer.units[: plan.tail + 1], writer.units[plan.tail - 1].end
+    given = (
+        plan.pieces,
+        plan.summaries,
+        writer.prose,
+        writer.pictures,
+        tuple(writer.messages[:end]),
+        tuple(units),
+        {index: form for index, form in writer.results.items() if index < end},
+        {unit for unit in writer.stays if unit < plan.tail},
+    )
+    key = ("pieces", family(writer.messages))
+    known: tuple[Any, _WrittenPieces] | None = writer.memo.find(key)
+    if known is not None and known[0] == given:
+        writer.take_over(known[1])
+        return
+    for piece in plan.pieces:
+        writer.write(piece)
+    writer.memo.put(key, (given, writer.written_pieces()), lambda kept: 2000 + 60 * end + kept[1].size)
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenPieces:
+    """What a writer has come to behind the pieces."""
+
+    dropped: tuple[tuple[int, int], ...]
+    shortened: Mapping[int, Texts]
+    shaped: Mapping[int, Texts]
+    beside: Mapping[int, tuple[tuple[str, ...], tuple[str, ...]]]
+    sections: tuple[tuple[Section, Sequence[int]], ...]
+    carried: tuple[str, ...]
+    kept_user: int | None
+    at: int
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes, without the texts that are kept elsewhere too."""
+        return 500 * (len(self.shortened) + len(self.beside) + len(self.sections))
 
 
 def _wanted(writer: _Writer, plan: Plan, options: FoldOptions) -> Iterator[WantedSummary]:
@@ -191,6 +235,20 @@ class _Writer:
             self.carried.append(self._summary(piece.level, piece.start, piece.anchor))
             anchor = self._keep(piece.anchor)
             self.beside[anchor].behind.append(self._summary(piece.level, piece.anchor + 1, piece.end))
+
+    def written_pieces(self) -> _WrittenPieces:
+        """What it has come to."""
+        beside = {index: (tuple(one.front), tuple(one.behind)) for index, one in self.beside.items()}
+        state = (tuple(self.carried), self.kept_user, self.at)
+        return _WrittenPieces(tuple(self.dropped), dict(self.shortened), dict(self.shaped), beside, tuple(self.sections), *state)
+
+    def take_over(self, known: _WrittenPieces) -> None:
+        """Go on from what another writer had come to."""
+        self.dropped, self.sections = list(known.dropped), list(known.sections)
+        self.shortened, self.shaped = dict(known.shortened), dict(known.shaped)
+        for index, (front, behind) in known.beside.items():
+            self.beside[index] = _Surroundings(list(front), "", list(behind))
+        self.carried, self.kept_user, self.at = list(known.carried), known.kept_user, known.at
 
     def settle(self, start: int, end: int) -> None:
         """Raw units: texts that still wait go in front of their first user message, results take their form."""
@@ -408,10 +466,12 @@ def changes(messages: Sequence[Message], draft: FoldDraft, recalls: Mapping[int,
         recalls: per message index of a user message, the text that goes right behind its own.
         caching: whether that text is a part of its own, and where a breakpoint goes.
     """
-    gone = {i for a, b in draft.dropped for i in range(a, b)}
+    gone = set(chain.from_iterable(range(a, b) for a, b in draft.dropped))
     touched = {*draft.shortened, *draft.shaped, *draft.beside, *recalls} - gone
-    loose = {i for i, m in enumerate(messages) if m.role == "user" and m.holds and i >= caching.since} - gone
-    apart = {i for i in touched | loose if messages[i].role == "user"} if caching.apart else set()
+    apart: set[int] = set()
+    if caching.apart:
+        loose = {i for i, m in enumerate(messages) if m.role == "user" and m.holds and i >= caching.since} - gone
+        apart = {i for i in touched | loose if messages[i].role == "user"}
     beside = {}
     for index in sorted({*draft.beside, *recalls} - gone):
         one = draft.beside.get(index, _Surroundings())

@@ -5,7 +5,23 @@ Lives here: the values that recall and summaries hand to whoever renders them. D
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
+
+class Quotable(Protocol):
+    """What can be quoted: a `Source`, or a message itself."""
+
+    @property
+    def role(self) -> str:
+        """As of `Source`."""
+
+    @property
+    def text(self) -> str:
+        """As of `Source`."""
+
+    @property
+    def key(self) -> bytes:
+        """As of `Source`."""
 
 
 class Source(NamedTuple):

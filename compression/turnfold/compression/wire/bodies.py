@@ -6,16 +6,15 @@ what an element is.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final, Generic, TypeVar
 
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.memo import Memo, resumable
+from turnfold.compression.memo import Memo
 from turnfold.compression.wire.conversation import Place
-from turnfold.compression.wire.marks import body_marks
+from turnfold.compression.wire.known_bodies import KnownBody, find_known, keep_known, samples
 from turnfold.compression.wire.spans import Value, array, members, skip, unique, value
 
 T = TypeVar("T")
@@ -67,7 +66,7 @@ def read_body(body: bytes, layout: Layout[T], memo: Memo) -> tuple[str, BodyRead
     """
     try:
         text = body.decode("utf-8")
-        return text, _read_known(text, body, layout, memo)
+        return text, _read_known(text, layout, memo)
     except (ValueError, RecursionError) as exc:  # the ways in which the scanner gives up
         raise FoldRejected("unparsable") from exc
 
@@ -83,24 +82,25 @@ def is_plainly_typed(value: Any) -> bool:
     return plain and all(is_plainly_typed(value[key]) for key in _HOLDERS if key in value)
 
 
-def _read_known(text: str, body: bytes, layout: Layout[T], memo: Memo) -> BodyReading[T]:
-    def run(known: BodyReading[T]) -> BodyReading[T]:
-        found, values = _scan(text, layout, known)
-        if layout.history not in found or skip(text, max(end for _, _, end in found.values()), "}") != len(text):
-            raise ValueError("not one object with a history")
-        elements = tuple(layout.element(text[start:end], data, memo) for data, start, end in values)
-        return BodyReading(found, known.elements + elements, known.spans + tuple((s, e) for _, s, e in values))
-
-    def part(found: BodyReading[T], at: int) -> BodyReading[T] | None:
-        end = len(body[:at].decode("utf-8", "ignore"))
-        count = bisect_right(found.spans, end, key=lambda span: span[1])
-        return BodyReading(_before_history(found.members, layout), found.elements[:count], found.spans[:count]) if count else None
-
-    def weigh(found: BodyReading[T]) -> int:
-        return _FIXED + sum(map(layout.weigh, found.elements))
-
-    nothing: BodyReading[T] = BodyReading({}, (), ())
-    return resumable(memo, body_marks(layout.wire, body), nothing, run, part, weigh)
+def _read_known(text: str, layout: Layout[T], memo: Memo) -> BodyReading[T]:
+    """What a text holds, begun where it parts from an earlier one of the conversation."""
+    taken = samples(layout.wire, text)
+    known = find_known(taken, text, memo)
+    start: BodyReading[T] = BodyReading({}, (), ())
+    if known is not None:
+        _, body, same = known
+        start = BodyReading(body.reading.members, body.reading.elements[:same], body.reading.spans[:same])
+    found, values = _scan(text, layout, start)
+    if layout.history not in found or skip(text, max(end for _, _, end in found.values()), "}") != len(text):
+        raise ValueError("not one object with a history")
+    elements = start.elements + tuple(layout.element(text[start:end], data, memo) for data, start, end in values)
+    spans = start.spans + tuple((s, e) for _, s, e in values)
+    if all(text[end - 1] == "}" for _, _, end in values):  # what ends otherwise may go on in another body
+        new = elements[len(start.elements) :]
+        weight = _FIXED + sum(map(layout.weigh, new)) + (known[1].weight * known[2] // len(known[1].ends) if known else 0)
+        kept = KnownBody(text, [end for _, end in spans], BodyReading(_before_history(found, layout), elements, spans), weight)
+        keep_known(taken, kept, memo, known and known[:2])
+    return BodyReading(found, elements, spans)
 
 
 def _before_history(found: Mapping[str, Value], layout: Layout[T]) -> dict[str, Value]:

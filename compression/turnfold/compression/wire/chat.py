@@ -99,13 +99,13 @@ def _positive(value: object) -> int | None:
 def _message(raw: str, data: Any, memo: Memo) -> Message:
     if not isinstance(data, dict) or not isinstance(data.get("role"), str):
         raise FoldRejected("unparsable")
-    return memo.get(("message", digest(raw)), lambda: _parse(raw, data), lambda m: 1000 + 4 * len(m.raw))
+    return memo.get(("message", digest(raw)), lambda: _parse(raw, data, memo), lambda m: 1000 + 4 * len(m.raw))
 
 
 _LAYOUT: Final = Layout("chat", "messages", _SETTINGS, _message, lambda m: 300 + 2 * len(m.raw))
 
 
-def _parse(raw: str, data: Mapping[str, Any]) -> Message:
+def _parse(raw: str, data: Mapping[str, Any], memo: Memo) -> Message:
     if not is_plainly_typed(data):
         raise FoldRejected("unparsable")
     content = data.get("content")
@@ -124,7 +124,7 @@ def _parse(raw: str, data: Mapping[str, Any]) -> Message:
         arguments=tuple(t for _, t in calls),
         own=own,
         text=text,
-        tokens=tokens.count(text) + other,
+        tokens=tokens.count_with_tail(text, memo) + other,
         other_tokens=other,
         holds=bool(own.strip()) or bool(parts),
         keys=frozenset(data),

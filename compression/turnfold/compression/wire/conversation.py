@@ -129,6 +129,7 @@ class Message:
         fixed: whether it is verbatim for ever because of its place, as what stands before a summary of the provider's.
         pinned: whether it is verbatim for ever: system and developer messages, and those that are `fixed`.
         is_result: whether it answers a tool call and so belongs to the message before it.
+        has_kept: whether a passage in it is marked to be kept (``fold.keeping``).
     """
 
     raw: str
@@ -158,11 +159,14 @@ class Message:
 
     pinned: bool = field(init=False, compare=False)
     is_result: bool = field(init=False, compare=False)
+    has_kept: bool = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         # Fields and not properties: every station asks them of every message.
         object.__setattr__(self, "pinned", self.fixed or self.role in _PINNED)
         object.__setattr__(self, "is_result", self.role in _RESULTS)
+        marked = self.text.find("<keep>")
+        object.__setattr__(self, "has_kept", marked >= 0 and self.text.find("</keep>", marked) >= 0)
 
     @property
     def unsigned(self) -> Message:
@@ -184,6 +188,11 @@ def full_text(own: str, calls: Iterable[Call], more: Sequence[str] = ()) -> str:
     """The `text` of a message: its own, with the calls' names and arguments, and more that it says, behind it."""
     spoken = [*(f"{call.name} {call.arguments}" for call in calls), *more]
     return "\n".join([own, *spoken] if own or not spoken else spoken)
+
+
+def family(messages: Sequence[Message]) -> bytes:
+    """What the requests of one conversation have in common, to remember things by; others may have it too."""
+    return b"".join([m.key for m in messages[:4]])
 
 
 @dataclass(frozen=True, slots=True)

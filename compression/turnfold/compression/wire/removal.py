@@ -18,10 +18,16 @@ from turnfold.compression.wire.edits import Edit
 
 def removals(conversation: Conversation, dropped: Iterable[tuple[int, int]]) -> Iterator[Edit]:
     """Edits of the body's text that leave out runs of messages, given by half-open ranges of indices in any order."""
-    gone = {index for start, end in dropped for index in range(start, end)}
-    if not gone:
+    runs = _merged(dropped)
+    if not runs:
         return
     spans, (start, end) = conversation.spans, conversation.history
+    if not conversation.groups:  # each is an element, or a run of them; what stands outside comes first
+        outside = next((i for i, (at, _) in enumerate(spans) if start <= at < end), len(spans))
+        entries = spans[outside:]
+        yield from (_removal(entries, max(a - outside, 0), b - outside) for a, b in runs if b > outside)
+        return
+    gone = {index for a, b in runs for index in range(a, b)}
     grouped = {index for group in conversation.groups for index in range(group.start, group.end)}
     inside = [i for i, (at, _) in enumerate(spans) if start <= at < end and i not in grouped]
     places, goes = [spans[i] for i in inside], [i in gone for i in inside]
@@ -31,8 +37,19 @@ def removals(conversation: Conversation, dropped: Iterable[tuple[int, int]]) -> 
         goes.append(all(inner))
         if not all(inner):
             yield from entry_removals(spans[group.start : group.end], inner)
-    order = sorted(range(len(places)), key=places.__getitem__) if conversation.groups else range(len(places))
+    order = sorted(range(len(places)), key=places.__getitem__)
     yield from entry_removals([places[i] for i in order], [goes[i] for i in order])
+
+
+def _merged(runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Half-open runs in order, neighbours made one, empty ones left out."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(run for run in runs if run[0] < run[1]):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged
 
 
 def entry_removals(places: Sequence[Place], goes: Sequence[bool]) -> Iterator[Edit]:

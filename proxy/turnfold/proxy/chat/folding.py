@@ -207,9 +207,9 @@ class Folding:
         plain = replace(plain, outlook=folded.outlook, decided=folded.decided, wanted=folded.wanted)
         if request.mode == "on" and is_held_out(name, self._holdout_share):
             held_out = replace(plain, recoverable=False, status="bypassed", reason=HELD_OUT, tokens=(before, before), wanted=())
-            return _with_trails(held_out, conversation, exchange.sent or conversation)
+            return self._with_trails(held_out, conversation, exchange.sent or conversation)
         if not (folded.folded or fitted.fitted):
-            return _with_trails(plain, conversation, exchange.sent or conversation)
+            return self._with_trails(plain, conversation, exchange.sent or conversation)
         if after >= before and not conversation.state.pins:  # blocks take room of their own
             raise FoldRejected("not-smaller")
         lost = fitted.fitted and attachments_lost(conversation.messages, fitted.forwarded.messages)
@@ -217,7 +217,13 @@ class Folding:
         status: Status = "shaped" if folded.only_shaped and not fitted.fitted else "folded"
         made = replace(plain, status=status, reason=reason, sections=fitted.sections, folded=True, sent=fitted.forwarded)
         made = replace(made, betas=fitted.forwarded.betas)
-        return _with_trails(replace(made, body=fitted.forwarded.text.encode("utf-8")), conversation, fitted.forwarded)
+        return self._with_trails(replace(made, body=fitted.forwarded.text.encode("utf-8")), conversation, fitted.forwarded)
+
+    def _with_trails(self, exchange: Exchange, received: Conversation, sent: Conversation) -> Exchange:
+        """Nothing for a request so small that no provider would have cached it."""
+        if len(received.text) <= INSTANT_BODY:
+            return exchange
+        return replace(exchange, trails=trails_of(received, sent, self.memo))
 
 
 def place_of(exchange: Exchange, model: str, name: str) -> Place:
@@ -229,13 +235,6 @@ def place_of(exchange: Exchange, model: str, name: str) -> Place:
 def ends_in_loop(conversation: Conversation) -> bool:
     """Whether a tool's result ends it, and not a person's message."""
     return bool(conversation.messages) and conversation.messages[-1].is_result
-
-
-def _with_trails(exchange: Exchange, received: Conversation, sent: Conversation) -> Exchange:
-    """Nothing for a request so small that no provider would have cached it."""
-    if len(received.text) <= INSTANT_BODY:
-        return exchange
-    return replace(exchange, trails=trails_of(received, sent))
 
 
 def _is_instant(request: ChatRequest, conversation: Conversation) -> bool:

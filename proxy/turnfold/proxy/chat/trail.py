@@ -14,9 +14,10 @@ from __future__ import annotations
 import base64
 import zlib
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.memo import Memo
+from turnfold.compression.wire.conversation import Conversation, family
 
 _STEP: Final = 1024
 _WIDTH: Final = 4
@@ -84,20 +85,45 @@ class Trails:
         return cls(received, Trail.from_json(second) if second else received)
 
 
-def trails_of(received: Conversation, sent: Conversation) -> Trails:
-    """The trails of a request."""
-    trail = trail_of(received)
+def trails_of(received: Conversation, sent: Conversation, memo: Memo | None = None) -> Trails:
+    """The trails of a request; with a memo, that of what was received goes on from where the conversation's last one ended."""
+    trail = trail_of(received, memo)
     return Trails(trail, trail if sent is received else trail_of(sent))
 
 
-def trail_of(conversation: Conversation) -> Trail:
+def trail_of(conversation: Conversation, memo: Memo | None = None) -> Trail:
     """The trail of one body."""
-    return _trail(memoryview(conversation.wire.unmarked(conversation)))
+    if memo is None or not conversation.text.isascii() or any(m.marked for m in conversation.messages):
+        return _trail(memoryview(conversation.wire.unmarked(conversation)), b"")
+    key = ("trail", conversation.wire.name, family(conversation.messages))
+    known: _KnownTrail | None = memo.find(key)
+    start = conversation.history[0]
+    is_known = known is not None and known.start == start and conversation.text.startswith(known.text[: known.end])
+    trail = _trail(
+        memoryview(conversation.wire.unmarked(conversation)), known.trail.sums if known is not None and is_known else b""
+    )
+    memo.put(key, _KnownTrail(conversation.text, start, trail), lambda kept: 500 + len(kept.trail.sums))
+    return trail
 
 
-def _trail(text: memoryview) -> Trail:
-    sums, total = bytearray(), 0
-    for at in range(0, min(len(text) - _STEP + 1, _MOST * _STEP), _STEP):
+class _KnownTrail(NamedTuple):
+    """An earlier body, which the engine remembers too, where its history starts, and its trail."""
+
+    text: str
+    start: int
+    trail: Trail
+
+    @property
+    def end(self) -> int:
+        """Where the last whole kilobyte of its history ends."""
+        return self.start + len(self.trail.sums) // _WIDTH * _STEP
+
+
+def _trail(text: memoryview, known: bytes) -> Trail:
+    """The trail of a text, of whose beginning the sums are known."""
+    sums = bytearray(known)
+    total = int.from_bytes(known[-_WIDTH:], "little")
+    for at in range(len(known) // _WIDTH * _STEP, min(len(text) - _STEP + 1, _MOST * _STEP), _STEP):
         total = zlib.crc32(text[at : at + _STEP], total)
         sums += total.to_bytes(_WIDTH, "little")
     return Trail(len(text), bytes(sums))

@@ -1,0 +1,112 @@
+"""Quotes within a budget.
+
+Lives here: what quotes cost, and as many of them as fit. Does not belong here: which are the best (see ``recall``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
+from typing import Final
+
+from turnfold.compression.fold import fence
+from turnfold.compression.fold.passage_index import PassageIndex
+from turnfold.compression.memo import Memo
+from turnfold.compression.text.quotes import Quotable, Quote
+from turnfold.compression.tokens import BORDER_COUNTER, count_lines, count_tail
+
+#: Tokens of a role label, or of an elision.
+FRAME: Final = 3
+_CHARACTERS: Final = 8  # of a token at most: what is longer does not fit
+_MOST_LINES: Final = 1000
+
+#: The most characters of a quote, to the quotes that are no longer, best first.
+Ranking = Callable[[float], Iterator[Quote]]
+
+
+class QuoteTokens:
+    """What quotes cost; what was counted for an earlier question is not counted again."""
+
+    def __init__(self, sources: Sequence[Quotable], count: Callable[[str], int], index: PassageIndex) -> None:
+        self.sources = sources
+        self._count = count
+        self._quotes: dict[Quote, int] = index.derived(("quotes", count), dict)
+        self._lines: dict[str, int] = index.derived(("lines", count), dict)
+        self._escaped: dict[str, str] = index.derived(("escaped", count), dict)
+        if len(self._lines) > _MOST_LINES:
+            self._lines.clear()
+            self._escaped.clear()
+        self._last: tuple[list[Quote], str] = ([], "")
+
+    def text(self, quote: Quote) -> str:
+        """The quoted text."""
+        return self.sources[quote.source].text[quote.start : quote.end]
+
+    def cost(self, quote: Quote) -> int:
+        """Tokens of a quote, and about those of its frame."""
+        if quote not in self._quotes:
+            self._quotes[quote] = self._count(self.text(quote))
+        return self._quotes[quote] + FRAME
+
+    def rendered(self, quotes: Sequence[Quote]) -> int:
+        """Tokens of the fence with these quotes."""
+        return count_lines(self._render(quotes), self._count, self._lines)
+
+    def _render(self, quotes: Sequence[Quote]) -> str:
+        if self._last[0] != quotes:
+            self._last = (list(quotes), fence.render(self.sources, quotes, self._escape))
+        return self._last[1]
+
+    def _escape(self, text: str) -> str:
+        if text not in self._escaped:
+            self._escaped[text] = fence.escape(text)
+        return self._escaped[text]
+
+    def remember(self, quotes: Sequence[Quote], memo: Memo) -> None:
+        """Remember what the rendered quotes came to, for the message that will end with them."""
+        if quotes and self._count == BORDER_COUNTER:
+            count_tail(self._render(quotes), self.rendered(quotes), memo)
+
+    def empty(self) -> int:
+        """Tokens of the fence around nothing."""
+        return self._count(f"{fence.OPEN}\n{fence.CLOSE}")
+
+
+def fit_quotes(ranked: Ranking, budget: int, held: str, tokens: QuoteTokens) -> list[Quote]:
+    """As many of the quotes, in the given order, as the rendered fence has room for.
+
+    A label costs two or three tokens, so what three for each leave over is given out once more.
+    """
+    chosen = _take(ranked(inf), budget - tokens.empty(), held, tokens)
+    used = tokens.rendered(chosen)
+    if budget - used > 2 * FRAME:
+        known = set(chosen)
+        held = "\0".join([held, *map(tokens.text, chosen)])
+        left = (quote for quote in ranked(_CHARACTERS * (budget - used)) if quote not in known)
+        if more := _take(left, budget - used, held, tokens):
+            chosen += more
+            used = tokens.rendered(chosen)
+    while chosen and used > budget:
+        chosen.pop()
+        used = tokens.rendered(chosen)
+    return chosen
+
+
+def _take(quotes: Iterable[Quote], room: float, held: str, tokens: QuoteTokens) -> list[Quote]:
+    """The first of the quotes that are new to the request and fit, in the given order."""
+    chosen: list[Quote] = []
+    texts: set[str] = set()
+    for quote in quotes:
+        if room < FRAME + 2:
+            break
+        if quote.end - quote.start > _CHARACTERS * room:
+            continue
+        text = tokens.text(quote)
+        if text in texts or (held and text in held):
+            continue
+        cost = tokens.cost(quote)
+        if cost <= room:
+            chosen.append(quote)
+            texts.add(text)
+            room -= cost
+    return chosen

@@ -1,0 +1,102 @@
+"""Bodies of earlier requests, found by how a new one begins.
+
+Lives here: where an earlier body is kept, and how far a new one repeats it, compared byte by byte. Does not belong here: what is
+read of a body.
+
+Requests of a conversation begin with the same text. A body is kept under a sample of itself, taken at the last of some places
+that lie ever farther apart; a later one passes the same places. A sample that two conversations share costs a comparison and
+never more: what is known of a body is used as far as the text itself is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from sys import getsizeof
+from typing import Any, Final, NamedTuple
+
+from turnfold.compression.memo import Memo
+
+_FIRST: Final = 2048
+_GROWTH: Final = 1.2
+_PLACES: Final = tuple(int(_FIRST * _GROWTH**n) for n in range(64))  # up to 200 million characters
+_SAMPLE: Final = 256  # characters from the beginning, and in front of a place
+_NEWEST: Final = 4  # elements: what stands in front of the last three is as a rule what the next request says there too
+_KEPT: Final = 4  # bodies under one sample: conversations that begin alike, and what was forwarded for each
+
+
+class Sample(NamedTuple):
+    """What a body is kept under."""
+
+    wire: str
+    place: int
+    beginning: str
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBody:
+    """A body that was read.
+
+    Attributes:
+        ends: where its elements end; the text up to each stands for itself.
+        reading: what was read of it.
+        weight: bytes that its elements take, about.
+    """
+
+    text: str
+    ends: Sequence[int]
+    reading: Any
+    weight: int
+
+    def common(self, text: str) -> int:
+        """How many elements another text has too, with all that stands before them."""
+        ends = self.ends
+        if not ends or not _repeats(text, self.text, 0, ends[0]):
+            return 0
+        if _repeats(text, self.text, ends[0], ends[-1]):  # it goes on: as a rule
+            return len(ends)
+        low, high = 1, len(ends)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if _repeats(text, self.text, ends[low - 1], ends[middle - 1]) else (low, middle)
+        return low
+
+
+def _repeats(text: str, other: str, start: int, end: int) -> bool:
+    return len(text) >= end and text.startswith(other[start:end], start)
+
+
+def samples(wire: str, text: str) -> list[Sample]:
+    """Those under which an earlier body of the conversation may be kept, the nearest first."""
+    inside = takewhile(lambda place: place <= len(text), _PLACES)
+    return [Sample(wire, place, text[:_SAMPLE], text[place - _SAMPLE : place]) for place in inside][::-1]
+
+
+def find_known(taken: Sequence[Sample], text: str, memo: Memo) -> tuple[Sample, KnownBody, int] | None:
+    """The earlier body that a text repeats farthest, where it is kept, and how many elements both have."""
+    for sample in taken:
+        kept: tuple[KnownBody, ...] = memo.find(sample) or ()
+        found = max(((known.common(text), -at, known) for at, known in enumerate(kept)), default=None)
+        if found is not None and found[0]:
+            return sample, found[2], found[0]
+    return None
+
+
+def keep_known(taken: Sequence[Sample], body: KnownBody, memo: Memo, instead: tuple[Sample, KnownBody] | None) -> None:
+    """Keep a body that was read, in the place of the one that it goes on from; none of a few elements."""
+    settled = body.ends[-_NEWEST] if len(body.ends) >= _NEWEST else 0
+    sample = next((sample for sample in taken if sample.place <= settled), None)
+    if sample is None:
+        return
+    if instead is not None and instead[0] != sample:
+        _put(instead[0], tuple(known for known in memo.find(instead[0]) or () if known is not instead[1]), memo)
+    others = tuple(known for known in memo.find(sample) or () if instead is None or known is not instead[1])
+    _put(sample, (body, *others)[:_KEPT], memo)
+
+
+def _put(sample: Sample, kept: tuple[KnownBody, ...], memo: Memo) -> None:
+    memo.put(
+        sample, kept, lambda bodies: 1000 + sum(getsizeof(body.text) + 100 * len(body.ends) + body.weight for body in bodies)
+    )

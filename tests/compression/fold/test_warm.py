@@ -1,0 +1,119 @@
+"""A memo saves time and changes nothing: what comes out of a conversation's next request is what comes out of a fresh engine."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.effort import draws
+from turnfold.compression.fold import fold
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.tokens import BORDER_COUNTER, count, count_lines, count_tail, count_with_tail
+from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.conversation import Wire
+from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.responses import RESPONSES
+from turnfold.proxy.chat.trail import trails_of
+
+_HISTORY: dict[Wire, str] = {CHAT: "messages", RESPONSES: "input", MESSAGES: "messages"}
+_WORDS = (
+    "crane",
+    "pier",
+    "crates",
+    "harbour",
+    "Anna",
+    "lifted",
+    "manifest",
+    "48 kg",
+    "a-17",
+    "nicht",
+    "港口",
+    "release_2",
+    "never ask",
+)
+_STEPS = st.lists(st.sampled_from(["grow", "grow", "grow", "loop", "edit", "cut", "other", "mark"]), min_size=3, max_size=7)
+
+
+def _said(draw: random.Random, role: str) -> dict[str, Any]:
+    text = "".join(draw.choice(_WORDS) + draw.choice([" ", " ", ". ", "\n", "\n\n"]) for _ in range(draw.randint(20, 200)))
+    return {"role": role, "content": text if draw.random() < 0.97 else f"<keep>{text}</keep>"}
+
+
+def _tool_loop(draw: random.Random, number: int) -> list[dict[str, Any]]:
+    call = {"id": f"c{number}", "type": "function", "function": {"name": "look_up", "arguments": json.dumps({"n": number})}}
+    rows = json.dumps([{"crane": i, "load": draw.randint(1, 99)} for i in range(draw.randint(3, 60))])
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"c{number}", "content": rows},
+    ]
+
+
+def _next(draw: random.Random, turns: list[dict[str, Any]], step: str, *, tools: bool) -> list[dict[str, Any]]:
+    """The conversation's next request: longer, changed in the middle, cut, or with a cache mark that has moved."""
+    grown = [*turns, *(_said(draw, role) for _ in range(3) for role in ("assistant", "user"))]
+    if step == "loop" and tools:
+        return [*turns, *_tool_loop(draw, len(turns))]
+    if step == "edit":
+        at = draw.randrange(len(turns))
+        return [
+            *turns[:at],
+            *([_said(draw, turns[at]["role"])] if not turns[at].get("tool_calls") else [turns[at]]),
+            *grown[at + 1 :],
+        ]
+    if step == "cut":
+        users = [i for i, turn in enumerate(turns) if turn["role"] == "user"]
+        return turns[: draw.choice(users) + 1]
+    if step == "mark" and isinstance(grown[-1]["content"], str):
+        part = {"type": "text", "text": grown[-1]["content"], "cache_control": {"type": "ephemeral"}}
+        return [*grown[:-1], {"role": "user", "content": [part]}]
+    return grown
+
+
+def _outcome(wire: Wire, turns: list[dict[str, Any]], options: FoldOptions, memo: Memo) -> tuple[Any, ...]:
+    body = json.dumps({"model": "gpt-4o", "max_tokens": 9, _HISTORY[wire]: turns, "tools": []}, ensure_ascii=False).encode()
+    read = wire.read(body, memo)
+    found = fold(read, options, memo)
+    told = (found.body, found.tokens_before, found.tokens_after, found.reason, found.events, found.outlook, found.decided)
+    return *told, found.sections, found.recalls, trails_of(read, found.forwarded, memo if memo.find("kept") else None)
+
+
+@draws(5)
+@given(_STEPS, st.integers(0, 10**6), st.sampled_from(list(_HISTORY)), st.sampled_from([None, None, 1500]))
+def test_requests_of_two_tenants_in_turn_come_out_as_from_a_fresh_engine(
+    steps: list[str], seed: int, wire: Wire, budget: int | None
+) -> None:
+    draw, shared = random.Random(seed), Memo()
+    shared.put("kept", True, lambda _: 1)
+    options = FoldOptions(model="gpt-4o", budget=budget)
+    first = [{"role": "user", "content": "Keep the harbour log."}, *(_said(draw, r) for r in ("assistant", "user") * 12)]
+    talks = [list(first), list(first)]  # they begin alike, and part
+    for step in steps:
+        if step == "other":
+            talks.reverse()
+        talks[0] = _next(draw, talks[0], step, tools=wire is CHAT)
+        expected = _outcome(wire, talks[0], options, Memo())
+        assert _outcome(wire, talks[0], options, shared) == expected
+
+
+@given(st.lists(st.text(max_size=60), min_size=1, max_size=8), st.text(max_size=20))
+def test_lines_that_were_counted_apart_come_to_the_whole(lines: list[str], before: str) -> None:
+    text = "<quotes>\n" + "\n".join(f"user: {line}" for line in lines) + "\n</quotes>" + " word" * 120
+    assert count_lines(text, BORDER_COUNTER, {}) == count(text)
+    memo = Memo()
+    count_tail(text, count(text), memo)
+    assert count_with_tail(f"{before}\n\n{text}", memo) == count(f"{before}\n\n{text}")
+
+
+@pytest.mark.parametrize("run", [" " * 4000, "x" * 20000, "\n" * 4001])
+def test_long_runs_are_found_by_samples(run: str) -> None:
+    memo, tail = Memo(), "<quotes>" + " word" * 200
+    count_tail(tail, count(tail), memo)
+    for front in ("", "a", "ab c" * 77):
+        text = f"{front}{run}\n{tail}"
+        assert count_with_tail(text, memo) == count(text)
