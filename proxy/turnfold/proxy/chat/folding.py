@@ -20,7 +20,7 @@ from turnfold.compression.fold import LEFT_OUT, Fold, attachments_lost, conversa
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.thinking import all_thinking, without_thinking
 from turnfold.compression.memo import Memo
-from turnfold.compression.options import FoldOptions
+from turnfold.compression.options import KEEP_NOTHING, FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.config.settings import LimitSettings, Settings
 from turnfold.proxy.chat.elsewhere import LARGE, BareBody, Elsewhere
@@ -143,7 +143,8 @@ class Folding:
     def options_at_first(self, exchange: Exchange, model: str) -> FoldOptions:
         """By its model, its budget, its wishes, and what was learned of the model."""
         options = self._options_for(model, exchange.request.budget)
-        options = replace(options, keep=options.keep | exchange.request.keep)
+        if exchange.request.keep != KEEP_NOTHING:
+            options = replace(options, keep=options.keep | exchange.request.keep)
         return replace(options, preserved_thinking=True) if exchange.known.binds_thinking else options
 
     async def take_thinking_out(self, exchange: Exchange) -> BareBody:
