@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import uvloop
@@ -184,7 +185,7 @@ async def _load(port: int, requests: Iterator[bytes], concurrency: int) -> Taken
 
     begun = time.perf_counter()
     for end in ends:
-        await loop.create_connection(lambda end=end: _Asking(draw, taken, end), "127.0.0.1", port)
+        await loop.create_connection(partial(_Asking, draw, taken, end), "127.0.0.1", port)
     await asyncio.gather(*ends)
     taken.seconds = time.perf_counter() - begun
     return taken

@@ -6,10 +6,9 @@ belong here: reading other sources, request headers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from turnfold.compression.errors import InvalidInput
@@ -59,7 +58,15 @@ def fold_options(settings: Settings, model: str, budget: int | None = None) -> F
     )
 
 
-def options_by_model(settings: Settings) -> Callable[[str, int | None], FoldOptions]:
+class OptionsByModel(Protocol):
+    """Gives the fold options for a model, and for a token budget that overrides the setting."""
+
+    def __call__(self, model: str, budget: int | None = None) -> FoldOptions:
+        """See `fold_options`."""
+        ...
+
+
+def options_by_model(settings: Settings) -> OptionsByModel:
     """`fold_options` under these settings, which remembers what it gave."""
     remembered = lru_cache(maxsize=256)(partial(fold_options, settings))
 

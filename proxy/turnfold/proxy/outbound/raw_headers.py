@@ -1,7 +1,7 @@
 """Requests whose headers go out as they came, even where their bytes are no UTF-8.
 
-Lives here: from bytes to the text that aiohttp takes and back to the same bytes on the wire; what aiohttp adds. Does not belong here: which headers
-are sent.
+Lives here: from bytes to the text that aiohttp takes and back to the same bytes on the wire; what aiohttp adds. Does not belong
+here: which headers are sent.
 
 aiohttp encodes header values as UTF-8, and there is no text whose UTF-8 is just any bytes. Where a value is not UTF-8 (RFC 9110
 section 5.5 calls it opaque; clients send ISO 8859-1), every byte outside of ASCII in the request's headers becomes one character
