@@ -10,9 +10,12 @@ first: on a machine that does other things what counts is the difference.
 from __future__ import annotations
 
 import argparse
+import base64
+import hashlib
 import http.client
 import http.server
 import json
+import random
 import statistics
 import threading
 import time
@@ -119,6 +122,41 @@ def tool_json(wire: str, number: int) -> bytes:
     return _body(wire, every)
 
 
+def tiny_messages(wire: str, number: int) -> bytes:
+    """200,000 messages of a word: as many values as their bytes can hold."""
+    return _body(wire, _turns([f"m{i % 97}{number}" for i in range(4 * _MESSAGES + 1)]))
+
+
+def deep_json(wire: str, number: int) -> bytes:
+    """2 MB of brackets in brackets, as what a message says; and 100,000 of them in the body's own JSON."""
+    body = _body(wire, _turns(["[" * MB + "]" * MB, f"So {number}?", "What does it hold?"]))
+    return body[:-1] + b', "metadata": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+
+
+def one_line(wire: str, number: int) -> bytes:
+    """7 MB in one line without a space."""
+    return _body(wire, _turns([hashlib.sha256(b"%d" % number).hexdigest() * (7 * MB // 64), "So?", "What is it?"]))
+
+
+def picture(wire: str, number: int) -> bytes:
+    """An image of 7 MB in base64."""
+    data = base64.b64encode(bytes(random.Random(number).randbytes(5 * MB))).decode()
+    url = f"data:image/png;base64,{data}"
+    if wire == "chat":
+        part: dict[str, Any] = {"type": "image_url", "image_url": {"url": url}}
+    elif wire == "responses":
+        part = {"type": "input_image", "image_url": url}
+    else:
+        part = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+    text = {"type": "input_text" if wire == "responses" else "text", "text": "What is that?"}
+    return _body(wire, [{"role": "user", "content": [text, part]}, *_turns([_text(2_000, i) for i in range(21)])[1:]])
+
+
+def backticks(wire: str, number: int) -> bytes:
+    """A million backticks, and a million other marks of Markdown."""
+    return _body(wire, _turns(["`" * 1_000_000, "~*_#>|" * 170_000, f"And {number}?"]))
+
+
 def half_megabyte(wire: str, number: int) -> bytes:
     """500 kB: the largest that is folded in a thread."""
     return _body(wire, _turns([_text(2_000, 31 * number + i) for i in range(241)]))
@@ -141,6 +179,11 @@ ATTACKS: Final[dict[str, tuple[Callable[[str, int], bytes], int]]] = {
     "60 MB in one message": (one_message, 1),
     "50,000 messages, twice": (many_messages, 2),
     "6 MB of tool JSON, twice": (tool_json, 2),
+    "200,000 tiny messages, twice": (tiny_messages, 2),
+    "2 MB of brackets, twice": (deep_json, 2),
+    "7 MB in one line, twice": (one_line, 2),
+    "a picture of 7 MB, twice": (picture, 2),
+    "a million backticks, twice": (backticks, 2),
     "500 kB of chat, eight times": (half_megabyte, 8),
     "6 MB to compress, twice": (long_text, 2),
     "2 MB to a conversation, four times": (long_message, 4),

@@ -50,11 +50,22 @@ def turnfold(upstream: str, python: str = sys.executable, **settings: str) -> It
     """
     port = free_port()
     own = {"upstream_url": upstream, "port": str(port), "store_url": "memory://"} | settings
+    with serving(command("serve", python=python), environment(**own), f"http://127.0.0.1:{port}/readyz"):
+        yield f"http://127.0.0.1:{port}/v1"
+
+
+@contextmanager
+def serving(arguments: list[str], variables: dict[str, str], ready: str) -> Iterator[int]:
+    """A server's command, in an empty directory, once a URL of it answers; gives its process id.
+
+    Raises:
+        RuntimeError: it ended, or was not ready in time.
+    """
     with tempfile.TemporaryDirectory() as empty:
-        process = subprocess.Popen(command("serve", python=python), env=environment(**own), cwd=empty)
+        process = subprocess.Popen(arguments, env=variables, cwd=empty, stdout=subprocess.DEVNULL)
         try:
-            _wait_until_ready(process, f"http://127.0.0.1:{port}/readyz")
-            yield f"http://127.0.0.1:{port}/v1"
+            _wait_until_ready(process, ready)
+            yield process.pid
         finally:
             process.terminate()
             process.wait(_PATIENCE)
@@ -64,10 +75,10 @@ def _wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise RuntimeError(f"turnfold ended with status {process.returncode}")
+            raise RuntimeError(f"the server ended with status {process.returncode}")
         try:
             with urllib.request.urlopen(url, timeout=1):
                 return
         except OSError:
             time.sleep(0.05)
-    raise RuntimeError(f"turnfold was not ready within {_PATIENCE:.0f} s")
+    raise RuntimeError(f"the server was not ready within {_PATIENCE:.0f} s")

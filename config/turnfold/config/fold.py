@@ -6,8 +6,9 @@ belong here: reading other sources, request headers.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from turnfold.compression.errors import InvalidInput
@@ -18,6 +19,8 @@ from turnfold.config.prices import prices_of
 from turnfold.config.settings import Settings
 from turnfold.config.sources import SettingsError
 from turnfold.config.windows import window_of
+
+_LONGEST_NAME: Final = 200  # characters of a model's name that is remembered: clients choose it
 
 
 def fold_options(settings: Settings, model: str, budget: int | None = None) -> FoldOptions:
@@ -53,6 +56,24 @@ def fold_options(settings: Settings, model: str, budget: int | None = None) -> F
         drops_thinking=folding.drop_thinking,
         trims_endings=_is_anthropic(settings.upstream.url),
     )
+
+
+class OptionsByModel(Protocol):
+    """Gives the fold options for a model, and for a token budget that overrides the setting."""
+
+    def __call__(self, model: str, budget: int | None = None) -> FoldOptions:
+        """See `fold_options`."""
+        ...
+
+
+def options_by_model(settings: Settings) -> OptionsByModel:
+    """`fold_options` under these settings, which remembers what it gave."""
+    remembered = lru_cache(maxsize=256)(partial(fold_options, settings))
+
+    def options_for(model: str, budget: int | None = None) -> FoldOptions:
+        return (remembered if len(model) <= _LONGEST_NAME else remembered.__wrapped__)(model, budget)
+
+    return options_for
 
 
 def _set_belief(share: float) -> FoldDecision:

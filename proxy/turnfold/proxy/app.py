@@ -22,7 +22,7 @@ from turnfold.compression import tokens
 from turnfold.compression.fold import Fold, fold
 from turnfold.compression.shorten.terse import terse
 from turnfold.compression.wire.conversation import Wire
-from turnfold.config.fold import fold_options
+from turnfold.config.fold import fold_options, options_by_model
 from turnfold.config.prices import price_from
 from turnfold.config.settings import Settings
 from turnfold.proxy.api.workshop import Workshop
@@ -106,7 +106,7 @@ def build(
     check_exposure(settings)
     processes = FoldProcesses(settings.limits.max_fold_workers, _for_folding(settings)) if engine is fold else None
     parts = Parts(settings, watcher, recorder, processes)
-    options_for = partial(fold_options, settings)
+    options_for = options_by_model(settings)
     service = Service(
         RequestLog(parts.recorder),
         options_for,
@@ -122,9 +122,11 @@ def build(
     passthrough = InFlight(passing, partial(parts.metrics.in_flight, "passthrough"))
     readiness = Readiness([*parts.checks(), *drain_check(settings.server.drain_file)])
     loading = Loading(partial(warm, settings), parts.incidents)
-    table: list[BaseRoute] = [
+    usual, others = _model_routes(parts, settings, service, loading)
+    table: list[BaseRoute] = [  # tried in this order: each costs every request behind it
+        *usual,
         *_unforwarded(parts, settings, readiness, own_routes(parts, settings, options_for)),
-        *_model_routes(parts, settings, service, loading),
+        *others,
         Route("/{rest:path}", passthrough),
     ]
 
@@ -164,7 +166,7 @@ def _unforwarded(parts: Parts, settings: Settings, readiness: Readiness, routes:
     return [*own, *other_methods(own), *closed]
 
 
-def _model_routes(parts: Parts, settings: Settings, service: Service, loading: Loading) -> list[Route]:
+def _model_routes(parts: Parts, settings: Settings, service: Service, loading: Loading) -> tuple[list[Route], list[Route]]:
     unfinished = UnfinishedBodies(settings.limits.max_unfinished_bytes)
 
     def endpoint(wire: Wire) -> ASGIApp:

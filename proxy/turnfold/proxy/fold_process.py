@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import resource
 import signal
 import sys
@@ -79,7 +80,8 @@ class Worker:
     def answers(self, work: Work | ApiWork, body: bytes, sent: bytes) -> Answers:
         """The answers to a piece of work, in order."""
         if isinstance(work, ApiWork):
-            yield ApiResult(work.job(*work.arguments)), b""
+            job, arguments = pickle.loads(body)  # noqa: S301 - of the process that we work for
+            yield ApiResult(), pickle.dumps(job(*arguments))
             return
         exchange = self._folding.read(self._exchange(work, body))
         if isinstance(work, FoldWork):
@@ -99,7 +101,7 @@ class Worker:
         request = ChatRequest(
             work.id, 0.0, 0.0, 0.0, wire, self._nowhere, (), "", body, work.mode, work.budget, work.label, tenant=""
         )
-        return Exchange(replace(request, keep=work.keep))
+        return Exchange(request.but(keep=work.keep))
 
     def _fold(self, exchange: Exchange) -> Answers:
         conversation = exchange.conversation
@@ -109,7 +111,7 @@ class Worker:
         read = RequestRead("", conversation.model, conversation_name(conversation), ends_in_loop(conversation))
         under: FoldUnder | None = yield read, b""
         while under is not None:
-            known = replace(exchange, known=under.known)
+            known = exchange.but(known=under.known)
             options = self._folding.options_at_first(known, conversation.model)
             options = replace(options, belief=under.belief, precedents=under.precedents)
             done = self._folding.fold_read(known, conversation, options)
@@ -119,7 +121,7 @@ class Worker:
         conversation = exchange.conversation
         if conversation is None:
             raise FoldRejected(exchange.reason)
-        exchange = replace(exchange, known=work.known)
+        exchange = exchange.but(known=work.known)
         memo = self._folding.memo
         other = conversation.wire.read(sent, memo) if sent else None
         options = self._folding.options_of(exchange, conversation.model)

@@ -88,6 +88,8 @@ def detect(status: int, body: bytes, *, in_stream: bool = False) -> Overflow | N
     if not (in_stream if status < 400 else status not in _NEVER):
         return None
     found = _read(body[:SCANNED].decode("utf-8", "replace"), in_stream=in_stream)
+    if not (found.texts or found.codes):  # nothing that a rule could speak of, as in nearly every answer
+        return None
     inner = next((int(c) for c in found.codes if re.fullmatch(r"[45]\d\d", c)), 400)
     said: set[Says] = {rule.says for rule in TABLE if _speaks(rule, found)} if inner not in _NEVER else {"no"}
     refused = (status in _REFUSED or in_stream) and inner in _REFUSED

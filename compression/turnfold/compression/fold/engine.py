@@ -117,8 +117,11 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     plain = _fold_nothing(conversation, options, memo)
     if conversation.held:
         return replace(plain, reason=conversation.held)
-    best = _steady_attempt(conversation, options, memo)
-    drawn = best.plan if best is not None else _plan(conversation, options, memo)
+    results = _shaped(conversation, options, memo)
+    cut = _cut(conversation, results, options, memo)
+    drawn = plan(cut, options, memo=memo)
+    best = _steady_attempt(conversation, cut, drawn, results, options, memo)
+    drawn = drawn if best is None else best.plan
     decided = fresh(drawn.decided, options.precedents, [m.key for m in conversation.messages])
     if best is None:
         return replace(plain, reason=drawn.outlook.reason, outlook=drawn.outlook, decided=decided)
@@ -296,22 +299,28 @@ def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
         yield replace(_FITTING[-2], without=without)
 
 
-def _steady_attempt(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Attempt | None:
-    """The best attempt.
+def _steady_attempt(
+    conversation: Conversation,
+    cut: Sequence[Unit],
+    first: Plan,
+    results: Mapping[int, ShapedResult],
+    options: FoldOptions,
+    memo: Memo,
+) -> _Attempt | None:
+    """The best attempt; `first` is the plan of its units under the mildest setting.
 
     Under a budget it may be another with each request. Where thinking is bound to what was sent, the one of the request that
     the first thinking of the latest turn answered holds as long as the turn goes on: results that come behind take their form,
     and nothing else changes.
     """
     if options.budget is None or not options.preserved_thinking or options.drops_thinking:
-        return _best_attempt(conversation, options, memo)
-    results = _shaped(conversation, options, memo)
-    cut = units(conversation.messages, results, memo, kept_messages(conversation.messages, options.keep, memo))
+        return _best_attempt(conversation, cut, first, results, options, memo)
+    whole, cut = cut, units(conversation.messages, results, memo, kept_messages(conversation.messages, options.keep, memo))
     thought = first_thought(cut)
     if thought is None:
-        return _best_attempt(conversation, options, memo)
+        return _best_attempt(conversation, whole, first, results, options, memo)
     begun = conversation.with_changes(Changes(dropped=((cut[thought].start, len(conversation.messages)),)), memo)
-    best = _best_attempt(begun.with_state(conversation.state), options, memo)
+    best = _attempt_alone(begun.with_state(conversation.state), options, memo)
     drawn, stays, recalls = (best.plan, best.stays, best.recalls) if best else (_UNFOLDED, frozenset[int](), {})
     drafted = draft(conversation, cut, stays, drawn, options, results, memo)
     if not (drawn.pieces or drafted.shaped):
@@ -322,14 +331,26 @@ def _steady_attempt(conversation: Conversation, options: FoldOptions, memo: Memo
 _UNFOLDED: Final = Plan((), 0, (), 0, 0, 0)
 
 
-def _best_attempt(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Attempt | None:
-    """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
+def _attempt_alone(conversation: Conversation, options: FoldOptions, memo: Memo) -> _Attempt | None:
     results = _shaped(conversation, options, memo)
-    cut: Sequence[Unit] = _cut(conversation, results, options, memo)
+    cut = _cut(conversation, results, options, memo)
+    return _best_attempt(conversation, cut, plan(cut, options, memo=memo), results, options, memo)
+
+
+def _best_attempt(
+    conversation: Conversation,
+    cut: Sequence[Unit],
+    first: Plan,
+    results: Mapping[int, ShapedResult],
+    options: FoldOptions,
+    memo: Memo,
+) -> _Attempt | None:
+    """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
     best = None
     for fitting, setting in enumerate(_settings(cut)):
         cut = _without_attachments(cut, setting.without)
-        candidate = _candidate(conversation, cut, setting, fitting, results, options, memo)
+        drawn = plan(cut, options, setting.squeeze, memo) if fitting else first
+        candidate = _candidate(conversation, cut, drawn, setting, fitting, results, options, memo)
         if candidate is None:
             return best
         best = candidate
@@ -352,7 +373,8 @@ def _roomier(
 ) -> _Attempt | None:
     """Where recall leaves most of a budget, since the question bears on little: a candidate in which more stands."""
     for squeeze in _ROOMIER:
-        candidate = _candidate(conversation, cut, _FitSetting(squeeze, 1.0), 0, results, options, memo)
+        drawn = plan(cut, options, squeeze, memo)
+        candidate = _candidate(conversation, cut, drawn, _FitSetting(squeeze, 1.0), 0, results, options, memo)
         if candidate and _size_with(conversation, candidate.changes, options, memo) <= (options.budget or 0):
             return candidate
     return None
@@ -361,15 +383,17 @@ def _roomier(
 def _candidate(
     conversation: Conversation,
     cut: Sequence[Unit],
+    drawn: Plan,
     setting: _FitSetting,
     fitting: int,
     results: Mapping[int, ShapedResult],
     options: FoldOptions,
     memo: Memo,
 ) -> _Attempt | None:
-    """The fold of a setting; None where it folds nothing."""
+    """The fold that a setting's plan draws; None where it folds nothing."""
+    if not (drawn.pieces or any(m.is_result for m in conversation.messages)):  # and only results are shaped
+        return None
     stays = staying(cut)
-    drawn = plan(cut, options, setting.squeeze, memo)
     drafted = draft(conversation, cut, stays, drawn, options, results, memo)
     if not (drawn.pieces or drafted.shaped):
         return None
@@ -381,10 +405,6 @@ def _cut(conversation: Conversation, results: Mapping[int, ShapedResult], option
     """The conversation's units, with the blocks of its state."""
     kept = kept_messages(conversation.messages, options.keep, memo)
     return add_block_tokens(units(conversation.messages, results, memo, kept), conversation.state, memo)
-
-
-def _plan(conversation: Conversation, options: FoldOptions, memo: Memo) -> Plan:
-    return plan(_cut(conversation, _shaped(conversation, options, memo), options, memo), options, memo=memo)
 
 
 def _shaped(conversation: Conversation, options: FoldOptions, memo: Memo) -> Mapping[int, ShapedResult]:

@@ -361,17 +361,13 @@ def _promote(course: Course, pieces: tuple[Piece, ...], old: Level, new: Level, 
 
 def _settle(course: Course, before: Replay, index: int) -> tuple[Asker, ...]:
     """The next user message has come: earlier recalls stay only where dropping them costs more than reading them."""
-    limits = thresholds_at(course, before, index)
-    tail = course.tokens(before.tail, index + 1)
-    pace = tail / (course.users[index + 1] - course.users[before.tail])
-    left = max(1.0, (limits.fold_at - tail) / max(1.0, pace))
     kept = list(before.askers[:-1])
-    if before.askers and _stays(course, before, index, left):
+    if before.askers and _stays(course, before, index):
         kept.append(replace(before.askers[-1], last=False))
     return (*kept, Asker(index, before.pieces, before.decision.warmth, last=True))
 
 
-def _stays(course: Course, before: Replay, index: int, turns_left: float) -> bool:
+def _stays(course: Course, before: Replay, index: int) -> bool:
     asker = before.askers[-1]
     if not asker.pieces:
         return False
@@ -381,7 +377,14 @@ def _stays(course: Course, before: Replay, index: int, turns_left: float) -> boo
     if asker.unit < before.tail:  # it was folded while its recall stayed
         return False
     recall = recall_tokens(asker, course.options)
-    return policy.keeps_recall(course.options, recall, course.tokens(asker.unit + 1, index), turns_left)
+    return policy.keeps_recall(course.options, recall, course.tokens(asker.unit + 1, index), _turns_left(course, before, index))
+
+
+def _turns_left(course: Course, before: Replay, index: int) -> float:
+    """Turns that may be expected until the next fold event."""
+    tail = course.tokens(before.tail, index + 1)
+    pace = tail / (course.users[index + 1] - course.users[before.tail])
+    return max(1.0, (thresholds_at(course, before, index).fold_at - tail) / max(1.0, pace))
 
 
 def _is_cached_behind(course: Course, before: Replay) -> bool:

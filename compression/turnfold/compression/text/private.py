@@ -20,8 +20,16 @@ REDACTED: Final = "[private]"
 # What this module has put somewhere is no part of a tag.
 _TAG: Final = re.compile(r"<\s{0,8}(/?)\s{0,8}private\b(?:(?!\[private\])[^<>]){0,200}>", re.IGNORECASE)
 _HINT: Final = re.compile("private", re.IGNORECASE)
+_OTHER_I: Final = "\u0130\u0131"  # which the expression takes for an i, and `lower` does not
 # Keys whose strings are names of things and no text: left alone even where an earlier part opened a tag.
 _NAMES: Final = frozenset({"role", "type", "id", "tool_call_id", "call_id", "name", "status", "format", "detail", "object"})
+
+
+def _may_have_tags(text: str) -> bool:
+    """Whether the tag's name is in a text: what the expression finds, which holds the interpreter for 10 ms per megabyte."""
+    if "private" in text.lower():
+        return True
+    return any(letter in text for letter in _OTHER_I) and _HINT.search(text) is not None
 
 
 class Redactor:
@@ -32,7 +40,7 @@ class Redactor:
 
     def __call__(self, text: str) -> str:
         """The text with `REDACTED` in place of each private part."""
-        if not self._depth and not _HINT.search(text):
+        if not self._depth and not _may_have_tags(text):
             return text
         out: list[str] = [REDACTED] if self._depth and text else []
         at = 0
@@ -72,7 +80,7 @@ def redact_json(raw: str) -> str:
     Raises:
         ValueError: it is not JSON and may contain something private.
     """
-    if not _HINT.search(raw):
+    if not _may_have_tags(raw):
         return raw
     try:
         value = json.loads(raw)

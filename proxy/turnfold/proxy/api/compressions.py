@@ -8,6 +8,7 @@ complete layers; stored sections say ``[private]`` instead, and the result is no
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 import uuid
@@ -28,7 +29,8 @@ from turnfold.compression.text.private import Redactor, is_private
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.section_records import Layered, section_items
+from turnfold.proxy.books.section_records import Layered, packed, section_items
+from turnfold.proxy.chat.receipts import PackedSection
 from turnfold.proxy.store import Batch, Item, Store, StoreError
 from turnfold.proxy.store.records import VERSION, decode_record, inflate_record
 
@@ -37,8 +39,23 @@ DriveLayers = Callable[[Generator[ModelCall, ModelReply | None, ModelLayers]], A
 
 _RESULT: Final = TypeAdapter(CompressedResult)
 _BATCH_TTL: Final = 60.0
+_AT_ONCE: Final = 500  # items of a batch
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _PackedResult:
+    """A result, and what is stored of it: packing that takes long too, so it is done where the result is made.
+
+    Attributes:
+        sections: records of those that can be drilled into.
+        entry: of the cache; None where the result is not kept.
+    """
+
+    result: CompressedResult
+    sections: tuple[PackedSection, ...]
+    entry: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +115,21 @@ class Compressions:
             drive: makes the calls for that.
         """
         started = time.perf_counter()
-        key = request_key(request, wish, model)
+        key = await self._workshop.run(tenant, request_key, request, wish, model)
         cached = await self._find(tenant, key)
         result = None if cached is None else await self._workshop.run(tenant, _unpack, cached)
         if result is not None:
             whole = None if wish is None else ModelLayers(result, written=wish.writes)
             return CompressionOutcome(result, _ms(started), cached=True, stored=self._settings.keeps_originals, layers=whole)
         if wish is None or drive is None:
-            result = await self._workshop.run_sized(tenant, len(request.text), self._compressor.compress, request)
+            keeps = self._settings.keeps_originals
+            done = await self._workshop.run_sized(tenant, len(request.text), _compress, self._compressor, request, keeps)
             ms = _ms(started)
-            return CompressionOutcome(result, ms, cached=False, stored=await self._keep(tenant, key, result))
+            return CompressionOutcome(done.result, ms, cached=False, stored=await self._keep(tenant, key, done))
         made = await self._with_model(tenant, request, wish, drive)
         ms, kept = _ms(started), key if made.is_whole else None
-        return CompressionOutcome(made.result, ms, False, await self._keep(tenant, kept, made.result), made)
+        done = await self._workshop.run(tenant, _packed, made.result, self._settings.keeps_originals)
+        return CompressionOutcome(made.result, ms, False, await self._keep(tenant, kept, done), made)
 
     async def _with_model(self, tenant: str, request: CompressRequest, wish: ModelWish, drive: DriveLayers) -> ModelLayers:
         """Private text goes to no model."""
@@ -126,16 +145,18 @@ class Compressions:
             _log.info("the compression cache is passed by: %s", exc)
             return None
 
-    async def _keep(self, tenant: str, key: str | None, result: CompressedResult) -> bool:
+    async def _keep(self, tenant: str, key: str | None, made: _PackedResult) -> bool:
         """Store result and sections together. Returns whether the sections are stored.
 
         Args:
             key: under which the result is cached; None: it is not.
         """
-        items, size = await self._workshop.run(tenant, self._items, tenant, key, result)
+        items, size = await self._workshop.run(tenant, self._items, tenant, key, made)
         try:
-            # As a batch and not by `put`: what is stored may be large, and a request waits for it.
-            await self._store.record(Batch(uuid.uuid4().hex, {}, {}, _BATCH_TTL, items))
+            # As batches and not by `put`: what is stored may be large, and a request waits for it.
+            for start in range(0, len(items), _AT_ONCE):
+                await self._store.record(Batch(uuid.uuid4().hex, {}, {}, _BATCH_TTL, items[start : start + _AT_ONCE]))
+                await asyncio.sleep(0)  # a store in memory takes them at once, on the event loop
         except StoreError as exc:
             _log.warning("sections of a compressed text are not kept: %s", exc)
             return False
@@ -145,13 +166,23 @@ class Compressions:
             _log.info("the compression cache was not told: %s", exc)
         return self._settings.keeps_originals
 
-    def _items(self, tenant: str, key: str | None, result: CompressedResult) -> tuple[list[Item], int | None]:
+    def _items(self, tenant: str, key: str | None, made: _PackedResult) -> tuple[list[Item], int | None]:
         ttl = max(float(self._settings.ttl), self._cache.ttl)  # a cached result's sections must outlive it
-        kept = list(_storable(result.sections)) if self._settings.keeps_originals else []
-        items = [item for section in kept for item in section_items(tenant, section, ttl, None)]
-        cached = self._settings.keeps_originals and not is_private(result.layers[0].text)
-        entry = self._cache.item(tenant, key, _pack(result)) if cached and key is not None else None
+        items = [item for section in made.sections for item in section_items(tenant, section, ttl, None)]
+        entry = None if key is None or made.entry is None else self._cache.item(tenant, key, made.entry)
         return ([*items, entry], len(entry.value)) if entry else (items, None)
+
+
+def _compress(compressor: Compressor, request: CompressRequest, keeps: bool) -> _PackedResult:
+    return _packed(compressor.compress(request), keeps)
+
+
+def _packed(result: CompressedResult, keeps: bool) -> _PackedResult:
+    """A result with its records, if any are kept; those of a text with private parts say less, and it is not cached."""
+    if not keeps:
+        return _PackedResult(result, (), None)
+    sections = tuple(packed(section) for section in _storable(result.sections))
+    return _PackedResult(result, sections, None if is_private(result.layers[0].text) else _pack(result))
 
 
 def _storable(sections: Sequence[TextSection]) -> Iterator[Layered]:

@@ -333,10 +333,9 @@ class Conversations:
         """
         key = Key(tenant, _KIND, conversation_id)
         token = token or uuid.uuid4().hex
-        message = _public(message)
 
         async def change(held: bytes | None) -> tuple[Item | None, tuple[History, Action]]:
-            head = _readable(conversation_id, held) or _EMPTY
+            head = await self._read_head(tenant, conversation_id, held) or _EMPTY
             whole = await self._whole(key, head)
             if done := head.done(token, message):
                 return None, (whole, done)
@@ -345,10 +344,11 @@ class Conversations:
             )
             ids = await self._write_blocks(key, after.blocks, dict(head.ids))
             tokens = (*head.tokens, _DoneAdd(token, action, _digest(message)))[-_MOST_TOKENS:]
-            fresh = _HistoryRecord(after, settings, ids, tokens)
-            return Item(key, _pack(fresh), self._ttl, conversation_id), (after, action)
+            fresh = await self._workshop.run(tenant, _pack, _HistoryRecord(after, settings, ids, tokens))
+            return Item(key, fresh, self._ttl, conversation_id), (after, action)
 
-        async with self._turns.of(key):
+        async with self._turns.of(key):  # before anything is waited for, so that adds keep their order
+            message = await self._workshop.run(tenant, _public, message)
             after, action = await compare_and_set(self._store, key, change, patience=_PATIENCE, outlast=_OUTLAST)
         # Outside the lock: telling takes as long as the add itself, and nobody else has to wait for it.
         return AddResult(await self._with_context(tenant, after, settings), action)
@@ -364,7 +364,7 @@ class Conversations:
         """
         key = Key(tenant, _KIND, conversation_id)
         (held,) = await self._store.get([key])
-        head = _readable(conversation_id, held)
+        head = await self._read_head(tenant, conversation_id, held)
         if head is None:
             raise ConversationUnknown(conversation_id)
         return await self._with_context(tenant, await self._whole(key, head), head.settings)
@@ -384,11 +384,11 @@ class Conversations:
         state = await self._workshop.run(tenant, _public_history, state)
 
         async def change(held: bytes | None) -> tuple[Item, HistorySettings]:
-            head = None if held is None else _unpack(held)
+            head = None if held is None else await self._workshop.run(tenant, _unpack, held)
             chosen = settings or (_EMPTY if head is None else head).settings
             ids = await self._write_blocks(key, state.blocks, {})
-            fresh = _HistoryRecord(state, chosen, ids)
-            return Item(key, _pack(fresh), self._ttl, conversation_id), chosen
+            fresh = await self._workshop.run(tenant, _pack, _HistoryRecord(state, chosen, ids))
+            return Item(key, fresh, self._ttl, conversation_id), chosen
 
         async with self._turns.of(key):
             chosen = await compare_and_set(self._store, key, change, patience=_PATIENCE)
@@ -406,9 +406,13 @@ class Conversations:
             (held,) = await self._store.get([key])
             if held is None or not await self._store.discard([key]):
                 raise ConversationUnknown(conversation_id)
-            head = _unpack(held)
+            head = await self._workshop.run(tenant, _unpack, held)
             names = [] if head is None else [name for name, _ in head.ids]
             await self._store.discard([*(_block_key(key, name) for name in names), *section_keys(tenant, names)])
+
+    async def _read_head(self, tenant: str, conversation_id: str, held: bytes | None) -> _HistoryRecord | None:
+        """`_readable` in a thread: a head has the recent messages in it, which may be large."""
+        return None if held is None else await self._workshop.run(tenant, _readable, conversation_id, held)
 
     async def _with_context(self, tenant: str, whole: History, settings: HistorySettings) -> StoredConversation:
         return StoredConversation(

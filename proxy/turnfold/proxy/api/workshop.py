@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, ParamSpec, TypeVar
@@ -27,17 +28,13 @@ _LONGEST: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class ApiWork:
-    """A job for the other process: a function that it can import too, and its arguments."""
-
-    job: Callable[..., Any]
-    arguments: tuple[Any, ...]
+    """A job for the other process. Its body is a pickled function, which that process can import too, and its arguments: pickling
+    them takes as long as hundreds of small requests, so it is done in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiResult:
-    """What came of it."""
-
-    value: Any
+    """What came of it, pickled, is the body."""
 
 
 class Workshop:
@@ -70,14 +67,15 @@ class Workshop:
         if self._processes is None or size < LARGE:
             return await self.run(tenant, job, *args)
         try:
+            packed = await self.run(tenant, pickle.dumps, (job, args))
             async with asyncio.timeout(_LONGEST), self._processes.session(tenant, b"") as process:
-                await process.send(ApiWork(job, args))
-                done, _, _ = await process.receive()
+                await process.send(ApiWork(), packed)
+                done, result, _ = await process.receive()
         except (TimeoutError, ProcessFailed) as exc:
             raise Refused(503, "too_slow", "This text takes too long, or too much memory.") from exc
         if not isinstance(done, ApiResult):
             raise Refused(503, "too_slow", "This text could not be worked on.")
-        found: T = done.value
+        found: T = await self.run(tenant, pickle.loads, result)
         return found
 
     def close(self) -> None:

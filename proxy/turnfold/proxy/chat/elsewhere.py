@@ -210,12 +210,12 @@ class Elsewhere:
                 return exchange.settle("passthrough", read.reason)
             name = fold.mark = exchange.request.label or read.name
             stub = _stub(exchange.request.wire, read.model)
-            exchange = replace(exchange, conversation=stub, name=name, loop=read.loop)
+            exchange = exchange.but(conversation=stub, name=name, loop=read.loop)
             if self._is_slow(tenant, name):
                 await process.send(None)
                 return exchange.settle("passthrough", "slow-before")
             spot = Spot.of(tenant, exchange.request.to.url, read.model)
-            exchange = replace(exchange, known=await self._windows.learned(spot))
+            exchange = exchange.but(known=await self._windows.learned(spot))
             made = await decide(exchange, read.model, read.name, partial(_fold_under, process, exchange))
             await process.send(None)
         return made
@@ -314,10 +314,10 @@ def _checked(done: Any, kind: type[T]) -> T:
 
 
 def _merged(exchange: Exchange, done: FoldedBody, body: bytes) -> Exchange:
-    settled = replace(exchange.settle(done.status, done.reason), tokens=done.tokens, name=done.name, folded=done.folded)
-    made = replace(settled, recoverable=done.recoverable, trails=done.trails, sections=done.sections)
-    made = replace(made, betas=done.betas, outlook=done.outlook, decided=done.decided)
-    return replace(made, body=body) if body else made
+    settled = exchange.settle(done.status, done.reason).but(tokens=done.tokens, name=done.name, folded=done.folded)
+    made = settled.but(recoverable=done.recoverable, trails=done.trails, sections=done.sections)
+    made = made.but(betas=done.betas, outlook=done.outlook, decided=done.decided)
+    return made.but(body=body) if body else made
 
 
 def _stub(wire: Wire, model: str) -> Conversation:

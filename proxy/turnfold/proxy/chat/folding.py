@@ -20,7 +20,7 @@ from turnfold.compression.fold import LEFT_OUT, Fold, attachments_lost, conversa
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.thinking import all_thinking, without_thinking
 from turnfold.compression.memo import Memo
-from turnfold.compression.options import FoldOptions
+from turnfold.compression.options import KEEP_NOTHING, FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.config.settings import LimitSettings, Settings
 from turnfold.proxy.chat.elsewhere import LARGE, BareBody, Elsewhere
@@ -114,7 +114,7 @@ class Folding:
             plain = await self._lanes.run(request, lambda: plain_body(request.body, request.coding, self._limits))
         # A state is enforced in this process, which reads the messages for it.
         if plain is not None and len(plain) > LARGE and self.elsewhere is not None and request.state == "off":
-            return replace(exchange, plain=plain)
+            return exchange.but(plain=plain)
         return await self._lanes.run(request, lambda: self._read_plain(exchange, plain))
 
     def read(self, exchange: Exchange) -> Exchange:
@@ -133,7 +133,7 @@ class Folding:
             conversation = request.wire.read(plain, self.memo)
         except FoldRejected as exc:
             return exchange.settle("passthrough", exc.reason)
-        return replace(exchange, conversation=conversation, name=request.label)
+        return exchange.but(conversation=conversation, name=request.label)
 
     def options_of(self, exchange: Exchange, model: str) -> FoldOptions:
         """Fold options of a request that is sent again, smaller: the same whatever is believed meanwhile."""
@@ -143,7 +143,8 @@ class Folding:
     def options_at_first(self, exchange: Exchange, model: str) -> FoldOptions:
         """By its model, its budget, its wishes, and what was learned of the model."""
         options = self._options_for(model, exchange.request.budget)
-        options = replace(options, keep=options.keep | exchange.request.keep)
+        if exchange.request.keep != KEEP_NOTHING:
+            options = replace(options, keep=options.keep | exchange.request.keep)
         return replace(options, preserved_thinking=True) if exchange.known.binds_thinking else options
 
     async def take_thinking_out(self, exchange: Exchange) -> BareBody:
@@ -177,7 +178,7 @@ class Folding:
         if conversation is None:
             return exchange
         known = await self._windows.learned(Spot.of(request.tenant, request.to.url, conversation.model))
-        exchange = replace(exchange, known=known, loop=ends_in_loop(conversation))
+        exchange = exchange.but(known=known, loop=ends_in_loop(conversation))
         if _is_instant(request, conversation):
             return self.fold_read(exchange, conversation, self.options_at_first(exchange, conversation.model))
 
@@ -203,10 +204,10 @@ class Folding:
         folded, before, after = fitted.folded, fitted.folded.tokens_before, fitted.tokens
         name = request.label or conversation_name(conversation)
         plain = exchange.settle("passthrough", folded.reason)
-        plain = replace(plain, tokens=(before, after), name=name, recoverable=True)
-        plain = replace(plain, outlook=folded.outlook, decided=folded.decided, wanted=folded.wanted)
+        plain = plain.but(tokens=(before, after), name=name, recoverable=True)
+        plain = plain.but(outlook=folded.outlook, decided=folded.decided, wanted=folded.wanted)
         if request.mode == "on" and is_held_out(name, self._holdout_share):
-            held_out = replace(plain, recoverable=False, status="bypassed", reason=HELD_OUT, tokens=(before, before), wanted=())
+            held_out = plain.but(recoverable=False, status="bypassed", reason=HELD_OUT, tokens=(before, before), wanted=())
             return self._with_trails(held_out, conversation, exchange.sent or conversation)
         if not (folded.folded or fitted.fitted):
             return self._with_trails(plain, conversation, exchange.sent or conversation)
@@ -215,15 +216,15 @@ class Folding:
         lost = fitted.fitted and attachments_lost(conversation.messages, fitted.forwarded.messages)
         reason = LEFT_OUT if lost else "window" if fitted.fitted else folded.reason
         status: Status = "shaped" if folded.only_shaped and not fitted.fitted else "folded"
-        made = replace(plain, status=status, reason=reason, sections=fitted.sections, folded=True, sent=fitted.forwarded)
-        made = replace(made, betas=fitted.forwarded.betas)
-        return self._with_trails(replace(made, body=fitted.forwarded.text.encode("utf-8")), conversation, fitted.forwarded)
+        made = plain.but(status=status, reason=reason, sections=fitted.sections, folded=True, sent=fitted.forwarded)
+        made = made.but(betas=fitted.forwarded.betas)
+        return self._with_trails(made.but(body=fitted.forwarded.text.encode("utf-8")), conversation, fitted.forwarded)
 
     def _with_trails(self, exchange: Exchange, received: Conversation, sent: Conversation) -> Exchange:
         """Nothing for a request so small that no provider would have cached it."""
         if len(received.text) <= INSTANT_BODY:
             return exchange
-        return replace(exchange, trails=trails_of(received, sent, self.memo))
+        return exchange.but(trails=trails_of(received, sent, self.memo))
 
 
 def place_of(exchange: Exchange, model: str, name: str) -> Place:

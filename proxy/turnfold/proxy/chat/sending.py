@@ -12,7 +12,6 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -98,7 +97,7 @@ class Sending:
                 suspect = exchange.tokens is not None and known.may_overflow(known.theirs(exchange.tokens[1]))
                 await answer.look(inside=suspect)
             unless_served.pop_all()
-        return replace(exchange, answer=answer, upstream_status=answer.status)
+        return exchange.but(answer=answer, upstream_status=answer.status)
 
     async def _send(self, exchange: Exchange, body: bytes) -> Answer:
         request = exchange.request
@@ -130,7 +129,7 @@ class Sending:
         with contextlib.ExitStack() as unless_served:
             unless_served.callback(recovered.answer.close)
             recovering = await self._after_overflow(exchange, conversation, overflow, recovered, plan)
-            recovering = replace(recovering, calls=(*recovering.calls, *calls))
+            recovering = recovering.but(calls=(*recovering.calls, *calls))
             unless_served.pop_all()
         return recovering
 
@@ -174,8 +173,7 @@ class Sending:
         answer.close()
         _log.warning("%s: thinking was refused behind what it was sent with: sent again without", request.id)
         before = exchange.tokens[0] if exchange.tokens else bare.tokens
-        return replace(
-            exchange,
+        return exchange.but(
             answer=second,
             upstream_status=second.status,
             known=known,
@@ -191,18 +189,17 @@ class Sending:
         self, exchange: Exchange, conversation: Conversation, overflow: Overflow, recovered: Recovered, plan: RecoveryPlan | None
     ) -> Exchange:
         outcome, answer = recovered.outcome, recovered.answer
-        exchange = replace(exchange, answer=answer, upstream_status=answer.status, calls=_unseen_call(exchange, recovered.unseen))
+        exchange = exchange.but(answer=answer, upstream_status=answer.status, calls=_unseen_call(exchange, recovered.unseen))
         theirs = overflow.requested or exchange.known.theirs(outcome.tokens_before)
         spot = Spot.of(exchange.request.tenant, exchange.request.to.url, exchange.model)
         known = await self._windows.learn_from_refusal(spot, outcome.window or overflow.limit, theirs)
         ending = "sent again, smaller" if outcome.recovered else _WHY_NOT.get(outcome.reason, outcome.reason)
         _log.warning("%s: the context was full: %s", exchange.request.id, ending)
-        exchange = replace(exchange, known=known)
+        exchange = exchange.but(known=known)
         if not outcome.recovered or outcome.forwarded is None:
-            return replace(exchange, reason=f"overflow-{outcome.reason}")
+            return exchange.but(reason=f"overflow-{outcome.reason}")
         before = exchange.tokens[0] if exchange.tokens else outcome.tokens_before
-        return replace(
-            exchange,
+        return exchange.but(
             sent=outcome.forwarded,
             folded=True,
             status="recovered",
@@ -225,7 +222,7 @@ class Sending:
         if not is_truncated(exchange.known, ours, reported):
             return exchange
         self._tell_of_truncation(spot, exchange.request.id, reported, ours)
-        return replace(exchange, reason="upstream-truncated")
+        return exchange.but(reason="upstream-truncated")
 
     def _tell_of_truncation(self, spot: Spot, request_id: str, reported: int, ours: int) -> None:
         """A line, now and then: an upstream that does so does it with every request."""
@@ -244,7 +241,7 @@ class Sending:
 
 def depart(exchange: Exchange) -> Exchange:
     """The request goes out now."""
-    return replace(exchange, departed=time.perf_counter())
+    return exchange.but(departed=time.perf_counter())
 
 
 def _unseen_call(exchange: Exchange, head: bytes) -> tuple[OwnCall, ...]:

@@ -13,7 +13,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -160,7 +160,7 @@ class Service:
             exchange = self._sending.learn_from(exchange, watch)
         except Refused as refused:
             if exchange.departed is None:
-                exchange = replace(exchange, reason=refused.code)
+                exchange = exchange.but(reason=refused.code)
             raise
         finally:
             served.close()
@@ -221,7 +221,7 @@ class Service:
     def _failed_open(self, exchange: Exchange, reason: str) -> Exchange:
         self.failures[reason] += 1
         _log.warning("%s: sent unfolded (%s)", exchange.request.id, reason)
-        return replace(exchange.settle("failed-open", reason), recoverable=exchange.conversation is not None)
+        return exchange.settle("failed-open", reason).but(recoverable=exchange.conversation is not None)
 
     def _recovery_steps(self, exchange: Exchange) -> Run[Resend | ModelCall | Outcome]:
         return partial(self._recovery_step, exchange.request.tenant)
@@ -260,7 +260,7 @@ class Service:
             return
         size = len(exchange.request.body)
         if sum(self._background.values()) + size > _MOST_OBSERVED:
-            self._file(replace(exchange, reason="observer-busy", sections=()), watch, ended)
+            self._file(exchange.but(reason="observer-busy", sections=()), watch, ended)
             return
         self._in_background(
             asyncio.get_running_loop().create_task(self._observe(exchange, watch, ended), name=exchange.request.id), size
@@ -280,15 +280,15 @@ class Service:
         """Fold for the record what went out unfolded, as soon as nobody waits for anything else."""
         try:
             await self._quiet()
-            would = replace(exchange, settled=False)
+            would = exchange.but(settled=False)
             if would.conversation is None:
                 would = await self._guarded(would, self._folding.read_request)
             would = await self._fold(would)
         except Refused as exc:
-            would = replace(exchange, reason=exc.code)
+            would = exchange.but(reason=exc.code)
         except asyncio.CancelledError:  # the process ends; the request itself was served and is recorded
-            would = replace(exchange, reason="stopped")
-        self._file(replace(would, status="observed", sections=()), watch, ended)
+            would = exchange.but(reason="stopped")
+        self._file(would.but(status="observed", sections=()), watch, ended)
         if self._forgetful:
             self._folding.memo.clear()
 

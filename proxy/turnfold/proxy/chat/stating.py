@@ -121,14 +121,14 @@ class Stating:
         placement = self._placement(conversation, record)
         verdict, kept = placement.verdict, placement.record
         if exchange.request.state != "enforce":
-            return _Decision(replace(exchange, verdict=f"would-{verdict.kind}"), kept.without_question())
+            return _Decision(exchange.but(verdict=f"would-{verdict.kind}"), kept.without_question())
         # An answer of ours would be missing from a history that the provider keeps.
         is_forwarded = verdict.kind == "forward" or not conversation.keeps_history
-        exchange = replace(exchange, verdict="forward" if is_forwarded else verdict.kind)
+        exchange = exchange.but(verdict="forward" if is_forwarded else verdict.kind)
         if is_forwarded:
             return _Decision(self._with_blocks(exchange, conversation, placement), kept)
         reply = conversation.wire.reply(conversation, verdict.text, int(exchange.request.at))
-        answered = replace(exchange.settle("answered", f"state-{verdict.kind}"), answer=Peeked(OwnAnswer(reply)))
+        answered = exchange.settle("answered", f"state-{verdict.kind}").but(answer=Peeked(OwnAnswer(reply)))
         return _Decision(answered, kept)
 
     def _placement(self, conversation: Conversation, record: Record) -> Placement:
@@ -147,7 +147,7 @@ class Stating:
             return exchange
         stated = conversation.with_state(placement.blocks())
         sent = state_written(stated, self._options_for(conversation.model, None), self._memo)
-        return replace(exchange, conversation=stated, sent=sent, body=sent.text.encode("utf-8"))
+        return exchange.but(conversation=stated, sent=sent, body=sent.text.encode("utf-8"))
 
 
 def _readable(held: bytes | None) -> tuple[Record, bool]:

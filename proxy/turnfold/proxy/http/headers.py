@@ -36,7 +36,10 @@ _LONGEST_LABEL: Final = 256
 
 def first(headers: RawHeaders, name: bytes) -> bytes | None:
     """The first value of a header; None if it is absent."""
-    return next((value for key, value in headers if key == name), None)
+    for key, value in headers:  # several times in each request, so no generator
+        if key == name:
+            return value
+    return None
 
 
 def _connection_headers(headers: RawHeaders) -> frozenset[bytes]:
@@ -100,12 +103,18 @@ class Wishes:
     tags: tuple[str, ...] = ()
 
 
+_NO_WISHES: Final = Wishes(None, None, None)
+
+
 def wishes(headers: RawHeaders) -> Wishes:
     """Read the ``x-turnfold-*`` headers.
 
     Raises:
         Refused: 400; it names the header with the invalid value.
     """
+    headers = [pair for pair in headers if pair[0].startswith(OURS)]
+    if not headers:
+        return _NO_WISHES
     return Wishes(
         cast(Mode | None, _one_of(_MODES, headers, "x-turnfold-mode")),
         _budget(first(headers, b"x-turnfold-budget")),

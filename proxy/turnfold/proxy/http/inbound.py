@@ -67,14 +67,22 @@ async def while_present(inbound: Inbound, work: Coroutine[Any, Any, None]) -> No
     Raises:
         Whatever `work` raises.
     """
-    worker = asyncio.create_task(work)
+    worker, left = asyncio.current_task(), False
+    assert worker is not None  # noqa: S101 - a coroutine runs in a task
+
+    def leave(watcher: asyncio.Task[None]) -> None:
+        nonlocal left
+        left = not watcher.cancelled()
+        if left:
+            worker.cancel()
+
     watcher = asyncio.create_task(inbound.wait_until_gone())
+    watcher.add_done_callback(leave)
     try:
-        await asyncio.wait((worker, watcher), return_when=asyncio.FIRST_COMPLETED)
+        await work
+    except asyncio.CancelledError:
+        if not left or worker.uncancel():  # somebody else cancels it too
+            raise
     finally:
-        tasks = (worker, watcher)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    if not worker.cancelled():
-        worker.result()
+        watcher.remove_done_callback(leave)
+        watcher.cancel()

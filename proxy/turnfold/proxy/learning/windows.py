@@ -81,10 +81,11 @@ class Windows:
         entry, now = self._entries.get(spot.tenant, spot), self._clock()
         if entry is None or entry.record.until <= now:
             entry = await self._load(spot, None)
+            self._keep(spot, entry)
         elif self._store is not None and entry.checked_at + FORGOTTEN_WITHIN <= now:
             entry.checked_at = now  # whoever comes meanwhile does not ask again
             entry = await self._load(spot, entry)
-        self._keep(spot, entry)
+            self._keep(spot, entry)
         return entry
 
     async def _load(self, spot: Spot, known: _LearnedEntry | None) -> _LearnedEntry:

@@ -1,7 +1,7 @@
-"""Request headers whose bytes are no UTF-8.
+"""Requests whose headers go out as they came, even where their bytes are no UTF-8.
 
-Lives here: from bytes to the text that aiohttp takes and back to the same bytes on the wire. Does not belong here: which headers
-are sent.
+Lives here: from bytes to the text that aiohttp takes and back to the same bytes on the wire; what aiohttp adds. Does not belong
+here: which headers are sent.
 
 aiohttp encodes header values as UTF-8, and there is no text whose UTF-8 is just any bytes. Where a value is not UTF-8 (RFC 9110
 section 5.5 calls it opaque; clients send ISO 8859-1), every byte outside of ASCII in the request's headers becomes one character
@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import aiohttp
+from aiohttp import hdrs
 from aiohttp.connector import Connection
 
 _FIRST: Final = 0xF600  # stands for byte 0; UTF-8 of U+F680 to U+F6FF is EF 9A 80 to EF 9B BF
@@ -74,7 +75,9 @@ class RawHeadersRequest(aiohttp.ClientRequest):
     """A request that writes the bytes of headers as they came."""
 
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
-        """As the parent does."""
+        """As the parent does, but without the ``content-length: 0`` that it gives to a DELETE without a body."""
+        if self.method == hdrs.METH_DELETE and not self.body and self.headers.get(hdrs.CONTENT_LENGTH) == "0":
+            del self.headers[hdrs.CONTENT_LENGTH]
         if conn.protocol is not None and any(map(_OPAQUE.search, self.headers.values())):
             _Restoring(conn.protocol)
         return await super().send(conn)

@@ -109,13 +109,6 @@ class Answer:
         self._response.close()
 
 
-async def _add_no_length(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Take back the ``content-length: 0`` that aiohttp gives to a DELETE without a body."""
-    if request.method == hdrs.METH_DELETE and not request.body and request.headers.get(hdrs.CONTENT_LENGTH) == "0":
-        del request.headers[hdrs.CONTENT_LENGTH]
-    return await handler(request)
-
-
 async def pieces(body: bytes) -> AsyncIterator[bytes]:
     """A large body in slices, so that writing it leaves the event loop free in between."""
     for start in range(0, len(body), _PIECE):
@@ -165,7 +158,6 @@ class Upstream:
             max_line_size=_LONGEST_LINE,
             max_field_size=_LONGEST_LINE,
             max_headers=_MOST_HEADERS,
-            middlewares=(_add_no_length,),
         )
         return self
 

@@ -5,6 +5,7 @@ Lives here: body to request, result to answer. Does not belong here: compression
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Generator
 
 from turnfold.compression.errors import InvalidInput
@@ -91,7 +92,8 @@ def compress_operations(compressions: Compressions, models: OperationModels) -> 
         writes, rates = body.writer == "model", body.scorer == LLM
         request = CompressRequest(**body.model_dump(exclude={"writer", "scorer"}), scorer=None if rates else body.scorer)
         if not (writes or rates):
-            return compress_answer(await compressions.compress(call.tenant, request), body.layer)
+            made = await compressions.compress(call.tenant, request)
+            return await asyncio.to_thread(compress_answer, made, body.layer)
         models.require("writer" if writes else "scorer")
         bills: list[Bill] = []
 
@@ -102,6 +104,8 @@ def compress_operations(compressions: Compressions, models: OperationModels) -> 
 
         wish = ModelWish(writes, rates, models.tokens)
         made = await compressions.compress(call.tenant, request, wish, drive, models.model)
-        return compress_answer(made, body.layer, model_part(made.layers, models.model, bills[0] if bills else Bill()))
+        return await asyncio.to_thread(
+            compress_answer, made, body.layer, model_part(made.layers, models.model, bills[0] if bills else Bill())
+        )
 
     return [Operation("POST", "/v1/compress", "Make layers of a text", CompressAnswer, CompressBody, compress, (400, 409))]

@@ -46,13 +46,14 @@ Tracing = Tracer | None
 WIRES: Final = MappingProxyType({"chat/completions": CHAT, "responses": RESPONSES, "messages": MESSAGES})
 
 
-def model_routes(endpoint: Callable[[Wire], ASGIApp]) -> list[Route]:
-    """The routes of every format."""
-    return [
-        Route(path, endpoint(wire), methods=["POST"])
-        for ending, wire in WIRES.items()
-        for path in (f"/{ending}", f"/{{base:path}}/{ending}")
-    ]
+def model_routes(endpoint: Callable[[Wire], ASGIApp]) -> tuple[list[Route], list[Route]]:
+    """The routes of every format: of the paths that nearly all clients ask for, and of all others."""
+    endpoints = {ending: endpoint(wire) for ending, wire in WIRES.items()}
+
+    def routes(*paths: str) -> list[Route]:
+        return [Route(path.format(ending), app, methods=["POST"]) for ending, app in endpoints.items() for path in paths]
+
+    return routes("/v1/{}"), routes("/{}", "/{{base:path}}/{}")
 
 
 class ModelCalls:

@@ -8,6 +8,7 @@ A path of the API belongs to Turnfold with every method: a method that is not se
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from turnfold.proxy.routes.anything import ANYTHING
 B = TypeVar("B", bound=RequestBody)
 
 _JSON: Final = "application/json"
+_LONG: Final = 2**16  # bytes of a body that is validated in a thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,9 @@ class _Path:
         body = Nothing() if operation.body is Nothing else await self._read(operation, request, receive)
         made = await operation.work(call, body)
         reply = made if isinstance(made, OperationReply) else OperationReply(made, {})
-        return Response(_render(reply.answer), media_type=_JSON, headers=dict(reply.headers))
+        # In a thread, for an answer may have megabytes.
+        content = await asyncio.to_thread(_render, reply.answer)
+        return Response(content, media_type=_JSON, headers=dict(reply.headers))
 
     async def _read(self, operation: Operation[B], request: Request, receive: Receive) -> B:
         limit = operation.most_bytes or self._limits.max_text_bytes
@@ -155,7 +159,8 @@ class _Path:
             raise Refused(415, "unsupported_encoding", "The body's content-encoding cannot be undone.", "content-encoding")
         if len(plain) > limit:
             raise _too_large(limit)
-        return operation.body.model_validate_json(plain)
+        validate = operation.body.model_validate_json
+        return validate(plain) if len(plain) < _LONG else await asyncio.to_thread(validate, plain)
 
 
 def _too_large(limit: int) -> Refused:

