@@ -79,9 +79,11 @@ def _copy() -> Iterator[Path]:
 
 
 def summary(results: Sequence[dict[str, Any]]) -> str:
-    """The score, by kind and by room, and the survivors."""
+    """The score, by kind and by room, and the survivors; what is unclear is counted apart."""
+    unclear = [one for one in results if one["result"] == "unclear"]
+    results = [one for one in results if one["result"] != "unclear"]
     noticed = sum(one["result"] != "survived" for one in results)
-    lines = [f"{noticed} of {len(results)} noticed ({noticed / max(1, len(results)):.1%})"]
+    lines = [f"{noticed} of {len(results)} noticed ({noticed / max(1, len(results)):.1%}), {len(unclear)} unclear"]
     for group in ("kind", "room"):
         of, caught = Counter(one[group] for one in results), Counter(one[group] for one in results if one["result"] != "survived")
         lines += ["", *(f"  {name:24} {caught[name]:4} of {of[name]}" for name in sorted(of))]
@@ -104,6 +106,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--minutes", type=float, default=60.0, help="after which no test (map) or mutation (run) is begun")
     parser.add_argument("--seconds", type=float, default=40.0, help="of tests of the room, and again of the others")
+    parser.add_argument("--room", action="append", default=[], help="draw from these only, by the beginning of their names")
     args = parser.parse_args()
     files = str(args.map.resolve()), str(args.output.resolve())
     if args.step == "map":
@@ -111,7 +114,7 @@ def main() -> None:
         _pytest("benchmarks.support.test_map", "tests", **{test_map.OUTPUT: files[0]}, **minutes)
         return
     if args.step == "run":
-        task = mutation_runs.Task(*files, args.sample, args.seed, args.minutes, args.seconds)
+        task = mutation_runs.Task(*files, args.sample, args.seed, args.minutes, args.seconds, args.room)
         _pytest("benchmarks.support.mutation_runs", "tests", **{mutation_runs.TASK: json.dumps(asdict(task))})
     print(summary(mutation_runs.results(args.output)))
 

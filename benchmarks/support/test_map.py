@@ -32,6 +32,7 @@ OUTPUT: Final = "TURNFOLD_TEST_MAP"
 #: After so many minutes no other test is begun; the map then has the tests that ran.
 MINUTES: Final = "TURNFOLD_TEST_MAP_MINUTES"
 _RAN: Final = "__turnfold_ran__"
+_USUAL: Final = 0.2  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +81,24 @@ class TestMap:
                 return 1 + min(start + at - new_start, max(start, end - 1))
         return mutation.line
 
-    def choices(self, mutation: Mutation, seconds: float) -> Iterator[list[str]]:
-        """The tests to run: those of its room, then the others; each list as long as it takes `seconds` without a change."""
+    def choices(self, mutation: Mutation, seconds: float, new: Sequence[str] = ()) -> Iterator[list[str]]:
+        """The tests to run: those of its room, then the others; each list as long as it takes `seconds` without a change.
+
+        Args:
+            new: tests that the map does not have. Those of the room run too, as if each took a usual time.
+        """
         found = self.tests_of(mutation)
-        near = [one for one in found if self.tests[one][0].startswith(f"tests/{mutation.room}/")]
-        for some in (near, sorted({*found} - {*near})):
-            if chosen := self._in_time(some, seconds):
-                yield chosen
+        folder = f"tests/{mutation.room}/"
+        near = [one for one in found if self.tests[one][0].startswith(folder)]
+        unknown = [name for name in new if name.startswith(folder)][: int(seconds / _USUAL)]
+        if chosen := self._in_time(near, seconds) + unknown:
+            yield chosen
+        if chosen := self._in_time(sorted({*found} - {*near}), seconds):
+            yield chosen
 
     def seconds(self, names: Iterable[str]) -> float:
         durations = dict(self.tests)
-        return sum(durations[name] for name in names)
+        return sum(durations.get(name, _USUAL) for name in names)
 
     def _in_time(self, found: Sequence[int], seconds: float) -> list[str]:
         """The quickest case of every test function, then the other cases, the quickest first, until the time is over."""
