@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -33,7 +34,7 @@ from turnfold.proxy.deletion.deletions import Deletions
 from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.api import api_routes
-from turnfold.proxy.store import Key, OpenStore, Scope, Store, StoreUnavailable
+from turnfold.proxy.store import Item, Key, OpenStore, Scope, Store, StoreUnavailable, open_store
 from turnfold.proxy.store.memory import MemoryStore
 
 HOUR, DAY = 3600, 86400
@@ -341,6 +342,24 @@ async def test_originals_that_were_deleted_by_kind_are_kept_again_when_they_are_
     book.record(receipt(at=NOON + 60), (SECTION,))
     await book.flush()
     assert await find_section(store, "anna", SECTION.id)
+
+
+def _bytes_of(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir())
+
+
+async def test_what_is_deleted_by_kind_is_gone_from_the_file(tmp_path: Path) -> None:
+    settings = StoreSettings(url=f"sqlite:///{tmp_path}/t.db")
+    store = open_store(settings)
+    book = Ledger(store, settings, dollars)
+    secret = Item(Key("anna", "note", "1"), b"zanzibarwombat" * 9, 600)
+    await store.patient.put([secret])
+    routes = admin_routes(store, book, Forgetting(store, book, Deletions(store)), Gate())
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(Starlette(routes=routes)), base_url="http://t") as admin:
+        deleted = await admin.delete("/admin/data?kind=note", headers={**ADMIN, "x-turnfold-tenant": "anna"})
+    assert deleted.json()["deleted"] == 1
+    assert b"zanzibarwombat" not in _bytes_of(tmp_path)
+    await store.close()
 
 
 async def test_deletion_wants_a_tenant(client: httpx.AsyncClient) -> None:
