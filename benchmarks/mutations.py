@@ -33,9 +33,13 @@ from typing import Any, Final
 from benchmarks.support import mutation_runs, test_map
 from benchmarks.support.mutants import ROOT, SOURCES
 
-_COPIED: Final = (*SOURCES, "tests", "benchmarks", "pyproject.toml", "README.md", "Makefile", "CHANGELOG.md")
+#: What these run goes by in other processes, where nothing can be recorded or changed.
+_LEFT_OUT: Final = ("tests/benchmarks", "tests/deploy", "tests/node")
 # How time grows shows little while other work runs.
-_OPTIONS: Final = ("-q", "-n", "0", "-p", "no:randomly", "-p", "no:cacheprovider", "-k", "not linear")
+_OPTIONS: Final = (
+    *("-q", "-n", "0", "-p", "no:randomly", "-p", "no:cacheprovider", "-k", "not linear", "--timeout=60"),
+    *(f"--ignore={folder}" for folder in _LEFT_OUT),
+)
 
 
 def _pytest(plugin: str, *options: str, **environment: str) -> None:
@@ -57,7 +61,7 @@ def _pytest(plugin: str, *options: str, **environment: str) -> None:
             },
             check=False,
         )
-    if done.returncode > 1:  # a test that fails is no part of the map
+    if done.returncode > 2:  # a test that fails is no part of the map; 2: stopped when the time was over
         raise RuntimeError(f"pytest ended with {done.returncode}")
 
 
@@ -66,19 +70,20 @@ def _copy() -> Iterator[Path]:
     """A copy of the tree, for as long as it is needed."""
     with tempfile.TemporaryDirectory(prefix="turnfold-mutations-", ignore_cleanup_errors=True) as folder:
         tree = Path(folder)
-        for name in _COPIED:
-            path = ROOT / name
-            if path.is_dir():
-                shutil.copytree(path, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy2(path, tree / name)
+        listed = ("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+        for name in subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0"):
+            if name and (ROOT / name).is_file():
+                (tree / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, tree / name)
         yield tree
 
 
 def summary(results: Sequence[dict[str, Any]]) -> str:
-    """The score, by kind and by room, and the survivors."""
+    """The score, by kind and by room, and the survivors; what is unclear is counted apart."""
+    unclear = [one for one in results if one["result"] == "unclear"]
+    results = [one for one in results if one["result"] != "unclear"]
     noticed = sum(one["result"] != "survived" for one in results)
-    lines = [f"{noticed} of {len(results)} noticed ({noticed / max(1, len(results)):.1%})"]
+    lines = [f"{noticed} of {len(results)} noticed ({noticed / max(1, len(results)):.1%}), {len(unclear)} unclear"]
     for group in ("kind", "room"):
         of, caught = Counter(one[group] for one in results), Counter(one[group] for one in results if one["result"] != "survived")
         lines += ["", *(f"  {name:24} {caught[name]:4} of {of[name]}" for name in sorted(of))]
@@ -99,15 +104,17 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("mutations.jsonl"))
     parser.add_argument("--sample", type=int, default=200)
     parser.add_argument("--seed", type=int, default=13)
-    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--minutes", type=float, default=60.0, help="after which no test (map) or mutation (run) is begun")
     parser.add_argument("--seconds", type=float, default=40.0, help="of tests of the room, and again of the others")
+    parser.add_argument("--room", action="append", default=[], help="draw from these only, by the beginning of their names")
     args = parser.parse_args()
     files = str(args.map.resolve()), str(args.output.resolve())
     if args.step == "map":
-        _pytest("benchmarks.support.test_map", "--timeout=1800", "tests", **{test_map.OUTPUT: files[0]})
+        minutes = {test_map.MINUTES: str(args.minutes)}
+        _pytest("benchmarks.support.test_map", "tests", **{test_map.OUTPUT: files[0]}, **minutes)
         return
     if args.step == "run":
-        task = mutation_runs.Task(*files, args.sample, args.seed, args.minutes, args.seconds)
+        task = mutation_runs.Task(*files, args.sample, args.seed, args.minutes, args.seconds, args.room)
         _pytest("benchmarks.support.mutation_runs", "tests", **{mutation_runs.TASK: json.dumps(asdict(task))})
     print(summary(mutation_runs.results(args.output)))
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -149,13 +149,18 @@ def _differ(first: ast.expr, second: ast.expr) -> bool:
     return ast.dump(first) != ast.dump(second) and not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred)
 
 
-def sample(number: int, seed: int) -> list[Mutation]:
-    """So many mutations (one or two more or less), in random order; the same for the same code and seed."""
+def sample(number: int, seed: int, some: Sequence[str] = ()) -> list[Mutation]:
+    """So many mutations (one or two more or less), in random order; the same for the same code and seed.
+
+    Args:
+        some: the beginnings of the names of the rooms to draw from; none for all.
+    """
     rooms: dict[str, list[Mutation]] = {}
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for mutation in mutations_of(path):
-                rooms.setdefault(mutation.room, []).append(mutation)
+                if not some or mutation.room.startswith(tuple(some)):
+                    rooms.setdefault(mutation.room, []).append(mutation)
     places = sum(map(len, rooms.values()))
     chance = random.Random(seed)
     drawn: list[Mutation] = []

@@ -7,20 +7,25 @@ A process that has imported and collected everything is forked. In the copy the 
 chosen tests run until one fails. So a mutation costs what its tests cost. What runs at import can't be changed that way: there
 a new pytest reads the changed file. The file is changed in both cases, for tests that start processes. A function that is
 called at import keeps what it returned then, in a copy: such a survivor has to be tried by hand.
+
+What a copy leaves running is killed, in whatever session it is. A test that fails is run once more without the change: where it
+fails then too, or the copy takes too long by the clock, the result is "unclear" and no part of the score.
 """
 
 from __future__ import annotations
 
 import ast
+import ctypes
 import gc
 import json
 import os
 import resource
+import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -36,8 +41,11 @@ from benchmarks.support.test_map import TestMap
 TASK: Final = "TURNFOLD_MUTATIONS"
 #: What a copy says of a change that it can't make.
 _IMPORTED: Final = "runs at import"
+_STALLED: Final = "takes too long by the clock"
+_PR_SET_CHILD_SUBREAPER: Final = 36
 #: A list of tests as JSON; only they run, in its order.
 CHOICE: Final = "TURNFOLD_CHOICE"
+_PATIENCE: Final = 3  # seconds by the clock for one of processor time
 _OPTIONS: Final = ("-x", "-q", "-n", "0", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "benchmarks.support.mutation_runs")
 
 
@@ -50,6 +58,7 @@ class Task:
         number, seed: of the sample.
         minutes: after which no other mutation is begun.
         seconds: of tests of the mutation's room, and again of the others.
+        rooms: the beginnings of the names of rooms to draw from; none for all.
     """
 
     test_map: str
@@ -58,6 +67,7 @@ class Task:
     seed: int
     minutes: float
     seconds: float
+    rooms: Sequence[str] = ()
 
 
 class Runner:
@@ -71,27 +81,35 @@ class Runner:
         items = {item.nodeid: item for item in session.items}
         output, until = Path(self._task.output), time.monotonic() + 60 * self._task.minutes
         done = {(one["path"], one["start"], one["new"]) for one in results(output)}
-        for number, mutation in enumerate(sample(self._task.number, self._task.seed)):
+        _adopt_orphans()
+        for number, mutation in enumerate(sample(self._task.number, self._task.seed, self._task.rooms)):
             if time.monotonic() > until:
                 break
             if (mutation.path, mutation.start, mutation.new) not in done:
-                with _changed(mutation, 1_700_000_000 + 2 * number), output.open("a", encoding="utf-8") as lines:
-                    lines.write(json.dumps(self._run(mutation, items)) + "\n")
+                with _changed(mutation, 1_700_000_000 + 2 * number):
+                    result = self._run(mutation, items)
+                name = result["by"].partition(" of ")[2]
+                if name in items and _in_fork([items[name]], None, 60):
+                    result["result"] = "unclear"
+                with output.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps(result) + "\n")
         return True
 
     def _run(self, mutation: Mutation, items: dict[str, pytest.Item]) -> dict[str, Any]:
         began, tried, caught = time.monotonic(), 0, ""
-        for chosen in self._map.choices(mutation, self._task.seconds):
+        new = sorted(items.keys() - dict(self._map.tests).keys())
+        for listed in self._map.choices(mutation, self._task.seconds, new):
+            chosen = [name for name in listed if name in items]
             tried += len(chosen)
             limit = round(60 + 3 * self._map.seconds(chosen))
             place = place_of(mutation)
-            caught = _in_fork([items[name] for name in chosen], mutation, place, limit) if place else _IMPORTED
+            caught = _in_fork([items[name] for name in chosen], (mutation, place), limit) if place else _IMPORTED
             if caught == _IMPORTED:
                 caught = _in_new_process(chosen, limit)
             if caught:
                 break
         spent = {"tried": tried, "tests": len(self._map.tests_of(mutation)), "seconds": round(time.monotonic() - began, 1)}
-        result = "survived" if not caught else "timeout" if caught == "timeout" else "caught"
+        result = {"": "survived", "timeout": "timeout", _STALLED: "unclear"}.get(caught, "caught")
         return {**asdict(mutation), "room": mutation.room, "result": result, "by": caught, **spent}
 
 
@@ -202,29 +220,47 @@ def _code_at(code: CodeType, place: tuple[str, int]) -> CodeType:
 # ---------------------------------------------------------------- running tests
 
 
-def _in_fork(items: Sequence[pytest.Item], mutation: Mutation, place: tuple[str, int], limit: int) -> str:
+def _in_fork(items: Sequence[pytest.Item], change: tuple[Mutation, tuple[str, int]] | None, limit: int) -> str:
     """The test that fails over the change, "timeout" after `limit` seconds of processor time, or ""."""
     answer, told = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(answer)
-        _run_and_exit(items, mutation, place, limit, told)
+        _run_and_exit(items, change, limit, told)
     os.close(told)
-    with open(answer, encoding="utf-8") as lines:
-        text = lines.read()
+    with open(answer, "rb", buffering=0) as lines:
+        in_time = bool(select.select([lines], [], [], _PATIENCE * limit)[0])
+        text = (lines.read(10_000) or b"").decode(errors="replace") if in_time else _STALLED
+    if not in_time:
+        os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
-    with suppress(ProcessLookupError):  # servers that a test has left
-        os.killpg(child, signal.SIGKILL)
-    if os.WIFSIGNALED(status):
+    _kill_orphans()
+    if in_time and os.WIFSIGNALED(status):
         return "timeout" if os.WTERMSIG(status) == signal.SIGXCPU else f"signal {os.WTERMSIG(status)}"
     return text if text != "passed" else ""
 
 
-def _run_and_exit(items: Sequence[pytest.Item], mutation: Mutation, place: tuple[str, int], limit: int, told: int) -> NoReturn:
+def _adopt_orphans() -> None:
+    """Makes what a copy leaves running a child of this process."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _kill_orphans() -> None:
+    """Kills the children of this process, and theirs, which become its own by that."""
+    while children := Path(f"/proc/self/task/{os.getpid()}/children").read_text("ascii").split():
+        for child in map(int, children):
+            with suppress(ProcessLookupError, ChildProcessError):
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+
+
+def _run_and_exit(
+    items: Sequence[pytest.Item], change: tuple[Mutation, tuple[str, int]] | None, limit: int, told: int
+) -> NoReturn:
     try:
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
-        text = _IMPORTED if not give_code(mutation, place) else "passed"
+        text = _IMPORTED if change and not give_code(*change) else "passed"
         items = items if text == "passed" else ()
         for item in items[:1]:
             item.config.pluginmanager.register(_Watch(told))
@@ -243,15 +279,12 @@ def _in_new_process(chosen: Sequence[str], limit: int) -> str:
     files = sorted({name.partition("::")[0] for name in chosen})
     environment = {**os.environ, CHOICE: str(choice)}
     environment.pop(TASK)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *_OPTIONS, *files],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5)),
-        check=False,
-    )
+    try:
+        done = _pytest_of(files, environment, limit)
+    except subprocess.TimeoutExpired:
+        return _STALLED
+    finally:
+        _kill_orphans()
     if done.returncode == -signal.SIGXCPU:
         return "timeout"
     if done.returncode == 0:
@@ -260,3 +293,16 @@ def _in_new_process(chosen: Sequence[str], limit: int) -> str:
     if not lines:
         raise RuntimeError(f"pytest ended with {done.returncode}\n{done.stdout}\n{done.stderr}")
     return lines[0]
+
+
+def _pytest_of(files: Sequence[str], environment: Mapping[str, str], limit: int) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *_OPTIONS, *files],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=_PATIENCE * limit,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5)),
+        check=False,
+    )

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-import hashlib
+import difflib
 import importlib.machinery
 import json
 import os
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,7 +29,10 @@ from benchmarks.support.mutants import ROOT, SOURCES, Mutation
 
 #: Where the map goes; the plugin records when it is set.
 OUTPUT: Final = "TURNFOLD_TEST_MAP"
+#: After so many minutes no other test is begun; the map then has the tests that ran.
+MINUTES: Final = "TURNFOLD_TEST_MAP_MINUTES"
 _RAN: Final = "__turnfold_ran__"
+_USUAL: Final = 0.2  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +42,19 @@ class TestMap:
     Attributes:
         tests: their ids and seconds; only tests that passed.
         blocks: for each path the first and last line of each block, and the places of its tests in `tests`.
-        digests: of the source files as they were; a file that no test imports has none.
+        sources: of each path, as they were; lines of a file that has changed since are looked up where they stood then.
     """
 
     __test__ = False
 
     tests: list[tuple[str, float]]
     blocks: dict[str, list[tuple[int, int, list[int]]]]
-    digests: dict[str, str]
+    sources: dict[str, str]
 
     @classmethod
     def read(cls, path: Path) -> TestMap:
-        """Read a map.
-
-        Raises:
-            ValueError: the code has changed since it was made.
-        """
-        found = cls(**json.loads(path.read_text("utf-8")))
-        if changed := [path for path, digest in found.digests.items() if digest != _digest(ROOT / path)]:
-            raise ValueError(f"changed since the map was made: {', '.join(changed)}")
-        return found
+        """Read a map."""
+        return cls(**json.loads(path.read_text("utf-8")))
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)), "utf-8")
@@ -65,22 +62,43 @@ class TestMap:
     def tests_of(self, mutation: Mutation) -> list[int]:
         """The tests that run its block; for what runs at import those that run any block of its file."""
         blocks = self.blocks.get(mutation.path, [])
-        around = [block for block in blocks if block[0] <= mutation.line <= block[1]]
+        line = self._line_then(mutation)
+        around = [block for block in blocks if block[0] <= line <= block[1]]
         if around:
             return min(around, key=lambda block: block[1] - block[0])[2]
         return sorted({test for block in blocks for test in block[2]})
 
-    def choices(self, mutation: Mutation, seconds: float) -> Iterator[list[str]]:
-        """The tests to run: those of its room, then the others; each list as long as it takes `seconds` without a change."""
+    def _line_then(self, mutation: Mutation) -> int:
+        """The number that its line had when the map was made; of a new line that of the one before it."""
+        source = (ROOT / mutation.path).read_text("utf-8")
+        if source == (before := self.sources.get(mutation.path, source)):
+            return mutation.line
+        at = mutation.line - 1
+        for _, start, end, new_start, new_end in difflib.SequenceMatcher(
+            None, before.splitlines(), source.splitlines(), autojunk=False
+        ).get_opcodes():
+            if new_start <= at < new_end:
+                return 1 + min(start + at - new_start, max(start, end - 1))
+        return mutation.line
+
+    def choices(self, mutation: Mutation, seconds: float, new: Sequence[str] = ()) -> Iterator[list[str]]:
+        """The tests to run: those of its room, then the others; each list as long as it takes `seconds` without a change.
+
+        Args:
+            new: tests that the map does not have. Those of the room run too, as if each took a usual time.
+        """
         found = self.tests_of(mutation)
-        near = [one for one in found if self.tests[one][0].startswith(f"tests/{mutation.room}/")]
-        for some in (near, sorted({*found} - {*near})):
-            if chosen := self._in_time(some, seconds):
-                yield chosen
+        folder = f"tests/{mutation.room}/"
+        near = [one for one in found if self.tests[one][0].startswith(folder)]
+        unknown = [name for name in new if name.startswith(folder)][: int(seconds / _USUAL)]
+        if chosen := self._in_time(near, seconds) + unknown:
+            yield chosen
+        if chosen := self._in_time(sorted({*found} - {*near}), seconds):
+            yield chosen
 
     def seconds(self, names: Iterable[str]) -> float:
         durations = dict(self.tests)
-        return sum(durations[name] for name in names)
+        return sum(durations.get(name, _USUAL) for name in names)
 
     def _in_time(self, found: Sequence[int], seconds: float) -> list[str]:
         """The quickest case of every test function, then the other cases, the quickest first, until the time is over."""
@@ -96,18 +114,14 @@ class TestMap:
         return chosen
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 # ---------------------------------------------------------------- the plugin
 
 
 class Recorder:
     """Notes which blocks run while a test does."""
 
-    def __init__(self, output: Path) -> None:
-        self._output = output
+    def __init__(self, output: Path, minutes: float) -> None:
+        self._output, self._until = output, time.monotonic() + 60 * minutes
         self._seconds, self._failed = dict[str, float](), set[str]()
         self._tests: dict[str, list[int]] = {}
         self._blocks: list[tuple[str, int, int]] = []
@@ -140,6 +154,8 @@ class Recorder:
             return (yield)
         finally:
             self._tests[item.nodeid] = sorted(self._ran)
+            if time.monotonic() > self._until:
+                item.session.shouldstop = "the time is over"
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._seconds[report.nodeid] = self._seconds.get(report.nodeid, 0.0) + report.duration
@@ -156,7 +172,7 @@ class Recorder:
         for number, (path, first, last) in enumerate(self._blocks):
             blocks.setdefault(path, []).append((first, last, of_block.get(number, [])))
         tests = [(name, round(self._seconds.get(name, 0.0), 4)) for name in names]
-        TestMap(tests, blocks, {path: _digest(ROOT / path) for path in blocks}).write(self._output)
+        TestMap(tests, blocks, {path: (ROOT / path).read_text("utf-8") for path in blocks}).write(self._output)
 
 
 def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
@@ -189,4 +205,4 @@ def _on_load(change: Any) -> None:
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """The first hook of all: `pytest_configure` comes after the conftests, which import what is to be recorded."""
     if path := os.environ.get(OUTPUT):
-        pluginmanager.register(Recorder(Path(path)))
+        pluginmanager.register(Recorder(Path(path), float(os.environ[MINUTES])))

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from turnfold.compression import Compressed, CompressOptions, compress, default_token_counter, strip_provenance, uncompress
+from turnfold.compression.roundtrip.cutting import Cuttable
 
 Message = dict[str, Any]
 
@@ -204,3 +205,13 @@ def test_figures_go_after_talk() -> None:
     messages: list[Message] = [{"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(chat)]
     text = text_of(compress(messages, {"token_budget": int(0.4 * size(messages))}).messages)
     assert [n for n in range(80) if f"Valve {n} opened at {n + 100} bar" not in text] == []
+
+
+def test_a_cut_leaves_no_more_prose_than_it_was_asked_for_around_however_many_blocks() -> None:
+    piece = "We met in the harbour at noon and spoke about the weather and the fish for a while."
+    text = Cuttable("\n\n".join([piece, "```\nx = 1\n```"] * 4))
+    for left in range(0, text.prose, 40):
+        cut = text.with_prose(left)
+        assert cut.count("x = 1") == 4
+        said = sum(len(line) for line in cut.splitlines() if not line.startswith(("```", "x")))
+        assert left - 60 <= said <= left + 12, (left, cut)

@@ -165,9 +165,22 @@ def test_blocks_and_secrets_stay_byte_for_byte(name: str, role: str) -> None:
         assert len(out["content"]) < 0.8 * len(message["content"])
 
 
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_an_array_inside_a_sentence_stays_byte_for_byte(role: str) -> None:
+    said = 'The list is ["eu",  "us"] for it.'
+    messages = [{"role": role, "content": " ".join([*CHAT * 2, said, *CHAT * 2])}, *talk(6)]
+    for budget in (None, 150):
+        assert said in compress(messages, CompressOptions(token_budget=budget)).messages[0]["content"]
+
+
 def test_only_prose_of_80_characters_beside_a_block_is_cut() -> None:
     short = f"Here is what I found, thanks.\n\n{FENCE}\n\nThat is all there is."
     assert compress([{"role": "assistant", "content": short}, *talk(4)]).messages[0]["content"] == short
+    prose = " ".join(CHAT * 4)
+    mixed = f"{prose}\n\n{FENCE}\n\nRight, so.\n\n{FENCE}\n\n{prose}"
+    cut = compress([{"role": "assistant", "content": mixed}, *talk(4)]).messages[0]["content"]
+    assert f"{FENCE}\n\nRight, so.\n\n{FENCE}" in cut
+    assert len(cut) < 0.8 * len(mixed)
 
 
 def test_tool_calls_and_results_keep_their_ids() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.growth import assert_linear
-from turnfold.compression.shorten.prose import shorten
+from turnfold.compression.shorten.prose import join, shorten
 from turnfold.compression.text.orders import standing_orders
 from turnfold.compression.text.protect import BLOCK_KINDS
 from turnfold.compression.text.sentences import sentences
@@ -106,3 +106,10 @@ def test_long_text_takes_linear_time() -> None:
 
     count("warm")
     assert_linear(lambda text: shorten(text, 100, role="assistant", count=count), story, 30)
+
+
+def test_a_gap_is_marked_in_its_line_and_between_lines() -> None:
+    text = "Anna came. It rained. Bert went.\nThe sun rose.\nCarl slept."
+    spans = sentences(text)
+    assert join(text, spans, {0, 2, 4}) == "Anna came. … Bert went. …\nCarl slept."
+    assert join(text, spans, {2}) == "… Bert went. …"

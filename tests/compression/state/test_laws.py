@@ -168,6 +168,7 @@ BAD = [
     (checkpoint(checkpoint_version="1"), "checkpoint.checkpoint_version"),
     (checkpoint(extra=1), "checkpoint"),
     (checkpoint(authoritative_state={**GOOD_STATE, "version": 2.0}), "checkpoint.authoritative_state.version"),
+    (checkpoint(authoritative_state={**GOOD_STATE, "version": 3}), "checkpoint.authoritative_state.version"),
     (checkpoint(authoritative_state={**GOOD_STATE, "premise": " "}), "checkpoint.authoritative_state.premise"),
     (checkpoint(authoritative_state={**GOOD_STATE, "premise": 3}), "checkpoint.authoritative_state.premise"),
     (checkpoint(authoritative_state={**GOOD_STATE, "policies": {"x": "USE"}}), "checkpoint.authoritative_state.policies.x"),

@@ -35,6 +35,10 @@ def test_a_cut_off_array_is_still_json() -> None:
     assert kind_of('[{"id": "a", "size": 3}, {"id": "b", "si') == "json"
 
 
+def test_two_lines_of_json_are_lines_of_json() -> None:
+    assert kind_of('{"a": 1, "b": "x"}\n{"a": 2, "b": "y"}') == "jsonl"
+
+
 def test_a_mixed_text_is_split() -> None:
     text = f"{SAMPLES['prose']}\n{SAMPLES['diff']}\n\n{SAMPLES['trace']}\n"
     assert [part.kind for part in parts(text)] == ["prose", "diff", "trace"]

@@ -194,6 +194,12 @@ def test_what_stands_in_one_quotation_stays_together(marks: str) -> None:
     assert len(statements(apart).spans) == 4
 
 
+def test_a_quotation_mark_that_stays_open_reaches_no_other_line() -> None:
+    text = 'The pipe is 5" wide. It fits.\nThe valve came from Oslo on Monday. Mara paid for it in cash.\nThe hose is 7" wide.'
+    apart = [span.of(text).strip() for span in statements(text).spans]
+    assert {"The valve came from Oslo on Monday.", "Mara paid for it in cash."} <= set(apart)
+
+
 OWN = Path(__file__).parent / "cases" / "whole_sentences.txt"
 
 

@@ -6,8 +6,9 @@ import csv
 import io
 import json
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -27,11 +28,13 @@ from turnfold.proxy.books.pacing import pacing
 from turnfold.proxy.books.receipt_log import line_of, read_line
 from turnfold.proxy.books.report import GROUPINGS, Query, moment, report
 from turnfold.proxy.books.rollups import UNPRICED, SumRow
+from turnfold.proxy.books.section_records import find_section
+from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.deletion.deletions import Deletions
 from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.api import api_routes
-from turnfold.proxy.store import Key, OpenStore, Store, StoreUnavailable
+from turnfold.proxy.store import Item, Key, OpenStore, Scope, Store, StoreUnavailable, open_store
 from turnfold.proxy.store.memory import MemoryStore
 
 HOUR, DAY = 3600, 86400
@@ -328,6 +331,37 @@ async def test_wrong_drill_downs_are_named(client: httpx.AsyncClient, body: str,
     assert (await client.post("/v1/drill-down", content=b"x" * 20_000)).status_code == 413
 
 
+async def test_originals_that_were_deleted_by_kind_are_kept_again_when_they_are_sent_again() -> None:
+    store = OpenStore(MemoryStore(), StoreSettings())
+    book = await fill(store)
+    routes = admin_routes(store, book, Forgetting(store, book, Deletions(store)), Gate())
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(Starlette(routes=routes)), base_url="http://t") as admin:
+        deleted = await admin.delete("/admin/data?kind=section", headers={**ADMIN, "x-turnfold-tenant": "anna"})
+    assert deleted.json()["deleted"] >= 1
+    assert await store.keys(Scope("anna", "section")) == []
+    book.record(receipt(at=NOON + 60), (SECTION,))
+    await book.flush()
+    assert await find_section(store, "anna", SECTION.id)
+
+
+def _bytes_of(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir())
+
+
+async def test_what_is_deleted_by_kind_is_gone_from_the_file(tmp_path: Path) -> None:
+    settings = StoreSettings(url=f"sqlite:///{tmp_path}/t.db")
+    store = open_store(settings)
+    book = Ledger(store, settings, dollars)
+    secret = Item(Key("anna", "note", "1"), b"zanzibarwombat" * 9, 600)
+    await store.patient.put([secret])
+    routes = admin_routes(store, book, Forgetting(store, book, Deletions(store)), Gate())
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(Starlette(routes=routes)), base_url="http://t") as admin:
+        deleted = await admin.delete("/admin/data?kind=note", headers={**ADMIN, "x-turnfold-tenant": "anna"})
+    assert deleted.json()["deleted"] == 1
+    assert b"zanzibarwombat" not in _bytes_of(tmp_path)
+    await store.close()
+
+
 async def test_deletion_wants_a_tenant(client: httpx.AsyncClient) -> None:
     response = await client.delete("/admin/data", headers=ADMIN)
     assert response.status_code == 400
@@ -393,6 +427,23 @@ async def test_wires_and_sessions_are_told_apart(store: Store, grouping: str, ex
     assert only["totals"]["requests"] == 1
     by_conversation = await report(store, Query(*EVERYTHING, "conversation", {"session": "s-1"}))
     assert sorted(group["conversation"] for group in by_conversation["groups"]) == ["c", "d"]
+
+
+def test_a_receipt_of_an_older_release_has_the_plain_value_of_every_field_that_it_lacks() -> None:
+    new = json.loads(line_of(receipt(), UNPRICED))
+    needed = {field.name for field in fields(Receipt) if field.default is MISSING}
+    old = {name: value for name, value in new.items() if name in {*needed, "v"}}
+    assert len(old) < len(new) - 5
+    read = read_line(json.dumps(old).encode())
+    assert read is not None
+    assert {name: value for name, value in read.items() if name not in old} == {
+        **{field.name: field.default for field in fields(Receipt) if field.name in read and field.name not in old},
+        "sections": [],
+        "tags": [],
+        "paid": None,
+        "paid_own": 0.0,
+        "without": None,
+    }
 
 
 async def test_receipts_and_rows_from_before_wires_are_read(store: Store) -> None:

@@ -6,10 +6,12 @@ import base64
 import json
 import logging
 import sqlite3
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pydantic import SecretStr, ValidationError
 
 from tests.proxy.harness import UpstreamServer, api_server, call, reply, until
@@ -19,6 +21,7 @@ from tests.support.words import prose
 from turnfold.config.settings import AuthSettings, FoldingSettings, StoreSettings
 from turnfold.config.sources import load
 from turnfold.proxy.checkup import examine
+from turnfold.proxy.sealing.cipher import Cipher
 from turnfold.proxy.sealing.marks import MARK
 from turnfold.proxy.store import Item, Key, OpenStore, StoreFailed, open_store
 
@@ -50,6 +53,15 @@ async def _write(url: str, value: bytes, *keys: str) -> None:
         await store.patient.put([Item(KEY, value, 60)])
     finally:
         await store.close()
+
+
+def test_a_value_sealed_by_another_release_opens() -> None:
+    key, nonce = bytes([1]) * 32, bytes(range(12))
+    name = sha256(b"turnfold key name" + key).digest()[:4]
+    sealed = MARK + name + nonce + AESGCM(key).encrypt(nonce, b"said", b"here")
+    assert Cipher([bytes([2]) * 32, key]).open(b"here", sealed) == b"said"
+    assert Cipher([key]).open(b"elsewhere", sealed) is None
+    assert Cipher([key]).seal(b"here", b"said")[: len(MARK) + 4] == MARK + name
 
 
 async def test_keys_rotate(url: str) -> None:

@@ -12,10 +12,11 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from turnfold.compression.shorten import registry
-from turnfold.compression.shorten.figure_lines import with_figures
+from turnfold.compression.shorten.figure_lines import line_figures, with_figures
 from turnfold.compression.shorten.sift import EXACT, Read, holds_exact, read, sift
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.protect import block_spans
@@ -85,24 +86,46 @@ def _count(text: str) -> int:
     return (len(text) + 3) // 4
 
 
-def condense(text: str, known: Read | None, level: CondenseLevel) -> str:
-    """The text of one message at a level, never empty; the text itself if it cannot be shortened.
+class OutputText:
+    """Program output; what is asked of it at every level is found out once."""
 
-    Args:
-        known: the text as read, if it is language; None for program output.
-    """
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._figures: dict[str, list[tuple[str, ...]]] = {}
+
+    @cached_property
+    def _pieces(self) -> list[tuple[str, bool]]:
+        return list(pieces(self.text))
+
+    def at(self, level: CondenseLevel) -> str:
+        """Blocks and lines with secrets are kept, the rest is shortened by its kind."""
+        return "".join(piece if stays else self._between(piece, level) for piece, stays in self._pieces)
+
+    def _between(self, text: str, level: CondenseLevel) -> str:
+        if len(text) < _DATA_SHORTEST:
+            return text
+        body = text.strip("\n")
+        short = registry.facts(body, int(level.data * _count(body)), _NO_WORDS, _count)
+        if level.figures:
+            if body not in self._figures:
+                self._figures[body] = line_figures(body)
+            short = with_figures(body, short, self._figures[body])
+        if len(short) >= len(body):
+            return text
+        start = text.index(body)
+        return text[:start] + short + text[start + len(body) :]
+
+
+def condense(known: Read | OutputText, level: CondenseLevel) -> str:
+    """The text of one message at a level, never empty; the text itself if it cannot be shortened."""
+    text = known.text
     if len(text) < SHORTEST:
         return text
-    if known is None:
-        new = _data(text, level)
+    if isinstance(known, OutputText):
+        new = known.at(level)
     else:
         new = sift([known], level.share_of(len(text)), at_least_one=True, keep_figures=level.figures)[0]
     return new if new.strip() and len(new) < len(text) else text
-
-
-def _data(text: str, level: CondenseLevel) -> str:
-    """Program output: blocks and lines with secrets are kept, the rest is shortened by its kind."""
-    return "".join(piece if stays else _between(piece, level) for piece, stays in pieces(text))
 
 
 def pieces(text: str) -> Iterator[tuple[str, bool]]:
@@ -137,19 +160,6 @@ def _secret_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         at += len(line)
 
 
-def _between(text: str, level: CondenseLevel) -> str:
-    if len(text) < _DATA_SHORTEST:
-        return text
-    body = text.strip("\n")
-    short = registry.facts(body, int(level.data * _count(body)), _NO_WORDS, _count)
-    if level.figures:
-        short = with_figures(body, short)
-    if len(short) >= len(body):
-        return text
-    start = text.index(body)
-    return text[:start] + short + text[start + len(body) :]
-
-
 def merge(reads: Sequence[Read], names: Sequence[str], level: CondenseLevel) -> str:
     """The summary of a run of messages: the kept sentences of each, after the speaker's name."""
     kept = sift(reads, level.share_of(sum(len(one.text) for one in reads)), keep_figures=level.figures)
@@ -166,6 +176,7 @@ __all__ = [
     "SHORTEST",
     "TOGETHER",
     "CondenseLevel",
+    "OutputText",
     "Read",
     "condense",
     "headline",

@@ -13,7 +13,16 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from turnfold.compression.roundtrip.condense import LEVELS, TOGETHER, CondenseLevel, condense, headline, is_spoken, merge
+from turnfold.compression.roundtrip.condense import (
+    LEVELS,
+    TOGETHER,
+    CondenseLevel,
+    OutputText,
+    condense,
+    headline,
+    is_spoken,
+    merge,
+)
 from turnfold.compression.roundtrip.provenance import MessageKeys, bare, can_carry
 from turnfold.compression.roundtrip.references import Reference, Repeats, reference_text
 from turnfold.compression.roundtrip.values import CompressOptions, characters, texts_of
@@ -82,7 +91,7 @@ class Sketch:
         self._why_fixed = [self._reason_fixed(i, message) for i, message in enumerate(messages)]
         self._repeats = self._find_repeats(options.fuzzy_threshold if options.fuzzy_dedup else None)
         self._views: dict[int, View] = {}
-        self._reads: dict[tuple[int, Path], Read | None] = {}
+        self._reads: dict[tuple[int, Path], Read | OutputText] = {}
         self._kept: dict[int, WrittenMessage] = {}
         self._tellings: dict[tuple[int, int, CondenseLevel], str] = {}
         self._written: dict[tuple[Slot, CondenseLevel], tuple[WrittenMessage, ...]] = {}
@@ -133,10 +142,14 @@ class Sketch:
 
     def read(self, i: int, path: Path, text: str) -> Read | None:
         """A text cut into rated sentences; None for program output."""
+        known = self._known(i, path, text)
+        return None if isinstance(known, OutputText) else known
+
+    def _known(self, i: int, path: Path, text: str) -> Read | OutputText:
         key = (i, path)
         if key not in self._reads:
             role = self.messages[i]["role"]
-            self._reads[key] = read(text, role) if role in _SPEAKING_ROLES and is_spoken(text) else None
+            self._reads[key] = read(text, role) if role in _SPEAKING_ROLES and is_spoken(text) else OutputText(text)
         return self._reads[key]
 
     # --- what becomes of messages ---
@@ -240,7 +253,7 @@ class Sketch:
     def _shorten(self, slot: Slot, level: CondenseLevel) -> tuple[Mapping[str, Any], str, str] | None:
         i = slot.start
         message = self.messages[i]
-        new = {path: condense(text, self.read(i, path, text), level) for path, text in texts_of(message)}
+        new = {path: condense(self._known(i, path, text), level) for path, text in texts_of(message)}
         changed = {path: new[path] for path, text in texts_of(message) if new[path] != text}
         if not changed:
             return None

@@ -22,24 +22,29 @@ _FEWEST: Final = 4  # lines that make a table
 _LONG: Final = 240  # characters from which a line is looked at sentence by sentence
 
 
-def with_figures(text: str, short: str) -> str:
+def line_figures(text: str) -> list[tuple[str, ...]]:
+    """The figures of each line of a text."""
+    return [figures(line) for line in text.split("\n")]
+
+
+def with_figures(text: str, short: str, listed: Sequence[tuple[str, ...]]) -> str:
     """The shorter form `short` where it holds every figure of a text, else the lines that are needed for them.
 
     Args:
         short: a lossy form; lines that it has stay here too.
+        listed: `line_figures(text)`.
     """
-    kept = _needed_lines(text, short)
+    kept = _needed_lines(text, short, listed)
     if kept is None:
         return short
     made = "\n".join(_tables(kept))
     return made if len(made) < len(text) else text
 
 
-def _needed_lines(text: str, short: str) -> list[str] | None:
+def _needed_lines(text: str, short: str, listed: Sequence[tuple[str, ...]]) -> list[str] | None:
     """The lines of a text that `short` has or that hold a figure not said before, gaps marked; None: `short` says them all."""
     lines = text.split("\n")
-    listed = [figures(line) for line in lines]
-    there = {figure for line in short.split("\n") for figure in figures(line)}
+    there = {figure for found in line_figures(short) for figure in found}
     if all(there.issuperset(found) for found in listed):
         return None
     shown = set(short.split("\n"))

@@ -36,11 +36,15 @@ _EXACT_INLINE: Final = frozenset({"secret", "inline-json", "inline-sql"})
 
 # Each alternative begins with a class of its own, which the regex engine finds fast; what stands before comes after it.
 _FACT: Final = re.compile(r"https?://[^\s)>\]]+|[^\W\d_a-z](?<=\w .)[^\W_]+|\d(?:[\w.,:/%-]*\w)?|`[^`\n]+`|[\u30a1-\u30f6]{3,}")
+# The same for ASCII, where the first characters are one class.
+_ASCII_FACT: Final = re.compile(
+    r"[hA-Z0-9`](?:(?<=h)ttps?://[^\s)>\]]+|(?<=\w [A-Z])[^\W_]+|(?<=\d)(?:[\w.,:/%-]*\w)?|(?<=`)[^`\n]+`)"
+)
 # Every secret, inline JSON or SQL has a long token, a bracket, or one of these words; most sentences need no closer look.
 _TELLING_WORDS: Final = "password passwd passphrase secret token apikey api accesskey access key bearer authorization"
 _TELLING: Final = frozenset(_TELLING_WORDS.split())
 _SQL_WORDS: Final = ("SELECT", "INSERT", "DELETE", "UPDATE", "CREATE", "ALTER", "DROP")
-_LONG_TOKEN: Final = re.compile(r"(?<!\S)\S{12,}")  # the shortest that is taken for a secret by its looks
+_LONG_TOKEN: Final = 12  # characters of the shortest that is taken for a secret by its looks
 _MARKS: Final = ".,;:!?\"'()*"
 _SHORT: Final = 3  # words: a sentence of so few says nothing by itself, unless it names something
 _LEAST_GAP: Final = 80  # characters: prose beside a block that is shorter stays
@@ -106,7 +110,8 @@ def _sentence(piece: str, said: list[str], role: str, size: int, *, exact: bool)
     dense = not piece.isascii() and len(said) < len(piece) // 12  # a script without blanks
     must = (role in TELLS and has_order(piece, said, size)) or (exact and holds_exact(piece, said))
     bag = terms(piece) if dense else [word for word in said if word not in STOP]
-    return _Sentence(must, signal_weight(piece, said), tuple(dict.fromkeys(bag)), tuple(dict.fromkeys(_FACT.findall(piece))))
+    found = (_ASCII_FACT if piece.isascii() else _FACT).findall(piece)
+    return _Sentence(must, signal_weight(piece, said), tuple(dict.fromkeys(bag)), tuple(dict.fromkeys(found)))
 
 
 def holds_exact(piece: str, said: Sequence[str] | None = None) -> bool:
@@ -134,7 +139,7 @@ def _looks_exact(piece: str) -> bool:
 
 def _has_long_token(text: str) -> bool:
     """Whether a word is as long as a secret and has more than letters."""
-    return not all(word.strip(_MARKS).isalpha() for word in _LONG_TOKEN.findall(text))
+    return any(len(word) >= _LONG_TOKEN and not word.strip(_MARKS).isalpha() for word in text.split())
 
 
 def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, keep_figures: bool = False) -> list[str]:

@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-# Most sentences have none of these marks and need no closer look.
-_HINT: Final = re.compile(r"[\d_/\\@`#=¼½¾²³一二三四五六七八九十百千万萬億亿零〇]|(?<=[a-z])[A-Z]|\w[.:(]\w|\(\)|(?<=\s)--?[a-z]")
+# Most sentences have none of these marks and need no closer look. All begin with one class, which the regex engine finds fast.
+_HINT: Final = re.compile(
+    r"[\d_/\\@`#=¼½¾²³一二三四五六七八九十百千万萬億亿零〇A-Z.:()-]"
+    r"(?:(?<=[^A-Z.:()-])|(?<=[a-z][A-Z])|(?<=\w[.:(])(?=\w)|(?<=\(\))|(?<=\s-)-?[a-z])"
+)
 # Scripts that put no blanks between words, and typographic marks, end a token.
 _PIECE: Final = re.compile(
     r"`[^`\n]++`|[一二三四五六七八九十百千万萬億亿零〇点點]{2,}+"

@@ -1,7 +1,9 @@
 """Words of a text in lower case.
 
-Lives here: the split into words that all word-based rules share. Does not belong here: stop words, stems (scorers have their own
+Lives here: the splits into words that all word-based rules share. Does not belong here: stop words, stems (scorers have their own
 terms).
+
+Most sentences are ASCII without apostrophes: blanks in place of all other bytes split them several times faster than a pattern.
 """
 
 from __future__ import annotations
@@ -10,6 +12,9 @@ import re
 from typing import Final
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_JOINED_WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_LETTERS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalpha() else 32 for byte in range(256))
+_LETTERS_AND_DIGITS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalnum() else 32 for byte in range(256))
 
 
 def lower_text(text: str) -> str:
@@ -19,4 +24,13 @@ def lower_text(text: str) -> str:
 
 def words(low: str) -> list[str]:
     """Words of a lowered text, in order: letters with at most one apostrophe inside."""
+    if low.isascii() and "'" not in low:
+        return low.encode().translate(_LETTERS).decode().split()
     return _WORD.findall(low)
+
+
+def joined_words(low: str) -> list[str]:
+    """Words of a lowered text, in order: letters and digits, with apostrophes and hyphens inside."""
+    if low.isascii() and "'" not in low and "-" not in low:
+        return low.encode().translate(_LETTERS_AND_DIGITS).decode().split()
+    return _JOINED_WORD.findall(low)

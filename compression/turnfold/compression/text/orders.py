@@ -51,6 +51,7 @@ _LONGEST_ENDING: Final = 5
 _REACH: Final = 12  # words behind a command within which its word of rule stands
 _SURE: Final = 4  # letters from which a word is told by its form without accents
 _RUN_ON_WORDS: Final = 30  # from which words without punctuation are several sentences
+_COMMON: Final = frozenset({"from", "make", "von"})  # words of phrases that many sentences have: another one tells more
 _NEAR: Final = 3  # words within which a "you must" has its verb or its "never"
 _ASKS: Final = re.compile(r"[?？؟]\s*\Z")
 _ASKS_YOU: Final = re.compile(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbitte\b|por favor|s'il (?:te|vous)")
@@ -136,7 +137,11 @@ def _language(table: Mapping[str, frozenset[str]], name: str) -> _Language:
         stems[verb] = stems.get(verb, frozenset()) | {""}
     parts = {part: _phrases(of(part)) for part in _PARTS}
     needed = [phrase for part in _NEEDED for phrase in of(part)]
-    rarest = {max(form.split("_"), key=len) for phrase in needed for form in (phrase, _plain(phrase))}
+    rarest = {
+        max(form.split("_"), key=lambda word: (word not in _COMMON, len(word)))
+        for phrase in needed
+        for form in (phrase, _plain(phrase))
+    }
     last = frozenset(map(_plain, of("last")))
     return _Language(
         parts, stems, last, frozenset(rarest | {_split(word)[-1] for word in rarest}), tuple(sorted(of("not-verbs")))
@@ -182,7 +187,7 @@ def begins_with_command(sentence: str) -> bool:
 
 def may_order(known: Sequence[str]) -> bool:
     """Whether the words of a text may contain an order; for scripts with blanks, False is certain."""
-    return not _TRIGGERS.isdisjoint(known) or any(word.startswith("n'") for word in known)
+    return not _TRIGGERS.isdisjoint(known) or ("n'" in " ".join(known) and any(word.startswith("n'") for word in known))
 
 
 def standing_orders(text: str) -> list[Span]:

@@ -64,6 +64,7 @@ _DENSE: Final = {
     "fact": "我叫 我是 我的 私は 私の",
 }
 _BY_WORD: Final[dict[str, str]] = {word: name for name, listed in _WORDS.items() for word in listed.split()}
+_LISTED: Final = frozenset(_BY_WORD)
 _BY_PAIR: Final[dict[tuple[str, str], str]] = {
     (first, second): name
     for name, listed in _PAIRS.items()
@@ -80,16 +81,17 @@ def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...
     `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
     """
     said = words(lower_text(sentence)) if known is None else known
-    found = {_BY_WORD[word] for word in _BY_WORD.keys() & set(said)}
+    found = {_BY_WORD[word] for word in _LISTED.intersection(said)}
     if not _PAIR_OPENERS.isdisjoint(said):
         found.update(_BY_PAIR[pair] for pair in pairwise(said) if pair in _BY_PAIR)
     if not sentence.isascii():
         found.update(name for piece, name in _BY_PIECE if piece in sentence)
-    if _ASKS.search(sentence, max(0, len(sentence) - 12)):
+    end = sentence[-12:]
+    if ("?" in end or not end.isascii()) and _ASKS.search(end):
         found.add("question")
-    return tuple(name for name in _WEIGHTS if name in found)
+    return tuple(name for name in _WEIGHTS if name in found) if found else ()
 
 
 def signal_weight(sentence: str, known: Sequence[str] | None = None) -> float:
     """Weight of a sentence's signals, from 0 to 1."""
-    return min(1.0, sum(_WEIGHTS[name] for name in signals(sentence, known)))
+    return min(1.0, sum([_WEIGHTS[name] for name in signals(sentence, known)]))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.lower import lower_text
+from turnfold.compression.text.lower import joined_words, lower_text
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span
 
@@ -36,7 +36,6 @@ _PAUSE: Final = re.compile(r"[,:;،，、—–]")
 _LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
 _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else could have said the rest
 
-_WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 # "user:", "**Anna Berg:**", "[10:14] Bob:", at the beginning of a line.
 LABEL: Final = re.compile(
     r"[ \t]*(?:\[[^\]\n]{0,60}\d[:/-]\d[^\]\n]{0,60}\][ \t]*)?[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[:：]"
@@ -127,7 +126,7 @@ class _StatementPiece:
         self.item = self.starts_line and not span.kind and _ITEM.match(self.text) is not None
         if not self.text[:1].isalpha() and (lead := _LEAD.match(self.text)):
             self.body = self.text[lead.end() :]
-        self.said = _WORD.findall(lower_text(self.body[:400]))
+        self.said = joined_words(lower_text(self.body[:400]))
         self.dense = hints.dense and _DENSE.search(self.body) is not None
         #: Words of the listed phrase that it begins with, by the list's name.
         self.opens = _openings(self.said)
