@@ -25,7 +25,8 @@ from typing import Any
 from benchmarks.support.data import evalkit, shared_directory
 from turnfold.compression import tokens
 from turnfold.compression.fold import fence
-from turnfold.compression.fold.recall import TUNING, Question, Tuning, recall
+from turnfold.compression.fold.recall import Question, recall
+from turnfold.compression.fold.tuning import TUNING, Tuning
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.quotes import Source
 

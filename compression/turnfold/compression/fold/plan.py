@@ -84,4 +84,4 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
 def _key(units: Sequence[Unit], options: FoldOptions, squeeze: float, marked: bool) -> Hashable:
     """All that a replay of these units depends on; it knows neither model nor window, nor what was decided later."""
     so_far = tuple(p for p in options.precedents if p.at <= units[-1].end)
-    return "replay", tuple(units), replace(options, model="", window=None, precedents=so_far), squeeze, marked
+    return "replay", tuple(units), replace(options, model="", window=None, precedents=so_far, likenesses=()), squeeze, marked

@@ -21,6 +21,7 @@ import numpy as np
 
 from turnfold.compression.fold import fence, passage_index
 from turnfold.compression.fold.passage_index import Floats, PassageIndex
+from turnfold.compression.fold.tuning import TUNING, Tuning
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.bm25 import Hits, idf, presence, scores
 from turnfold.compression.text import requests, words
@@ -35,84 +36,14 @@ class Question:
     Attributes:
         text: the last user message's own text.
         before: the exchange before it, oldest first; read where the text has no content of its own.
+        likeness: per source, how like the question its passages are (``options.Likeness``); () where nobody knows.
     """
 
     text: str
     before: tuple[Source, ...] = ()
+    likeness: tuple[bytes, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """The figures of score and choice, found by trial on public question sets (``benchmarks/recall_offline.py``).
-
-    Attributes:
-        k1, b: of BM25.
-        grams: share of the score over character grams.
-        paragraph, head: shares of the paragraph's words and of its title's, or of the speaker's name.
-        chat, block, across: what neighbours at distance 1, 2, ... lend: messages, chunks of one paragraph, of two paragraphs.
-        label: weight of a word that labels the question ("Question: ...").
-        asking: factor for passages that ask: the answer stands elsewhere.
-        answered: how many times as much a message that asks lends to the one after it.
-        identifier: factor for words with digits and for compound identifiers.
-        feedback, feedback_passages, feedback_terms: share and sizes of the relevance feedback.
-        hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
-        hop_passages, hop_names: where its names are taken from, and how many.
-        region: tokens over which the worth of a region spreads, as the deviation of a Gaussian.
-        region_least: messages up to which a conversation has no regions.
-        region_short, region_long: median tokens of a message at which regions count fully, and not at all.
-        before: weight of words taken from the exchange before.
-        hinted: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
-        covered: the share from which all that bears on it is quoted; in between only what comes close to the best.
-        covered_borrowed: the same for a question whose words are those of the exchange before.
-        topical: share that a passage must hold for a request to summarise to have a topic.
-        bearing: without fill, share of the best score below which a passage no longer bears on the question.
-        bearing_hinted: the same where the question is hardly covered.
-        bearing_borrowed: the same for a question whose words are those of the exchange before.
-        own_borrowed: weight of such a question's own words; those of the exchange have 1.
-        cover_least, cover_parts: for a cover of everything, the room that makes one more part, and parts up to which it does.
-        cover_tokens: the room that makes one more part beyond these.
-        cover_asking: factor for passages that ask in a cover.
-    """
-
-    k1: float = 0.9
-    b: float = 0.4
-    grams: float = 0.4
-    paragraph: float = 0.15
-    head: float = 1.1
-    chat: tuple[float, ...] = (0.36, 0.24, 0.12, 0.12)
-    block: tuple[float, ...] = (0.2, 0.1)
-    across: tuple[float, ...] = (0.1,)
-    label: float = 0.3
-    asking: float = 0.85
-    answered: float = 1.6
-    identifier: float = 1.5
-    feedback: float = 0.3
-    feedback_passages: int = 5
-    feedback_terms: int = 12
-    hop_chat: float = 0.25
-    hop_document: float = 1.0
-    hop_passages: int = 3
-    hop_names: int = 12
-    region: float = 400
-    region_least: int = 40
-    region_short: float = 16
-    region_long: float = 30
-    before: float = 0.5
-    hinted: float = 0.14
-    covered: float = 0.25
-    covered_borrowed: float = 0.1
-    topical: float = 0.4
-    bearing: float = 0.1
-    bearing_hinted: float = 0.5
-    bearing_borrowed: float = 0.25
-    own_borrowed: float = 0.2
-    cover_least: float = 25
-    cover_parts: int = 12
-    cover_tokens: float = 60
-    cover_asking: float = 0.5
-
-
-TUNING: Final = Tuning()
 _MOST_READ: Final = 2000  # characters from each end
 _MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
 _MOST_SIGNS: Final = 96
@@ -295,6 +226,22 @@ def _region_share(index: PassageIndex, tuning: Tuning) -> float:
     return float(np.clip((tuning.region_long - median) / (tuning.region_long - tuning.region_short), 0.0, 1.0))
 
 
+def _with_likeness(index: PassageIndex, values: Floats, likeness: Sequence[bytes], tuning: Tuning) -> Floats:
+    """Values with what sentence vectors say: half of the passages are like any question, the one most like it counts fully.
+
+    A passage of which nothing is known is ranked by its words. Rounded, so that no machine's arithmetic changes the order.
+    """
+    counts = np.bincount(index.source_of, minlength=len(likeness)).tolist()
+    parts = [found if len(found) == count else bytes(count) for found, count in zip(likeness, counts, strict=True)]
+    known = np.repeat([len(found) == count for found, count in zip(likeness, counts, strict=True)], counts)
+    if not known.any():
+        return values
+    cosines = np.frombuffer(b"".join(parts), np.int8).astype(np.float64)
+    middle, most = float(np.median(cosines[known])), float(cosines[known].max())
+    like = np.where(known, np.clip((cosines - middle) / max(most - middle, 1.0), 0.0, 1.0), 0.0)
+    return np.round(_normalise(values) + tuning.likeness * _normalise(_lend(index, like, tuning)), 6)
+
+
 def _best(values: Floats, number: int) -> list[int]:
     best: list[int] = np.argsort(-values, kind="stable")[:number].tolist()
     return best
@@ -374,19 +321,28 @@ def recall(
     if requests.asks_for_cover(_normal_text(question)) and _coverage(index, asked) < tuning.topical:
         quotes = _cover_quotes(index, sources, room, tuning)
     else:
-        quotes = _bearing_quotes(index, sources, asked, tuning, fill=fill)
+        quotes = _bearing_quotes(index, sources, asked, question.likeness, tuning, fill=fill)
     return tuple(sorted(_fit_quotes(sources, quotes, budget, "\0".join(present), count)))
 
 
 def _bearing_quotes(
-    index: PassageIndex, sources: Sequence[Source], asked: QuestionTerms, tuning: Tuning, *, fill: bool
+    index: PassageIndex,
+    sources: Sequence[Source],
+    asked: QuestionTerms,
+    likeness: Sequence[bytes],
+    tuning: Tuning,
+    *,
+    fill: bool,
 ) -> list[Quote]:
-    """The passages that bear on the question, best first."""
+    """The passages that bear on the question, best first. How many do is for the words to say; vectors have a say in which."""
     floor = 0.0 if fill else _floor(_coverage(index, asked), tuning, borrowed=asked.borrowed)
     if floor is None:
         return []
     worth = score(index, sources, asked, tuning)
     bears = int((worth > floor * float(worth.max())).sum())
+    if likeness:
+        worth = _with_likeness(index, worth, likeness, tuning)
+        bears = len(worth) if fill else bears
     return [index.quotes[i] for i in _best(worth, bears)]
 
 
