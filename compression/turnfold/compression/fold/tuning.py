@@ -67,7 +67,7 @@ class Tuning:
     region_least: int = 40
     region_short: float = 16
     region_long: float = 30
-    likeness: float = 0.6
+    likeness: float = 0.3
     before: float = 0.5
     hinted: float = 0.14
     covered: float = 0.25

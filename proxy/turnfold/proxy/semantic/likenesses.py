@@ -130,7 +130,8 @@ class Likenesses:
         except StoreError as exc:
             _log.info("recall is decided alone: %s", type(exc).__name__)
             return tuple(wanted)  # not remembered: the store is asked again
-        return tuple([found or await self._first(messages, one, place) for one, found in zip(wanted, held, strict=True)])
+        made = [found or await self._first(messages, one, place) for one, found in zip(wanted, held, strict=True)]
+        return tuple(self._remember(place, one) for one in made)
 
     async def _first(self, messages: Sequence[Message], unknown: Likeness, place: Place) -> Likeness:
         """What is decided of a user message of which the store has nothing."""
@@ -143,7 +144,7 @@ class Likenesses:
                 except StoreError as exc:
                     _log.info("recall is decided alone: %s", type(exc).__name__)
                     made = unknown  # what follows from the messages alone, so that replicas agree
-        return self._remember(place, made)
+        return made
 
     def _remember(self, place: Place, made: Likeness) -> Likeness:
         key = (place.spot, made.at, made.prefix)
