@@ -256,6 +256,9 @@ async def _semantic(loaded: LoadedSettings) -> list[Finding]:
     settings = loaded.settings
     if not settings.semantic.is_on:
         return []
+    if not settings.store.keeps_originals:
+        said = "recall goes by words alone: vectors are derived from text, and the store may keep none"
+        return [Finding("semantic", "note", said, "unset TURNFOLD_SEMANTIC_MODEL, or let the store keep originals")]
     started = time.perf_counter()
     try:
         encoder = await asyncio.to_thread(open_encoder, settings)
@@ -266,11 +269,9 @@ async def _semantic(loaded: LoadedSettings) -> list[Finding]:
     took = 1000 * (time.perf_counter() - opened)
     found = f"recall uses {encoder.name}: opened in {opened - started:.1f} s, {took:.0f} ms for a short text"
     findings = [Finding("semantic", "ok", f"{found}; texts in {settings.semantic.languages}")]
-    if settings.store.is_off or (settings.store.url or "").startswith("memory:"):
+    if (settings.store.url or "").startswith("memory:"):
         said = "what vectors recalled is kept in this process alone: another replica, or a restart, may recall something else"
         findings.append(Finding("semantic", "note", said, "set TURNFOLD_STORE_URL to a store that lasts"))
-    elif not settings.store.keeps_originals:
-        findings.append(Finding("semantic", "note", "vectors are derived from text, so each process keeps its own, in memory"))
     return findings
 
 

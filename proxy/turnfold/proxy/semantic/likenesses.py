@@ -57,22 +57,22 @@ class Likenesses:
     """Implements ``chat.own_models.OwnVectors``. Until the model is loaded, words alone decide.
 
     Args:
-        store: shares what was decided, unless it is off: then a decision is this process's own.
-        patient: the same for work in the background; it shares the vectors, where it may keep what is derived from text.
+        store: shares what was decided and the vectors themselves. Where it may keep no text, nothing is made of any either.
+        patient: the same for work in the background.
     """
 
     def __init__(self, settings: Settings, store: Store, patient: Store, incidents: Incidents) -> None:
         self._settings = settings
-        self._patient = patient if settings.store.keeps_originals else None
+        self._patient = patient
         self._incidents = incidents
-        self._records = None if settings.store.is_off else LikenessRecords(store, float(settings.store.ttl))
+        self._records = LikenessRecords(store, float(settings.store.ttl))
         self._kept = Memo(_MEMORY)
         self._vectors: PassageVectors | None = None
 
     @property
     def is_on(self) -> bool:
         """As of the protocol."""
-        return self._settings.semantic.is_on
+        return self._settings.semantic.is_on and self._settings.store.keeps_originals
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -101,11 +101,10 @@ class Likenesses:
         self._vectors = PassageVectors(encoder, self._patient, ttl, semantic, self._incidents)
 
     def forget_in_memory(self) -> None:
-        """Forget vectors, and what the store has of decisions."""
+        """Forget vectors and decisions; the store has what is still to be known of them."""
         if self._vectors is not None:
             self._vectors.forget_in_memory()
-        if self._records is not None:
-            self._kept.clear()
+        self._kept.clear()
 
     def begin(self, exchange: Exchange, place: Place) -> None:
         """As of the protocol."""
@@ -126,7 +125,7 @@ class Likenesses:
         """As of the protocol."""
         wanted = [nothing_known(messages, user) for user in questions]
         try:
-            held = await self._records.find(place.spot, wanted) if self._records is not None else [None] * len(wanted)
+            held = await self._records.find(place.spot, wanted)
         except StoreError as exc:
             _log.info("recall is decided alone: %s", type(exc).__name__)
             return tuple(wanted)  # not remembered: the store is asked again
@@ -138,12 +137,11 @@ class Likenesses:
         made = unknown
         if not any(m.role in ("assistant", "tool") for m in messages[unknown.at :]):
             made = await self._measure(messages, unknown.at - 1, place) or unknown
-            if self._records is not None:
-                try:
-                    made = await self._records.keep_first(place.spot, made, place.label)
-                except StoreError as exc:
-                    _log.info("recall is decided alone: %s", type(exc).__name__)
-                    made = unknown  # what follows from the messages alone, so that replicas agree
+            try:
+                made = await self._records.keep_first(place.spot, made, place.label)
+            except StoreError as exc:
+                _log.info("recall is decided alone: %s", type(exc).__name__)
+                made = unknown  # what follows from the messages alone, so that replicas agree
         return made
 
     def _remember(self, place: Place, made: Likeness) -> Likeness:

@@ -52,14 +52,12 @@ class PassageVectors:
     """Vectors by tenant and message.
 
     Args:
-        store: shares them between replicas; None: they are kept in memory alone.
+        store: shares them between replicas.
     """
 
-    def __init__(
-        self, encoder: Encoder, store: Store | None, ttl: float, settings: SemanticSettings, incidents: Incidents
-    ) -> None:
+    def __init__(self, encoder: Encoder, store: Store, ttl: float, settings: SemanticSettings, incidents: Incidents) -> None:
         self.encoder = encoder
-        self._records = VectorRecords(store, ttl, encoder.name, encoder.dimension) if store is not None else None
+        self._records = VectorRecords(store, ttl, encoder.name, encoder.dimension)
         self._settings = settings
         self._incidents = incidents
         self._kept = Memo(_MEMORY)
@@ -137,8 +135,6 @@ class PassageVectors:
         return {**found, **await self._look_up(tenant, missing)}
 
     async def _look_up(self, tenant: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        if self._records is None or not keys:
-            return {}
         parts = [keys[i : i + _LOOKED_UP] for i in range(0, len(keys), _LOOKED_UP)]
         found: dict[bytes, bytes] = {}
         for part in parts:
@@ -175,7 +171,7 @@ class PassageVectors:
             made += vectors
             await asyncio.sleep(seconds * (1 / self._settings.cpu_share - 1))
         value = b"".join(made)
-        if self._records is not None and value:
+        if value:
             value = (await self._records.keep_first(tenant, {one.key: value}, one.conversation)).get(one.key, value)
         self._remember(tenant, one.key, value)
 
