@@ -197,7 +197,7 @@ class Folding:
         """What `work` makes of a conversation of this name, under all decisions; what it decides is kept first."""
         options, place = self.options_at_first(exchange, model), place_of(exchange, model, name)
         messages = () if exchange.conversation is None else exchange.conversation.messages
-        if not (self._vectors.is_on and messages):
+        if not (self._vectors.is_on and messages and exchange.request.mode == "on"):
             return await self._decisions.fold(options, place, work)
         known = self._vectors.known(messages, place)
         made = exchange

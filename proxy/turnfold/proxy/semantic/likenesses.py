@@ -159,5 +159,5 @@ class Likenesses:
                 known, asked = await asyncio.gather(
                     vectors.find(place.spot.tenant, messages[:user]), asyncio.to_thread(vectors.encoder.encode, [text])
                 )
-                return likeness(messages, user, asked[0], known)
+                return await asyncio.to_thread(likeness, messages, user, asked[0], known)
         return None

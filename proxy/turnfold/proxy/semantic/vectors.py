@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _WaitingText:
     """A message whose vectors are to be made."""
 
     key: bytes
@@ -61,8 +61,9 @@ class PassageVectors:
         self._settings = settings
         self._incidents = incidents
         self._kept = Memo(_MEMORY)
-        self._waiting: OrderedDict[str, OrderedDict[bytes, _Text]] = OrderedDict()
+        self._waiting: OrderedDict[str, OrderedDict[bytes, _WaitingText]] = OrderedDict()
         self._size = 0
+        self._forgotten = 0
         self._work: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "turnfold-vectors")
 
@@ -71,6 +72,7 @@ class PassageVectors:
         self._kept.clear()
         self._waiting.clear()
         self._size = 0
+        self._forgotten += 1
 
     async def close(self) -> None:
         """Stop."""
@@ -93,8 +95,10 @@ class PassageVectors:
         private = {m.key for m in messages if redact(m.text) != m.text}
         for message in missing:
             size = len(message.text)
-            if message.key not in queue and message.key not in private and self._size + size <= _MOST_WAITING:
-                queue[message.key] = _Text(message.key, message.text, conversation)
+            if message.key in private:
+                self._remember(tenant, message.key, b"")
+            elif message.key not in queue and self._size + size <= _MOST_WAITING:
+                queue[message.key] = _WaitingText(message.key, message.text, conversation)
                 self._size += size
         if not queue:
             self._waiting.pop(tenant, None)
@@ -163,13 +167,16 @@ class PassageVectors:
             except (StoreError, EncoderFailed) as exc:  # they are missing again at the next request
                 _log.info("no vectors: %s", exc if isinstance(exc, EncoderFailed) else type(exc).__name__)
 
-    async def _make(self, tenant: str, one: _Text) -> None:
+    async def _make(self, tenant: str, one: _WaitingText) -> None:
+        forgotten = self._forgotten
         loop, texts = asyncio.get_running_loop(), await asyncio.to_thread(self._passages, one.text)
         made: list[bytes] = []
         for i in range(0, len(texts), _AT_ONCE):
             vectors, seconds = await loop.run_in_executor(self._thread, partial(self._encode, texts[i : i + _AT_ONCE]))
             made += vectors
             await asyncio.sleep(seconds * (1 / self._settings.cpu_share - 1))
+        if forgotten != self._forgotten:  # what is deleted meanwhile must not come back
+            return
         value = b"".join(made)
         if value:
             value = (await self._records.keep_first(tenant, {one.key: value}, one.conversation)).get(one.key, value)
