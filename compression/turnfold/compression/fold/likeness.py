@@ -58,8 +58,7 @@ def likeness(messages: Sequence[Message], user: int, question: bytes, vectors: M
         question: its vector.
         vectors: by key of a message the vectors of its passages, one after the other.
     """
-    asked = np.frombuffer(question, np.int8)
-    by_message = tuple(_cosines(asked, vectors.get(m.key, b"")) for m in messages[:user])
+    by_message = tuple(cosines(question, vectors.get(m.key, b"")) for m in messages[:user])
     return nothing_known(messages, user) if not any(by_message) else replace(nothing_known(messages, user), by_message=by_message)
 
 
@@ -69,9 +68,9 @@ def nothing_known(messages: Sequence[Message], user: int) -> Likeness:
     return Likeness(at, prefixes([m.key for m in messages[:at]], [at])[at])
 
 
-def _cosines(asked: Small, vectors: bytes) -> bytes:
-    """One int8 for each of the vectors."""
-    size = len(asked)
+def cosines(question: bytes, vectors: bytes) -> bytes:
+    """For each of the vectors its cosine with another one, times 127, as int8."""
+    asked, size = np.frombuffer(question, np.int8), len(question)
     if not vectors or not size or len(vectors) % size:
         return b""
     rows = np.frombuffer(vectors, np.int8).reshape(-1, size).astype(np.int64)
