@@ -1,7 +1,7 @@
 """Evidence that recall alone keeps, offline: no proxy, no network.
 
     TURNFOLD_SHARED=../shared python -m benchmarks.recall_offline [--sets NC_locomo ...] [--limit N] [--ratio 0.10]
-        [--tune covered=0.3 chat=0.4,0.2 ...]
+        [--tune covered=0.3 chat=0.4,0.2 ...] [--encoder MODEL]
 
 For each case all messages before the last user message are the sources. The budget is ``ratio`` times the case's tokens, less
 those of the system messages and of the question, less 12: what is left to recall when a request is folded to that ratio.
@@ -23,9 +23,11 @@ from types import ModuleType
 from typing import Any
 
 from benchmarks.support.data import evalkit, shared_directory
+from benchmarks.support.vectors import Comparison
 from turnfold.compression import tokens
 from turnfold.compression.fold import fence
-from turnfold.compression.fold.recall import TUNING, Question, Tuning, recall
+from turnfold.compression.fold.recall import Question, recall
+from turnfold.compression.fold.tuning import TUNING, Tuning
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.quotes import Source
 
@@ -44,6 +46,7 @@ SETS = [
     "tool_output",
 ]
 Message = dict[str, Any]
+_NO_VECTORS = Comparison(None)
 
 
 def source(kit: ModuleType, message: Message) -> Source:
@@ -60,7 +63,14 @@ def with_extra_turn(messages: list[Message]) -> list[Message]:
 
 
 def measure(
-    kit: ModuleType, case: Message, memo: Memo, ratio: float, fixed: int = 0, tail: int = 0, tuning: Tuning = TUNING
+    kit: ModuleType,
+    case: Message,
+    memo: Memo,
+    ratio: float,
+    fixed: int = 0,
+    tail: int = 0,
+    tuning: Tuning = TUNING,
+    vectors: Comparison = _NO_VECTORS,
 ) -> dict[str, float]:
     """Evidence, tokens and milliseconds of one case; ``fixed`` tokens without fill, or ``ratio`` with it."""
     raw = with_extra_turn(case["messages"])
@@ -74,6 +84,7 @@ def measure(
     sources = [source(kit, m) for m in folded]
     question = Question(kit.text_of(raw[-1]), tuple(source(kit, m) for m in older[-2:]))
     start = time.perf_counter()
+    question = replace(question, likeness=vectors.likeness(question, sources))
     held = [kit.text_of(m) for m in [*verbatim, *present]]
     quotes = recall(sources, question, budget, held, tokens.count, memo, fill=not fixed, tuning=tuning)
     spent = (time.perf_counter() - start) * 1e3
@@ -116,11 +127,18 @@ def tuned(changes: list[str]) -> Tuning:
 
 
 def run(
-    kit: ModuleType, name: str, limit: int, ratio: float, fixed: int = 0, tail: int = 0, tuning: Tuning = TUNING
+    kit: ModuleType,
+    name: str,
+    limit: int,
+    ratio: float,
+    fixed: int = 0,
+    tail: int = 0,
+    tuning: Tuning = TUNING,
+    vectors: Comparison = _NO_VECTORS,
 ) -> dict[str, float]:
     """Means over a set; milliseconds as the median."""
     memo = Memo()
-    rows = [measure(kit, c, memo, ratio, fixed, tail, tuning) for c in cases_of(kit, name, limit)]
+    rows = [measure(kit, c, memo, ratio, fixed, tail, tuning, vectors) for c in cases_of(kit, name, limit)]
     keys = dict.fromkeys(k for row in rows for k in row)
     means = {k: round(statistics.fmean(row[k] for row in rows if k in row), 4) for k in keys if k != "ms"}
     return {"n": len(rows)} | means | ({"ms": round(statistics.median(row["ms"] for row in rows), 2)} if rows else {})
@@ -132,12 +150,13 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=0)
     parser.add_argument("--ratio", type=float, default=0.10)
     parser.add_argument("--tune", nargs="*", default=[], metavar="NAME=VALUE", help="figures of recall other than its own")
+    parser.add_argument("--encoder", metavar="MODEL", help="sentence vectors beside the words, as of TURNFOLD_SEMANTIC_MODEL")
     args = parser.parse_args()
-    kit, tuning = evalkit(), tuned(args.tune)
+    kit, tuning, vectors = evalkit(), tuned(args.tune), Comparison(args.encoder)
     for name in args.sets:
-        print(name, json.dumps(run(kit, name, args.limit, args.ratio, tuning=tuning)), flush=True)
+        print(name, json.dumps(run(kit, name, args.limit, args.ratio, tuning=tuning, vectors=vectors)), flush=True)
     if "NC_locomo" in args.sets:
-        default = run(kit, "NC_locomo", args.limit, 0, fixed=600, tail=2500, tuning=tuning)
+        default = run(kit, "NC_locomo", args.limit, 0, fixed=600, tail=2500, tuning=tuning, vectors=vectors)
         print("NC_locomo default settings", json.dumps(default), flush=True)
 
 

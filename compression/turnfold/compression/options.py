@@ -94,6 +94,22 @@ class Precedent:
     decision: FoldDecision
 
 
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How like a user message the passages before it are, as sentence vectors said when it was first forwarded.
+
+    Attributes:
+        at: number of messages through that message.
+        prefix: their digest (``fold.decisions.prefixes``).
+        by_message: for each message before it one int8 a passage, a cosine times 127; b"" where nothing is known; () where
+            nothing is known at all, so that words decide.
+    """
+
+    at: int
+    prefix: str
+    by_message: tuple[bytes, ...] = ()
+
+
 def _nothing(border: int) -> str:
     """No state."""
     del border
@@ -171,6 +187,8 @@ class FoldOptions:
             fold events may fall inside of a tool loop then, at the price of what was thought in it so far.
         wants_summaries: whether the fold says of which blocks a written summary would be used.
         recall_stays: whether what was recalled for a user message stays until the next fold event, whatever reading it costs.
+        likenesses: what sentence vectors said of user messages, decided once for each.
+        wants_likeness: whether the fold names the user messages that recall is for and of which nothing was decided yet.
     """
 
     model: str = ""
@@ -191,6 +209,8 @@ class FoldOptions:
     drops_thinking: bool = False
     wants_summaries: bool = False
     recall_stays: bool = False
+    likenesses: tuple[Likeness, ...] = ()
+    wants_likeness: bool = False
 
     @property
     def refuses_trailing_space(self) -> bool:

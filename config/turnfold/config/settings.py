@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
+from turnfold.config.semantic import SemanticSettings
 from turnfold.config.values import check_keys, host_name, http_url, key_bytes, proxy_choice, split_commas, store_url
 
 Mode = Literal["on", "observe", "off"]
@@ -445,6 +446,7 @@ class Settings(BaseModel):
     anthropic: AnthropicSettings = AnthropicSettings()
     folding: FoldingSettings = FoldingSettings()
     summary: SummarySettings = SummarySettings()
+    semantic: SemanticSettings = SemanticSettings()
     store: StoreSettings = StoreSettings()
     cache: CacheSettings = CacheSettings()
     limits: LimitSettings = LimitSettings()

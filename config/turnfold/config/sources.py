@@ -33,7 +33,7 @@ PREFIX: Final = "TURNFOLD_"
 MASK: Final = "********"
 _VARIABLE: Final = "the environment"
 # These groups keep their name in the variable (TURNFOLD_STORE_URL); the fields of the others are clear alone (TURNFOLD_PORT).
-_NAMED_GROUPS: Final = frozenset({"upstream", "anthropic", "summary", "store", "cache", "otel", "log"})
+_NAMED_GROUPS: Final = frozenset({"upstream", "anthropic", "summary", "semantic", "store", "cache", "otel", "log"})
 # Kubernetes writes such variables for every service in a namespace, one called "turnfold" included.
 _SERVICE_LINK: Final = re.compile(r"TURNFOLD_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)")
 _SAY: Final = MappingProxyType({"extra_forbidden": "no such setting"})

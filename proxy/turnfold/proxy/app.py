@@ -66,6 +66,7 @@ from turnfold.proxy.routes.ops import Liveness, Readiness, ReadinessCheck, drain
 from turnfold.proxy.routes.state import state_routes
 from turnfold.proxy.routes.welcome import welcome_route
 from turnfold.proxy.routes.windows import admin_window_routes
+from turnfold.proxy.semantic.likenesses import Likenesses
 from turnfold.proxy.stopping import told_to_stop
 from turnfold.proxy.store import Store, StoreError, open_store
 from turnfold.proxy.store.records import left_out
@@ -132,7 +133,7 @@ def build(
 
     @contextlib.asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
-        async with parts.destinations.running(), parts.asker.running(), parts.running():
+        async with parts.destinations.running(), parts.asker.running(), parts.likenesses.running(), parts.running():
             with _without_full_collections():
                 loading.start()
                 yield
@@ -231,10 +232,12 @@ class Parts:
         self.ledger = Ledger(self.store, settings.store, price_from(settings), watchers, self.incidents, erasures)
         self.recorder: Recorder = recorder or self.ledger
         self.blocks.recorder = self.recorder
+        self.likenesses = Likenesses(settings, self.store, self.store.patient, self.incidents)
         self.forgetting = Forgetting(self.store, self.ledger, deletions)
         self.forgetting.subscribe(lambda deletion: self.windows.forget_in_memory(deletion.is_of))
         self.forgetting.subscribe(lambda _: self.asker.forget_in_memory())
         self.forgetting.subscribe(lambda _: self.blocks.forget_in_memory())
+        self.forgetting.subscribe(lambda _: self.likenesses.forget_in_memory())
 
     def _health(self) -> Health:
         told = {"incidents": dict(self.incidents.counts), "left_out": dict(left_out)}
@@ -244,7 +247,8 @@ class Parts:
     def remembered(self) -> Remembered:
         """What is known of conversations and upstreams beyond one request."""
         states = StateRecords(self.store, self.settings.store.ttl)
-        return Remembered(self.windows, states, self.decisions, StationModels(self.asker, self.blocks, self.settings.summary))
+        models = StationModels(self.asker, self.blocks, self.settings.summary)
+        return Remembered(self.windows, states, self.decisions, models, self.likenesses)
 
     def checks(self) -> list[ReadinessCheck]:
         """What readiness looks at. Requests are served without any of it."""

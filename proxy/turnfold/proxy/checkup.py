@@ -34,6 +34,8 @@ from turnfold.proxy.listening import check_address
 from turnfold.proxy.outbound.trust import tls_context
 from turnfold.proxy.preflight import doubts, leads_here, look_for_v1, upstream_urls
 from turnfold.proxy.running.sharing import default_url, is_turnfold
+from turnfold.proxy.semantic.encoder import EncoderFailed
+from turnfold.proxy.semantic.likenesses import open_encoder
 from turnfold.proxy.store import Item, Key, StoreError, open_store
 
 Verdict = Literal["ok", "note", "fault"]
@@ -275,6 +277,30 @@ async def _lexicon(loaded: LoadedSettings) -> list[Finding]:
     return [Finding("lexicon", "ok", f"{file} is readable")]
 
 
+async def _semantic(loaded: LoadedSettings) -> list[Finding]:
+    """Whether sentence vectors can be made, how long a question's takes, and what may change without a store."""
+    settings = loaded.settings
+    if not settings.semantic.is_on:
+        return []
+    if not settings.store.keeps_originals:
+        said = "recall goes by words alone: vectors are derived from text, and the store may keep none"
+        return [Finding("semantic", "note", said, "unset TURNFOLD_SEMANTIC_MODEL, or let the store keep originals")]
+    started = time.perf_counter()
+    try:
+        encoder = await asyncio.to_thread(open_encoder, settings)
+        opened = time.perf_counter()
+        await asyncio.to_thread(encoder.encode, [_KNOWN_TEXT])
+    except EncoderFailed as exc:
+        return [Finding("semantic", "fault", f"recall goes by words alone: {exc}", "check TURNFOLD_SEMANTIC_MODEL")]
+    took = 1000 * (time.perf_counter() - opened)
+    found = f"recall uses {encoder.name}: opened in {opened - started:.1f} s, {took:.0f} ms for a short text"
+    findings = [Finding("semantic", "ok", f"{found}; texts in {settings.semantic.languages}")]
+    if (settings.store.url or "").startswith("memory:"):
+        said = "what vectors recalled is kept in this process alone: another replica, or a restart, may recall something else"
+        findings.append(Finding("semantic", "note", said, "set TURNFOLD_STORE_URL to a store that lasts"))
+    return findings
+
+
 _LOOKS: Final[tuple[Callable[[LoadedSettings], Awaitable[list[Finding]]], ...]] = (
     _settings,
     _network,
@@ -282,6 +308,7 @@ _LOOKS: Final[tuple[Callable[[LoadedSettings], Awaitable[list[Finding]]], ...]] 
     _address,
     _upstreams,
     _store,
+    _semantic,
     _windows,
     _vocabularies,
     _prices,

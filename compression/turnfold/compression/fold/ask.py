@@ -25,10 +25,15 @@ from turnfold.compression.wire.conversation import Message
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """What stands behind a user message's own text: the fenced text, "" for none, and the passages in it."""
+    """What stands behind a user message's own text: the fenced text, "" for none, and the passages in it.
+
+    Attributes:
+        by_vectors: whether vectors had a say in what was chosen.
+    """
 
     text: str = ""
     passages: tuple[fence.Passage, ...] = ()
+    by_vectors: bool = False
 
 
 def recall_for(
@@ -48,9 +53,11 @@ def recall_for(
         present: texts of the fold itself, which need no second quoting.
         budget: tokens that the text may take.
     """
-    folded = _folded(messages, cut, asker, stays, options)
+    indices = _folded(messages, cut, asker, stays, options)
+    folded = [messages[i] for i in indices]
     user = cut[asker.unit].start
-    question = Question(messages[user].own, _exchange(messages[:user]))
+    like = _likeness(options, user, indices)
+    question = Question(messages[user].own, _exchange(messages[:user]), like)
     fill = options.budget is not None
     count: Callable[[str], int] = counter_for_model(options.model)
     read = [b"".join(s.key for s in question.before), b"".join([m.key for m in folded])]
@@ -58,26 +65,40 @@ def recall_for(
 
     def make() -> Recall:
         quotes = recall(folded, question, budget, present, count, memo, fill=fill)
-        return Recall(fence.render(folded, quotes), tuple(fence.passages(folded, quotes)))
+        return Recall(fence.render(folded, quotes), tuple(fence.passages(folded, quotes)), any(like))
 
-    return memo.get(("recall", names, budget, fill, options.model), make, lambda found: 500 + 2 * len(found.text))
+    return memo.get(("recall", names, like, budget, fill, options.model), make, lambda found: 500 + 2 * len(found.text))
+
+
+def open_questions(cut: Sequence[Unit], askers: Sequence[Asker], options: FoldOptions) -> tuple[int, ...]:
+    """Indices of the user messages that recall is for and of which the options do not know what vectors say, where they ask."""
+    if not (options.wants_likeness and options.recall):
+        return ()
+    known = {one.at for one in options.likenesses}
+    return tuple(user for asker in askers if (user := cut[asker.unit].start) + 1 not in known)
+
+
+def _likeness(options: FoldOptions, user: int, indices: Sequence[int]) -> tuple[bytes, ...]:
+    """What was decided of a user message, by folded message; () where nothing was."""
+    found = next((one.by_message for one in options.likenesses if one.at == user + 1), ())
+    return tuple(found[i] for i in indices) if len(found) >= user else ()
 
 
 def _folded(
     messages: Sequence[Message], cut: Sequence[Unit], asker: Asker, stays: frozenset[int], options: FoldOptions
-) -> list[Message]:
+) -> list[int]:
     """What was folded when it was asked and may be quoted: no pinned message, no anchor, tool text only where it is wanted."""
-    found: list[Message] = []
+    found: list[int] = []
     for piece in asker.pieces:
         anchor = piece.end if piece.anchor is None else piece.anchor
         for start, end in ((piece.start, anchor), (anchor + 1, piece.end)):
             if not stays and end > start:
-                found += messages[cut[start].start : cut[end - 1].end]
+                found += range(cut[start].start, cut[end - 1].end)
                 continue
             for unit in range(start, end):
                 if unit not in stays:
-                    found += messages[cut[unit].start : cut[unit].end]
-    return [m for m in found if not m.pinned and (options.recall_tool_text or not m.is_result)]
+                    found += range(cut[unit].start, cut[unit].end)
+    return [i for i in found if not messages[i].pinned and (options.recall_tool_text or not messages[i].is_result)]
 
 
 def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:

@@ -29,7 +29,7 @@ from math import log
 from typing import Final
 
 from turnfold.compression.fold import policy
-from turnfold.compression.options import FoldDecision, FoldOptions, Precedent
+from turnfold.compression.options import FoldDecision, FoldOptions, Likeness, Precedent
 
 _FIRST_RUNG: Final = 4_000  # tokens; the earliest fold comes at 5,000
 _RUNG: Final = log(1.25)
@@ -76,6 +76,12 @@ def bound_belief(belief: FoldDecision | None, keys: Sequence[bytes]) -> FoldDeci
         return belief
     own = prefixes(keys, [one.end for one in belief.summaries])
     return replace(belief, summaries=tuple(one for one in belief.summaries if own.get(one.end) == one.prefix))
+
+
+def bound_likenesses(likenesses: Sequence[Likeness], keys: Sequence[bytes]) -> tuple[Likeness, ...]:
+    """Those that were decided under a beginning of this conversation."""
+    own = prefixes(keys, [one.at for one in likenesses])
+    return tuple(one for one in likenesses if own.get(one.at) == one.prefix)
 
 
 def fresh(decided: Mapping[int, FoldDecision], known: Sequence[Precedent], keys: Sequence[bytes]) -> tuple[Precedent, ...]:

@@ -12,10 +12,10 @@ from typing import Final
 from turnfold.compression import tokens
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.adoption import WantedSummary
-from turnfold.compression.fold.ask import Recall, recall_for
+from turnfold.compression.fold.ask import Recall, open_questions, recall_for
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, attachments_lost, check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
-from turnfold.compression.fold.decisions import binding, bound_belief, fresh
+from turnfold.compression.fold.decisions import binding, bound_belief, bound_likenesses, fresh
 from turnfold.compression.fold.endings import trim_endings
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.marks import move_marks
@@ -56,6 +56,7 @@ class Folded:
         outlook: when the first or next fold comes, in tokens of the border counter.
         decided: what was decided beside the options' precedents; whoever sends `forwarded` keeps it first (``decisions``).
         wanted: blocks for which a written summary would be used, where the options ask for it.
+        open_questions: indices of user messages of which the options ask what vectors say, and do not know (``ask``).
     """
 
     conversation: Conversation
@@ -73,6 +74,7 @@ class Folded:
     outlook: Outlook = Outlook()  # noqa: RUF009 - frozen
     decided: tuple[Precedent, ...] = ()
     wanted: tuple[WantedSummary, ...] = ()
+    open_questions: tuple[int, ...] = ()
 
     @property
     def only_shaped(self) -> bool:
@@ -133,8 +135,10 @@ def _chosen(plain: Folded, best: _Attempt, options: FoldOptions, memo: Memo) -> 
     conversation = plain.conversation
     forwarded = conversation.with_changes(best.changes, memo)
     after = conversation_tokens(forwarded, options.model, memo)
+    questions = open_questions(best.cut, best.plan.askers, options)
     if not _is_smaller(plain, best, forwarded, after, options, memo):
-        return replace(_fold_nothing(conversation, options, memo, best.changes), reason="not-smaller")
+        nothing = _fold_nothing(conversation, options, memo, best.changes)
+        return replace(nothing, reason="not-smaller", open_questions=questions)
     lost = attachments_lost(conversation.messages, forwarded.messages) if options.budget is not None else False
     waived = ((ATTACHMENT_LOST, lost), (TURN_BROKEN, options.drops_thinking))
     check(conversation, forwarded, waived=frozenset(law for law, does in waived if does))
@@ -153,6 +157,7 @@ def _chosen(plain: Folded, best: _Attempt, options: FoldOptions, memo: Memo) -> 
         events=best.plan.events,
         fitting=best.fitting,
         wanted=best.draft.wanted,
+        open_questions=questions,
     )
 
 
@@ -170,6 +175,7 @@ def _under(conversation: Conversation, options: FoldOptions) -> FoldOptions:
         drops_thinking=drops,
         precedents=binding(options.precedents, [m.key for m in conversation.messages]),
         belief=bound_belief(options.belief, [m.key for m in conversation.messages]),
+        likenesses=bound_likenesses(options.likenesses, [m.key for m in conversation.messages]),
     )
 
 
@@ -266,6 +272,7 @@ class _Attempt:
     changes: Changes
     fitting: int
     decided: int
+    cut: Sequence[Unit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,7 +440,7 @@ def _attempt(
     end = decided(cut, drawn, options)
     if options.drops_thinking:  # under a budget anything may change with every request
         made = dropping(made, conversation.messages, end if options.budget is None else len(conversation.messages))
-    return _Attempt(drawn, stays, drafted, recalls, made, fitting, end)
+    return _Attempt(drawn, stays, drafted, recalls, made, fitting, end, cut)
 
 
 def _attached(cut: Sequence[Unit]) -> list[int]:

@@ -19,10 +19,12 @@ from itertools import chain, zip_longest
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from turnfold.compression.fold import fence, passage_index
 from turnfold.compression.fold.passage_index import Floats, PassageIndex
 from turnfold.compression.fold.quote_choice import FRAME, QuoteTokens, Ranking, fit_quotes
+from turnfold.compression.fold.tuning import TUNING, Tuning
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.bm25 import Hits, idf, presence, rarity, scores
 from turnfold.compression.text import requests, words
@@ -37,84 +39,14 @@ class Question:
     Attributes:
         text: the last user message's own text.
         before: the exchange before it, oldest first; read where the text has no content of its own.
+        likeness: per source, how like the question its passages are (``options.Likeness``); () where nobody knows.
     """
 
     text: str
     before: tuple[Source, ...] = ()
+    likeness: tuple[bytes, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """The figures of score and choice, found by trial on public question sets (``benchmarks/recall_offline.py``).
-
-    Attributes:
-        k1, b: of BM25.
-        grams: share of the score over character grams.
-        paragraph, head: shares of the paragraph's words and of its title's, or of the speaker's name.
-        chat, block, across: what neighbours at distance 1, 2, ... lend: messages, chunks of one paragraph, of two paragraphs.
-        label: weight of a word that labels the question ("Question: ...").
-        asking: factor for passages that ask: the answer stands elsewhere.
-        answered: how many times as much a message that asks lends to the one after it.
-        identifier: factor for words with digits and for compound identifiers.
-        feedback, feedback_passages, feedback_terms: share and sizes of the relevance feedback.
-        hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
-        hop_passages, hop_names: where its names are taken from, and how many.
-        region: tokens over which the worth of a region spreads, as the deviation of a Gaussian.
-        region_least: messages up to which a conversation has no regions.
-        region_short, region_long: median tokens of a message at which regions count fully, and not at all.
-        before: weight of words taken from the exchange before.
-        hinted: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
-        covered: the share from which all that bears on it is quoted; in between only what comes close to the best.
-        covered_borrowed: the same for a question whose words are those of the exchange before.
-        topical: share that a passage must hold for a request to summarise to have a topic.
-        bearing: without fill, share of the best score below which a passage no longer bears on the question.
-        bearing_hinted: the same where the question is hardly covered.
-        bearing_borrowed: the same for a question whose words are those of the exchange before.
-        own_borrowed: weight of such a question's own words; those of the exchange have 1.
-        cover_least, cover_parts: for a cover of everything, the room that makes one more part, and parts up to which it does.
-        cover_tokens: the room that makes one more part beyond these.
-        cover_asking: factor for passages that ask in a cover.
-    """
-
-    k1: float = 0.9
-    b: float = 0.4
-    grams: float = 0.4
-    paragraph: float = 0.15
-    head: float = 1.1
-    chat: tuple[float, ...] = (0.36, 0.24, 0.12, 0.12)
-    block: tuple[float, ...] = (0.2, 0.1)
-    across: tuple[float, ...] = (0.1,)
-    label: float = 0.3
-    asking: float = 0.85
-    answered: float = 1.6
-    identifier: float = 1.5
-    feedback: float = 0.3
-    feedback_passages: int = 5
-    feedback_terms: int = 12
-    hop_chat: float = 0.25
-    hop_document: float = 1.0
-    hop_passages: int = 3
-    hop_names: int = 12
-    region: float = 400
-    region_least: int = 40
-    region_short: float = 16
-    region_long: float = 30
-    before: float = 0.5
-    hinted: float = 0.14
-    covered: float = 0.25
-    covered_borrowed: float = 0.1
-    topical: float = 0.4
-    bearing: float = 0.1
-    bearing_hinted: float = 0.5
-    bearing_borrowed: float = 0.25
-    own_borrowed: float = 0.2
-    cover_least: float = 25
-    cover_parts: int = 12
-    cover_tokens: float = 60
-    cover_asking: float = 0.5
-
-
-TUNING: Final = Tuning()
 _MOST_READ: Final = 2000  # characters from each end
 _MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
 _MOST_SIGNS: Final = 96
@@ -305,6 +237,22 @@ def _region_share(index: PassageIndex, tuning: Tuning) -> float:
     return float(np.clip((tuning.region_long - index.median_source) / (tuning.region_long - tuning.region_short), 0.0, 1.0))
 
 
+def _with_likeness(index: PassageIndex, values: Floats, likeness: Sequence[bytes], tuning: Tuning) -> Floats:
+    """Values with what sentence vectors say: half of the passages are like any question, the one most like it counts fully.
+
+    A passage of which nothing is known is ranked by its words. Rounded, so that no machine's arithmetic changes the order.
+    """
+    counts = np.bincount(index.source_of, minlength=len(likeness)).tolist()
+    parts = [found if len(found) == count else bytes(count) for found, count in zip(likeness, counts, strict=True)]
+    known = np.repeat([len(found) == count for found, count in zip(likeness, counts, strict=True)], counts)
+    if not known.any():
+        return values
+    cosines = np.frombuffer(b"".join(parts), np.int8).astype(np.float64)
+    middle, most = float(np.median(cosines[known])), float(cosines[known].max())
+    like = np.where(known, np.clip((cosines - middle) / max(most - middle, 1.0), 0.0, 1.0), 0.0)
+    return np.round(_normalise(values) + tuning.likeness * _normalise(_lend(index, like, tuning)), 6)
+
+
 def _best(values: Floats, number: int) -> list[int]:
     """Where the greatest values stand, the greatest first; of equal ones the first."""
     if 4 * number >= len(values):
@@ -406,18 +354,23 @@ def recall(
         floor = 0.0 if fill else _floor(matched, tuning, borrowed=asked.borrowed)
         if floor is None:
             return ()
-        ranked = partial(_bearing_quotes, index, score(index, sources, asked, hits, tuning), floor)
+        worth = score(index, sources, asked, hits, tuning)
+        bears = worth > floor * float(worth.max())
+        if question.likeness:  # how many bear on it is for the words to say; vectors have a say in which
+            number = len(worth) if fill else int(bears.sum())
+            worth = _with_likeness(index, worth, question.likeness, tuning)
+            bears = np.zeros(len(worth), dtype=bool)
+            bears[_best(worth, number)] = True
+        ranked = partial(_bearing_quotes, index, worth, bears)
     costs = QuoteTokens(sources, count, index)
     chosen = fit_quotes(ranked, budget, "\0".join(present), costs)
     costs.remember(chosen, memo)
     return tuple(sorted(chosen))
 
 
-def _bearing_quotes(index: PassageIndex, worth: Floats, floor: float, longest: float) -> Iterator[Quote]:
+def _bearing_quotes(index: PassageIndex, worth: Floats, bears: npt.NDArray[np.bool_], longest: float) -> Iterator[Quote]:
     """The passages that bear on the question, best first, those of more than `longest` characters left out."""
-    bears = worth > floor * float(worth.max())
-    bears &= index.characters <= longest
-    at = np.flatnonzero(bears)
+    at = np.flatnonzero(bears & (index.characters <= longest))
     first = _best(worth[at], _TRIED)
     yield from (index.quotes[i] for i in at[first].tolist())
     if len(at) > _TRIED:  # it has room for more than nearly any question

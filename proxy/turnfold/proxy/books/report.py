@@ -233,6 +233,7 @@ def figures(sums: Mapping[str, int]) -> dict[str, Any]:
         },
         "dollars": _dollars(sums),
         "observed": _observed(sums),
+        **_recall(sums),
         "own_calls": {
             "requests": of("own_calls"),
             "prompt_tokens": of("own_prompt"),
@@ -244,6 +245,12 @@ def figures(sums: Mapping[str, int]) -> dict[str, Any]:
             "total_mean": _mean(of("total_us"), served, 1000),
         },
     }
+
+
+def _recall(sums: Mapping[str, int]) -> dict[str, Any]:
+    """By what passages were recalled; left out where sentence vectors were never used."""
+    by = {name: sums.get(f"recall_by_{name}", 0) for name in ("vectors", "words")}
+    return {"recall": by} if any(by.values()) else {}
 
 
 def _observed(sums: Mapping[str, int]) -> dict[str, Any]:

@@ -206,6 +206,8 @@ def measures(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]
     yield "streamed", int(receipt.streamed)
     yield "folded", int(receipt.status in {"folded", "recovered"})
     yield "fold_events", int(priced.fold_event)
+    if receipt.recall:
+        yield f"recall_by_{receipt.recall}", 1
     yield "grown", priced.grown
     yield "total_us", round(receipt.total_ms * 1000)
     if receipt.first_byte_ms is not None:

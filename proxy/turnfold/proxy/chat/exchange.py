@@ -132,6 +132,8 @@ class Exchange(_Changeable):
         calls: what else was asked of the upstream for it.
         decided: what was decided for its fold, and has to be kept before it is sent.
         wanted: blocks of its fold for which a written summary would be used.
+        open_questions: indices of user messages of which sentence vectors have not said yet what they recall.
+        recall: what chose the passages that are recalled: "words", or "vectors" beside them; "" for none, or without a model.
     """
 
     request: ChatRequest
@@ -159,6 +161,8 @@ class Exchange(_Changeable):
     calls: tuple[OwnCall, ...] = ()
     decided: tuple[Precedent, ...] = ()
     wanted: tuple[WantedSummary, ...] = ()
+    open_questions: tuple[int, ...] = ()
+    recall: str = ""
 
     @property
     def model(self) -> str:

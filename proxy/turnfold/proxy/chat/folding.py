@@ -16,16 +16,17 @@ from typing import Final, TypeVar
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import fit
-from turnfold.compression.fold import LEFT_OUT, Fold, attachments_lost, conversation_name, fold
+from turnfold.compression.fold import LEFT_OUT, Fold, Folded, attachments_lost, conversation_name, fold
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.thinking import all_thinking, without_thinking
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import KEEP_NOTHING, FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
-from turnfold.config.settings import LimitSettings, Settings
+from turnfold.config.settings import Settings
 from turnfold.proxy.chat.elsewhere import LARGE, BareBody, Elsewhere
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.holdout import HELD_OUT, is_held_out
+from turnfold.proxy.chat.own_models import NO_VECTORS, OwnVectors
 from turnfold.proxy.chat.receipts import Status
 from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.http.limits import plain_body
@@ -34,6 +35,8 @@ from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.windows import Spot, Windows
 
 T = TypeVar("T")
+
+_LOOKS: Final = 3  # folds: what vectors recall may, under a budget, change what else is folded, and so who asks
 
 #: Fold options of a model's name and a budget.
 OptionsFor = Callable[[str, int | None], FoldOptions]
@@ -68,6 +71,7 @@ class Folding:
     """The stations.
 
     Args:
+        vectors: what has a say in recall beside the words.
         elsewhere: where large requests go; None: nowhere, they are folded like all others.
 
     Attributes:
@@ -78,27 +82,28 @@ class Folding:
         self,
         engine: Fold,
         options_for: OptionsFor,
-        limits: LimitSettings,
+        settings: Settings,
         windows: Windows,
         decisions: Decisions,
         lanes: Lanes,
-        holdout_share: float,
+        vectors: OwnVectors = NO_VECTORS,
         elsewhere: Elsewhere | None = None,
     ) -> None:
         self.engine = engine
         self.elsewhere = elsewhere
         self._options_for = options_for
         self.memo = Memo()
-        self._limits = limits
+        self._limits = settings.limits
+        self._vectors = vectors
         self._windows = windows
         self._decisions = decisions
         self._lanes = lanes
-        self._holdout_share = holdout_share
+        self._holdout_share = settings.folding.holdout_share
 
     @classmethod
     def of(cls, settings: Settings, options_for: OptionsFor, windows: Windows, decisions: Decisions, lanes: Lanes) -> Folding:
         """The stations by the settings alone, with the engine itself."""
-        return cls(fold, options_for, settings.limits, windows, decisions, lanes, settings.folding.holdout_share)
+        return cls(fold, options_for, settings, windows, decisions, lanes)
 
     async def read_request(self, exchange: Exchange) -> Exchange:
         """Read the body, once. What cannot be read goes out as it came; what is large is not read yet.
@@ -187,11 +192,25 @@ class Folding:
 
         return await self._decide(exchange, conversation.model, conversation_name(conversation), work)
 
-    def _decide(
+    async def _decide(
         self, exchange: Exchange, model: str, name: str, work: Callable[[FoldOptions], Awaitable[Exchange]]
-    ) -> Awaitable[Exchange]:
+    ) -> Exchange:
         """What `work` makes of a conversation of this name, under all decisions; what it decides is kept first."""
-        return self._decisions.fold(self.options_at_first(exchange, model), place_of(exchange, model, name), work)
+        options, place = self.options_at_first(exchange, model), place_of(exchange, model, name)
+        messages = () if exchange.conversation is None else exchange.conversation.messages
+        if not (self._vectors.is_on and messages and exchange.request.mode == "on"):
+            return await self._decisions.fold(options, place, work)
+        known = self._vectors.known(messages, place)
+        made = exchange
+        for _ in range(_LOOKS):
+            made = await self._decisions.fold(replace(options, likenesses=known, wants_likeness=True), place, work)
+            if not made.open_questions:
+                break
+            found = await self._vectors.decide(messages, made.open_questions, place)
+            known = (*known, *found)
+            if not any(one.by_message for one in found):  # words alone decide, as they did in this fold
+                break
+        return made
 
     def fold_read(self, exchange: Exchange, conversation: Conversation, options: FoldOptions) -> Exchange:
         """The same of a request that was read, here and now: in a lane's thread, unless it takes less than going there.
@@ -206,8 +225,10 @@ class Folding:
         plain = exchange.settle("passthrough", folded.reason)
         plain = plain.but(tokens=(before, after), name=name, recoverable=True)
         plain = plain.but(outlook=folded.outlook, decided=folded.decided, wanted=folded.wanted)
+        plain = plain.but(open_questions=folded.open_questions)
         if request.mode == "on" and is_held_out(name, self._holdout_share):
-            held_out = plain.but(recoverable=False, status="bypassed", reason=HELD_OUT, tokens=(before, before), wanted=())
+            held_out = plain.but(recoverable=False, status="bypassed", reason=HELD_OUT, tokens=(before, before))
+            held_out = held_out.but(wanted=(), open_questions=())
             return self._with_trails(held_out, conversation, exchange.sent or conversation)
         if not (folded.folded or fitted.fitted):
             return self._with_trails(plain, conversation, exchange.sent or conversation)
@@ -217,7 +238,7 @@ class Folding:
         reason = LEFT_OUT if lost else "window" if fitted.fitted else folded.reason
         status: Status = "shaped" if folded.only_shaped and not fitted.fitted else "folded"
         made = plain.but(status=status, reason=reason, sections=fitted.sections, folded=True, sent=fitted.forwarded)
-        made = made.but(betas=fitted.forwarded.betas)
+        made = made.but(betas=fitted.forwarded.betas, recall=_chosen_by(folded, options))
         return self._with_trails(made.but(body=fitted.forwarded.text.encode("utf-8")), conversation, fitted.forwarded)
 
     def _with_trails(self, exchange: Exchange, received: Conversation, sent: Conversation) -> Exchange:
@@ -225,6 +246,13 @@ class Folding:
         if len(received.text) <= INSTANT_BODY:
             return exchange
         return exchange.but(trails=trails_of(received, sent, self.memo))
+
+
+def _chosen_by(folded: Folded, options: FoldOptions) -> str:
+    """What chose the passages behind the last user message that has any."""
+    if not (options.wants_likeness and folded.recalls):
+        return ""
+    return "vectors" if folded.recalls[max(folded.recalls)].by_vectors else "words"
 
 
 def place_of(exchange: Exchange, model: str, name: str) -> Place:

@@ -1,14 +1,17 @@
-"""The seam to a model of our own, as the stations see it.
+"""The seams to models of our own, as the stations see them.
 
-Lives here: its protocol, and one that has no model. Does not belong here: asking (``proxy.asking``).
+Lives here: the protocols of what writes and of what compares, and one of each that has no model. Does not belong here: asking
+(``proxy.asking``), sentence vectors (``proxy.semantic``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from turnfold.compression.options import Likeness
 from turnfold.compression.summary.calls import ModelCall, ModelReply
+from turnfold.compression.wire.conversation import Message
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.receipts import OwnCall
 from turnfold.proxy.learning.deciding import Place
@@ -47,8 +50,49 @@ class NoModels:
         return None, ()
 
 
+class OwnVectors(Protocol):
+    """Says how like a question earlier passages are, by sentence vectors."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether a model is set."""
+        ...
+
+    def begin(self, exchange: Exchange, place: Place) -> None:
+        """Have the vectors of a conversation made in the background."""
+        ...
+
+    def known(self, messages: Sequence[Message], place: Place) -> tuple[Likeness, ...]:
+        """What this process knows to have been decided of a conversation's user messages."""
+        ...
+
+    async def decide(self, messages: Sequence[Message], questions: Sequence[int], place: Place) -> tuple[Likeness, ...]:
+        """What is decided of user messages, by index; it is kept before this returns."""
+        ...
+
+
+class NoVectors:
+    """No model is set."""
+
+    is_on = False
+
+    def begin(self, exchange: Exchange, place: Place) -> None:
+        """None are made."""
+
+    def known(self, messages: Sequence[Message], place: Place) -> tuple[Likeness, ...]:
+        """Nothing was decided."""
+        del messages, place
+        return ()
+
+    async def decide(self, messages: Sequence[Message], questions: Sequence[int], place: Place) -> tuple[Likeness, ...]:
+        """Nothing is."""
+        del messages, questions, place
+        return ()
+
+
 def _nothing() -> None:
     """Nothing ends with the request."""
 
 
 NO_MODELS: Final = NoModels()
+NO_VECTORS: Final = NoVectors()

@@ -90,6 +90,7 @@ class Receipt:
         loop: whether a tool's result ended it, and not a person's message.
         trails: how its messages began, for the cache model; None where no prompt cache would have taken it.
         tags: names that the client gave it, to be counted by.
+        recall: what chose the passages that are recalled, "words" or "vectors"; "" where no vectors are made.
     """
 
     request_id: str
@@ -118,6 +119,7 @@ class Receipt:
     foldable: int | None = None
     trails: Trails | None = None
     tags: tuple[str, ...] = ()
+    recall: str = ""
 
 
 class Recorder(Protocol):

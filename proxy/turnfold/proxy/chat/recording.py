@@ -23,6 +23,7 @@ _OURS: Final = (
     b"x-turnfold-tokens-after",
     b"x-turnfold-overhead-ms",
     b"x-turnfold-state",
+    b"x-turnfold-recall",
     b"x-turnfold-request-id",
 )
 _NOT_A_SLUG: Final = re.compile(r"[^\w.-]+", re.ASCII)
@@ -46,6 +47,8 @@ def _our_headers(exchange: Exchange) -> RawHeaders:
         headers.append((b"x-turnfold-tokens-after", b"%d" % exchange.tokens[1]))
     if exchange.verdict:
         headers.append((b"x-turnfold-state", exchange.verdict.encode()))
+    if exchange.recall:
+        headers.append((b"x-turnfold-recall", exchange.recall.encode()))
     headers.append((b"x-turnfold-overhead-ms", b"%.2f" % _overhead_ms(exchange)))
     headers.append((b"x-turnfold-request-id", exchange.request.id.encode()))
     return headers
@@ -104,4 +107,5 @@ def receipt_of(exchange: Exchange, watch: Watch, ended: float) -> Receipt:
         foldable=exchange.outlook.foldable if exchange.outlook else None,
         trails=exchange.trails,
         tags=request.tags,
+        recall=exchange.recall,
     )

@@ -27,7 +27,7 @@ from turnfold.config.settings import Settings
 from turnfold.proxy.chat.elsewhere import Elsewhere
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange, Moments, Watch
 from turnfold.proxy.chat.folding import Folding, Lanes, OptionsFor, place_of
-from turnfold.proxy.chat.own_models import NO_MODELS, OwnModels
+from turnfold.proxy.chat.own_models import NO_MODELS, NO_VECTORS, OwnModels, OwnVectors
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.chat.recording import lowered, receipt_of, response_headers
 from turnfold.proxy.chat.recovering import Run
@@ -67,12 +67,14 @@ class Remembered:
         records: states of labelled conversations.
         decisions: what was decided of folds.
         models: asks a model for summaries.
+        vectors: what has a say in recall beside the words.
     """
 
     windows: Windows
     records: StateRecords
     decisions: Decisions
     models: OwnModels = NO_MODELS
+    vectors: OwnVectors = NO_VECTORS
 
 
 class Service:
@@ -100,6 +102,7 @@ class Service:
         self._forgetful = forgetful
         self.failures: Counter[str] = Counter()
         limits, folding = settings.limits, settings.folding
+        self._vectors = memory.vectors
         windows, self._decisions = memory.windows, memory.decisions
         self._models = memory.models
         self._incidents = incidents or Incidents()
@@ -108,7 +111,7 @@ class Service:
         self._lanes = Lanes(limits.max_fold_workers)
         self._elsewhere = None if processes is None else Elsewhere(processes, windows, limits.fold_timeout)
         self._folding = Folding(
-            engine, options_for, limits, windows, memory.decisions, self._lanes, folding.holdout_share, self._elsewhere
+            engine, options_for, settings, windows, memory.decisions, self._lanes, memory.vectors, self._elsewhere
         )
         self._stating = Stating(folding.state_acknowledge, options_for, memory.records, self._lanes, self._folding.memo)
         self._sending = Sending(
@@ -152,6 +155,7 @@ class Service:
             if exchange.answer is None:
                 exchange = depart(exchange)
                 served.callback(self._begin_summaries(exchange))
+                self._begin_vectors(exchange)
                 for station in (self._sending.send_request, self._sending.recover_request):
                     exchange = await station(exchange)
             if exchange.request.mode != "observe":
@@ -175,6 +179,12 @@ class Service:
         if not exchange.wanted or conversation is None or exchange.request.mode != "on":
             return _nothing
         return self._models.begin(exchange, place_of(exchange, conversation.model, conversation_name(conversation)))
+
+    def _begin_vectors(self, exchange: Exchange) -> None:
+        """Have made what a later recall may use."""
+        conversation = exchange.conversation
+        if self._vectors.is_on and conversation is not None and conversation.messages:
+            self._vectors.begin(exchange, place_of(exchange, conversation.model, conversation_name(conversation)))
 
     @property
     def _stations_before_sending(self) -> tuple[Station, ...]:

@@ -1,0 +1,81 @@
+"""How like a question earlier passages are, as sentence vectors say.
+
+Lives here: which texts an encoder gets, and from its vectors to a `Likeness`. Does not belong here: encoders,
+where vectors are kept (the shell has both), what a likeness is worth beside the words (``recall``).
+
+A vector is a string of int8, one a dimension, in any scale: only its direction counts. A likeness is a cosine times 127, rounded,
+as one int8 a passage, and is all that a fold sees of vectors. It is decided once for a user message (law 5), so that neither a
+vector that comes later nor another machine's arithmetic changes what was recalled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from turnfold.compression.fold.decisions import prefixes
+from turnfold.compression.fold.recall import has_content
+from turnfold.compression.options import Likeness
+from turnfold.compression.text import words
+from turnfold.compression.text.passages import passages
+from turnfold.compression.wire.conversation import Message
+
+_SCALE: Final = 127
+_MOST_ASKED: Final = 1000  # characters from each end of a long question
+
+Small = npt.NDArray[np.int8]
+
+
+def passage_texts(text: str) -> list[str]:
+    """The passages of a message's text, as recall cuts them."""
+    return [text[start:end] for start, end in passages(text)]
+
+
+def question_text(messages: Sequence[Message], user: int) -> str:
+    """What to encode of a user message: its own text, with the exchange before it where it says nothing of its own."""
+    own = messages[user].own
+    if has_content(words.fold(own)):
+        return own if len(own) <= 2 * _MOST_ASKED else f"{own[:_MOST_ASKED]}\n{own[-_MOST_ASKED:]}"
+    spoken = [m.own for m in messages[:user] if m.role in ("user", "assistant") and m.own.strip()]
+    return "\n".join([*(text[:_MOST_ASKED] for text in spoken[-2:]), own[:_MOST_ASKED]])
+
+
+def language_of(text: str) -> str:
+    """The language of a text as the stemmer names it; English where too little is said."""
+    return words.language(set(words.words(words.fold(text))))
+
+
+def likeness(messages: Sequence[Message], user: int, question: bytes, vectors: Mapping[bytes, bytes]) -> Likeness:
+    """How like a user message the passages before it are.
+
+    Args:
+        messages: of the conversation.
+        user: index of the user message.
+        question: its vector.
+        vectors: by key of a message the vectors of its passages, one after the other.
+    """
+    by_message = tuple(cosines(question, vectors.get(m.key, b"")) for m in messages[:user])
+    return nothing_known(messages, user) if not any(by_message) else replace(nothing_known(messages, user), by_message=by_message)
+
+
+def nothing_known(messages: Sequence[Message], user: int) -> Likeness:
+    """What is decided of a user message where vectors say nothing: its words alone decide."""
+    at = user + 1
+    return Likeness(at, prefixes([m.key for m in messages[:at]], [at])[at])
+
+
+def cosines(question: bytes, vectors: bytes) -> bytes:
+    """For each of the vectors its cosine with another one, times 127, as int8."""
+    asked, size = np.frombuffer(question, np.int8), len(question)
+    if not vectors or not size or len(vectors) % size:
+        return b""
+    rows = np.frombuffer(vectors, np.int8).reshape(-1, size).astype(np.int64)
+    own = asked.astype(np.int64)
+    lengths = np.sqrt((rows * rows).sum(axis=1) * float((own * own).sum()))
+    cosines = np.where(lengths > 0, (rows @ own) / np.maximum(lengths, 1.0), 0.0)
+    found: Small = np.clip(np.rint(_SCALE * cosines), -_SCALE, _SCALE).astype(np.int8)
+    return found.tobytes()

@@ -1,0 +1,86 @@
+"""The figures of recall.
+
+Lives here: what a passage's score and the choice among passages are weighed with. Does not belong here: either of
+them (``recall``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """The figures of score and choice, found by trial on public question sets (``benchmarks/recall_offline.py``).
+
+    Attributes:
+        k1, b: of BM25.
+        grams: share of the score over character grams.
+        paragraph, head: shares of the paragraph's words and of its title's, or of the speaker's name.
+        chat, block, across: what neighbours at distance 1, 2, ... lend: messages, chunks of one paragraph, of two paragraphs.
+        label: weight of a word that labels the question ("Question: ...").
+        asking: factor for passages that ask: the answer stands elsewhere.
+        answered: how many times as much a message that asks lends to the one after it.
+        identifier: factor for words with digits and for compound identifiers.
+        feedback, feedback_passages, feedback_terms: share and sizes of the relevance feedback.
+        hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
+        hop_passages, hop_names: where its names are taken from, and how many.
+        region: tokens over which the worth of a region spreads, as the deviation of a Gaussian.
+        region_least: messages up to which a conversation has no regions.
+        region_short, region_long: median tokens of a message at which regions count fully, and not at all.
+        likeness: share of what sentence vectors say, where there are any.
+        before: weight of words taken from the exchange before.
+        hinted: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
+        covered: the share from which all that bears on it is quoted; in between only what comes close to the best.
+        covered_borrowed: the same for a question whose words are those of the exchange before.
+        topical: share that a passage must hold for a request to summarise to have a topic.
+        bearing: without fill, share of the best score below which a passage no longer bears on the question.
+        bearing_hinted: the same where the question is hardly covered.
+        bearing_borrowed: the same for a question whose words are those of the exchange before.
+        own_borrowed: weight of such a question's own words; those of the exchange have 1.
+        cover_least, cover_parts: for a cover of everything, the room that makes one more part, and parts up to which it does.
+        cover_tokens: the room that makes one more part beyond these.
+        cover_asking: factor for passages that ask in a cover.
+    """
+
+    k1: float = 0.9
+    b: float = 0.4
+    grams: float = 0.4
+    paragraph: float = 0.15
+    head: float = 1.1
+    chat: tuple[float, ...] = (0.36, 0.24, 0.12, 0.12)
+    block: tuple[float, ...] = (0.2, 0.1)
+    across: tuple[float, ...] = (0.1,)
+    label: float = 0.3
+    asking: float = 0.85
+    answered: float = 1.6
+    identifier: float = 1.5
+    feedback: float = 0.3
+    feedback_passages: int = 5
+    feedback_terms: int = 12
+    hop_chat: float = 0.25
+    hop_document: float = 1.0
+    hop_passages: int = 3
+    hop_names: int = 12
+    region: float = 400
+    region_least: int = 40
+    region_short: float = 16
+    region_long: float = 30
+    likeness: float = 0.3
+    before: float = 0.5
+    hinted: float = 0.14
+    covered: float = 0.25
+    covered_borrowed: float = 0.1
+    topical: float = 0.4
+    bearing: float = 0.1
+    bearing_hinted: float = 0.5
+    bearing_borrowed: float = 0.25
+    own_borrowed: float = 0.2
+    cover_least: float = 25
+    cover_parts: int = 12
+    cover_tokens: float = 60
+    cover_asking: float = 0.5
+
+
+TUNING: Final = Tuning()

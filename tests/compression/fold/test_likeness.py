@@ -1,0 +1,108 @@
+"""What vectors say of a question is a value of a fold like any other, bound to its conversation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.support.bodies import encode
+from turnfold.compression.fold import Folded, fold
+from turnfold.compression.fold.likeness import cosines, likeness, passage_texts, question_text
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions, Likeness
+from turnfold.compression.wire.chat import CHAT
+
+ANSWER = "On Sundays she goes skiing beyond the ridge."
+ASKED = "Which hobbies? The driver, the depot, pallet 3."
+
+
+def messages(question: str = ASKED) -> list[dict[str, str]]:
+    told = []
+    for i in range(60):
+        told.append(
+            {"role": "user", "content": f"Crate {i} is at gate {i * 3 % 11}, as Maria wrote to the depot; was it sealed?"}
+        )
+        told.append(
+            {"role": "assistant", "content": f"Pallet {i * 7} left the depot by gate {i % 9}, and the driver signed for it."}
+        )
+    for i in range(36, 46):
+        told[i]["content"] = f"It rained {i} times."
+    told[41]["content"] = ANSWER
+    return [*told, {"role": "user", "content": question}]
+
+
+CONVERSATION = CHAT.read(encode(messages(), model="gpt-4o"), Memo())
+USER = len(CONVERSATION.messages) - 1
+MEMO = Memo()
+OPTIONS = FoldOptions(budget=600, wants_likeness=True)
+
+
+def vector(*numbers: int) -> bytes:
+    return np.array(numbers, np.int8).tobytes()
+
+
+def said(found: tuple[str, ...] = (ANSWER,)) -> Likeness:
+    """Vectors of two dimensions: those of the texts found are like the question's."""
+    own = {m.key: vector(*([9, 1] if m.text in found else [0, 99])) for m in CONVERSATION.messages}
+    return likeness(CONVERSATION.messages, USER, vector(127, 0), own)
+
+
+def quoted(folded: Folded) -> str:
+    (recall,) = folded.recalls.values()
+    return recall.text
+
+
+def test_what_vectors_say_changes_what_is_quoted_and_nothing_else() -> None:
+    words = fold(CONVERSATION, OPTIONS, MEMO)
+    vectors = fold(CONVERSATION, replace(OPTIONS, likenesses=(said(),)), MEMO)
+    assert ANSWER not in quoted(words)
+    assert ANSWER in quoted(vectors)
+    assert vectors.forwarded.messages[:-1] == words.forwarded.messages[:-1]
+    assert (words.open_questions, vectors.open_questions) == ((USER,), ())
+
+
+def test_nobody_is_asked_where_nobody_wants_to_know() -> None:
+    silent = fold(CONVERSATION, replace(OPTIONS, wants_likeness=False), MEMO)
+    assert silent.open_questions == ()
+    assert silent.body == fold(CONVERSATION, OPTIONS, MEMO).body
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(said(), prefix="0" * 32),
+        replace(said(), at=USER),
+        replace(said(), by_message=()),
+        replace(said(), by_message=tuple(b"" for _ in range(USER))),
+        replace(said(), by_message=tuple(b"\x01" * 7 for _ in range(USER))),
+        replace(said(), by_message=said().by_message[:9]),
+    ],
+)
+def test_what_is_said_of_something_else_counts_for_nothing(other: Likeness) -> None:
+    assert fold(CONVERSATION, replace(OPTIONS, likenesses=(other,)), MEMO).body == fold(CONVERSATION, OPTIONS, MEMO).body
+
+
+def test_a_memory_of_words_does_not_stand_for_vectors() -> None:
+    memo = Memo()
+    fold(CONVERSATION, OPTIONS, memo)
+    known = replace(OPTIONS, likenesses=(said(),))
+    assert fold(CONVERSATION, known, memo).body == fold(CONVERSATION, known, Memo()).body
+
+
+def test_only_the_direction_of_a_vector_counts() -> None:
+    both = cosines(vector(100, 0), vector(1, 0) + vector(0, 5) + vector(-9, 0) + vector(0, 0))
+    assert np.frombuffer(both, np.int8).tolist() == [127, 0, -127, 0]
+    assert cosines(vector(1, 2), b"\x01" * 3) == cosines(b"", b"\x01") == b""
+
+
+def test_a_question_without_content_is_read_with_the_exchange_before_it() -> None:
+    asked = CHAT.read(encode(messages("Continue, please."), model="m"), Memo()).messages
+    assert asked[USER - 1].text in question_text(asked, USER)
+    assert question_text(CONVERSATION.messages, USER) == ASKED
+
+
+def test_a_message_is_cut_as_recall_cuts_it() -> None:
+    assert passage_texts("One message.\n") == ["One message."]
+    assert passage_texts(" \n") == []
