@@ -22,6 +22,7 @@ Messages = list[dict[str, Any]]
 
 ANSWER = "On Sundays she goes skiing beyond the ridge."
 BUDGET = 700
+UNCOUNTED = b'{"id": "c", "model": "gpt-4o", "choices": []}'  # without usage, of which a proxy would learn
 
 
 def history() -> Messages:
@@ -59,7 +60,7 @@ class Replicas:
 
     def send(self, proxy: ProxyServer, messages: Messages) -> tuple[Answer, str]:
         """The answer, and the body as the upstream got it."""
-        self.upstream.handler = reply(COMPLETION)
+        self.upstream.handler = reply(UNCOUNTED)
         answer = proxy.chat({"model": "gpt-4o", "messages": messages})
         assert answer.status == 200
         return answer, self.upstream.seen[-1].body.decode()
