@@ -15,9 +15,10 @@ import pytest
 from anthropic import Anthropic
 from starlette.types import Receive, Scope, Send
 
-from tests.proxy.harness import ProxyServer, UpstreamServer, reply, until
+from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, reply, until
 from tests.support.messages_api import Bindings, refusals
 from tests.support.words import prose
+from turnfold.compression.fold import fold
 
 OLD, BINDING = "claude-sonnet-4-6", "claude-opus-5-5"
 USAGE = {
@@ -113,11 +114,13 @@ def marked(messages: list[Any]) -> list[Any]:
     return out
 
 
-@pytest.mark.parametrize(("model", "turns"), [(OLD, 16), (BINDING, 36)])
+@pytest.mark.parametrize(("model", "turns"), [(OLD, 30), (BINDING, 50)])
 def test_an_agent_that_thinks_is_folded_and_refused_nowhere(
-    upstream: UpstreamServer, proxy: ProxyServer, client: Any, model: str, turns: int
+    upstream: UpstreamServer, start_proxy: StartProxy, model: str, turns: int
 ) -> None:
     api = upstream.handler = Api(upstream, model)
+    proxy = start_proxy(f"{upstream.origin}/v1", fold=fold, folding={"cache_hit_share": 0.0})  # else it hardly pays
+    client: Any = Anthropic(base_url=proxy.origin, api_key="sk-ant-user", max_retries=0)
     messages: list[Any] = []
     statuses, asked = [], 0
     for turn in range(turns):
@@ -137,6 +140,7 @@ def test_an_agent_that_thinks_is_folded_and_refused_nowhere(
                 found = [text(f"Crane {asked} lifts {40 + asked} t. {prose(asked + 99, 'en', 40)}"), text(prose(asked, "de", 20))]
                 result = {"type": "tool_result", "tool_use_id": content[-1]["id"], "content": found}
                 messages.append({"role": "user", "content": [result]})
+    client.close()
     assert api.faults == []
     assert "folded" in statuses
     assert len(upstream.seen[-1].body) < 0.85 * len(json.dumps(messages))

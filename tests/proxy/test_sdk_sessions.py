@@ -63,7 +63,7 @@ def output_text(value: str) -> dict[str, Any]:
 @pytest.fixture
 def patient_proxy(upstream: UpstreamServer, start_proxy: StartProxy) -> ProxyServer:
     """The real engine, with all the time that a busy machine needs for a cold fold."""
-    return start_proxy(f"{upstream.origin}/v1", fold=fold, folding={"cache_hit_share": 0.7}, limits={"fold_timeout": 60.0})
+    return start_proxy(f"{upstream.origin}/v1", fold=fold, folding={"cache_hit_share": 0.2}, limits={"fold_timeout": 60.0})
 
 
 # -- conversations long enough to be folded several times --------------------------------------------------------------------
@@ -124,9 +124,9 @@ def images(value: Any) -> list[Any]:
 
 def test_images_and_parallel_tools_stay_over_many_folds_on_messages(upstream: UpstreamServer, patient_proxy: ProxyServer) -> None:
     upstream.handler = reply(claude_says(text("43 t.")))
-    whole, statuses = claude_session(22), []
+    whole, statuses = claude_session(28), []
     with claude(patient_proxy.origin) as client:
-        for end in (69, 77, len(whole)):
+        for end in (93, 101, len(whole)):
             raw = client.messages.with_raw_response.create(model=CLAUDE, max_tokens=90, messages=whole[:end])
             statuses.append(raw.headers["x-turnfold-status"])
             sent = json.loads(upstream.seen[-1].body)
@@ -342,7 +342,7 @@ def test_a_long_loop_is_folded_where_the_api_may_drop_its_thinking(
     )
     messages: list[Any] = [{"role": "user", "content": [text("Look at every crane.")]}]
     with claude(proxy.origin, default_headers={"anthropic-beta": "interleaved-thinking-2025-05-14"}) as client:
-        for turn in range(22):
+        for turn in range(44):
             answer = client.messages.create(
                 model="claude-opus-5-5", max_tokens=2000, messages=messages, thinking={"type": "enabled", "budget_tokens": 1024}
             )

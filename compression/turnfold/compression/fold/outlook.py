@@ -15,6 +15,7 @@ from turnfold.compression.fold.policy import Shape, Thresholds
 from turnfold.compression.fold.replay import Course, Replay, shape_at, thresholds_at
 
 _AHEAD: Final = 250  # requests that are looked ahead at most
+_MOST_LEFT: Final = 0.7  # of messages that have come so far a fold may leave all; longer ones are to come
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +55,25 @@ def _pays_at(course: Course, now: Replay, limits: Thresholds) -> int | None:
     index = course.requests[-1]
     total, tail = course.total[index + 1], course.tokens(now.tail, index + 1)
     shape, prices = shape_at(course, now.turns - 1), course.options.prices
-    price = prices.reread(now.decision.warmth.share(shape.loops))
+    warm = now.decision.warmth.share(shape.loops)
     pace = max(1, int(shape.pace))
     due = max(limits.start, total - tail + limits.fold_at) + 1
     first = ahead = max(1, -(-(due - total) // pace))
     while ahead < first + _AHEAD:
         grown = ahead * pace
-        spent = now.spent + price * ahead * (total + grown) / 2 + prices.write * grown
-        if _would_pay(course, shape, limits, tail + grown, price, now.turns + ahead, policy.allowance(now.saved, spent)):
+        spent = now.spent + prices.reread(warm) * ahead * (total + grown) / 2 + prices.write * grown
+        if _would_pay(course, shape, limits, tail + grown, warm, now.turns + ahead, policy.allowance(now.saved, spent)):
             return due if ahead == first else total + grown
         ahead += max(1, (ahead - first) // 4)
     return None
 
 
-def _would_pay(course: Course, shape: Shape, limits: Thresholds, tail: int, price: float, turns: int, allowance: float) -> bool:
+def _would_pay(course: Course, shape: Shape, limits: Thresholds, tail: int, warm: float, turns: int, allowance: float) -> bool:
     """Whether a fold of a raw tail of so many tokens would pay."""
     raw = max(1, tail - limits.keep_recent)
-    left = int(shape.facts_ratio * raw)
-    rewrite = policy.rewrite_cost(course.options, raw, 0, left, max(0, limits.keep_recent - int(shape.pace)))
-    return policy.pays(price, rewrite, raw - left, turns, allowance)
+    left = int(min(_MOST_LEFT, shape.facts_ratio) * raw)
+    rewrite = policy.rewrite_cost(course.options, warm, raw, 0, left, max(0, limits.keep_recent - int(shape.pace)))
+    return policy.pays(course.options.prices.reread(warm), rewrite, raw - left, turns, allowance)
 
 
 def expected_use(course: Course, now: Replay, piece: Piece) -> float:

@@ -38,6 +38,7 @@ _SUMMARY_MOST: Final = 500
 _LINE: Final = 24  # tokens of a line of counts and an id
 _COVERED: Final = 8  # a conversation is taken to go on for this part of what it has gone on for
 _AT_RISK: Final = 0.02  # of what a conversation has cost so far; law 9 allows a short one as much
+_HARDLY: Final = 0.3  # a smaller share of warm requests
 _MOST_STANDING: Final = 0.9  # share of a budget
 _LADDER: Final = 1.19  # a changing budget moves the borders in steps of a quarter of an octave
 
@@ -130,17 +131,18 @@ def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:
     return min(_EPOCH_MOST, max(_EPOCH_LEAST, int(sqrt(2 * penalty * keep * pace / (0.8 * price)))))
 
 
-def rewrite_cost(options: FoldOptions, raw: int, fresh: int, folded: int, behind: int) -> float:
+def rewrite_cost(options: FoldOptions, warm: float, raw: int, fresh: int, folded: int, behind: int) -> float:
     """What a fold costs in its own request, held against a warm cache, the best that not folding could get; in input tokens.
 
     Args:
+        warm: the believed share of warm requests; where hardly any finds the cache warm, a cold one is held against it too.
         raw: tokens that are folded away and were sent before.
         fresh: tokens that are folded away before they were ever sent.
         folded: tokens that both leave.
         behind: tokens around them that were sent before and have to be written again.
     """
-    prices = options.prices
-    return prices.write * (folded - fresh + behind) - prices.read * (raw + behind)
+    reread = options.prices.reread(min(1.0, warm / _HARDLY))
+    return options.prices.write * (folded - fresh + behind) - reread * (raw + behind)
 
 
 def pays(price: float, rewrite: float, saving: int, turns: int, allowance: float) -> bool:

@@ -266,7 +266,8 @@ def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
     raw, fresh = old + course.tokens(start, known), course.tokens(known, after.tail)
     behind = course.tokens(after.tail, max(after.tail, sent))
     again = behind + _unmarked_front(course, before, min((p.start for p in new), default=start))
-    return policy.rewrite_cost(course.options, raw, fresh, left, again), raw + fresh - left
+    warm = before.decision.warmth.share(shape_at(course, before.turns).loops)
+    return policy.rewrite_cost(course.options, warm, raw, fresh, left, again), raw + fresh - left
 
 
 def _unmarked_front(course: Course, before: Replay, start: int) -> int:

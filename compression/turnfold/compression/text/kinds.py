@@ -134,8 +134,8 @@ _TEST_RUN: Final = re.compile(
 )
 #: Where a compiler or linter saw something: the source that it quotes is no file.
 _PLACES: Final = re.compile(r"\n *--> \S{1,300}:\d+:\d+")
-_ENCODED: Final = re.compile(r"\s*(?:data:[\w/;,+-]{1,100})?(?:[A-Za-z0-9+/=_-]{200}|(?:[A-Za-z0-9+/=_-]{60,80}\r?\n){2})")
-_ALL_ENCODED: Final = re.compile(r"\s*(?:data:[\w/;,+-]{1,100})?[A-Za-z0-9+/=_\-\s]+")
+_ENCODED: Final = re.compile(r"\s*+(?:data:[\w/;,+-]{1,100})?(?:[A-Za-z0-9+/=_-]{200}|(?:[A-Za-z0-9+/=_-]{60,80}\r?\n){2})")
+_ALL_ENCODED: Final = re.compile(r"\s*+(?:data:[\w/;,+-]{1,100})?[A-Za-z0-9+/=_\-\s]+")
 
 
 def mark(line: str) -> str:
