@@ -1,0 +1,297 @@
+"""What a fold may look like: the mildest of several plans that fits a budget, drafted and with its recall.
+
+Lives here: units and forms that plans are drawn over, the settings that are tried, what recall may take. Does not belong here:
+the order of the stations, whether the result is used (``engine``), what a plan or a draft is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from turnfold.compression import tokens
+from turnfold.compression.fold.ask import Recall, recall_for
+from turnfold.compression.fold.counts import conversation_tokens, message_tokens
+from turnfold.compression.fold.endings import trim_endings
+from turnfold.compression.fold.keeping import kept_messages
+from turnfold.compression.fold.marks import move_marks
+from turnfold.compression.fold.pieces import Asker, recall_tokens
+from turnfold.compression.fold.plan import Plan, plan
+from turnfold.compression.fold.shape import ShapedResult, shape_results
+from turnfold.compression.fold.state_blocks import add_block_tokens
+from turnfold.compression.fold.thinking import decided, dropping, first_thought, without_thinking
+from turnfold.compression.fold.units import Unit, staying, units
+from turnfold.compression.fold.write import Caching, FoldDraft, changes, draft
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.conversation import Changes, Conversation
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A fold of a conversation; it was decided when its first `decided` messages had come."""
+
+    plan: Plan
+    stays: frozenset[int]
+    draft: FoldDraft
+    recalls: Mapping[int, Recall]
+    changes: Changes
+    fitting: int
+    decided: int
+    cut: Sequence[Unit]
+
+
+@dataclass(frozen=True, slots=True)
+class _FitSetting:
+    """How far a fold goes to fit its budget.
+
+    Attributes:
+        squeeze: factor of the limit for what stands.
+        room: share of recall's room.
+        without: how many of the oldest units with attachments are folded like any other.
+    """
+
+    squeeze: float
+    room: float
+    without: int = 0
+
+
+_USED: Final = 0.6  # share of a budget below which too little is forwarded
+_ROOMIER: Final = (16.0, 4.0, 2.0)  # of the share for what stands; all but a tenth of the budget at most
+_FITTING: Final = tuple(
+    _FitSetting(squeeze, room)
+    for squeeze, room in ((1.0, 1.0), (0.6, 1.0), (0.6, 0.5), (0.3, 0.5), (0.3, 0.25), (0.05, 0.25), (0.05, 0.0))
+)
+
+
+def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
+    """The mildest first; attachments go last, the oldest half of them before the others."""
+    yield from _FITTING
+    attached = len(_attached(cut))
+    for without in sorted({(attached + 1) // 2, attached} - {0}):
+        yield replace(_FITTING[-2], without=without)
+
+
+def steady_attempt(
+    conversation: Conversation,
+    cut: Sequence[Unit],
+    first: Plan,
+    results: Mapping[int, ShapedResult],
+    options: FoldOptions,
+    memo: Memo,
+) -> Attempt | None:
+    """The best attempt; `first` is the plan of its units under the mildest setting.
+
+    Under a budget it may be another with each request. Where thinking is bound to what was sent, the one of the request that
+    the first thinking of the latest turn answered holds as long as the turn goes on: results that come behind take their form,
+    and nothing else changes.
+    """
+    if options.budget is None or not options.preserved_thinking or options.drops_thinking:
+        return _best_attempt(conversation, cut, first, results, options, memo)
+    whole, cut = cut, units(conversation.messages, results, memo, kept_messages(conversation.messages, options.keep, memo))
+    thought = first_thought(cut)
+    if thought is None:
+        return _best_attempt(conversation, whole, first, results, options, memo)
+    begun = conversation.with_changes(Changes(dropped=((cut[thought].start, len(conversation.messages)),)), memo)
+    best = _attempt_alone(begun.with_state(conversation.state), options, memo)
+    drawn, stays, recalls = (best.plan, best.stays, best.recalls) if best else (_UNFOLDED, frozenset[int](), {})
+    drafted = draft(conversation, cut, stays, drawn, options, results, memo)
+    if not (drawn.pieces or drafted.shaped):
+        return None
+    return _attempt(conversation, cut, stays, drawn, drafted, recalls, options, best.fitting if best else 0)
+
+
+_UNFOLDED: Final = Plan((), 0, (), 0, 0, 0)
+
+
+def _attempt_alone(conversation: Conversation, options: FoldOptions, memo: Memo) -> Attempt | None:
+    results = shaped_results(conversation, options, memo)
+    cut = cut_units(conversation, results, options, memo)
+    return _best_attempt(conversation, cut, plan(cut, options, memo=memo), results, options, memo)
+
+
+def _best_attempt(
+    conversation: Conversation,
+    cut: Sequence[Unit],
+    first: Plan,
+    results: Mapping[int, ShapedResult],
+    options: FoldOptions,
+    memo: Memo,
+) -> Attempt | None:
+    """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
+    best = None
+    for fitting, setting in enumerate(_settings(cut)):
+        cut = _without_attachments(cut, setting.without)
+        drawn = plan(cut, options, setting.squeeze, memo) if fitting else first
+        candidate = _candidate(conversation, cut, drawn, setting, fitting, results, options, memo)
+        if candidate is None:
+            return best
+        best = candidate
+        if options.budget is None:
+            return best
+        size = _size_with(conversation, best.changes, options, memo)
+        if size <= options.budget:
+            if fitting or size > _USED * options.budget:
+                return best
+            return _roomier(conversation, cut, results, options, memo) or best
+    return best
+
+
+def _roomier(
+    conversation: Conversation,
+    cut: Sequence[Unit],
+    results: Mapping[int, ShapedResult],
+    options: FoldOptions,
+    memo: Memo,
+) -> Attempt | None:
+    """Where recall leaves most of a budget, since the question bears on little: a candidate in which more stands."""
+    for squeeze in _ROOMIER:
+        drawn = plan(cut, options, squeeze, memo)
+        candidate = _candidate(conversation, cut, drawn, _FitSetting(squeeze, 1.0), 0, results, options, memo)
+        if candidate and _size_with(conversation, candidate.changes, options, memo) <= (options.budget or 0):
+            return candidate
+    return None
+
+
+def _candidate(
+    conversation: Conversation,
+    cut: Sequence[Unit],
+    drawn: Plan,
+    setting: _FitSetting,
+    fitting: int,
+    results: Mapping[int, ShapedResult],
+    options: FoldOptions,
+    memo: Memo,
+) -> Attempt | None:
+    """The fold that a setting's plan draws; None where it folds nothing."""
+    if not (drawn.pieces or any(m.is_result for m in conversation.messages)):  # and only results are shaped
+        return None
+    stays = staying(cut)
+    drafted = draft(conversation, cut, stays, drawn, options, results, memo)
+    if not (drawn.pieces or drafted.shaped):
+        return None
+    recalls = dict(_recalls(conversation, cut, stays, drawn, drafted, options, setting.room, memo))
+    return _attempt(conversation, cut, stays, drawn, drafted, recalls, options, fitting)
+
+
+def cut_units(
+    conversation: Conversation, results: Mapping[int, ShapedResult], options: FoldOptions, memo: Memo
+) -> tuple[Unit, ...]:
+    """The conversation's units, with the blocks of its state."""
+    kept = kept_messages(conversation.messages, options.keep, memo)
+    return add_block_tokens(units(conversation.messages, results, memo, kept), conversation.state, memo)
+
+
+def shaped_results(conversation: Conversation, options: FoldOptions, memo: Memo) -> Mapping[int, ShapedResult]:
+    """The forms of tool results."""
+    if not options.shape_results:
+        return {}
+    return shape_results(conversation.messages, memo, kept_messages(conversation.messages, options.keep, memo))
+
+
+def _attempt(
+    conversation: Conversation,
+    cut: Sequence[Unit],
+    stays: frozenset[int],
+    drawn: Plan,
+    drafted: FoldDraft,
+    recalls: Mapping[int, Recall],
+    options: FoldOptions,
+    fitting: int,
+) -> Attempt:
+    texts = {index: found.text for index, found in recalls.items()}
+    made = changes(conversation.messages, drafted, texts, caching(conversation, drawn, cut, options))
+    if options.refuses_trailing_space:
+        made = trim_endings(conversation.messages, made)
+    made = without_thinking(made, conversation.messages, drafted.unsigned)
+    made = move_marks(conversation.messages, made, recalls)
+    end = decided(cut, drawn, options)
+    if options.drops_thinking:  # under a budget anything may change with every request
+        made = dropping(made, conversation.messages, end if options.budget is None else len(conversation.messages))
+    return Attempt(drawn, stays, drafted, recalls, made, fitting, end, cut)
+
+
+def _attached(cut: Sequence[Unit]) -> list[int]:
+    """Units whose attachments a budget may take; those of the last user message are part of the question."""
+    last = max((i for i, u in enumerate(cut) if u.is_user), default=None)
+    return [i for i, u in enumerate(cut) if u.attached and not u.kept and i != last]
+
+
+def _without_attachments(cut: Sequence[Unit], without: int) -> tuple[Unit, ...]:
+    """Units of which the oldest with attachments are like any other."""
+    oldest = set(_attached(cut)[:without])
+    return tuple(u._replace(attached=False) if i in oldest else u for i, u in enumerate(cut)) if oldest else tuple(cut)
+
+
+def _size_with(conversation: Conversation, made: Changes, options: FoldOptions, memo: Memo) -> int:
+    return conversation_tokens(conversation.with_changes(made, memo), options.model, memo)
+
+
+def caching(conversation: Conversation, plan: Plan, cut: Sequence[Unit], options: FoldOptions) -> Caching:
+    """How text of ours keeps out of the cache's way: apart where it hits at marks only, the client's or ours."""
+    theirs = True in [m.marked for m in conversation.messages]
+    if not (theirs or options.cache_breakpoints):
+        return Caching(apart=False)
+    marked = None if theirs or not plan.askers else cut[plan.askers[-1].unit].start
+    since = cut[plan.since].start if plan.events else len(conversation.messages)
+    return Caching(apart=True, marked=marked, since=since)
+
+
+def _recalls(
+    conversation: Conversation,
+    cut: Sequence[Unit],
+    stays: frozenset[int],
+    plan: Plan,
+    drafted: FoldDraft,
+    options: FoldOptions,
+    room: float,
+    memo: Memo,
+) -> Iterator[tuple[int, Recall]]:
+    """Per message index of a user message, the passages that go behind its text."""
+    if not options.recall:
+        return
+    stays_on = _recall_stays(conversation, options)
+    present, spent = list(drafted.texts()), 0
+    for asker in plan.askers:
+        if options.budget is None:
+            budget = _recall_share(asker, spent, options, stays=stays_on)
+        elif asker.last:
+            budget = int(room * _recall_room(conversation, cut, plan, drafted, options, memo))
+        else:
+            continue
+        found = recall_for(conversation.messages, cut, asker, stays, present, budget, options, memo)
+        if found.text:
+            present.append(found.text)
+            spent += tokens.count(found.text) if stays_on else 0
+            yield cut[asker.unit].start, found
+
+
+def _recall_stays(conversation: Conversation, options: FoldOptions) -> bool:
+    """Whether there may be recall that stays whatever reading it costs."""
+    marked = True in [m.marked and not m.pinned for m in conversation.messages]
+    return bool(options.preserved_thinking) or options.recall_stays or marked
+
+
+def _recall_share(asker: Asker, spent: int, options: FoldOptions, *, stays: bool) -> int:
+    """What recall may take without a budget; where earlier ones stay, all of them together take at most half of what is saved."""
+    share = recall_tokens(asker, options)
+    if not stays:
+        return share
+    return max(0, min(share, sum(p.tokens - p.size for p in asker.pieces) // 2 - spent))
+
+
+def _recall_room(
+    conversation: Conversation, cut: Sequence[Unit], plan: Plan, drafted: FoldDraft, options: FoldOptions, memo: Memo
+) -> int:
+    """What an explicit budget leaves for recall: all that is free when the request ends with the user message that asks. Under
+    it, in a tool loop, the same as then; once a fold event has come in between, a quarter of the budget."""
+    budget, asker = options.budget or 0, plan.askers[-1]
+    if asker.pieces != plan.pieces:
+        return budget // 4
+    behind = conversation.messages[cut[asker.unit].end :]
+    bare = _size_with(conversation, changes(conversation.messages, drafted, {}, Caching(apart=False)), options, memo)
+    return max(0, budget - _JOINT - bare + sum(message_tokens(m, options.model, memo) for m in behind))
+
+
+_JOINT: Final = 4  # tokens where recall joins the user's text: line breaks, and what merges differently across the seam
