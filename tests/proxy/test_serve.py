@@ -133,7 +133,7 @@ def test_a_stop_fails_readiness_first_and_lets_streams_end(start_process: StartP
     upstream.handler = slow
     with ThreadPoolExecutor(1) as pool:
         stream = pool.submit(served.post, SHORT)
-        until(lambda: upstream.seen)
+        until(lambda: upstream.seen, timeout=20)
         served.process.send_signal(signal.SIGTERM)
         until(lambda: call(served.origin, "GET", "/readyz").status == 503)
         assert call(served.origin, "GET", "/readyz").json()["checks"]["serving"] == "down"
