@@ -67,6 +67,7 @@ from turnfold.proxy.routes.state import state_routes
 from turnfold.proxy.routes.welcome import welcome_route
 from turnfold.proxy.routes.windows import admin_window_routes
 from turnfold.proxy.semantic.likenesses import Likenesses
+from turnfold.proxy.spare_memory import give_back
 from turnfold.proxy.stopping import told_to_stop
 from turnfold.proxy.store import Store, StoreError, open_store
 from turnfold.proxy.store.records import left_out
@@ -281,7 +282,7 @@ class Parts:
         await self.ledger.start()
         if self.traces is not None:
             self.traces.start()
-        loops = {"warmth": self.warmth.run, "deletions": self.forgetting.watch}
+        loops = {"warmth": self.warmth.run, "deletions": self.forgetting.watch, "memory": give_back}
         tasks = [
             asyncio.create_task(supervise(part, loop, self.incidents), name=f"turnfold-{part}") for part, loop in loops.items()
         ]

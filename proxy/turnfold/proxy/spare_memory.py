@@ -1,0 +1,36 @@
+"""Memory that a large fold leaves behind goes back to the system.
+
+Lives here: asking the C library for it, now and then. Does not belong here: what is remembered, and how much
+(``compression.memo``).
+
+What is freed in the middle of a heap stays with the process until somebody asks: after cold folds of 100,000 tokens that is two
+fifths of what they took (benchmarks/README.md). Only glibc keeps it so; elsewhere there is nothing to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+from collections.abc import Callable
+from typing import Final
+
+_PAUSE: Final = 30.0  # seconds
+
+
+def _trimmer() -> Callable[[int], int] | None:
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):
+        return None
+
+
+async def give_back(pause: float = _PAUSE) -> None:
+    """Give back what is free, from time to time, until cancelled; in a thread, as it takes milliseconds.
+
+    Args:
+        pause: seconds in between.
+    """
+    trim = _trimmer()
+    while trim is not None:
+        await asyncio.sleep(pause)
+        await asyncio.to_thread(trim, 0)
