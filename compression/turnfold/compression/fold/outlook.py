@@ -43,8 +43,6 @@ def outlook(course: Course, now: Replay) -> Outlook:
     limits = thresholds_at(course, replace(now, turns=now.turns - 1), index)
     total = course.total[index + 1]
     at = _pays_at(course, now, limits)
-    if at is not None and total >= at:
-        return Outlook("waiting", None, course.raw[-1])
     if 2 * course.raw[index + 1] < total and total > limits.start:
         return Outlook("unfoldable", at, course.raw[-1])
     return Outlook("short" if total <= limits.start else "waiting", at, course.raw[-1])
@@ -63,7 +61,7 @@ def _pays_at(course: Course, now: Replay, limits: Thresholds) -> int | None:
         grown = ahead * pace
         spent = now.spent + prices.reread(warm) * ahead * (total + grown) / 2 + prices.write * grown
         if _would_pay(course, shape, limits, tail + grown, warm, now.turns + ahead, policy.allowance(now.saved, spent)):
-            return due if ahead == first else total + grown
+            return due if ahead == first and due > total else total + grown
         ahead += max(1, (ahead - first) // 4)
     return None
 
