@@ -7,7 +7,7 @@ import itertools
 import json
 import logging
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,9 +88,15 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def replicas(upstream: UpstreamServer, model: Path, tmp_path: Path) -> Iterator[Replicas]:
+    with opened_replicas(upstream, model, tmp_path) as found:
+        yield found
+
+
+@contextmanager
+def opened_replicas(upstream: UpstreamServer, model: Path, folder: Path) -> Iterator[Replicas]:
     url, folding = upstream.origin + "/v1", {"budget": BUDGET}
     semantic = {"model": str(model), "timeout": 5.0, "cpu_share": 1.0}
-    shared = {"url": f"sqlite:///{tmp_path / 'shared.db'}"}
+    shared = {"url": f"sqlite:///{folder / 'shared.db'}"}
     with ExitStack() as opened:
         extra: dict[str, Any] = {"semantic": semantic, "store": shared, "folding": folding}
         one, two = (opened.enter_context(proxy_server(url, fold, **extra))[0] for _ in range(2))
@@ -118,16 +124,26 @@ def test_vectors_find_what_shares_no_word_with_the_question(replicas: Replicas) 
 
 
 def test_what_was_recalled_is_repeated_by_every_replica_and_in_the_tool_loop(
-    replicas: Replicas, caplog: pytest.LogCaptureFixture
+    upstream: UpstreamServer, model: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "turnfold.proxy.semantic.likenesses")
     messages = [*history(), question(0)]
-    chosen, by_words = replicas.ask(replicas.first, messages)
+    for attempt in range(5):
+        (folder := tmp_path / str(attempt)).mkdir()
+        caplog.clear()
+        with opened_replicas(upstream, model, folder) as replicas:
+            chosen, by_words = replicas.ask(replicas.first, messages)
+            if "decided alone" not in caplog.text:  # a busy machine misses the store, and keeps no decision
+                _is_repeated(replicas, messages, chosen, by_words)
+                return
+    raise AssertionError("the store was never there in time")
+
+
+def _is_repeated(replicas: Replicas, messages: Messages, chosen: str | None, by_words: str) -> None:
     assert chosen != "vectors"
     number, by_vectors = warmed(replicas)
     for proxy in (replicas.second, replicas.first):
-        same = replicas.ask(proxy, messages) == (chosen, by_words)
-        assert same or "decided alone" in caplog.text  # a busy machine missed the store, as the log says
+        assert replicas.ask(proxy, messages) == (chosen, by_words)
         assert replicas.ask_for(proxy, [*history(), question(number)], "vectors") == by_vectors
     loop = tool_loop([*history(), question(number)])
     sent = {replicas.send(proxy, loop)[1] for proxy in (replicas.second, replicas.first)}
