@@ -69,12 +69,22 @@ def test_without_it_they_are_shaped_and_folded() -> None:
     assert sum(sent.get(name) == text for name, text in came.items()) < 4
 
 
-@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
+@pytest.mark.parametrize("role", ["assistant", "tool"])
 def test_messages_of_a_kept_role_stay(role: str) -> None:
     messages = session(40, ("search_orders",))
     sent = [json.dumps(m, sort_keys=True) for m in folded(messages, Keep(roles=frozenset({role}))) if m["role"] == role]
     came = [json.dumps(m, sort_keys=True) for m in messages if m["role"] == role]
     assert sent == came
+
+
+@pytest.mark.parametrize("turns", [40, 150])
+def test_kept_user_messages_stay_with_at_most_a_text_of_ours_in_front(turns: int) -> None:
+    messages = session(turns, ("search_orders",))
+    sent = [m["content"] for m in folded(messages, Keep(roles=frozenset({"user"}))) if m["role"] == "user"]
+    came = [m["content"] for m in messages if m["role"] == "user"]
+    for ours, theirs in zip(sent, came, strict=True):
+        assert ours == theirs or (ours.startswith("[turnfold ") and ours.endswith(f"\n\n{theirs}"))
+    assert sum(ours != theirs for ours, theirs in zip(sent, came, strict=True)) <= 2
 
 
 @costly(12)

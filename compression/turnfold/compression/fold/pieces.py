@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from turnfold.compression.fold import policy
+from turnfold.compression.fold.units import Unit
 from turnfold.compression.options import FoldOptions, Warmth
 
 
@@ -31,6 +32,7 @@ class Piece:
         tokens: raw tokens of what can be folded in it.
         size: about the tokens that it takes when folded.
         anchor: its last user unit, kept verbatim as what follows the piece still answers it; None where a user message follows.
+        answered: the unit that the anchor answers, quoted at every level (``answered``); None under a budget.
     """
 
     start: int
@@ -39,6 +41,18 @@ class Piece:
     tokens: int
     size: int
     anchor: int | None
+    answered: int | None = None
+
+
+def answered(units: Sequence[Unit], start: int, anchor: int | None) -> int | None:
+    """The unit of a piece that its anchor answers, if it is an assistant's message: while a tool loop goes on under "yes, do all
+    of that", nothing else says what was agreed."""
+    if anchor is None:
+        return None
+    before = next((i for i in range(anchor - 1, start - 1, -1) if not units[i].pinned), None)
+    if before is None or units[before].is_user or units[before].asks or units[before].attached:
+        return None
+    return before
 
 
 @dataclass(frozen=True, slots=True)

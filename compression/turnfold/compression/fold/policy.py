@@ -19,6 +19,9 @@ from typing import Final
 from turnfold.compression import warmth
 from turnfold.compression.options import FoldOptions, Warmth
 
+#: Tokens that are quoted, at most, of the message that a kept user's message answers.
+ANSWERED: Final = 300
+
 # p, tokens before anything is folded, raw tail that a fold leaves. Found by replaying conversations under each price profile
 # (benchmarks/payback.py); between the rows the values are interpolated on a logarithmic scale.
 _PROFILES: Final = (
@@ -30,6 +33,12 @@ _PROFILES: Final = (
 # A tool loop's next step takes from the last results word for word, and no question recalls what has been folded of them.
 _FOR_LOOPS: Final = 0.22
 _SHORT_TAILS: Final = 0.4  # price of reading a cached token; where it is less, tails are long anyway
+# But of records it takes values, which FACTS keep of small ones: such a loop is folded earlier and oftener, and less stays raw.
+_NEARLY_WHOLE: Final = (0.3, 0.45)  # share that FACTS leave, from hardly to wholly
+_START_SPARED: Final = 0.5
+_TAIL_SPARED: Final = 0.6
+_EPOCH_SPARED: Final = 0.45
+_LOOP_FACTS: Final = (16.0, 5.0)  # tails of them that may stand
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
 _EPOCH_MOST: Final = 16_000
 _SUMMARY_RATIO: Final = 0.06
@@ -72,11 +81,13 @@ class Shape:
         pace: tokens that a request has added on average.
         loops: share of requests that end with a tool's result, 0..1.
         facts_ratio: what FACTS leaves of its messages, 0..1.
+        lines: share of its tokens that are results of which a next step copies lines, as of files, and not values, as of records.
     """
 
     pace: float
     loops: float
     facts_ratio: float
+    lines: float = 0.0
 
 
 def set_warmth(options: FoldOptions) -> Warmth:
@@ -94,9 +105,13 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
     """
     price = options.prices.reread(warmth.share(shape.loops))
     start, keep = _start_and_keep(price)
+    spared = 0.0
     if options.prices.read >= _SHORT_TAILS:
-        keep = int(keep * (1 + _FOR_LOOPS * min(1.0, 2 * shape.loops)))
-    fold_at = keep + _epoch(options.prices.write - price, price, keep, shape.pace)
+        spared = _spared(shape)
+        start = int(start * (1 - _START_SPARED * spared))
+        keep = int(keep * (1 + _FOR_LOOPS * min(1.0, 2 * shape.loops)) * (1 - _TAIL_SPARED * spared))
+    least = int(_EPOCH_LEAST * (1 - _EPOCH_SPARED * spared))
+    fold_at = keep + max(least, _epoch(options.prices.write - price, price, keep, shape.pace))
     free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape)), summaries_at=keep // 2)
     if options.budget is None:
         return free
@@ -113,14 +128,23 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
     )
 
 
+def _spared(shape: Shape) -> float:
+    """To what part, 0 to 1, FACTS do for a conversation's results what a raw tail does."""
+    hardly, wholly = _NEARLY_WHOLE
+    small = min(1.0, max(0.0, (shape.facts_ratio - hardly) / (wholly - hardly)))
+    return small * min(1.0, 4 * shape.loops) * max(0.0, 1 - 4 * shape.lines)
+
+
 def _facts_worth(shape: Shape) -> float:
     """How much may stand at FACTS, in tails.
 
     A user message gets recall, so a chat needs little there, and one of short turns hardly shrinks. A tool loop gets none: what
-    its next step needs must stand in the blocks, and long results shrink to a third with what they are about.
+    its next step needs must stand in the blocks, and long results shrink to a third with what they are about. Small ones hardly
+    shrink, so only the latest of them stand there.
     """
     chat = min(4.0, max(0.2, float((0.5 / max(shape.facts_ratio, 0.01)) ** 4.5)))
-    return chat if shape.facts_ratio > 0.7 else chat + (16.0 - chat) * min(1.0, 2 * shape.loops)
+    loop = _LOOP_FACTS[0] + (_LOOP_FACTS[1] - _LOOP_FACTS[0]) * _spared(shape)
+    return chat + (loop - chat) * min(1.0, 2 * shape.loops)
 
 
 def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:
@@ -128,7 +152,7 @@ def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:
 
     The square root is that of WIRE's formula m* = sqrt(2 (w-r) K / (r d (1-rho))), in tokens, with the expected price of a read.
     """
-    return min(_EPOCH_MOST, max(_EPOCH_LEAST, int(sqrt(2 * penalty * keep * pace / (0.8 * price)))))
+    return min(_EPOCH_MOST, int(sqrt(2 * penalty * keep * pace / (0.8 * price))))
 
 
 def rewrite_cost(options: FoldOptions, warm: float, raw: int, fresh: int, folded: int, behind: int) -> float:

@@ -19,7 +19,7 @@ from typing import Final
 
 from turnfold.compression.fold import decisions, policy
 from turnfold.compression.fold.adoption import adoptable
-from turnfold.compression.fold.pieces import Asker, Level, Piece, piece_runs, recall_tokens
+from turnfold.compression.fold.pieces import Asker, Level, Piece, answered, piece_runs, recall_tokens
 from turnfold.compression.fold.policy import Shape, Thresholds
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.options import FoldDecision, FoldOptions, WrittenSummary
@@ -40,6 +40,7 @@ class Course:
         facts: the same at FACTS.
         users: user units.
         reasons: units with signed reasoning.
+        lines: tokens of results of which lines are copied.
         marked: whether the client sets cache marks on messages, so that caches hit at its marks only.
         decided: earlier decisions by the number of messages that had come.
     """
@@ -54,6 +55,7 @@ class Course:
     facts: Sequence[int]
     users: Sequence[int]
     reasons: Sequence[int]
+    lines: Sequence[int]
     marked: bool
     decided: Mapping[int, FoldDecision]
 
@@ -100,6 +102,7 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
         facts=_sums(known.facts if known else None, same, [u.facts * folds for u, folds in zip(new, foldable, strict=True)]),
         users=_sums(known.users if known else None, same, [u.is_user for u in new]),
         reasons=_sums(known.reasons if known else None, same, [u.reasons for u in new]),
+        lines=_sums(known.lines if known else None, same, [u.lines for u in new]),
         marked=True in [u.marked and not u.pinned for u in units],
         decided={p.at: p.decision for p in options.precedents},
     )
@@ -226,6 +229,7 @@ def shape_at(course: Course, turn: int) -> Shape:
         pace=course.total[end] / turns,
         loops=1 - min(1.0, course.users[end] / turns),
         facts_ratio=course.facts[end] / max(1, course.raw[end]),
+        lines=min(1.0, course.lines[end] / max(1, course.raw[end])),
     )
 
 
@@ -330,7 +334,10 @@ def _piece(course: Course, start: int, end: int, level: Level) -> Piece:
         size = min(raw, course.facts[end] - course.facts[start])
     elif level is Level.SUMMARY:
         size = policy.summary_tokens(raw)
-    return Piece(start, end, level, raw, size, anchor)
+    before = answered(units, start, anchor) if course.options.budget is None else None
+    if before is not None:
+        size = min(raw, size + min(policy.ANSWERED, course.tokens(before, before + 1)))
+    return Piece(start, end, level, raw, size, anchor, before)
 
 
 def _promote(course: Course, pieces: tuple[Piece, ...], old: Level, new: Level, most: int) -> tuple[Piece, ...]:

@@ -32,6 +32,7 @@ class Unit(NamedTuple):
             left as it is: it is never folded.
         reasons: whether it holds signed reasoning.
         kept: whether somebody wants it left as it is: no budget takes it either.
+        lines: tokens of results in it of which lines are copied, as of files; of records it is values.
     """
 
     start: int
@@ -45,8 +46,10 @@ class Unit(NamedTuple):
     attached: bool
     reasons: bool = False
     kept: bool = False
+    lines: int = 0
 
 
+_LOOKED_AT: Final = 4000  # characters of a result that tell its kind
 _AS_THEY_CAME: Final[Mapping[int, ShapedResult]] = MappingProxyType({})
 
 
@@ -133,7 +136,14 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
         asks=last.role == "user" or last.is_result,
         reasons=any(m.reasoning is not None for m in inside),
         kept=stays,
+        lines=sum(size for m, size in zip(inside, sizes, strict=True) if m.is_result and not _holds_records(m.text)),
     )
+
+
+def _holds_records(text: str) -> bool:
+    """Whether a result is JSON of values; with line breaks in its strings it is a file's text in a wrapper."""
+    beginning = text[:_LOOKED_AT].lstrip()
+    return beginning[:1] in ("{", "[") and "\\n" not in beginning
 
 
 def staying(units: Sequence[Unit]) -> frozenset[int]:

@@ -33,7 +33,8 @@ from turnfold.compression.options import FoldOptions, Prose
 from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.lines import names, visible_parts
 from turnfold.compression.shorten.summary import summarise
-from turnfold.compression.text.quotes import Source
+from turnfold.compression.text.passages import sentences
+from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.wire.conversation import Attachment, Beside, Changes, Conversation, Message, Path, Texts, family
 
 
@@ -232,7 +233,7 @@ class _Writer:
             else:
                 self.beside[self.kept_user].behind.append(text)
         else:
-            self.carried.append(self._summary(piece.level, piece.start, piece.anchor))
+            self.carried.append(self._summary(piece.level, piece.start, piece.anchor, piece.answered))
             anchor = self._keep(piece.anchor)
             self.beside[anchor].behind.append(self._summary(piece.level, piece.anchor + 1, piece.end))
 
@@ -277,8 +278,8 @@ class _Writer:
         name = self.memo.get(key, lambda: digest(level.value, *(m.key.hex() for m in messages)).hex()[:12])
         return Section(name, level.value, tuple(m.raw for m in messages), sum(m.tokens for m in messages))
 
-    def _summary(self, level: Level, start: int, end: int) -> str:
-        """The text that stands for units which are left out; "" for none."""
+    def _summary(self, level: Level, start: int, end: int, answered: int | None = None) -> str:
+        """The text that stands for units which are left out, the one that is answered among its quotes; "" for none."""
         indices = self.foldable_indices(start, end)
         if not indices:
             return ""
@@ -286,20 +287,21 @@ class _Writer:
         section = self._section(level, indices)
         line = f"[turnfold {section.id}: {len(indices)} messages folded]"
         line += "".join(f"\n{_left_out(section, one)}" for one in self._attachments(indices)[:_MOST_NAMED])
-        text = self.quotes(indices, orders_only=level is Level.LINE)
+        told = None if answered is None else self.units[answered].start
+        text = self.quotes(indices, orders_only=level is Level.LINE, answered=told)
         if level is Level.SUMMARY and (written := self._written_of(start, end)):
             text = self._shorter(indices, text, written)
         instead = f"{line}\n{text}" if text else line
         self.sections.append((replace(section, instead=(instead,)), indices))
         return instead
 
-    def quotes(self, indices: Sequence[int], *, orders_only: bool = False) -> str:
-        """The quotes that stand for messages. Without room the users' standing orders are all that is quoted: those stay in force
-        however old they are."""
+    def quotes(self, indices: Sequence[int], *, orders_only: bool = False, answered: int | None = None) -> str:
+        """The quotes that stand for messages. Without room the users' standing orders and the message that is answered are all
+        that is quoted: those stay in force however old they are."""
         raw = sum(self.messages[i].tokens for i in indices)
         room = 0 if orders_only else policy.summary_tokens(raw) - policy.line_tokens()
-        key = ("summary", _keys([self.messages[i] for i in indices]), room)
-        return self.memo.get(key, lambda: self._quote(indices, room), lambda t: 200 + len(t))
+        key = ("summary", _keys([self.messages[i] for i in indices]), room, answered is not None)
+        return self.memo.get(key, lambda: self._quote(indices, room, answered), lambda t: 200 + len(t))
 
     def _written_of(self, start: int, end: int) -> str:
         return self.written.get((self.units[start].start, self.units[end - 1].end), "")
@@ -311,9 +313,12 @@ class _Writer:
         text = render_written(sources, orders, written)
         return text if tokens.count(text) < tokens.count(quotes) else quotes
 
-    def _quote(self, indices: Sequence[int], room: int) -> str:
+    def _quote(self, indices: Sequence[int], room: int, answered: int | None) -> str:
         sources = [source(self.messages[i]) for i in indices]
-        return render(sources, summarise(sources, room, tokens.count, self.memo))
+        chosen = summarise(sources, room, tokens.count, self.memo)
+        if answered in indices:
+            chosen = tuple(sorted((*chosen, _ending(sources, indices.index(answered)))))
+        return render(sources, chosen)
 
     def _facts(self, piece: Piece) -> None:
         indices = self._editable(piece)
@@ -321,7 +326,8 @@ class _Writer:
             if self.units[unit].is_user:
                 self._keep(unit)
         anchor = None if piece.anchor is None else self.units[piece.anchor].start
-        going = [i for i in indices if i != anchor]
+        whole = {self.units[unit].start for unit in (piece.anchor, piece.answered) if unit is not None}
+        going = [i for i in indices if i not in whole or (i != anchor and self.messages[i].tokens > policy.ANSWERED)]
         messages = [self.messages[i] for i in going]
         forms = [self.results[i].texts if i in self.results else {} for i in going]
         speakers = self._speakers(piece)
@@ -375,6 +381,18 @@ def _newest_pictures(messages: Sequence[Message], seen: int) -> frozenset[int]:
 
 def _left_out(section: Section, attachment: Attachment) -> str:
     return f"[turnfold {section.id}: {attachment.label} left out]"
+
+
+def _ending(sources: Sequence[Source], index: int) -> Quote:
+    """A source, or of a long one what it says last: there stands what is asked."""
+    text = sources[index].text
+    start, room = len(text), policy.ANSWERED
+    for begin, end in reversed(sentences(text, 0, len(text))):
+        if start < len(text) and tokens.count(text[begin:end]) > room:
+            break
+        room -= tokens.count(text[begin:end])
+        start = begin
+    return Quote(index, start, len(text))
 
 
 def _keys(messages: Sequence[Message]) -> bytes:

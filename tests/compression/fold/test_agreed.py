@@ -1,0 +1,122 @@
+"""What an agent and a user have agreed on outlives the tool calls that carry it out.
+
+Lives here: long tool loops under a short "yes", loops over records and over files. Does not belong here: where borders fall.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+from tests.support.bodies import encode, messages_of
+from tests.support.structure import structure_faults
+from turnfold.compression.fold import Folded, fold_request
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import CachePrices, FoldOptions
+
+Message = dict[str, Any]
+
+PROPOSAL = (
+    "I can offer this. First, cancel R2XK27 and refund 312 dollars to the card ending 4417. Second, book HAT588 on 2024-05-19 at "
+    "07:40 in seat 14C. Third, waive the change fee because of your gold status. Shall I go ahead with all of it?"
+)
+
+
+def call(name: str, number: int, result: str) -> list[Message]:
+    made = {"id": f"c{number}", "type": "function", "function": {"name": name, "arguments": json.dumps({"n": number})}}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [made]},
+        {"role": "tool", "tool_call_id": f"c{number}", "content": result},
+    ]
+
+
+def flights(seed: int) -> str:
+    rng = random.Random(seed)
+    rows = (
+        {"flight": f"HAT{rng.randint(100, 999)}", "seats": rng.randint(1, 99), "price": rng.randint(10, 999)} for _ in range(6)
+    )
+    return json.dumps([row | {"origin": "MSP", "destination": "EWR"} for row in rows])
+
+
+def under_a_yes(proposal: str, calls: int, reply: str) -> list[Message]:
+    before = [
+        one for n in range(6) for one in [{"role": "user", "content": f"What is the fee of R{n}?"}, *call("fee", n, flights(n))]
+    ]
+    asked = [
+        {"role": "user", "content": "I want to go home earlier. What can you do?"},
+        {"role": "assistant", "content": proposal},
+        {"role": "user", "content": reply},
+    ]
+    return [*before, *asked, *(one for n in range(100, 100 + calls) for one in call("search", n, flights(n)))]
+
+
+def fold(messages: list[Message], prices: CachePrices = CachePrices(0.5)) -> Folded:
+    body = encode(messages, model="gpt-4o")
+    found = fold_request(body, FoldOptions(model="gpt-4o", prices=prices, cache_hit_share=0.7), Memo())
+    assert structure_faults(body, found.body) == []
+    return found
+
+
+def text(found: Folded) -> str:
+    return "\n".join(str(m.get("content")) for m in messages_of(found.body))
+
+
+@pytest.mark.parametrize("reply", ["Yes, go ahead with all of it.", "yes please", "好的"])
+@pytest.mark.parametrize("calls", [60, 160])
+@pytest.mark.parametrize("prices", [CachePrices(1.0), CachePrices(0.5)], ids=["none", "half"])
+def test_what_a_yes_agreed_to_stands_while_its_calls_go_on(reply: str, calls: int, prices: CachePrices) -> None:
+    found = fold(under_a_yes(PROPOSAL, calls, reply), prices)
+    assert found.events
+    assert found.tokens_after < 0.6 * found.tokens_before
+    assert PROPOSAL in text(found)
+    assert reply in text(found)
+
+
+def test_of_a_long_proposal_its_end_stands() -> None:
+    long = " ".join(f"Leg {n} leaves from gate {n + 7} of hall {n % 5}." for n in range(120)) + " " + PROPOSAL
+    assert PROPOSAL in text(fold(under_a_yes(long, 160, "yes")))
+
+
+def test_it_moves_nothing_between_two_fold_events() -> None:
+    """Each request's messages begin with those of the request before, unless something was folded in between."""
+    messages = under_a_yes(PROPOSAL, 60, "yes")
+    before, events = fold(messages[:25], CachePrices(1.0)), 0
+    for end in range(27, len(messages) + 1, 2):
+        now = fold(messages[:end], CachePrices(1.0))
+        if now.events == before.events and before.events:
+            sent = messages_of(before.body)
+            assert messages_of(now.body)[: len(sent)] == sent
+        events += now.events > before.events
+        before = now
+    assert events >= 2
+
+
+def test_a_loop_over_small_records_keeps_their_values_and_less_raw_text_than_one_over_files() -> None:
+    def session(result: Any) -> list[Message]:
+        opening = [
+            {"role": "system", "content": "You serve travellers."},
+            {"role": "user", "content": "Look at all of my bookings."},
+        ]
+        talk = {
+            n: [{"role": "user", "content": said}] for n, said in ((4, "Go on."), (8, "And the others?"), (12, "Next, please."))
+        }
+        turns = (talk.get(n, []) + call("get", n, result(n)) for n in range(30))
+        return [*opening, *(one for turn in turns for one in turn)]
+
+    def record(n: int) -> str:
+        names = {"id": f"BK{n:03}", "user": "mara_lind_7557", "status": "confirmed", "cabin": "economy", "seat": f"{n}C"}
+        return json.dumps(
+            names | {"legs": [{"flight": f"HAT{n}{leg}", "date": f"2024-05-{leg + 10}"} for leg in range(6)]}, indent=2
+        )
+
+    def file(n: int) -> str:
+        return "\n".join(f"    total_{n} += rate_{n}_{k} * handler_{k}(request.args[{k}], limit={n + k})" for k in range(14))
+
+    records, files = fold(session(record), CachePrices(1.0)), fold(session(file), CachePrices(1.0))
+    assert records.events
+    assert records.tokens_after < 0.75 * records.tokens_before
+    assert all(f"BK{n:03}" in text(records) and f"HAT{n}3" in text(records) for n in range(30))
+    assert files.tokens_after / files.tokens_before > records.tokens_after / records.tokens_before
