@@ -18,6 +18,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 
 Message = dict[str, Any]
+HALF = CachePrices(0.5)
 
 PROPOSAL = (
     "I can offer this. First, cancel R2XK27 and refund 312 dollars to the card ending 4417. Second, book HAT588 on 2024-05-19 at "
@@ -53,7 +54,7 @@ def under_a_yes(proposal: str, calls: int, reply: str) -> list[Message]:
     return [*before, *asked, *(one for n in range(100, 100 + calls) for one in call("search", n, flights(n)))]
 
 
-def fold(messages: list[Message], prices: CachePrices = CachePrices(0.5)) -> Folded:
+def fold(messages: list[Message], prices: CachePrices = HALF) -> Folded:
     body = encode(messages, model="gpt-4o")
     found = fold_request(body, FoldOptions(model="gpt-4o", prices=prices, cache_hit_share=0.7), Memo())
     assert structure_faults(body, found.body) == []
@@ -66,7 +67,7 @@ def text(found: Folded) -> str:
 
 @pytest.mark.parametrize("reply", ["Yes, go ahead with all of it.", "yes please", "好的"])
 @pytest.mark.parametrize("calls", [60, 160])
-@pytest.mark.parametrize("prices", [CachePrices(1.0), CachePrices(0.5)], ids=["none", "half"])
+@pytest.mark.parametrize("prices", [CachePrices(1.0), HALF], ids=["none", "half"])
 def test_what_a_yes_agreed_to_stands_while_its_calls_go_on(reply: str, calls: int, prices: CachePrices) -> None:
     found = fold(under_a_yes(PROPOSAL, calls, reply), prices)
     assert found.events

@@ -39,6 +39,7 @@ _START_SPARED: Final = 0.5
 _TAIL_SPARED: Final = 0.6
 _EPOCH_SPARED: Final = 0.45
 _LOOP_FACTS: Final = (16.0, 5.0)  # tails of them that may stand
+_HARDLY_SHRINKS: Final = 0.7
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
 _EPOCH_MOST: Final = 16_000
 _SUMMARY_RATIO: Final = 0.06
@@ -112,7 +113,7 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
         keep = int(keep * (1 + _FOR_LOOPS * min(1.0, 2 * shape.loops)) * (1 - _TAIL_SPARED * spared))
     least = int(_EPOCH_LEAST * (1 - _EPOCH_SPARED * spared))
     fold_at = keep + max(least, _epoch(options.prices.write - price, price, keep, shape.pace))
-    free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape)), summaries_at=keep // 2)
+    free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape, spared)), summaries_at=keep // 2)
     if options.budget is None:
         return free
     budget = _snap(options.budget)
@@ -135,15 +136,17 @@ def _spared(shape: Shape) -> float:
     return small * min(1.0, 4 * shape.loops) * max(0.0, 1 - 4 * shape.lines)
 
 
-def _facts_worth(shape: Shape) -> float:
+def _facts_worth(shape: Shape, spared: float) -> float:
     """How much may stand at FACTS, in tails.
 
     A user message gets recall, so a chat needs little there, and one of short turns hardly shrinks. A tool loop gets none: what
     its next step needs must stand in the blocks, and long results shrink to a third with what they are about. Small ones hardly
-    shrink, so only the latest of them stand there.
+    shrink: the latest of them stand there where tails are short, none where a fold has to save much to pay.
     """
     chat = min(4.0, max(0.2, float((0.5 / max(shape.facts_ratio, 0.01)) ** 4.5)))
-    loop = _LOOP_FACTS[0] + (_LOOP_FACTS[1] - _LOOP_FACTS[0]) * _spared(shape)
+    if shape.facts_ratio > _HARDLY_SHRINKS and not spared:
+        return chat
+    loop = _LOOP_FACTS[0] + (_LOOP_FACTS[1] - _LOOP_FACTS[0]) * spared
     return chat + (loop - chat) * min(1.0, 2 * shape.loops)
 
 
