@@ -77,14 +77,20 @@ def test_messages_of_a_kept_role_stay(role: str) -> None:
     assert sent == came
 
 
+def stands_whole(text: str, sent: str) -> bool:
+    """Whether a text was sent as it came, with nothing before and behind it but what a fold says of other messages."""
+    before, found, behind = sent.partition(text)
+    ours = (part.strip() for part in (before, behind))
+    return bool(found) and all(not part or part.startswith("[turnfold ") for part in ours)
+
+
 @pytest.mark.parametrize("turns", [40, 150])
-def test_kept_user_messages_stay_with_at_most_a_text_of_ours_in_front(turns: int) -> None:
+def test_kept_user_messages_stay_whole_and_few_have_a_text_of_ours_beside_them(turns: int) -> None:
     messages = session(turns, ("search_orders",))
     sent = [m["content"] for m in folded(messages, Keep(roles=frozenset({"user"}))) if m["role"] == "user"]
     came = [m["content"] for m in messages if m["role"] == "user"]
-    for ours, theirs in zip(sent, came, strict=True):
-        assert ours == theirs or (ours.startswith("[turnfold ") and ours.endswith(f"\n\n{theirs}"))
-    assert sum(ours != theirs for ours, theirs in zip(sent, came, strict=True)) <= 2
+    assert all(stands_whole(theirs, ours) for ours, theirs in zip(sent, came, strict=True))
+    assert sum(ours != theirs for ours, theirs in zip(sent, came, strict=True)) <= 3
 
 
 @costly(12)
@@ -99,7 +105,7 @@ def test_what_stands_between_keep_marks_keeps_its_bytes(at: int, role: str, insi
     place = places[at % len(places)]
     marked = f"{messages[place]['content']} <keep>{inside}</keep> and so on."
     messages[place] = {**messages[place], "content": marked}
-    assert marked in [m["content"] for m in folded(messages, Keep())]
+    assert any(stands_whole(marked, m["content"]) for m in folded(messages, Keep()) if m["role"] == role and m["content"])
 
 
 def test_a_mark_that_is_not_closed_marks_nothing() -> None:
