@@ -3,6 +3,7 @@
     python -m benchmarks.bills --sets code_agent NC_locomo --columns gpt-4o gpt-5 claude --miss 0 0.3
     python -m benchmarks.bills --curve          # what is believed after so many requests, for several shares of warm requests
     python -m benchmarks.bills --tenants        # three tenants with habits of their own on one proxy, request by request
+    python -m benchmarks.bills --fixed 0 0.5 1  # with these shares of warm requests set, beside what is learned
 
 Lives here: replays in lockstep (no HTTP): each request is folded with what usage has shown of those before it, so that figures
 are the same in every run. Does not belong here: the cache model (``support.caches``), learning (``proxy.learning``).
@@ -19,6 +20,7 @@ import json
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import product
 from typing import Any, Final
 
 from benchmarks.support.caches import COLUMNS, Cache, Column, Prompt, common, render, with_mark
@@ -29,7 +31,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, Warmth
 from turnfold.compression.warmth import usual_warmth
 from turnfold.config.fold import fold_options
-from turnfold.config.settings import Settings
+from turnfold.config.settings import FoldingSettings, Settings
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.window_records import Spot
 
@@ -85,6 +87,7 @@ class Tenant:
         memory: the proxy's; what it believes is told apart by tenant.
         miss: share of requests that find the cache cold.
         seconds: between two requests.
+        fixed: the share of warm requests that is set; None: it is learned.
     """
 
     name: str
@@ -92,12 +95,13 @@ class Tenant:
     memory: WarmthMemory
     miss: float
     seconds: float = 1.0
+    fixed: float | None = None
     options: FoldOptions = field(init=False)
     memo: Memo = field(default_factory=Memo)
     done: list[Replayed] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.options = fold_options(Settings(), self.column.model)
+        self.options = fold_options(Settings(folding=FoldingSettings(cache_hit_share=self.fixed)), self.column.model)
 
     @property
     def spot(self) -> Spot:
@@ -120,7 +124,9 @@ class Tenant:
             request = with_mark(messages[:end]) if self.column.kind == "marks" else list(messages[:end])
             cold = draw.random() < self.miss or not turn
             belief = self.memory.decision(self.spot, label, FoldDecision(usual_warmth(self.column.prices)))
-            options = replace(self.options, belief=belief, precedents=tuple(precedents.values()))
+            options = replace(self.options, precedents=tuple(precedents.values()))
+            if self.fixed is None:
+                options = replace(options, belief=belief)
             folded = fold_request(encode(request, model=self.column.model), options, self.memo)
             precedents |= {(one.at, one.prefix): one for one in folded.decided}
             before, sent = till.sent.last, render(messages_of(folded.body))
@@ -150,6 +156,7 @@ class BillFigures:
         worst_long, worst_short: of one conversation of 20 requests and more, of one with fewer; 0 for none.
         ends_above: ends from the twentieth request on at which a conversation would have cost more than without, of how many.
         ends_far_above: ends anywhere at which it would have cost 2% more, of how many.
+        believed: in the end, or the share that was set.
     """
 
     set: str
@@ -161,12 +168,14 @@ class BillFigures:
     worst_short: float
     ends_above: tuple[int, int]
     ends_far_above: tuple[int, int]
-    believed: Warmth
+    believed: Warmth | float
 
 
-def measure(name: str, column: Column, miss: float, bounds: tuple[int, int], limit: int, most: int) -> BillFigures | None:
+def measure(
+    name: str, column: Column, miss: float, bounds: tuple[int, int], limit: int, most: int, fixed: float | None = None
+) -> BillFigures | None:
     """One set under one column, with a proxy that has seen nothing before; None where it has no conversation of that size."""
-    tenant = Tenant("one", column, WarmthMemory(), miss)
+    tenant = Tenant("one", column, WarmthMemory(), miss, fixed=fixed)
     data = _drawn(name, bounds, limit)
     for _ in _all(tenant, data, most):
         pass
@@ -193,7 +202,7 @@ def _figures(name: str, tenant: Tenant) -> BillFigures:
         round(max((one.ratio for one in done if len(one.ends) < _LONG), default=0.0), 4),
         (sum(end > 1.0005 for end in late), len(late)),
         (sum(end > 1.02 for end in ends), len(ends)),
-        tenant.belief,
+        tenant.belief if tenant.fixed is None else tenant.fixed,
     )
 
 
@@ -248,6 +257,9 @@ def main() -> None:
     parser.add_argument("--max-tokens", type=int, default=140_000)
     parser.add_argument("--limit", type=int, default=0, help="conversations of each set")
     parser.add_argument("--requests", type=int, default=400, help="of each conversation at most")
+    parser.add_argument(
+        "--fixed", nargs="+", type=float, default=[], help="shares of warm requests that are set, one after the other"
+    )
     parser.add_argument("--curve", action="store_true")
     parser.add_argument("--tenants", action="store_true")
     chosen = parser.parse_args()
@@ -261,8 +273,10 @@ def main() -> None:
                 for row in tenants(name, column, chosen.limit, chosen.requests):
                     print(json.dumps({"set": name, "column": column.name} | row), flush=True)
                 continue
-            for miss in chosen.miss:
-                figures = measure(name, column, miss, (chosen.min_tokens, chosen.max_tokens), chosen.limit, chosen.requests)
+            for miss, fixed in product(chosen.miss, [None, *chosen.fixed]):
+                figures = measure(
+                    name, column, miss, (chosen.min_tokens, chosen.max_tokens), chosen.limit, chosen.requests, fixed
+                )
                 if figures is not None:
                     print(json.dumps(asdict(figures)), flush=True)
 
