@@ -35,13 +35,21 @@ def passage_texts(text: str) -> list[str]:
     return [text[start:end] for start, end in passages(text)]
 
 
+def question_messages(messages: Sequence[Message], user: int) -> list[Message]:
+    """What a question's text is made of: its own message, behind the exchange before it where it says nothing of its own."""
+    asked = messages[user]
+    if has_content(words.fold(asked.own)):
+        return [asked]
+    spoken = [m for m in messages[:user] if m.role in ("user", "assistant") and m.own.strip()]
+    return [*spoken[-2:], asked]
+
+
 def question_text(messages: Sequence[Message], user: int) -> str:
     """What to encode of a user message: its own text, with the exchange before it where it says nothing of its own."""
-    own = messages[user].own
-    if has_content(words.fold(own)):
-        return own if len(own) <= 2 * _MOST_ASKED else f"{own[:_MOST_ASKED]}\n{own[-_MOST_ASKED:]}"
-    spoken = [m.own for m in messages[:user] if m.role in ("user", "assistant") and m.own.strip()]
-    return "\n".join([*(text[:_MOST_ASKED] for text in spoken[-2:]), own[:_MOST_ASKED]])
+    read = [m.own for m in question_messages(messages, user)]
+    if len(read) == 1 and has_content(words.fold(read[0])):
+        return read[0] if len(read[0]) <= 2 * _MOST_ASKED else f"{read[0][:_MOST_ASKED]}\n{read[0][-_MOST_ASKED:]}"
+    return "\n".join(text[:_MOST_ASKED] for text in read)
 
 
 def language_of(text: str) -> str:
