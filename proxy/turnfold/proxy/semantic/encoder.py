@@ -36,7 +36,7 @@ class Errand:
         payer: a tenant, and its conversation.
         model: of the conversation.
         caller: the request that they are made for; without its headers where no credential of a client's may be used.
-        url: where that request goes.
+        url: where that request goes, without anything secret.
     """
 
     payer: Payer

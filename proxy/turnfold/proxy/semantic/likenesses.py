@@ -17,6 +17,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
+from yarl import URL
+
 from turnfold.compression.fold.decisions import prefixes
 from turnfold.compression.fold.likeness import likeness, nothing_known, question_messages, question_text
 from turnfold.compression.memo import Memo
@@ -137,7 +139,7 @@ class Likenesses:
         conversation, before = exchange.conversation, (exchange.tokens or (0, 0))[0]
         if self._vectors is None or conversation is None or exchange.request.mode != "on":
             return _nothing
-        if before < _LEAST and not exchange.folded:
+        if (before < _LEAST and not exchange.folded) or exchange.status == "bypassed":  # held out: it will not be folded
             return _nothing
         return self._vectors.begin(self._errand(exchange, place), conversation.messages)
 
@@ -145,8 +147,8 @@ class Likenesses:
         """No credential of a client's outlives its request: it goes along only where that request ends the errand."""
         request, vectors = exchange.request, self._vectors
         headers = request.headers if vectors is not None and vectors.encoder.only_while_served else ()
-        url = request.to.url
-        return Errand(Payer(request.tenant, place.label), place.spot.model, Caller(host_of(url), headers), url)
+        caller = Caller(host_of(request.to.url), headers)
+        return Errand(Payer(request.tenant, place.label), place.spot.model, caller, _without_secrets(request.to.url))
 
     def known(self, messages: Sequence[Message], place: Place) -> tuple[Likeness, ...]:
         """As of the protocol."""
@@ -225,6 +227,12 @@ async def _encode(text: str, errand: Errand, encoder: Encoder) -> bytes | None:
         return (await encoder.encode([text], errand)).vectors[0]
     except EncoderFailed:
         return None
+
+
+def _without_secrets(url: URL) -> URL:
+    """A URL with no more of its query than the version that Azure wants: some clients send their key there."""
+    kept = "&".join(part for part in url.raw_query_string.split("&") if part.startswith("api-version="))
+    return URL(f"{url.origin()}{url.raw_path}{'?' + kept if kept else ''}", encoded=True)
 
 
 def _is_private(messages: Sequence[Message], user: int, text: str) -> bool:

@@ -49,7 +49,8 @@ _SHORTEST_PAUSE: Final = 1.0
 _FIRST_PAUSE: Final = 15.0
 _LONGEST_PAUSE: Final = 1800.0
 _AFTER_BUDGET: Final = 60.0
-_CLIENTS: Final = 2000  # whose keys may be left alone, each by itself
+_TENANTS: Final = 2000  # that may be left alone, each by itself
+_ABOUT_TEXTS: Final = (400, 413, 422)  # what is refused is one tenant's texts, and says nothing of another's
 _SPEND: Final = "vectors"
 
 #: Azure's form of a path, whose last part and model are the deployment's; it takes the operator's key in a header of its own.
@@ -101,6 +102,7 @@ class UpstreamEncoder:
         self._follows = semantic.url is None
         self._asked_dimensions = semantic.dimensions
         self._purse = Purse(store, semantic.dollars_per_day, None, 0.0, _SPEND)
+        self._shared = _new_breaker()
         self._breakers: OrderedDict[str, Breaker] = OrderedDict()
         self._base64 = True
         self._told = ""
@@ -140,7 +142,7 @@ class UpstreamEncoder:
         """As of the protocol. Text goes to another host than its conversation only where a setting names that host."""
         if self._follows and errand.caller.host != self._upstream.host:
             return False
-        return self._upstream.credential(errand.caller) is not None and not self._breaker(errand).is_open
+        return self._upstream.credential(errand.caller) is not None and not any(one.is_open for one in self._breakers_of(errand))
 
     async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
         """As of the protocol."""
@@ -171,7 +173,8 @@ class UpstreamEncoder:
         if self.dimension not in (0, len(said.vectors[0])):
             raise self._failed("dimension", errand)
         self.dimension = len(said.vectors[0])
-        self._breaker(errand).succeed()
+        for breaker in self._breakers_of(errand):
+            breaker.succeed()
         if self._told:
             _log.warning("%s makes vectors again", self.label)
             self._told = ""
@@ -223,7 +226,8 @@ class UpstreamEncoder:
     def _failed(self, reason: str, errand: Errand, answer: PostedAnswer | None = None) -> EncoderFailed:
         """What a failure means for the next calls; told once, until a call succeeds."""
         self.failures[reason] += 1
-        breaker = self._breaker(errand)
+        own, shared = self._breakers_of(errand)
+        breaker = own if answer is not None and answer.status in _ABOUT_TEXTS else shared
         if reason == "budget":
             breaker.rest(_AFTER_BUDGET)
         elif (seconds := _retry_after(answer)) is not None:
@@ -238,17 +242,24 @@ class UpstreamEncoder:
             self._told = reason
         return EncoderFailed(said)
 
-    def _breaker(self, errand: Errand) -> Breaker:
-        """That of the credential: a client's own, or the operator's."""
-        whose = errand.payer.tenant if self.only_while_served else ""
-        breaker = self._breakers.setdefault(whose, Breaker(_FAILURES, _FIRST_PAUSE, _LONGEST_PAUSE))
-        self._breakers.move_to_end(whose)
-        while len(self._breakers) > _CLIENTS:
+    def _breakers_of(self, errand: Errand) -> tuple[Breaker, Breaker]:
+        """That of the tenant's own texts, and that of the credential: where it is a client's own, the same."""
+        own = self._breaker(errand.payer.tenant)
+        return own, own if self.only_while_served else self._shared
+
+    def _breaker(self, tenant: str) -> Breaker:
+        breaker = self._breakers.setdefault(tenant, _new_breaker())
+        self._breakers.move_to_end(tenant)
+        while len(self._breakers) > _TENANTS:
             self._breakers.popitem(last=False)
         return breaker
 
     def _dollars(self, tokens: int) -> float | None:
         return self._price(self._model, TokenUse(tokens), time.time())
+
+
+def _new_breaker() -> Breaker:
+    return Breaker(_FAILURES, _FIRST_PAUSE, _LONGEST_PAUSE)
 
 
 def _read(data: bytes, inputs: int) -> tuple[EmbeddingsAnswer, float]:
