@@ -77,6 +77,17 @@ def all_made(made: EmbeddingsUpstream) -> None:
     until(lambda: len(set(made.texts)) >= len({m["content"] for m in history()}) - 1)
 
 
+def asked_in_vain(server: ProxyServer, made: EmbeddingsUpstream) -> None:
+    """A first request whose passages get no vectors; then nothing more is asked for, and words decide."""
+    send(server, made, [*history(), question(0)])
+    until(lambda: made.calls)
+    time.sleep(0.2)
+    for number in range(1, 6):
+        chosen, _ = send(server, made, [*history(), question(number)])
+        assert chosen != "vectors"
+    assert len(made.calls) == 1
+
+
 # ---------------------------------------------------------------- what they do
 
 
@@ -290,10 +301,7 @@ def test_a_refusal_is_told_once_and_left_alone(made: EmbeddingsUpstream, caplog:
     caplog.set_level(logging.INFO, "turnfold.proxy.semantic")
     made.status = status
     with proxy(made) as server:
-        for number in range(6):
-            chosen, _ = send(server, made, [*history(), question(number)])
-            assert chosen != "vectors"
-        assert len(made.calls) == 1
+        asked_in_vain(server, made)
         assert [one for one in server.recorder.receipts if one.status == "own"] == []
     (told,) = [r.message for r in caplog.records if r.levelname == "WARNING"]
     assert f"({status})" in told
@@ -334,11 +342,7 @@ def of_two_sizes(value: dict[str, Any]) -> dict[str, Any]:
 def test_an_answer_that_is_none_is_not_used(made: EmbeddingsUpstream, spoil: Callable[[dict[str, Any]], Any]) -> None:
     made.spoil = spoil
     with proxy(made) as server:
-        for number in range(8):
-            chosen, _ = send(server, made, [*history(), question(number)])
-            assert chosen != "vectors"
-        until(lambda: made.calls)
-    assert len(made.calls) <= 3
+        asked_in_vain(server, made)
 
 
 def test_an_upstream_out_of_reach_costs_nothing(made: EmbeddingsUpstream) -> None:

@@ -61,6 +61,7 @@ class Encoder(Protocol):
         dimension: numbers of a vector; 0 as long as nobody knows.
         knows: languages that it knows, as the stemmer names them; None: all.
         most_texts: texts of one call in the background.
+        most_calls: calls in the background at once.
         failures: how often there were no vectors, by reason, as a slug.
     """
 
@@ -68,6 +69,7 @@ class Encoder(Protocol):
     dimension: int
     knows: frozenset[str] | None
     most_texts: int
+    most_calls: int
     failures: Counter[str]
 
     @property

@@ -37,6 +37,7 @@ class LocalEncoder:
     """Implements ``Encoder``."""
 
     most_texts = _AT_ONCE
+    most_calls = 1
     only_while_served = False
 
     def __init__(self, model: OnnxEncoder) -> None:

@@ -44,6 +44,7 @@ from turnfold.proxy.semantic.encoder import Encoded, EncoderFailed, Errand
 from turnfold.proxy.store.base import Store
 
 _LONGEST_CALL: Final = 30.0  # seconds
+_CALLS: Final = 8  # at once, in the background
 _FAILURES: Final = 3  # in a row, until it is left alone
 _SHORTEST_PAUSE: Final = 1.0
 _FIRST_PAUSE: Final = 15.0
@@ -68,6 +69,8 @@ _SAID: Final = {
     "dimension": "its vectors have another number of dimensions than before, or than asked for",
     "budget": "TURNFOLD_SEMANTIC_DOLLARS_PER_DAY is spent",
 }
+
+_FOR_GOOD: Final = frozenset({"refused", "rate-limited", "unreadable", "dimension"})  # trying again at once cannot help
 
 _log = logging.getLogger(__name__)
 
@@ -112,6 +115,7 @@ class UpstreamEncoder:
         self.dimension = semantic.dimensions or 0
         self.knows = semantic.knows
         self.most_texts = semantic.batch
+        self.most_calls = _CALLS
         self.failures: Counter[str] = Counter()
         self.recorder: Recorder | None = None
 
@@ -233,7 +237,7 @@ class UpstreamEncoder:
         elif (seconds := _retry_after(answer)) is not None:
             breaker.rest(max(_SHORTEST_PAUSE, seconds))
         else:
-            breaker.fail(for_good=reason in ("refused", "rate-limited", "dimension"))
+            breaker.fail(for_good=reason in _FOR_GOOD)
         status = f" ({answer.status})" if answer is not None and answer.status else ""
         said = f"{self.label}: {_SAID[reason]}{status}"
         if self._told != reason:

@@ -62,10 +62,11 @@ class PassageVectors:
         self._incidents = incidents
         self._kept = Memo(_MEMORY)
         self._waiting: OrderedDict[str, OrderedDict[bytes, _WaitingText]] = OrderedDict()
-        self._served: dict[asyncio.Task[None], frozenset[tuple[str, bytes]]] = {}
+        self._under_way: set[tuple[str, bytes]] = set()
         self._size = 0
         self._forgotten = 0
-        self._work: asyncio.Task[None] | None = None
+        self._work: set[asyncio.Task[None]] = set()  # on what waits
+        self._served: set[asyncio.Task[None]] = set()  # each for one request
 
     def forget_in_memory(self) -> None:
         """Forget all of them, and what waits."""
@@ -76,7 +77,7 @@ class PassageVectors:
 
     async def close(self) -> None:
         """Stop."""
-        tasks = [*self._served, *([self._work] if self._work is not None else [])]
+        tasks = [*self._served, *self._work]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -106,17 +107,18 @@ class PassageVectors:
 
     def _serve(self, tenant: str, texts: Sequence[_WaitingText]) -> Callable[[], None]:
         """Make vectors for as long as a request is served."""
-        under_way = {key for keys in self._served.values() for key in keys}
-        texts = [one for one in texts if (tenant, one.key) not in under_way]
+        texts = [one for one in texts if (tenant, one.key) not in self._under_way]
         if not texts or self._size + (size := sum(len(one.text) for one in texts)) > _MOST_WAITING:
             return _nothing
         self._size += size
         forgotten = self._forgotten
         task = asyncio.get_running_loop().create_task(self._make_all(tenant, texts), name="vectors")
-        self._served[task] = frozenset((tenant, one.key) for one in texts)
+        self._served.add(task)
+        self._under_way.update((tenant, one.key) for one in texts)  # before another request asks for them too
 
         def ended(done: asyncio.Task[None]) -> None:
-            del self._served[done]
+            self._served.discard(done)
+            self._under_way.difference_update((tenant, one.key) for one in texts)
             if forgotten == self._forgotten:
                 self._size -= size
 
@@ -127,14 +129,17 @@ class PassageVectors:
     def _queue(self, tenant: str, texts: Sequence[_WaitingText]) -> None:
         queue = self._waiting.setdefault(tenant, OrderedDict())
         for one in texts:
-            if one.key not in queue and self._size + len(one.text) <= _MOST_WAITING:
+            is_known = one.key in queue or (tenant, one.key) in self._under_way
+            if not is_known and self._size + len(one.text) <= _MOST_WAITING:
                 queue[one.key] = one
                 self._size += len(one.text)
         if not queue:
             self._waiting.pop(tenant, None)
-        if self._waiting and (self._work is None or self._work.done()):
-            self._work = asyncio.get_running_loop().create_task(self._run(), name="vectors")
-            self._incidents.watch(self._work, "vectors")
+        if self._waiting and len(self._work) < self.encoder.most_calls:
+            task = asyncio.get_running_loop().create_task(self._run(), name="vectors")
+            self._work.add(task)
+            task.add_done_callback(self._work.discard)
+            self._incidents.watch(task, "vectors")
 
     def _missing(self, tenant: str, messages: Sequence[Message]) -> Iterator[Message]:
         """Messages without vectors that recall may quote, as far as there is room for those of the conversation."""
@@ -194,6 +199,8 @@ class PassageVectors:
 
     async def _make_all(self, tenant: str, part: Sequence[_WaitingText]) -> None:
         """Make what the store does not have; each call is for one conversation."""
+        keys = {(tenant, one.key) for one in part}
+        self._under_way |= keys
         try:
             known = await self._look_up(tenant, [one.key for one in part])
             by_errand: dict[str | None, list[_WaitingText]] = {}
@@ -204,6 +211,8 @@ class PassageVectors:
                 await self._make(tenant, texts)
         except (StoreError, EncoderFailed) as exc:  # they are missing again at the next request
             _log.info("no vectors: %s", exc if isinstance(exc, EncoderFailed) else type(exc).__name__)
+        finally:
+            self._under_way -= keys
 
     async def _make(self, tenant: str, texts: Sequence[_WaitingText]) -> None:
         """Make the vectors of messages of one conversation; a message is kept as soon as it has all of its own."""
