@@ -51,6 +51,7 @@ class EmbeddingsUpstream:
         status: of embeddings.
         headers: sent with them.
         delay: seconds that they take.
+        most_inputs: texts of one call that it takes.
         takes_base64: whether it knows the field ``encoding_format``.
         refused: a text with these words makes it refuse the whole call.
         spoil: changes the answer's value.
@@ -61,6 +62,7 @@ class EmbeddingsUpstream:
         self.server = server
         self.status, self.delay, self.takes_base64 = 200, 0.0, True
         self.refused = "\0"
+        self.most_inputs = _MOST_INPUTS
         self.headers: list[tuple[bytes, bytes]] = []
         self.spoil: Callable[[dict[str, Any]], Any] = lambda value: value
         self.chat: Handler = reply(UNCOUNTED)
@@ -106,7 +108,7 @@ class EmbeddingsUpstream:
     def _answer(self, asked: dict[str, Any]) -> tuple[int, Any]:
         texts, form = asked["input"], asked.get("encoding_format", "float")
         sizes = [len(text.encode()) for text in texts]  # at least as many as tokens, as a proxy that counts none has to count
-        too_much = len(texts) > _MOST_INPUTS or sum(sizes) > _MOST_TOKENS or max(sizes) > _MOST_INPUT_TOKENS
+        too_much = len(texts) > self.most_inputs or sum(sizes) > _MOST_TOKENS or max(sizes) > _MOST_INPUT_TOKENS
         if too_much or "" in texts or any(self.refused in text for text in texts) or (form == "base64" and not self.takes_base64):
             return 400, {"error": {"message": "invalid input", "type": "invalid_request_error"}}
         rows = [vector(text, asked.get("dimensions", DIMENSION)) for text in texts]

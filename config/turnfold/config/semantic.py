@@ -32,7 +32,7 @@ class SemanticSettings(BaseModel):
         str | None,
         Field(
             min_length=1,
-            description="Sentence-embedding model in ONNX format (needs the extra turnfold[semantic]): a file, a directory with"
+            description="Sentence-embedding model in ONNX format (needs the semantic extra): a file, a directory with"
             " model.onnx, or the name of an installed package that contains one. Unset: recall goes by words alone.",
         ),
     ] = None

@@ -308,13 +308,35 @@ def test_a_refusal_is_told_once_and_left_alone(made: EmbeddingsUpstream, caplog:
     assert "sk-vectors" not in caplog.text
 
 
-def test_a_text_that_is_refused_keeps_no_other_tenant_from_vectors(made: EmbeddingsUpstream) -> None:
-    made.refused = "forbidden words"
+def test_an_upstream_that_takes_fewer_texts_gets_fewer(made: EmbeddingsUpstream) -> None:
+    made.most_inputs = 32
+    with proxy(made) as server:
+        warmed(server, made)
+        all_made(made)
+        before = len(made.calls)
+        send(server, made, [*history(), question(500)], ("authorization", "Bearer sk-another"))
+        until(lambda: made.texts.count(ANSWER) > 4)
+    assert all(len(body["input"]) <= 32 for body in made.bodies[before:])
+
+
+def test_a_text_that_is_refused_leaves_the_others_their_vectors(made: EmbeddingsUpstream) -> None:
+    made.refused = "Pallet 21 "
+    with proxy(made) as server:
+        warmed(server, made)
+        before = len(made.texts)
+        warmed(server, made, 300)
+        assert not any(made.refused in text for text in made.texts[before:])  # it is not tried again
+
+
+def test_texts_that_are_refused_keep_no_other_tenant_from_vectors(made: EmbeddingsUpstream) -> None:
+    made.refused = "Crate"
     with proxy(made) as server:
         for number in range(4):
-            spoilt = [*history(), {"role": "user", "content": f"Some forbidden words, number {number}."}]
-            send(server, made, spoilt, ("authorization", "Bearer sk-spoilt"))
-            until(lambda number=number: len(made.calls) > min(number, 2))  # type: ignore[misc]
+            spoilt = [{**one, "content": f"Crate: {one['content']}"} for one in [*history(), question(number)]]
+            chosen, _ = send(server, made, spoilt, ("authorization", "Bearer sk-spoilt"))
+            assert chosen != "vectors"
+            time.sleep(0.2)
+        made.refused = "Crate:"
         warmed(server, made)
 
 

@@ -16,6 +16,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from hashlib import blake2b
 from typing import Final
@@ -52,6 +53,8 @@ _LONGEST_PAUSE: Final = 1800.0
 _AFTER_BUDGET: Final = 60.0
 _TENANTS: Final = 2000  # that may be left alone, each by itself
 _ABOUT_TEXTS: Final = (400, 413, 422)  # what is refused is one tenant's texts, and says nothing of another's
+_FEWEST: Final = 8  # texts of a refused call that are not tried in halves
+_MOST_REFUSED: Final = 16  # calls for one batch
 _SPEND: Final = "vectors"
 
 #: Azure's form of a path, whose last part and model are the deployment's; it takes the operator's key in a header of its own.
@@ -73,6 +76,15 @@ _SAID: Final = {
 _FOR_GOOD: Final = frozenset({"refused", "rate-limited", "unreadable", "dimension"})  # trying again at once cannot help
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What came of a batch so far: seconds of a core, calls that were refused for their texts, and the last such answer."""
+
+    seconds: float = 0.0
+    refused: int = 0
+    refusal: PostedAnswer | None = None
 
 
 class UpstreamEncoder:
@@ -107,7 +119,7 @@ class UpstreamEncoder:
         self._purse = Purse(store, semantic.dollars_per_day, None, 0.0, _SPEND)
         self._shared = _new_breaker()
         self._breakers: OrderedDict[str, Breaker] = OrderedDict()
-        self._base64 = True
+        self._base64: bool | None = None  # whether it takes it; None: nobody knows yet
         self._told = ""
         self._settling: set[asyncio.Task[None]] = set()
         self.label = f"{self._model} at {urlsplit(url).hostname}"
@@ -151,25 +163,53 @@ class UpstreamEncoder:
     async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
         """As of the protocol."""
         vectors: list[bytes] = []
-        seconds = 0.0
+        progress = _Progress()
         for part in batches([input_of(text) for text in texts], self.most_texts):
-            if not self.is_ready(errand):
-                raise EncoderFailed("no call is made now")
-            made = await self._encode(part, errand)
-            vectors += made.vectors
-            seconds += made.seconds
-        return Encoded(vectors, seconds)
+            made = await self._encode(part, errand, progress)
+            if not any(made):
+                raise self._failed("failed", errand, progress.refusal)
+            vectors += [one if one is not None else bytes(self.dimension) for one in made]
+        return Encoded(vectors, progress.seconds)
 
-    async def _encode(self, inputs: Sequence[str], errand: Errand) -> Encoded:
+    async def _encode(self, inputs: Sequence[str], errand: Errand, progress: _Progress) -> list[bytes | None]:
+        """Vectors; None for a text that is refused.
+
+        Of a refused call the halves are tried: it had too many texts, or one that this upstream does not take. In the first case
+        calls have no more texts from now on than it took.
+        """
+        made = await self._call(inputs, errand, progress)
+        if made is not None:
+            return [*made]
+        progress.refused += 1
+        if len(inputs) <= _FEWEST or progress.refused > _MOST_REFUSED:
+            return [None] * len(inputs)
+        middle = len(inputs) // 2
+        halves = [await self._encode(half, errand, progress) for half in (inputs[:middle], inputs[middle:])]
+        if all(one is not None for half in halves for one in half):
+            self.most_texts = min(self.most_texts, len(inputs) - middle)
+        return [*halves[0], *halves[1]]
+
+    async def _call(self, inputs: Sequence[str], errand: Errand, progress: _Progress) -> list[bytes] | None:
+        """Vectors; None where the call is refused for its texts.
+
+        Raises:
+            EncoderFailed: there are none, for another reason.
+        """
+        if not self.is_ready(errand):
+            raise EncoderFailed("no call is made now")
         most = self._dollars(sum(len(one.encode()) + 2 for one in inputs)) or 0.0
         if not await self._purse.reserve(errand.payer, most):
             raise self._failed("budget", errand)
         started = time.monotonic()
         answer = await self._send(inputs, errand)
-        said, seconds = EmbeddingsAnswer(None, Usage()), 0.0
+        said = EmbeddingsAnswer(None, Usage())
         if answer.status == 200:
             said, seconds = await asyncio.to_thread(_read, answer.data, len(inputs))
+            progress.seconds += seconds
         self._settle(said.usage, answer, most, errand, time.monotonic() - started)
+        if answer.status in _ABOUT_TEXTS:
+            progress.refusal = answer
+            return None
         if answer.status != 200:
             raise self._failed(_REASONS.get(answer.status, "failed"), errand, answer)
         if said.vectors is None:
@@ -177,20 +217,24 @@ class UpstreamEncoder:
         if self.dimension not in (0, len(said.vectors[0])):
             raise self._failed("dimension", errand)
         self.dimension = len(said.vectors[0])
+        self._succeeded(errand)
+        return said.vectors
+
+    def _succeeded(self, errand: Errand) -> None:
         for breaker in self._breakers_of(errand):
             breaker.succeed()
         if self._told:
-            _log.warning("%s makes vectors again", self.label)
+            _log.log(self._level, "%s makes vectors again", self.label)
             self._told = ""
-        return Encoded(said.vectors, seconds)
 
     async def _send(self, inputs: Sequence[str], errand: Errand) -> PostedAnswer:
         """The answer to one call; status 0 where there is none in time. Where base64 is refused, decimals are asked for."""
-        answer = await self._post(inputs, errand, base64_form=self._base64)
-        if answer.status in (400, 422) and self._base64:
-            again = await self._post(inputs, errand, base64_form=False)
-            self._base64 = again.status != 200
-            return again
+        answer = await self._post(inputs, errand, base64_form=self._base64 is not False)
+        if answer.status in (400, 422) and self._base64 is None:
+            answer = await self._post(inputs, errand, base64_form=False)
+            self._base64 = False if answer.status == 200 else None
+        elif answer.status == 200 and self._base64 is None:
+            self._base64 = True
         return answer
 
     async def _post(self, inputs: Sequence[str], errand: Errand, *, base64_form: bool) -> PostedAnswer:
@@ -237,14 +281,18 @@ class UpstreamEncoder:
         elif (seconds := _retry_after(answer)) is not None:
             breaker.rest(max(_SHORTEST_PAUSE, seconds))
         else:
-            breaker.fail(for_good=reason in _FOR_GOOD)
+            breaker.fail(for_good=reason in _FOR_GOOD or breaker is not shared)
         status = f" ({answer.status})" if answer is not None and answer.status else ""
         said = f"{self.label}: {_SAID[reason]}{status}"
         if self._told != reason:
-            level = logging.INFO if self.only_while_served else logging.WARNING  # one client's key is no other's
-            _log.log(level, "recall goes by words alone for now: %s", said)
+            _log.log(self._level, "recall goes by words alone for now: %s", said)
             self._told = reason
         return EncoderFailed(said)
+
+    @property
+    def _level(self) -> int:
+        """One client's key is no other's, and no concern of the operator's."""
+        return logging.INFO if self.only_while_served else logging.WARNING
 
     def _breakers_of(self, errand: Errand) -> tuple[Breaker, Breaker]:
         """That of the tenant's own texts, and that of the credential: where it is a client's own, the same."""
