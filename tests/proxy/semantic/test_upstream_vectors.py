@@ -189,13 +189,15 @@ def test_private_text_is_sent_nowhere(made: EmbeddingsUpstream) -> None:
     messages = history()
     messages[7]["content"] = "<private>The vault opens with 4711."
     messages[9]["content"] = "It opens at noon.</private> Crate 4 is sealed."
+    messages[11]["content"] = "Crate 5 has <private reason='a vault. With a code'>the code 1174</private> on its lid."
     with proxy(made) as server:
         for number in range(3):
             asked = {"role": "user", "content": "<private>Which hobbies has the vault's owner?</private>"}
             send(server, made, [*messages, question(number)])
             send(server, made, [*messages, question(number), asked])
         until(lambda: ANSWER in made.texts)
-    assert not any("vault" in text or "noon" in text for text in made.texts)
+    assert not any(word in text for text in made.texts for word in ("vault", "noon", "1174", "With a code"))
+    assert "Crate 5 has [private] on its lid." in made.texts
 
 
 def test_what_recall_may_not_quote_is_not_paid_for(made: EmbeddingsUpstream) -> None:

@@ -22,6 +22,7 @@ from turnfold.compression.fold.recall import has_content
 from turnfold.compression.options import Likeness
 from turnfold.compression.text import words
 from turnfold.compression.text.passages import passages
+from turnfold.compression.text.private import Range, Redactor, without
 from turnfold.compression.wire.conversation import Message
 
 _SCALE: Final = 127
@@ -30,9 +31,21 @@ _MOST_ASKED: Final = 1000  # characters from each end of a long question
 Small = npt.NDArray[np.int8]
 
 
-def passage_texts(text: str) -> list[str]:
-    """The passages of a message's text, as recall cuts them."""
-    return [text[start:end] for start, end in passages(text)]
+def passage_texts(text: str, private: Sequence[Range] = ()) -> list[str]:
+    """The passages of a message's text, as recall cuts them, without its private parts."""
+    return [without(text, private, start, end) for start, end in passages(text)]
+
+
+def private_parts(messages: Sequence[Message]) -> dict[bytes, tuple[Range, ...] | None]:
+    """By key the private parts of the messages that have any; None where such a part goes on from or into another message."""
+    redact, found = Redactor(), dict[bytes, tuple[Range, ...] | None]()
+    for message in messages:
+        began_inside, ranges = redact.is_inside, tuple(redact.ranges(message.text))
+        if began_inside or redact.is_inside:
+            found[message.key] = None
+        elif ranges:
+            found.setdefault(message.key, ranges)
+    return found
 
 
 def question_messages(messages: Sequence[Message], user: int) -> list[Message]:

@@ -20,7 +20,7 @@ from typing import Final
 from yarl import URL
 
 from turnfold.compression.fold.decisions import prefixes
-from turnfold.compression.fold.likeness import likeness, nothing_known, question_messages, question_text
+from turnfold.compression.fold.likeness import likeness, nothing_known, private_parts, question_messages, question_text
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import Likeness
 from turnfold.compression.text.private import is_private
@@ -36,7 +36,7 @@ from turnfold.proxy.semantic.encoder import Encoder, EncoderFailed, Errand
 from turnfold.proxy.semantic.local_encoder import open_local
 from turnfold.proxy.semantic.upstream_encoder import UpstreamEncoder
 from turnfold.proxy.semantic.vector_records import LikenessRecords
-from turnfold.proxy.semantic.vectors import PassageVectors, private_messages
+from turnfold.proxy.semantic.vectors import PassageVectors
 from turnfold.proxy.store.base import Store, StoreError
 
 _MEMORY: Final = 32 * 2**20  # bytes of what was decided
@@ -237,7 +237,7 @@ def _without_secrets(url: URL) -> URL:
 
 def _is_private(messages: Sequence[Message], user: int, text: str) -> bool:
     """Whether a question's text, or that of a message which it is made of, has private parts."""
-    private = private_messages(messages[: user + 1])
+    private = private_parts(messages[: user + 1])
     return is_private(text) or any(m.key in private for m in question_messages(messages, user))
 
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from turnfold.compression.fold.likeness import language_of, passage_texts
+from turnfold.compression.fold.likeness import language_of, passage_texts, private_parts
 from turnfold.compression.memo import Memo
-from turnfold.compression.text.private import Redactor
+from turnfold.compression.text.private import Range
 from turnfold.compression.wire.conversation import Message
 from turnfold.config.settings import Settings
 from turnfold.proxy.incidents import Incidents
@@ -44,6 +44,7 @@ class _WaitingText:
 
     key: bytes
     text: str = field(repr=False)
+    private: tuple[Range, ...]
     errand: Errand
 
 
@@ -90,20 +91,22 @@ class PassageVectors:
         """
         if not self.encoder.is_ready(errand):
             return _nothing
-        missing = self._not_private(errand.payer.tenant, messages, list(self._missing(errand.payer.tenant, messages)))
-        texts = [_WaitingText(m.key, m.text, errand) for m in missing]
+        texts = self._readable(errand, messages, list(self._missing(errand.payer.tenant, messages)))
         if self.encoder.only_while_served:
             return self._serve(errand.payer.tenant, texts)
         self._queue(errand.payer.tenant, texts)
         return _nothing
 
-    def _not_private(self, tenant: str, messages: Sequence[Message], missing: Sequence[Message]) -> list[Message]:
-        """Those without private text; of the others it is remembered that they have no vectors."""
-        private = private_messages(messages) if missing else set()
+    def _readable(self, errand: Errand, messages: Sequence[Message], missing: Sequence[Message]) -> list[_WaitingText]:
+        """Those that are not inside a private part; of the others it is remembered that they have no vectors."""
+        private, found = private_parts(messages) if missing else {}, list[_WaitingText]()
         for message in missing:
-            if message.key in private:
-                self._remember(tenant, message.key, b"")
-        return [message for message in missing if message.key not in private]
+            parts = private.get(message.key, ())
+            if parts is None:
+                self._remember(errand.payer.tenant, message.key, b"")
+            else:
+                found.append(_WaitingText(message.key, message.text, parts, errand))
+        return found
 
     def _serve(self, tenant: str, texts: Sequence[_WaitingText]) -> Callable[[], None]:
         """Make vectors for as long as a request is served."""
@@ -217,7 +220,7 @@ class PassageVectors:
     async def _make(self, tenant: str, texts: Sequence[_WaitingText]) -> None:
         """Make the vectors of messages of one conversation; a message is kept as soon as it has all of its own."""
         forgotten = self._forgotten
-        passages = await asyncio.to_thread(lambda: [self._passages(one.text) for one in texts])
+        passages = await asyncio.to_thread(lambda: [self._passages(one) for one in texts])
         waiting = deque(zip(texts, map(len, passages), strict=True))
         every = [passage for found in passages for passage in found]
         at_once, made = self.encoder.most_texts, list[bytes]()
@@ -239,19 +242,13 @@ class PassageVectors:
             value = (await self._records.keep_first(tenant, {one.key: value}, conversation)).get(one.key, value)
         self._remember(tenant, one.key, value)
 
-    def _passages(self, text: str) -> list[str]:
+    def _passages(self, one: _WaitingText) -> list[str]:
         """The passages to encode: none of a text in a language that the encoder does not know."""
-        return passage_texts(text) if self.reads(text) else []
+        return passage_texts(one.text, one.private) if self.reads(one.text) else []
 
     def reads(self, text: str) -> bool:
         """Whether the encoder knows the language of a text."""
         return self.encoder.knows is None or language_of(text) in self.encoder.knows
-
-
-def private_messages(messages: Sequence[Message]) -> set[bytes]:
-    """Keys of the messages that have private text: a tag opened in one may be closed in another."""
-    redact = Redactor()
-    return {m.key for m in messages if redact(m.text) != m.text}
 
 
 def _nothing() -> None:
