@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 # Whose names a family may be guessed among; a hoster's prices say nothing of another model that begins alike.
 _MAKERS: Final = ("openai", "anthropic", "google", "deepseek", "x-ai", "mistral")
+# OpenAI's embedding models, which the price list finds by OpenAI's own address alone; gateways have them under these names too.
+_EMBEDDING: Final = "text-embedding-"
+_EMBEDDING_MAKER: Final = "openai"
 # Dates and tags: gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, gpt-4-0613, gemini-2.5-pro-preview-05-06, x:free, x@latest.
 _TAG: Final = re.compile(r"(?:-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|(?:preview|exp)(?:-\d{2}-\d{2})?|latest)|[:@][\w.-]*)$")
 _MAX_NAME: Final = 200
@@ -121,8 +124,9 @@ def _look_up(model: str, url: str) -> _PricedModel | None:
     makers = [_plain(model).split("/", 1)[0], None] if "/" in model else [None]
     by_upstream = (_find(name, url) for name in names if url)
     by_name = (_find(name, None, maker) for maker in makers for name in names)
+    embedding = (_find(name, None, _EMBEDDING_MAKER) for name in names if name.startswith(_EMBEDDING))
     by_family = (_find(name, None, maker, guessed=True) for name in _families(model) for maker in _MAKERS)
-    return next((found for found in chain(by_upstream, by_name, by_family) if found), None)
+    return next((found for found in chain(by_upstream, by_name, embedding, by_family) if found), None)
 
 
 def _newest(info: ModelInfo) -> Any:

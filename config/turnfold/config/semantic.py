@@ -1,18 +1,30 @@
-"""Settings of recall by sentence vectors (the extra ``turnfold[semantic]``).
+"""Settings of recall by sentence vectors.
 
-Lives here: this one group. Does not belong here: loading a model, the other groups (``settings``).
+Lives here: this one group. Does not belong here: loading a model, asking one, the other groups (``settings``).
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+from turnfold.config.values import http_url
+
+_LOCAL_PATIENCE: Final = 0.2
+_UPSTREAM_PATIENCE: Final = 0.5
+#: Numbers of a vector of OpenAI's models, and whether a request may ask for fewer (OpenAI, API reference: ``dimensions`` is
+#: supported in text-embedding-3 and later models).
+_KNOWN_SIZES: Final = {
+    "text-embedding-3-small": (1536, True),
+    "text-embedding-3-large": (3072, True),
+    "text-embedding-ada-002": (1536, False),
+}
 
 
 class SemanticSettings(BaseModel):
-    """Sentence vectors beside the words in recall (needs the extra turnfold[semantic])."""
+    """Sentence vectors beside the words in recall, by a model on this machine or by the upstream."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -20,21 +32,70 @@ class SemanticSettings(BaseModel):
         str | None,
         Field(
             min_length=1,
-            description="Sentence-embedding model in ONNX format: a file, a directory with model.onnx, or the name of an"
-            " installed package that contains one. Unset: recall goes by words alone.",
+            description="Sentence-embedding model in ONNX format (needs the semantic extra): a file, a directory with"
+            " model.onnx, or the name of an installed package that contains one. Unset: recall goes by words alone.",
         ),
     ] = None
     tokenizer: Annotated[
         Path | None, Field(description="Its tokenizer.json. Default: the file of that name next to the model.")
     ] = None
-    languages: Annotated[
-        Literal["english", "all"],
-        Field(description="Languages that the model knows. Texts in other languages are recalled by words alone."),
-    ] = "english"
-    timeout: Annotated[
+    embedding_model: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=200,
+            description="Name of a model of the upstream's /v1/embeddings, instead of TURNFOLD_SEMANTIC_MODEL. Its price must be"
+            " known, or be given in TURNFOLD_MODELS.",
+        ),
+    ] = None
+    url: Annotated[
+        Annotated[str, AfterValidator(http_url)] | None,
+        Field(
+            description="Base URL for its /v1/embeddings, which gets text of every conversation. Default: TURNFOLD_UPSTREAM_URL,"
+            " for conversations that go there themselves."
+        ),
+    ] = None
+    api_key: Annotated[
+        SecretStr | None, Field(description="Key for TURNFOLD_SEMANTIC_URL; default without that URL: the key of the upstream.")
+    ] = None
+    use_client_key: Annotated[
+        bool,
+        Field(
+            description="If true and you have set no key, a client's own key pays for vectors of its own text: only while its"
+            " request is served, only at the host that the key was sent to, and it is never kept."
+        ),
+    ] = False
+    dimensions: Annotated[
+        int | None,
+        Field(
+            ge=8,
+            le=8192,
+            description="Numbers of a vector to ask for, if the model allows it. Default: the model's own.",
+        ),
+    ] = None
+    batch: Annotated[
+        int, Field(ge=1, le=2048, description="Maximum number of passages in one call of /v1/embeddings; OpenAI takes 2048.")
+    ] = 256
+    dollars_per_day: Annotated[
         float,
-        Field(gt=0, le=5, description="Seconds that a request waits for its question's vector; after that, words alone decide."),
-    ] = 0.2
+        Field(ge=0, description="Maximum spent on /v1/embeddings per day (UTC), in dollars; then words alone decide."),
+    ] = 1.0
+    languages: Annotated[
+        Literal["english", "all"] | None,
+        Field(
+            description="Languages that the model knows. Texts in other languages are recalled by words alone. Default: english"
+            " for TURNFOLD_SEMANTIC_MODEL, all for TURNFOLD_SEMANTIC_EMBEDDING_MODEL."
+        ),
+    ] = None
+    timeout: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            le=5,
+            description="Seconds that a request waits for its question's vector; after that, words alone decide. Default:"
+            f" {_LOCAL_PATIENCE} for a model on this machine, {_UPSTREAM_PATIENCE} for the upstream's.",
+        ),
+    ] = None
     cpu_share: Annotated[
         float, Field(gt=0, le=1, description="Share of one CPU core that making vectors in the background may take.")
     ] = 0.5
@@ -45,4 +106,30 @@ class SemanticSettings(BaseModel):
     @property
     def is_on(self) -> bool:
         """Whether a model is set."""
-        return self.model is not None
+        return self.model is not None or self.embedding_model is not None
+
+    @property
+    def knows(self) -> frozenset[str] | None:
+        """Languages that the model knows, as the stemmer names them; None: all."""
+        languages = self.languages or ("english" if self.model is not None else "all")
+        return None if languages == "all" else frozenset({languages})
+
+    @property
+    def patience(self) -> float:
+        """Seconds that a request waits for its question's vector."""
+        return self.timeout or (_LOCAL_PATIENCE if self.model is not None else _UPSTREAM_PATIENCE)
+
+    @model_validator(mode="after")
+    def _one_model(self) -> SemanticSettings:
+        if self.model is not None and self.embedding_model is not None:
+            raise ValueError("TURNFOLD_SEMANTIC_MODEL and TURNFOLD_SEMANTIC_EMBEDDING_MODEL are both set: set one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _allowed_dimensions(self) -> SemanticSettings:
+        name = (self.embedding_model or "").rpartition("/")[2].lower()
+        most, can_be_chosen = _KNOWN_SIZES.get(name, (None, True))
+        if self.dimensions is None or most is None or (can_be_chosen and self.dimensions <= most):
+            return self
+        allowed = f"at most {most} dimensions" if can_be_chosen else f"{most} dimensions, which cannot be chosen"
+        raise ValueError(f"TURNFOLD_SEMANTIC_DIMENSIONS is {self.dimensions}, but {name} has {allowed}")

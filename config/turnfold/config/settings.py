@@ -473,9 +473,11 @@ class Settings(BaseModel):
 def exposure(settings: Settings) -> str | None:
     """The problem with settings that would let other machines spend the operator's key; None if there is none."""
     keys = {"TURNFOLD_UPSTREAM_API_KEY": settings.upstream.api_key, "TURNFOLD_ANTHROPIC_API_KEY": settings.anthropic.api_key}
-    if settings.summary.api_key is not None and not is_loopback(settings.server.host) and not any(keys.values()):
+    own_keys = {"TURNFOLD_SUMMARY_API_KEY": settings.summary.api_key, "TURNFOLD_SEMANTIC_API_KEY": settings.semantic.api_key}
+    own = next((name for name, key in own_keys.items() if key is not None), None)
+    if own is not None and not is_loopback(settings.server.host) and not any(keys.values()):
         return (
-            f"TURNFOLD_SUMMARY_API_KEY is set and TURNFOLD_HOST is {settings.server.host}, which others can reach: set"
+            f"{own} is set and TURNFOLD_HOST is {settings.server.host}, which others can reach: set"
             " TURNFOLD_UPSTREAM_API_KEY and TURNFOLD_CLIENT_TOKENS too, or anybody could spend your key"
         )
     name = next((name for name, key in keys.items() if key is not None), None)

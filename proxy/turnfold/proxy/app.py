@@ -234,6 +234,7 @@ class Parts:
         self.recorder: Recorder = recorder or self.ledger
         self.blocks.recorder = self.recorder
         self.likenesses = Likenesses(settings, self.store, self.store.patient, self.incidents)
+        self.likenesses.record_calls(self.recorder)
         self.forgetting = Forgetting(self.store, self.ledger, deletions)
         self.forgetting.subscribe(lambda deletion: self.windows.forget_in_memory(deletion.is_of))
         self.forgetting.subscribe(lambda _: self.asker.forget_in_memory())
@@ -243,7 +244,9 @@ class Parts:
     def _health(self) -> Health:
         told = {"incidents": dict(self.incidents.counts), "left_out": dict(left_out)}
         tasks = 0 if self._loop is None else len(asyncio.all_tasks(self._loop))
-        return Health(not self.store.problem, self.store.failures, self.ledger.queued, self.ledger.dropped, tasks, **told)
+        vectors = dict(self.likenesses.failures)
+        queued, dropped = self.ledger.queued, self.ledger.dropped
+        return Health(not self.store.problem, self.store.failures, queued, dropped, tasks, vectors=vectors, **told)
 
     def remembered(self) -> Remembered:
         """What is known of conversations and upstreams beyond one request."""

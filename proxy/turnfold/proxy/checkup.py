@@ -1,7 +1,7 @@
 """Whether an installation works: findings for an operator.
 
 Lives here: one check per part. Does not belong here: printing, anything that could be billed (the upstream is only asked whether
-it answers).
+it answers; but an embedding model, where one is set, gets one short text, for a ten-millionth of a dollar).
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from turnfold.compression import tokens
+from turnfold.compression.errors import InvalidInput
 from turnfold.config.fold import fold_options, read_lexicon
 from turnfold.config.outbound import proxy_for
 from turnfold.config.paths import default_store_url
 from turnfold.config.prices import prices_of
-from turnfold.config.settings import StoreSettings, UpstreamSettings, anthropic_url, is_loopback
+from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings, anthropic_url, is_loopback
 from turnfold.config.sources import LoadedSettings, SettingsError, without_password
 from turnfold.proxy.books.learned import learned_windows
 from turnfold.proxy.listening import check_address
@@ -35,7 +36,8 @@ from turnfold.proxy.outbound.trust import tls_context
 from turnfold.proxy.preflight import doubts, leads_here, look_for_v1, upstream_urls
 from turnfold.proxy.running.sharing import default_url, is_turnfold
 from turnfold.proxy.semantic.encoder import EncoderFailed
-from turnfold.proxy.semantic.likenesses import open_encoder
+from turnfold.proxy.semantic.local_encoder import open_local
+from turnfold.proxy.semantic.upstream_encoder import UpstreamEncoder
 from turnfold.proxy.store import Item, Key, StoreError, open_store
 
 Verdict = Literal["ok", "note", "fault"]
@@ -282,23 +284,62 @@ async def _semantic(loaded: LoadedSettings) -> list[Finding]:
     settings = loaded.settings
     if not settings.semantic.is_on:
         return []
+    variable = "TURNFOLD_SEMANTIC_MODEL" if settings.semantic.model is not None else "TURNFOLD_SEMANTIC_EMBEDDING_MODEL"
     if not settings.store.keeps_originals:
         said = "recall goes by words alone: vectors are derived from text, and the store may keep none"
-        return [Finding("semantic", "note", said, "unset TURNFOLD_SEMANTIC_MODEL, or let the store keep originals")]
-    started = time.perf_counter()
-    try:
-        encoder = await asyncio.to_thread(open_encoder, settings)
-        opened = time.perf_counter()
-        await asyncio.to_thread(encoder.encode, [_KNOWN_TEXT])
-    except EncoderFailed as exc:
-        return [Finding("semantic", "fault", f"recall goes by words alone: {exc}", "check TURNFOLD_SEMANTIC_MODEL")]
-    took = 1000 * (time.perf_counter() - opened)
-    found = f"recall uses {encoder.name}: opened in {opened - started:.1f} s, {took:.0f} ms for a short text"
-    findings = [Finding("semantic", "ok", f"{found}; texts in {settings.semantic.languages}")]
-    if (settings.store.url or "").startswith("memory:"):
+        return [Finding("semantic", "note", said, f"unset {variable}, or let the store keep originals")]
+    if not settings.folding.recall:
+        advice = f"unset {variable}, or set TURNFOLD_RECALL=true"
+        return [Finding("semantic", "note", "no vectors are made, since nothing is recalled", advice)]
+    findings = [await (_local_vectors(settings) if settings.semantic.model is not None else _upstream_vectors(settings))]
+    if findings[0].verdict != "fault" and (settings.store.url or "").startswith("memory:"):
         said = "what vectors recalled is kept in this process alone: another replica, or a restart, may recall something else"
         findings.append(Finding("semantic", "note", said, "set TURNFOLD_STORE_URL to a store that lasts"))
     return findings
+
+
+async def _local_vectors(settings: Settings) -> Finding:
+    started = time.perf_counter()
+    try:
+        encoder = await asyncio.to_thread(open_local, settings.semantic)
+        opened = time.perf_counter()
+        await encoder.encode([_KNOWN_TEXT], encoder.trial())
+    except EncoderFailed as exc:
+        return Finding("semantic", "fault", f"recall goes by words alone: {exc}", "check TURNFOLD_SEMANTIC_MODEL")
+    took = 1000 * (time.perf_counter() - opened)
+    found = f"recall uses {encoder.name}: opened in {opened - started:.1f} s, {took:.0f} ms for a short text"
+    return Finding("semantic", "ok", f"{found}; texts in {_languages(settings)}")
+
+
+async def _upstream_vectors(settings: Settings) -> Finding:
+    """What one short text comes to; a client's key is not here to be tried."""
+    semantic = settings.semantic
+    try:
+        encoder = UpstreamEncoder(settings, None)
+    except (InvalidInput, SettingsError) as exc:
+        return Finding("semantic", "fault", str(exc), "`turnfold serve` will not start with it")
+    if encoder.only_while_served:
+        return Finding("semantic", "note", f"recall uses {encoder.label}, with each client's own key: it was not tried")
+    if not encoder.has_key:
+        keys = "TURNFOLD_SEMANTIC_API_KEY or TURNFOLD_UPSTREAM_API_KEY, or TURNFOLD_SEMANTIC_USE_CLIENT_KEY=true"
+        return Finding("semantic", "fault", f"recall goes by words alone: there is no key for {encoder.label}", f"set {keys}")
+    started = time.perf_counter()
+    try:
+        async with encoder.running():
+            await encoder.encode([_KNOWN_TEXT], encoder.trial())
+    except EncoderFailed as exc:
+        advice = "check TURNFOLD_SEMANTIC_EMBEDDING_MODEL, its key and TURNFOLD_SEMANTIC_URL"
+        return Finding("semantic", "fault", f"recall goes by words alone: {exc}", advice)
+    took = time.perf_counter() - started
+    found = f"recall uses {encoder.label}: {1000 * took:.0f} ms for a short text, {encoder.dimension} dimensions; texts in"
+    found = f"{found} {_languages(settings)}; at most ${semantic.dollars_per_day:.2f} a day"
+    if took > semantic.patience:
+        return Finding("semantic", "note", f"{found}; too slow for a question now", "raise TURNFOLD_SEMANTIC_TIMEOUT")
+    return Finding("semantic", "ok", found)
+
+
+def _languages(settings: Settings) -> str:
+    return "all languages" if settings.semantic.knows is None else " and ".join(sorted(settings.semantic.knows))
 
 
 _LOOKS: Final[tuple[Callable[[LoadedSettings], Awaitable[list[Finding]]], ...]] = (

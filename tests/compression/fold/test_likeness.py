@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support.bodies import encode
 from turnfold.compression.fold import Folded, fold
-from turnfold.compression.fold.likeness import cosines, likeness, passage_texts, question_text
+from turnfold.compression.fold.likeness import cosines, likeness, passage_texts, private_parts, question_text
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions, Likeness
+from turnfold.compression.text.private import Redactor
 from turnfold.compression.wire.chat import CHAT
 
 ANSWER = "On Sundays she goes skiing beyond the ridge."
@@ -106,3 +109,24 @@ def test_a_question_without_content_is_read_with_the_exchange_before_it() -> Non
 def test_a_message_is_cut_as_recall_cuts_it() -> None:
     assert passage_texts("One message.\n") == ["One message."]
     assert passage_texts(" \n") == []
+
+
+@given(st.lists(st.sampled_from(["<private>", "</private>", "word", "Open words.\n\n", "x" * 700, " "]), max_size=12))
+def test_passages_keep_their_places_and_nothing_private(parts: list[str]) -> None:
+    parts = [f"word{i}. " if part == "word" else part for i, part in enumerate(parts)]
+    text = "".join(parts)
+    made = passage_texts(text, Redactor().ranges(text))
+    assert len(made) == len(passage_texts(text))
+    inside = 0
+    for part in parts:
+        inside = inside + 1 if part == "<private>" else max(0, inside - 1) if part == "</private>" else inside
+        if part.startswith("word"):
+            assert any(part.strip() in one for one in made) == (not inside)
+
+
+def test_what_is_private_beyond_one_message_is_told_from_what_is_private_in_one() -> None:
+    texts = ["plain", "a <private>b</private> c", "d <private>e", "f", "g</private> h", "i"]
+    read = CHAT.read(encode([{"role": "user", "content": text} for text in texts], model="m"), Memo()).messages
+    found = private_parts(read)
+    assert [found.get(m.key, ()) for m in read] == [(), ((2, 22),), None, None, None, ()]
+    assert passage_texts(read[1].text, found[read[1].key] or ()) == ["a [private] c"]

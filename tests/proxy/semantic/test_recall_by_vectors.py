@@ -16,38 +16,9 @@ import pytest
 
 from tests.proxy.harness import Answer, ProxyServer, UpstreamServer, proxy_server, reply, until
 from tests.proxy.processes import COMPLETION
+from tests.support.recall_history import ANSWER, BUDGET, UNCOUNTED, Messages, history, question, tool_loop
 from tests.support.tiny_encoder import write_model
 from turnfold.compression.fold import fold
-
-Messages = list[dict[str, Any]]
-
-ANSWER = "On Sundays she goes skiing beyond the ridge."
-BUDGET = 700
-UNCOUNTED = b'{"id": "c", "model": "gpt-4o", "choices": []}'  # without usage, of which a proxy would learn
-
-
-def history() -> Messages:
-    """A conversation of about 4,000 tokens that says once, in other words, what is asked later."""
-    messages: Messages = [{"role": "system", "content": "Be brief."}]
-    for i in range(80):
-        said = f"Pallet {i * 7} left the depot by gate {i % 9}, and the driver signed for it."
-        asked = f"Crate {i} is at gate {i * 3 % 11}, as Maria wrote to the depot on the {i % 28 + 1}th; was it sealed?"
-        if 17 < i < 23:  # neighbours lend to each other, and must not have the question's words either
-            said, asked = ANSWER if i == 20 else f"It rained {i} times.", f"Monday {i} was mild."
-        messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": said}]
-    return messages
-
-
-def question(number: int) -> dict[str, Any]:
-    """Another one each time: what was recalled for one is decided once."""
-    return {"role": "user", "content": f"Which hobbies, number {number + 5000}?"}
-
-
-def tool_loop(messages: Messages) -> Messages:
-    """The request that follows in a tool loop."""
-    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    result = {"role": "tool", "tool_call_id": "c1", "content": "Nothing was found."}
-    return [*messages, {"role": "assistant", "content": None, "tool_calls": [call]}, result]
 
 
 @dataclass

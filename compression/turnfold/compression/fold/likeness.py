@@ -22,6 +22,7 @@ from turnfold.compression.fold.recall import has_content
 from turnfold.compression.options import Likeness
 from turnfold.compression.text import words
 from turnfold.compression.text.passages import passages
+from turnfold.compression.text.private import Range, Redactor, without
 from turnfold.compression.wire.conversation import Message
 
 _SCALE: Final = 127
@@ -30,18 +31,38 @@ _MOST_ASKED: Final = 1000  # characters from each end of a long question
 Small = npt.NDArray[np.int8]
 
 
-def passage_texts(text: str) -> list[str]:
-    """The passages of a message's text, as recall cuts them."""
-    return [text[start:end] for start, end in passages(text)]
+def passage_texts(text: str, private: Sequence[Range] = ()) -> list[str]:
+    """The passages of a message's text, as recall cuts them, without its private parts."""
+    return [without(text, private, start, end) for start, end in passages(text)]
+
+
+def private_parts(messages: Sequence[Message]) -> dict[bytes, tuple[Range, ...] | None]:
+    """By key the private parts of the messages that have any; None where such a part goes on from or into another message."""
+    redact, found = Redactor(), dict[bytes, tuple[Range, ...] | None]()
+    for message in messages:
+        began_inside, ranges = redact.is_inside, tuple(redact.ranges(message.text))
+        if began_inside or redact.is_inside:
+            found[message.key] = None
+        elif ranges:
+            found.setdefault(message.key, ranges)
+    return found
+
+
+def question_messages(messages: Sequence[Message], user: int) -> list[Message]:
+    """What a question's text is made of: its own message, behind the exchange before it where it says nothing of its own."""
+    asked = messages[user]
+    if has_content(words.fold(asked.own)):
+        return [asked]
+    spoken = [m for m in messages[:user] if m.role in ("user", "assistant") and m.own.strip()]
+    return [*spoken[-2:], asked]
 
 
 def question_text(messages: Sequence[Message], user: int) -> str:
     """What to encode of a user message: its own text, with the exchange before it where it says nothing of its own."""
-    own = messages[user].own
-    if has_content(words.fold(own)):
-        return own if len(own) <= 2 * _MOST_ASKED else f"{own[:_MOST_ASKED]}\n{own[-_MOST_ASKED:]}"
-    spoken = [m.own for m in messages[:user] if m.role in ("user", "assistant") and m.own.strip()]
-    return "\n".join([*(text[:_MOST_ASKED] for text in spoken[-2:]), own[:_MOST_ASKED]])
+    read = [m.own for m in question_messages(messages, user)]
+    if len(read) == 1 and has_content(words.fold(read[0])):
+        return read[0] if len(read[0]) <= 2 * _MOST_ASKED else f"{read[0][:_MOST_ASKED]}\n{read[0][-_MOST_ASKED:]}"
+    return "\n".join(text[:_MOST_ASKED] for text in read)
 
 
 def language_of(text: str) -> str:

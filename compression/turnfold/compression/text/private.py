@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
+
+Range = tuple[int, int]
 
 #: Stands where something private stood.
 REDACTED: Final = "[private]"
@@ -38,24 +40,41 @@ class Redactor:
     def __init__(self) -> None:
         self._depth = 0
 
+    @property
+    def is_inside(self) -> bool:
+        """Whether the next text begins inside a private part."""
+        return self._depth > 0
+
+    def ranges(self, text: str) -> list[Range]:
+        """Half-open ranges of the private parts of the next text, tags included, in order."""
+        if not self._depth and not _may_have_tags(text):
+            return []
+        found: list[Range] = []
+        start = 0
+        for tag in _TAG.finditer(text):
+            if not tag.group(1):
+                start = start if self._depth else tag.start()
+                self._depth += 1
+            elif self._depth:
+                self._depth -= 1
+                if not self._depth:
+                    found.append((start, tag.end()))
+        return [*found, (start, len(text))] if self._depth and text else found
+
     def __call__(self, text: str) -> str:
         """The text with `REDACTED` in place of each private part."""
-        if not self._depth and not _may_have_tags(text):
-            return text
-        out: list[str] = [REDACTED] if self._depth and text else []
-        at = 0
-        for tag in _TAG.finditer(text):
-            if tag.group(1):
-                if self._depth:
-                    self._depth -= 1
-                    at = tag.end()
-            else:
-                if not self._depth:
-                    out += (text[at : tag.start()], REDACTED)
-                self._depth += 1
-        if not self._depth:
-            out.append(text[at:])
-        return "".join(out)
+        return without(text, self.ranges(text), 0, len(text))
+
+
+def without(text: str, ranges: Sequence[Range], start: int, end: int) -> str:
+    """A part of a text, with `REDACTED` in place of what of each range lies in it."""
+    out: list[str] = []
+    at = start
+    for first, last in ranges:
+        if first < end and last > at:
+            out += (text[at:first], REDACTED)
+            at = last
+    return "".join([*out, text[at:end]]) if out else text[start:end]
 
 
 def redact(text: str) -> str:

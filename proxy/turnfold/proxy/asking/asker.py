@@ -24,7 +24,8 @@ from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.config.prices import PriceOf, TokenUse, price_from
 from turnfold.config.settings import Settings
 from turnfold.proxy.asking.breaker import Breaker
-from turnfold.proxy.asking.endpoint import Caller, ModelAnswer, ModelEndpoint
+from turnfold.proxy.asking.endpoint import ModelAnswer, ModelEndpoint
+from turnfold.proxy.asking.own_upstream import Caller
 from turnfold.proxy.asking.purse import Payer, Purse
 from turnfold.proxy.chat.receipts import OwnCall
 from turnfold.proxy.store.base import Store

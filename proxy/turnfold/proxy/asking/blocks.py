@@ -28,7 +28,7 @@ from turnfold.config.settings import Settings
 from turnfold.config.windows import window_of
 from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.breaker import Breaker
-from turnfold.proxy.asking.endpoint import Caller
+from turnfold.proxy.asking.own_upstream import Caller, host_of
 from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.asking.receipt import record_own_calls
 from turnfold.proxy.asking.summary_records import SummaryRecords
@@ -87,7 +87,7 @@ class BlockSummaries:
             What is to be called when the request was served: it ends what may not go on without it.
         """
         conversation = exchange.conversation
-        caller = Caller(exchange.request.to.url.authority, exchange.request.headers)
+        caller = Caller(host_of(exchange.request.to.url), exchange.request.headers)
         if not (self._is_on and conversation is not None and conversation.messages and self._asker.may_ask(caller)):
             return _nothing
         started = []

@@ -35,9 +35,17 @@ class Breaker:
         """It worked."""
         self._failed, self._pause, self._until = 0, self._first, 0.0
 
-    def fail(self) -> None:
-        """It failed."""
-        self._failed += 1
+    def fail(self, *, for_good: bool = False) -> None:
+        """It failed.
+
+        Args:
+            for_good: trying again at once cannot help.
+        """
+        self._failed = max(self._failed + 1, self._most if for_good else 0)
         if self._failed >= self._most and not self.is_open:
             self._until = self._clock() + self._pause
             self._pause = min(self._longest, 2 * self._pause)
+
+    def rest(self, seconds: float) -> None:
+        """Stay open for so long, as whoever was asked wants it."""
+        self._until = max(self._until, self._clock() + min(seconds, self._longest))

@@ -12,7 +12,7 @@ from turnfold.compression.state import Engine
 from turnfold.compression.state.draft import DirectiveDraft, draft_steps
 from turnfold.config.settings import Settings
 from turnfold.proxy.asking.asker import Bill, ModelAsker
-from turnfold.proxy.asking.endpoint import Caller
+from turnfold.proxy.asking.own_upstream import Caller
 from turnfold.proxy.asking.purse import Payer
 
 

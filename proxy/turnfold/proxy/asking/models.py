@@ -12,7 +12,7 @@ from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.config.settings import SummarySettings
 from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.blocks import BlockSummaries
-from turnfold.proxy.asking.endpoint import Caller
+from turnfold.proxy.asking.own_upstream import Caller, host_of
 from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.receipts import OwnCall
@@ -40,6 +40,6 @@ class StationModels:
         """As of the protocol."""
         request, conversation, bill = exchange.request, exchange.conversation, Bill()
         name = request.label or (conversation_name(conversation) if conversation is not None else request.id)
-        caller = Caller(request.to.url.authority, request.headers)
+        caller = Caller(host_of(request.to.url), request.headers)
         reply = await self._asker.ask(call, Payer(request.tenant, name), caller, bill, self._settings.recovery_timeout)
         return reply, tuple(bill.calls)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Mapping
 from typing import Final, TypeVar
-from urllib.parse import urlsplit
+
+from yarl import URL
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.config.settings import Settings
 from turnfold.proxy.asking.asker import Bill, ModelAsker
-from turnfold.proxy.asking.endpoint import Caller
+from turnfold.proxy.asking.own_upstream import Caller, host_of
 from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.asking.receipt import record_own_calls
 from turnfold.proxy.chat.receipts import Recorder
@@ -36,7 +37,7 @@ class OperationModels:
         self._asker = asker
         self._recorder = recorder
         self._summary = settings.summary
-        self._host = urlsplit(settings.upstream.url).netloc
+        self._host = host_of(URL(settings.upstream.url, encoded=True))
 
     @property
     def tokens(self) -> int:

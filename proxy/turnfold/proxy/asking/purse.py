@@ -50,16 +50,25 @@ class Purse:
     """The caps.
 
     Args:
+        per_conversation: None: a conversation has no cap of its own.
         ttl: seconds for which the store remembers what a conversation has cost.
+        purpose: what is paid from it; what is paid for another purpose counts for nothing here. "": summaries.
         clock: Unix time.
     """
 
     def __init__(
-        self, store: Store | None, per_day: float, per_conversation: float, ttl: float, clock: Callable[[], float] = time.time
+        self,
+        store: Store | None,
+        per_day: float,
+        per_conversation: float | None,
+        ttl: float,
+        purpose: str = "",
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
         self._per_day, self._per_conversation = per_day, per_conversation
         self._ttl = ttl
+        self._prefix = f"{purpose}:" if purpose else ""
         self._clock = clock
         self._known: OrderedDict[Key, int] = OrderedDict()
 
@@ -81,11 +90,11 @@ class Purse:
 
     def _accounts(self, payer: Payer) -> tuple[_Allowance, ...]:
         today = time.strftime("%Y-%m-%d", time.gmtime(self._clock()))
-        day = _Allowance(Key("", _KIND, today), _DAYS, None, self._per_day)
-        if payer.conversation is None:
+        day = _Allowance(Key("", _KIND, self._prefix + today), _DAYS, None, self._per_day)
+        if payer.conversation is None or self._per_conversation is None:
             return (day,)
         name = blake2b(payer.conversation.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-        own = _Allowance(Key(payer.tenant, _KIND, name), self._ttl, payer.conversation, self._per_conversation)
+        own = _Allowance(Key(payer.tenant, _KIND, self._prefix + name), self._ttl, payer.conversation, self._per_conversation)
         return own, day
 
     async def _add(self, account: _Allowance, dollars: float) -> float:

@@ -55,6 +55,7 @@ class Health:
     tasks: int = 0
     incidents: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    vectors: Mapping[str, int] = field(default_factory=dict)
 
 
 class Metrics:
@@ -105,6 +106,7 @@ class Metrics:
         self._dropped = counter("receipts_dropped", "Receipts that were not written.")
         self._incidents = counter("background_failures", "Failures of loops and tasks in the background.", "part")
         self._left_out = counter("damaged_records", "Stored records that were left out.", "kind")
+        self._vectors = counter("vector_failures", "Calls for sentence vectors that gave none, or not in time.", "reason")
         self._add_times(registry)
         self._add_gauges(registry)
 
@@ -221,7 +223,12 @@ class Metrics:
         self._tasks.set(now.tasks)
         self._store_failures.inc(now.store_failures - last.store_failures)
         self._dropped.inc(now.dropped - last.dropped)
-        for gauge, new, old in ((self._incidents, now.incidents, last.incidents), (self._left_out, now.left_out, last.left_out)):
+        counted = (
+            (self._incidents, now.incidents, last.incidents),
+            (self._left_out, now.left_out, last.left_out),
+            (self._vectors, now.vectors, last.vectors),
+        )
+        for gauge, new, old in counted:
             for name, number in new.items():
                 gauge.labels(name).inc(number - old.get(name, 0))
         self._last = now

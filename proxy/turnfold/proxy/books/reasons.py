@@ -18,7 +18,7 @@ _STATUSES: Final[Mapping[str, str]] = MappingProxyType(
         "bypassed": "Not folded, as the mode says.",
         "failed-open": "Not folded because Turnfold failed: the original was sent.",
         "recovered": "The context was full: a smaller request was sent, once.",
-        "own": "Turnfold's own calls to the model that writes summaries; not a client's request.",
+        "own": "Turnfold's own calls to a model, for summaries or sentence vectors; not a client's request.",
         "answered": "Answered by Turnfold itself, under the conversation's state; nothing was sent.",
     }
 )

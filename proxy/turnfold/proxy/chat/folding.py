@@ -206,7 +206,7 @@ class Folding:
             made = await self._decisions.fold(replace(options, likenesses=known, wants_likeness=True), place, work)
             if not made.open_questions:
                 break
-            found = await self._vectors.decide(messages, made.open_questions, place)
+            found = await self._vectors.decide(exchange, made.open_questions, place)
             known = (*known, *found)
             if not any(one.by_message for one in found):  # words alone decide, as they did in this fold
                 break

@@ -58,16 +58,16 @@ class OwnVectors(Protocol):
         """Whether a model is set."""
         ...
 
-    def begin(self, exchange: Exchange, place: Place) -> None:
-        """Have the vectors of a conversation made in the background."""
+    def begin(self, exchange: Exchange, place: Place) -> Callable[[], None]:
+        """Have the vectors of a conversation made in the background; what is returned is called when the request was served."""
         ...
 
     def known(self, messages: Sequence[Message], place: Place) -> tuple[Likeness, ...]:
         """What this process knows to have been decided of a conversation's user messages."""
         ...
 
-    async def decide(self, messages: Sequence[Message], questions: Sequence[int], place: Place) -> tuple[Likeness, ...]:
-        """What is decided of user messages, by index; it is kept before this returns."""
+    async def decide(self, exchange: Exchange, questions: Sequence[int], place: Place) -> tuple[Likeness, ...]:
+        """What is decided of the user messages of a request that was read, by index; it is kept before this returns."""
         ...
 
 
@@ -76,17 +76,19 @@ class NoVectors:
 
     is_on = False
 
-    def begin(self, exchange: Exchange, place: Place) -> None:
+    def begin(self, exchange: Exchange, place: Place) -> Callable[[], None]:
         """None are made."""
+        del exchange, place
+        return _nothing
 
     def known(self, messages: Sequence[Message], place: Place) -> tuple[Likeness, ...]:
         """Nothing was decided."""
         del messages, place
         return ()
 
-    async def decide(self, messages: Sequence[Message], questions: Sequence[int], place: Place) -> tuple[Likeness, ...]:
+    async def decide(self, exchange: Exchange, questions: Sequence[int], place: Place) -> tuple[Likeness, ...]:
         """Nothing is."""
-        del messages, questions, place
+        del exchange, questions, place
         return ()
 
 

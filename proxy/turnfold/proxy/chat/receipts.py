@@ -36,7 +36,7 @@ class OwnCall:
 
     Attributes:
         kind: what it was for: "refused" (the context was full, and this was the answer), "summary" (of a folded block),
-            "recovery", "layer", "messages", "scorer", "state".
+            "recovery", "layer", "messages", "scorer", "state", "embedding" (vectors of passages, or of a question).
     """
 
     kind: str

@@ -155,7 +155,7 @@ class Service:
             if exchange.answer is None:
                 exchange = depart(exchange)
                 served.callback(self._begin_summaries(exchange))
-                self._begin_vectors(exchange)
+                served.callback(self._begin_vectors(exchange))
                 for station in (self._sending.send_request, self._sending.recover_request):
                     exchange = await station(exchange)
             if exchange.request.mode != "observe":
@@ -180,11 +180,12 @@ class Service:
             return _nothing
         return self._models.begin(exchange, place_of(exchange, conversation.model, conversation_name(conversation)))
 
-    def _begin_vectors(self, exchange: Exchange) -> None:
-        """Have made what a later recall may use."""
+    def _begin_vectors(self, exchange: Exchange) -> Callable[[], None]:
+        """Have made what a later recall may use; what is returned ends what must not outlive the request."""
         conversation = exchange.conversation
-        if self._vectors.is_on and conversation is not None and conversation.messages:
-            self._vectors.begin(exchange, place_of(exchange, conversation.model, conversation_name(conversation)))
+        if not self._vectors.is_on or conversation is None or not conversation.messages:
+            return _nothing
+        return self._vectors.begin(exchange, place_of(exchange, conversation.model, conversation_name(conversation)))
 
     @property
     def _stations_before_sending(self) -> tuple[Station, ...]:

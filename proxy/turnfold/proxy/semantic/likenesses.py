@@ -11,24 +11,30 @@ message that was answered already nothing is decided any more: where nothing was
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
+from yarl import URL
+
 from turnfold.compression.fold.decisions import prefixes
-from turnfold.compression.fold.likeness import likeness, nothing_known, question_text
+from turnfold.compression.fold.likeness import likeness, nothing_known, private_parts, question_messages, question_text
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import Likeness
 from turnfold.compression.text.private import is_private
 from turnfold.compression.wire.conversation import Message
 from turnfold.config.settings import Settings
+from turnfold.proxy.asking.own_upstream import Caller, host_of
+from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.chat.exchange import Exchange
+from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.deciding import Place
-from turnfold.proxy.semantic.encoder import Encoder, EncoderFailed
-from turnfold.proxy.semantic.onnx_encoder import OnnxEncoder, find_files
+from turnfold.proxy.semantic.encoder import Encoder, EncoderFailed, Errand
+from turnfold.proxy.semantic.local_encoder import open_local
+from turnfold.proxy.semantic.upstream_encoder import UpstreamEncoder
 from turnfold.proxy.semantic.vector_records import LikenessRecords
 from turnfold.proxy.semantic.vectors import PassageVectors
 from turnfold.proxy.store.base import Store, StoreError
@@ -37,20 +43,7 @@ _MEMORY: Final = 32 * 2**20  # bytes of what was decided
 _ENTRY: Final = 300
 _LEAST: Final = 2000  # tokens below which a conversation is far from its first fold, and has no vectors made
 
-_ENGLISH: Final = frozenset({"english"})
-
 _log = logging.getLogger(__name__)
-
-
-def open_encoder(settings: Settings) -> Encoder:
-    """The encoder of the settings; takes about a second.
-
-    Raises:
-        EncoderFailed: there is none.
-    """
-    semantic = settings.semantic
-    files = find_files(semantic.model or "", semantic.tokenizer)
-    return OnnxEncoder(files, _ENGLISH if semantic.languages == "english" else None)
 
 
 class Likenesses:
@@ -59,6 +52,12 @@ class Likenesses:
     Args:
         store: shares what was decided and the vectors themselves. Where it may keep no text, nothing is made of any either.
         patient: the same for work in the background.
+
+    Attributes:
+        late: questions whose vector was not there in time.
+
+    Raises:
+        InvalidInput: the upstream's model has no known price.
     """
 
     def __init__(self, settings: Settings, store: Store, patient: Store, incidents: Incidents) -> None:
@@ -68,17 +67,40 @@ class Likenesses:
         self._records = LikenessRecords(store, float(settings.store.ttl))
         self._kept = Memo(_MEMORY)
         self._vectors: PassageVectors | None = None
+        self._remote = UpstreamEncoder(settings, patient) if self.is_on and settings.semantic.embedding_model else None
+        self._questions: set[asyncio.Task[bytes | None]] = set()
+        self.late = 0
 
     @property
     def is_on(self) -> bool:
         """As of the protocol."""
-        return self._settings.semantic.is_on and self._settings.store.keeps_originals
+        settings = self._settings
+        return settings.semantic.is_on and settings.folding.recall and settings.store.keeps_originals
+
+    @property
+    def failures(self) -> Counter[str]:
+        """How often there was no vector, by reason."""
+        made = Counter({"late": self.late}) if self.late else Counter[str]()
+        return made + self._vectors.encoder.failures if self._vectors is not None else made
+
+    def record_calls(self, recorder: Recorder) -> None:
+        """Have calls that cost something written down."""
+        if self._remote is not None:
+            self._remote.recorder = recorder
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Load the model in a thread of its own; stop the work at the end."""
+        """Load the model in a thread of its own, or connect to the upstream's; stop the work at the end."""
         if not self.is_on:
             yield
+            return
+        if self._remote is not None:
+            async with self._remote.running():
+                self._use(self._remote)
+                try:
+                    yield
+                finally:
+                    await self._close()
             return
         loading = asyncio.get_running_loop().create_task(self.load(), name="vectors")
         self._incidents.watch(loading, "vectors")
@@ -87,18 +109,24 @@ class Likenesses:
         finally:
             loading.cancel()
             await asyncio.gather(loading, return_exceptions=True)
-            if self._vectors is not None:
-                await self._vectors.close()
+            await self._close()
+
+    async def _close(self) -> None:
+        for task in self._questions:
+            task.cancel()
+        await asyncio.gather(*self._questions, return_exceptions=True)
+        if self._vectors is not None:
+            await self._vectors.close()
 
     async def load(self) -> None:
         """Load the model; where that fails, words alone decide, and the log says why."""
-        semantic, ttl = self._settings.semantic, float(self._settings.store.ttl)
         try:
-            encoder = await asyncio.to_thread(open_encoder, self._settings)
+            self._use(await asyncio.to_thread(open_local, self._settings.semantic))
         except EncoderFailed as exc:
             _log.warning("recall goes by words alone: %s", exc)
-            return
-        self._vectors = PassageVectors(encoder, self._patient, ttl, semantic, self._incidents)
+
+    def _use(self, encoder: Encoder) -> None:
+        self._vectors = PassageVectors(encoder, self._patient, self._settings, self._incidents)
 
     def forget_in_memory(self) -> None:
         """Forget vectors and decisions; the store has what is still to be known of them."""
@@ -106,13 +134,21 @@ class Likenesses:
             self._vectors.forget_in_memory()
         self._kept.clear()
 
-    def begin(self, exchange: Exchange, place: Place) -> None:
+    def begin(self, exchange: Exchange, place: Place) -> Callable[[], None]:
         """As of the protocol."""
         conversation, before = exchange.conversation, (exchange.tokens or (0, 0))[0]
         if self._vectors is None or conversation is None or exchange.request.mode != "on":
-            return
-        if before >= _LEAST or exchange.folded:
-            self._vectors.begin(place.spot.tenant, conversation.messages, place.label)
+            return _nothing
+        if (before < _LEAST and not exchange.folded) or exchange.status == "bypassed":  # held out: it will not be folded
+            return _nothing
+        return self._vectors.begin(self._errand(exchange, place), conversation.messages)
+
+    def _errand(self, exchange: Exchange, place: Place) -> Errand:
+        """No credential of a client's outlives its request: it goes along only where that request ends the errand."""
+        request, vectors = exchange.request, self._vectors
+        headers = request.headers if vectors is not None and vectors.encoder.only_while_served else ()
+        caller = Caller(host_of(request.to.url), headers)
+        return Errand(Payer(request.tenant, place.label), place.spot.model, caller, _without_secrets(request.to.url))
 
     def known(self, messages: Sequence[Message], place: Place) -> tuple[Likeness, ...]:
         """As of the protocol."""
@@ -121,22 +157,24 @@ class Likenesses:
         found = (self._kept.find((place.spot, at, prefix)) for at, prefix in named.items())
         return tuple(one for one in found if one is not None)
 
-    async def decide(self, messages: Sequence[Message], questions: Sequence[int], place: Place) -> tuple[Likeness, ...]:
+    async def decide(self, exchange: Exchange, questions: Sequence[int], place: Place) -> tuple[Likeness, ...]:
         """As of the protocol."""
+        messages = exchange.conversation.messages if exchange.conversation is not None else ()
         wanted = [nothing_known(messages, user) for user in questions]
         try:
             held = await self._records.find(place.spot, wanted)
         except StoreError as exc:
             _log.info("recall is decided alone: %s", type(exc).__name__)
             return tuple(wanted)  # not remembered: the store is asked again
-        made = [found or await self._first(messages, one, place) for one, found in zip(wanted, held, strict=True)]
+        errand = self._errand(exchange, place)
+        made = [found or await self._first(messages, one, place, errand) for one, found in zip(wanted, held, strict=True)]
         return tuple(self._remember(place, one) for one in made)
 
-    async def _first(self, messages: Sequence[Message], unknown: Likeness, place: Place) -> Likeness:
+    async def _first(self, messages: Sequence[Message], unknown: Likeness, place: Place, errand: Errand) -> Likeness:
         """What is decided of a user message of which the store has nothing."""
         made = unknown
         if not any(m.role in ("assistant", "tool") for m in messages[unknown.at :]):
-            made = await self._measure(messages, unknown.at - 1, place) or unknown
+            made = await self._measure(messages, unknown.at - 1, errand) or unknown
             try:
                 made = await self._records.keep_first(place.spot, made, place.label)
             except StoreError as exc:
@@ -149,15 +187,59 @@ class Likenesses:
         kept: Likeness = self._kept.get(key, lambda: made, lambda one: _ENTRY + sum(34 + len(part) for part in one.by_message))
         return kept
 
-    async def _measure(self, messages: Sequence[Message], user: int, place: Place) -> Likeness | None:
-        """The likeness by the vectors that there are; None where the question's own is not there in time."""
+    async def _measure(self, messages: Sequence[Message], user: int, errand: Errand) -> Likeness | None:
+        """The likeness by the vectors that there are; None where there are none, or the question's own is not there in time."""
         vectors, text = self._vectors, question_text(messages, user)
-        if vectors is None or is_private(text) or not vectors.reads(text):
+        if vectors is None or not text.strip() or _is_private(messages, user, text) or not vectors.reads(text):
             return None
-        with contextlib.suppress(TimeoutError, EncoderFailed, StoreError):
-            async with asyncio.timeout(self._settings.semantic.timeout):
-                known, asked = await asyncio.gather(
-                    vectors.find(place.spot.tenant, messages[:user]), asyncio.to_thread(vectors.encoder.encode, [text])
-                )
-                return await asyncio.to_thread(likeness, messages, user, asked[0], known)
+        if not vectors.encoder.is_ready(errand):
+            return None
+        try:
+            async with asyncio.timeout(self._settings.semantic.patience):
+                known = await vectors.find(errand.payer.tenant, messages[:user])
+                if not any(known.values()):
+                    return None
+                asked = await self._question(text, errand, vectors.encoder)
+                return None if asked is None else await asyncio.to_thread(likeness, messages, user, asked, known)
+        except TimeoutError:
+            self.late += 1
+        except StoreError as exc:
+            _log.info("recall goes by words: %s", type(exc).__name__)
         return None
+
+    async def _question(self, text: str, errand: Errand, encoder: Encoder) -> bytes | None:
+        """A question's vector. Where nobody waits for it any more a call that is under way goes on, since it has to be paid, and
+        its price to be known; but none with a client's own key."""
+        task = asyncio.get_running_loop().create_task(_encode(text, errand, encoder), name="vectors")
+        self._questions.add(task)
+        task.add_done_callback(self._questions.discard)
+        self._incidents.watch(task, "vectors")
+        try:
+            await asyncio.wait({task})
+        finally:
+            if encoder.only_while_served:
+                task.cancel()
+        return task.result()
+
+
+async def _encode(text: str, errand: Errand, encoder: Encoder) -> bytes | None:
+    try:
+        return (await encoder.encode([text], errand)).vectors[0]
+    except EncoderFailed:
+        return None
+
+
+def _without_secrets(url: URL) -> URL:
+    """A URL with no more of its query than the version that Azure wants: some clients send their key there."""
+    kept = "&".join(part for part in url.raw_query_string.split("&") if part.startswith("api-version="))
+    return URL(f"{url.origin()}{url.raw_path}{'?' + kept if kept else ''}", encoded=True)
+
+
+def _is_private(messages: Sequence[Message], user: int, text: str) -> bool:
+    """Whether a question's text, or that of a message which it is made of, has private parts."""
+    private = private_parts(messages[: user + 1])
+    return is_private(text) or any(m.key in private for m in question_messages(messages, user))
+
+
+def _nothing() -> None:
+    """Nothing ends with the request."""

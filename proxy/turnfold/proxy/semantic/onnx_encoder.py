@@ -66,7 +66,7 @@ def _package(name: str) -> Path:
 
 
 class OnnxEncoder:
-    """Implements ``Encoder``. Opening one takes about a second.
+    """The model. Opening one takes about a second.
 
     Args:
         knows: languages that the model knows; None: all.
@@ -96,7 +96,11 @@ class OnnxEncoder:
         self.dimension = len(self._vector("A text to try it with."))
 
     def encode(self, texts: Sequence[str]) -> list[bytes]:
-        """As of the protocol."""
+        """A vector a text, in order. Takes long; several threads may call at once.
+
+        Raises:
+            EncoderFailed: the model failed.
+        """
         return [self._vector(text) for text in texts]
 
     def _vector(self, text: str) -> bytes:

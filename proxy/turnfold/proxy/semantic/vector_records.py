@@ -19,6 +19,7 @@ import orjson
 
 from turnfold.compression.options import Likeness
 from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.semantic.encoder import Encoder
 from turnfold.proxy.store.base import Item, Key, Store
 from turnfold.proxy.store.records import VERSION, decode_record
 
@@ -31,15 +32,13 @@ class VectorRecords:
     """The vectors of one encoder in one store. Every method may raise StoreError.
 
     Args:
-        encoder: its name.
-        dimension: bytes of a vector.
+        encoder: its vectors are never taken for another's.
     """
 
-    def __init__(self, store: Store, ttl: float, encoder: str, dimension: int) -> None:
+    def __init__(self, store: Store, ttl: float, encoder: Encoder) -> None:
         self._store = store
         self._ttl = ttl
         self._encoder = encoder
-        self._dimension = dimension
 
     async def find(self, tenant: str, messages: Sequence[bytes]) -> dict[bytes, bytes]:
         """The vectors of those messages, by key, of which any are kept; a record in another form counts as none."""
@@ -55,10 +54,10 @@ class VectorRecords:
         return {**vectors, **(await self.find(tenant, lost) if lost else {})}
 
     def _key(self, tenant: str, message: bytes) -> Key:
-        return Key(tenant, _VECTORS, blake2b(message, digest_size=16, key=self._encoder.encode()).hexdigest())
+        return Key(tenant, _VECTORS, blake2b(message, digest_size=16, key=self._encoder.name.encode()).hexdigest())
 
     def _is_whole(self, value: bytes) -> bool:
-        return value[:1] == _FORM and (len(value) - 1) % self._dimension == 0
+        return value[:1] == _FORM and (len(value) - 1) % (self._encoder.dimension or 1) == 0
 
 
 class LikenessRecords:

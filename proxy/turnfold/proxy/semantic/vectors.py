@@ -3,37 +3,36 @@
 Lives here: what is to be made, in which order and at which pace, and what is remembered of it, in front of the store that
 replicas share. Does not belong here: encoders, what vectors are used for (``likenesses``).
 
-No request waits for any of this. Tenants take turns, one message at a time; after each piece of work there is a pause, so that
-all of it takes no more than its share of one core.
+No request waits for any of this. Tenants take turns, a few messages at a time; after each piece of work there is a pause, so that
+all of it takes no more than its share of one core. Where a client's own key pays, its vectors are made while its request is
+served, and what is not finished then is dropped, and the key with it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from turnfold.compression.fold.likeness import language_of, passage_texts
+from turnfold.compression.fold.likeness import language_of, passage_texts, private_parts
 from turnfold.compression.memo import Memo
-from turnfold.compression.text.private import Redactor
+from turnfold.compression.text.private import Range
 from turnfold.compression.wire.conversation import Message
-from turnfold.config.semantic import SemanticSettings
+from turnfold.config.settings import Settings
 from turnfold.proxy.incidents import Incidents
-from turnfold.proxy.semantic.encoder import Encoder, EncoderFailed
+from turnfold.proxy.semantic.encoder import Encoder, EncoderFailed, Errand
 from turnfold.proxy.semantic.vector_records import VectorRecords
 from turnfold.proxy.store.base import Store, StoreError
 
 _MEMORY: Final = 64 * 2**20  # bytes of vectors
 _MOST_WAITING: Final = 16 * 2**20  # characters of messages
-_AT_ONCE: Final = 8  # passages between two pauses
 _LOOKED_UP: Final = 64  # messages that the store is asked for at once
 _USUAL: Final = 110  # characters of a passage, about
+_USUAL_DIMENSION: Final = 1536  # where nobody knows yet
 _ENTRY: Final = 200  # bytes that a remembered value takes beside its own
 
 _log = logging.getLogger(__name__)
@@ -45,7 +44,8 @@ class _WaitingText:
 
     key: bytes
     text: str = field(repr=False)
-    conversation: str
+    private: tuple[Range, ...]
+    errand: Errand
 
 
 class PassageVectors:
@@ -55,17 +55,19 @@ class PassageVectors:
         store: shares them between replicas.
     """
 
-    def __init__(self, encoder: Encoder, store: Store, ttl: float, settings: SemanticSettings, incidents: Incidents) -> None:
+    def __init__(self, encoder: Encoder, store: Store, settings: Settings, incidents: Incidents) -> None:
         self.encoder = encoder
-        self._records = VectorRecords(store, ttl, encoder.name, encoder.dimension)
-        self._settings = settings
+        self._records = VectorRecords(store, float(settings.store.ttl), encoder)
+        self._settings = settings.semantic
+        self._quotes_results = settings.folding.recall_tool_text
         self._incidents = incidents
         self._kept = Memo(_MEMORY)
         self._waiting: OrderedDict[str, OrderedDict[bytes, _WaitingText]] = OrderedDict()
+        self._under_way: set[tuple[str, bytes]] = set()
         self._size = 0
         self._forgotten = 0
-        self._work: asyncio.Task[None] | None = None
-        self._thread = ThreadPoolExecutor(1, "turnfold-vectors")
+        self._work: set[asyncio.Task[None]] = set()  # on what waits
+        self._served: set[asyncio.Task[None]] = set()  # each for one request
 
     def forget_in_memory(self) -> None:
         """Forget all of them, and what waits."""
@@ -76,41 +78,77 @@ class PassageVectors:
 
     async def close(self) -> None:
         """Stop."""
-        if self._work is not None:
-            self._work.cancel()
-            await asyncio.gather(self._work, return_exceptions=True)
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        tasks = [*self._served, *self._work]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
-    def begin(self, tenant: str, messages: Sequence[Message], conversation: str) -> None:
+    def begin(self, errand: Errand, messages: Sequence[Message]) -> Callable[[], None]:
         """Have the vectors made that are missing, the oldest message's first; those beyond the bytes of a conversation are not.
 
-        Args:
-            conversation: its name, for the store.
+        Returns:
+            What is to be called when the request was served: it ends what may not go on without it.
         """
-        missing = list(self._missing(tenant, messages))
-        if not missing:
-            return
-        queue = self._waiting.setdefault(tenant, OrderedDict())
-        redact = Redactor()  # a tag opened in one message may be closed in another
-        private = {m.key for m in messages if redact(m.text) != m.text}
+        if not self.encoder.is_ready(errand):
+            return _nothing
+        texts = self._readable(errand, messages, list(self._missing(errand.payer.tenant, messages)))
+        if self.encoder.only_while_served:
+            return self._serve(errand.payer.tenant, texts)
+        self._queue(errand.payer.tenant, texts)
+        return _nothing
+
+    def _readable(self, errand: Errand, messages: Sequence[Message], missing: Sequence[Message]) -> list[_WaitingText]:
+        """Those that are not inside a private part; of the others it is remembered that they have no vectors."""
+        private, found = private_parts(messages) if missing else {}, list[_WaitingText]()
         for message in missing:
-            size = len(message.text)
-            if message.key in private:
-                self._remember(tenant, message.key, b"")
-            elif message.key not in queue and self._size + size <= _MOST_WAITING:
-                queue[message.key] = _WaitingText(message.key, message.text, conversation)
-                self._size += size
+            parts = private.get(message.key, ())
+            if parts is None:
+                self._remember(errand.payer.tenant, message.key, b"")
+            else:
+                found.append(_WaitingText(message.key, message.text, parts, errand))
+        return found
+
+    def _serve(self, tenant: str, texts: Sequence[_WaitingText]) -> Callable[[], None]:
+        """Make vectors for as long as a request is served."""
+        texts = [one for one in texts if (tenant, one.key) not in self._under_way]
+        if not texts or self._size + (size := sum(len(one.text) for one in texts)) > _MOST_WAITING:
+            return _nothing
+        self._size += size
+        forgotten = self._forgotten
+        task = asyncio.get_running_loop().create_task(self._make_all(tenant, texts), name="vectors")
+        self._served.add(task)
+        self._under_way.update((tenant, one.key) for one in texts)  # before another request asks for them too
+
+        def ended(done: asyncio.Task[None]) -> None:
+            self._served.discard(done)
+            self._under_way.difference_update((tenant, one.key) for one in texts)
+            if forgotten == self._forgotten:
+                self._size -= size
+
+        task.add_done_callback(ended)
+        self._incidents.watch(task, "vectors")
+        return partial(_cancel, task)
+
+    def _queue(self, tenant: str, texts: Sequence[_WaitingText]) -> None:
+        queue = self._waiting.setdefault(tenant, OrderedDict())
+        for one in texts:
+            is_known = one.key in queue or (tenant, one.key) in self._under_way
+            if not is_known and self._size + len(one.text) <= _MOST_WAITING:
+                queue[one.key] = one
+                self._size += len(one.text)
         if not queue:
             self._waiting.pop(tenant, None)
-        if self._waiting and (self._work is None or self._work.done()):
-            self._work = asyncio.get_running_loop().create_task(self._run(), name="vectors")
-            self._incidents.watch(self._work, "vectors")
+        if self._waiting and len(self._work) < self.encoder.most_calls:
+            task = asyncio.get_running_loop().create_task(self._run(), name="vectors")
+            self._work.add(task)
+            task.add_done_callback(self._work.discard)
+            self._incidents.watch(task, "vectors")
 
     def _missing(self, tenant: str, messages: Sequence[Message]) -> Iterator[Message]:
-        """Messages without vectors, as far as there is room for those of the conversation."""
+        """Messages without vectors that recall may quote, as far as there is room for those of the conversation."""
         room = self._settings.bytes_per_conversation
         for message in messages:
-            if message.pinned or message.role in ("system", "developer"):
+            if message.pinned or message.role in ("system", "developer") or (message.is_result and not self._quotes_results):
                 continue
             held: bytes | None = self._kept.find((tenant, message.key))
             room -= self._estimate(message) if held is None else len(held)
@@ -120,7 +158,7 @@ class PassageVectors:
                 yield message
 
     def _estimate(self, message: Message) -> int:
-        return self.encoder.dimension * (1 + len(message.text) // _USUAL)
+        return (self.encoder.dimension or _USUAL_DIMENSION) * (1 + len(message.text) // _USUAL)
 
     async def find(self, tenant: str, messages: Sequence[Message]) -> dict[bytes, bytes]:
         """What there is of those messages, by key, in memory or in the store.
@@ -142,9 +180,10 @@ class PassageVectors:
         parts = [keys[i : i + _LOOKED_UP] for i in range(0, len(keys), _LOOKED_UP)]
         found: dict[bytes, bytes] = {}
         for part in parts:
-            found |= await self._records.find(tenant, part)
-        for key, value in found.items():
-            self._remember(tenant, key, value)
+            held = await self._records.find(tenant, part)
+            for key, value in held.items():  # also where nobody waits for the next part any more
+                self._remember(tenant, key, value)
+            found |= held
         return found
 
     def _remember(self, tenant: str, key: bytes, value: bytes) -> None:
@@ -154,43 +193,67 @@ class PassageVectors:
         """Work until nothing waits."""
         while self._waiting:
             tenant, queue = next(iter(self._waiting.items()))
-            part = [queue.popitem(last=False)[1] for _ in range(min(len(queue), _AT_ONCE))]
+            part = [queue.popitem(last=False)[1] for _ in range(min(len(queue), self.encoder.most_texts))]
             self._size -= sum(len(one.text) for one in part)
             self._waiting.move_to_end(tenant)
             if not queue:
                 del self._waiting[tenant]
-            try:
-                known = await self._look_up(tenant, [one.key for one in part])
-                for one in part:
-                    if one.key not in known:
-                        await self._make(tenant, one)
-            except (StoreError, EncoderFailed) as exc:  # they are missing again at the next request
-                _log.info("no vectors: %s", exc if isinstance(exc, EncoderFailed) else type(exc).__name__)
+            await self._make_all(tenant, part)
 
-    async def _make(self, tenant: str, one: _WaitingText) -> None:
+    async def _make_all(self, tenant: str, part: Sequence[_WaitingText]) -> None:
+        """Make what the store does not have; each call is for one conversation."""
+        keys = {(tenant, one.key) for one in part}
+        self._under_way |= keys
+        try:
+            known = await self._look_up(tenant, [one.key for one in part])
+            by_errand: dict[str | None, list[_WaitingText]] = {}
+            for one in part:
+                if one.key not in known:
+                    by_errand.setdefault(one.errand.payer.conversation, []).append(one)
+            for texts in by_errand.values():
+                await self._make(tenant, texts)
+        except (StoreError, EncoderFailed) as exc:  # they are missing again at the next request
+            _log.info("no vectors: %s", exc if isinstance(exc, EncoderFailed) else type(exc).__name__)
+        finally:
+            self._under_way -= keys
+
+    async def _make(self, tenant: str, texts: Sequence[_WaitingText]) -> None:
+        """Make the vectors of messages of one conversation; a message is kept as soon as it has all of its own."""
         forgotten = self._forgotten
-        loop, texts = asyncio.get_running_loop(), await asyncio.to_thread(self._passages, one.text)
-        made: list[bytes] = []
-        for i in range(0, len(texts), _AT_ONCE):
-            vectors, seconds = await loop.run_in_executor(self._thread, partial(self._encode, texts[i : i + _AT_ONCE]))
-            made += vectors
-            await asyncio.sleep(seconds * (1 / self._settings.cpu_share - 1))
-        if forgotten != self._forgotten:  # what is deleted meanwhile must not come back
-            return
-        value = b"".join(made)
+        passages = await asyncio.to_thread(lambda: [self._passages(one) for one in texts])
+        waiting = deque(zip(texts, map(len, passages), strict=True))
+        every = [passage for found in passages for passage in found]
+        at_once, made = self.encoder.most_texts, list[bytes]()
+        for i in range(0, max(len(every), 1), at_once):
+            if part := every[i : i + at_once]:
+                encoded = await self.encoder.encode(part, texts[0].errand)
+                made += encoded.vectors
+                await asyncio.sleep(encoded.seconds * (1 / self._settings.cpu_share - 1))
+            if forgotten != self._forgotten:  # what is deleted meanwhile must not come back
+                return
+            while waiting and waiting[0][1] <= len(made):
+                one, number = waiting.popleft()
+                await self._keep(tenant, one, b"".join(made[:number]))
+                del made[:number]
+
+    async def _keep(self, tenant: str, one: _WaitingText, value: bytes) -> None:
         if value:
-            value = (await self._records.keep_first(tenant, {one.key: value}, one.conversation)).get(one.key, value)
+            conversation = one.errand.payer.conversation or ""
+            value = (await self._records.keep_first(tenant, {one.key: value}, conversation)).get(one.key, value)
         self._remember(tenant, one.key, value)
 
-    def _passages(self, text: str) -> list[str]:
+    def _passages(self, one: _WaitingText) -> list[str]:
         """The passages to encode: none of a text in a language that the encoder does not know."""
-        return passage_texts(text) if self.reads(text) else []
+        return passage_texts(one.text, one.private) if self.reads(one.text) else []
 
     def reads(self, text: str) -> bool:
         """Whether the encoder knows the language of a text."""
         return self.encoder.knows is None or language_of(text) in self.encoder.knows
 
-    def _encode(self, texts: Sequence[str]) -> tuple[list[bytes], float]:
-        """Vectors, and the seconds of a core that they took: not those in which others had it."""
-        before = time.thread_time()
-        return self.encoder.encode(texts), time.thread_time() - before
+
+def _nothing() -> None:
+    """Nothing ends with the request."""
+
+
+def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
