@@ -121,7 +121,7 @@ def build(
     )
     parts.forgetting.subscribe(lambda _: service.forget_in_memory())
     passing = Passthrough(parts.destinations, parts.gate, log_passed)
-    passthrough = InFlight(passing, partial(parts.metrics.in_flight, "passthrough"))
+    passthrough = InFlight(passing, parts.metrics.in_flight("passthrough"))
     readiness = Readiness([*parts.checks(), *drain_check(settings.server.drain_file)])
     loading = Loading(partial(warm, settings), parts.incidents)
     usual, others = _model_routes(parts, settings, service, loading)
@@ -174,7 +174,7 @@ def _model_routes(parts: Parts, settings: Settings, service: Service, loading: L
     def endpoint(wire: Wire) -> ASGIApp:
         gate, to, tracing = parts.gate, parts.destinations, parts.traces
         calls = loading.before(ModelCalls(service, to, gate, settings, unfinished, wire, tracing))
-        return InFlight(calls, partial(parts.metrics.in_flight, "model"))
+        return InFlight(calls, parts.metrics.in_flight("model"))
 
     return model_routes(endpoint)
 

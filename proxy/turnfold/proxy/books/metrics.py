@@ -207,7 +207,7 @@ class Metrics:
             self._saved.labels(model).inc(priced.without - priced.paid)
 
     def in_flight(self, kind: str) -> contextlib.AbstractContextManager[object]:
-        """Counts one request for as long as it is entered."""
+        """Counts requests for as long as it is entered, by any number of them at a time."""
         return self._in_flight.labels(kind).track_inprogress()
 
     def tick(self) -> None:

@@ -56,8 +56,8 @@ def _reported(usage: dict[str, Any], path: tuple[str, ...]) -> Any:
 
 
 def _figures(usage: dict[str, Any], before: Usage) -> dict[str, int | None] | None:
-    """The figures of a report, each as its most trusted place says it, else as known before; None where any place holds what is no
-    count of tokens."""
+    """The figures of a report, each as its most trusted place says it, else as known before; None where any place holds what is
+    no count of tokens."""
     found: dict[str, int | None] = {}
     for name, paths in _PATHS.items():
         figure = None

@@ -45,10 +45,11 @@ class Front:
             await self._app(scope, receive, send)
             return
         try:
-            if scope["type"] == "websocket" or (first(scope["headers"], b"upgrade") or b"").lower() == b"websocket":
+            headers = scope["headers"]
+            if scope["type"] == "websocket" or (first(headers, b"upgrade") or b"").lower() == b"websocket":
                 raise _no_websockets(scope["path"])
-            check_head(scope["headers"], self._limits)
-            self._check(scope["headers"])
+            check_head(headers, self._limits)
+            self._check(headers)
             check_path((scope.get("raw_path") or scope["path"].encode()).decode("ascii", "replace"))
             await self._app(scope, receive, send)
         except Refused as refused:

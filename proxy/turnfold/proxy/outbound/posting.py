@@ -94,10 +94,10 @@ class Posting:
             raise
 
     def _request(self, url: URL, headers: RawHeaders, body: bytes) -> bytes:
-        if any(_LINE_END.search(name) or _LINE_END.search(value) for name, value in headers):
+        lines = [b"%s: %s" % pair for pair in headers]
+        if _LINE_END.search(b"".join(lines)):
             raise ValueError("a header has a line's end in it")
-        head = [b"POST %s HTTP/1.1\r\nHost: %s" % (url.raw_path_qs.encode("ascii"), self._host)]
-        head += [b"%s: %s" % pair for pair in headers]
+        head = [b"POST %s HTTP/1.1\r\nHost: %s" % (url.raw_path_qs.encode("ascii"), self._host), *lines]
         return b"%s\r\n\r\n%s" % (b"\r\n".join(head), body)
 
     async def _exchange(self, connection: Connection, data: bytes) -> PostAnswer:
