@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.requests import Request
 from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp
@@ -40,7 +39,7 @@ from turnfold.proxy.console.request_log import RequestLog, log_passed
 from turnfold.proxy.dashboard.entrance import Entrance
 from turnfold.proxy.deletion.deletions import Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
-from turnfold.proxy.http.front import Endpoint, Front
+from turnfold.proxy.http.front import Endpoint, Front, Straight
 from turnfold.proxy.http.limits import UnfinishedBodies
 from turnfold.proxy.http.own_answers import hardened
 from turnfold.proxy.http.tenancy import Gate, check_exposure
@@ -143,8 +142,8 @@ def build(
             await parts.close(service.close())
 
     router = Router(table, default=passthrough, redirect_slashes=False, lifespan=lifespan)
-    # Outermost: a bug of ours is JSON too; the exception goes on to the server, which logs it.
-    return ServerErrorMiddleware(Front(router, settings.limits, partial(check_hops, own=parts.destinations.hop)), handler=fault)
+    straight = Straight({route.path: route.app for route in usual}, router)
+    return Front(straight, settings.limits, partial(check_hops, own=parts.destinations.hop), fault)
 
 
 def _for_folding(settings: Settings) -> Settings:

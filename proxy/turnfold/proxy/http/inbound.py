@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from starlette.types import Receive, Scope
 
-#: An extension in ASGI's scope. Its "tell" takes a function, to be called when the client has disconnected, and gives one that ends
-#: this.
+#: An extension in ASGI's scope. Its "tell" takes a function, to be called when the client has disconnected, and gives one that
+#: ends this.
 DEPARTURE: Final = "turnfold.departure"
 
 
