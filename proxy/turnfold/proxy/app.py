@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
+from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.requests import Request
 from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp
@@ -143,7 +144,8 @@ def build(
 
     router = Router(table, default=passthrough, redirect_slashes=False, lifespan=lifespan)
     straight = Straight({route.path: route.app for route in usual}, router)
-    return Front(straight, settings.limits, partial(check_hops, own=parts.destinations.hop), fault)
+    # Outermost: a bug of ours is JSON too; the exception goes on to the server, which logs it.
+    return ServerErrorMiddleware(Front(straight, settings.limits, partial(check_hops, own=parts.destinations.hop)), handler=fault)
 
 
 def _for_folding(settings: Settings) -> Settings:

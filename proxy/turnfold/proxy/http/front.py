@@ -1,17 +1,15 @@
 """The outermost layer of the app.
 
 Lives here: bounding the head of every request, refusing paths that are none, turning WebSockets away, rendering what is refused
-further in and what fails; paths that lead straight to their endpoint. Does not belong here: which path leads where (``app``).
+further in; paths that lead straight to their endpoint. Does not belong here: which path leads where (``app``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from turnfold.config.settings import LimitSettings
 from turnfold.proxy.http.headers import first
@@ -34,18 +32,10 @@ class Front:
 
     Args:
         check: refuses by the head alone, beside the limits.
-        fault: answers where a bug of ours came up before anything was sent; the exception goes on to the server, which logs it.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        limits: LimitSettings,
-        check: Callable[[RawHeaders], None],
-        fault: Callable[[Request, Exception], Response],
-    ) -> None:
+    def __init__(self, app: ASGIApp, limits: LimitSettings, check: Callable[[RawHeaders], None]) -> None:
         self._app = app
-        self._fault = fault
         self._limits = limits
         self._check = check
 
@@ -54,13 +44,6 @@ class Front:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        started = False
-
-        def sending(message: Message) -> Awaitable[None]:  # no coroutine of its own: streams send many messages
-            nonlocal started
-            started = started or message["type"] == "http.response.start"
-            return send(message)
-
         try:
             headers = scope["headers"]
             if scope["type"] == "websocket" or (first(headers, b"upgrade") or b"").lower() == b"websocket":
@@ -68,14 +51,10 @@ class Front:
             check_head(headers, self._limits)
             self._check(headers)
             check_path((scope.get("raw_path") or scope["path"].encode()).decode("ascii", "replace"))
-            await self._app(scope, receive, sending)
+            await self._app(scope, receive, send)
         except Refused as refused:
             to_anthropic = first(scope["headers"], b"anthropic-version") is not None
             await refused.send(_as_denial(send) if scope["type"] == "websocket" else send, to_anthropic=to_anthropic)
-        except Exception as exc:
-            if scope["type"] == "http" and not started:
-                await self._fault(Request(scope), exc)(scope, receive, send)
-            raise
 
 
 class Straight:

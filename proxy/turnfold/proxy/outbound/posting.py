@@ -87,11 +87,13 @@ class Posting:
             connection = await self._connector.connect(self._to, [], self._timeout)
         except TimeoutError as exc:
             raise aiohttp.ConnectionTimeoutError(f"Connection timeout to host {url}") from exc
+        answer: PostAnswer | None = None
         try:
-            return await self._exchange(connection, data)
-        except BaseException:
-            connection.close()
-            raise
+            answer = await self._exchange(connection, data)
+            return answer
+        finally:
+            if answer is None:
+                connection.close()
 
     def _request(self, url: URL, headers: RawHeaders, body: bytes) -> bytes:
         lines = [b"%s: %s" % pair for pair in headers]
