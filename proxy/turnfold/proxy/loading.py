@@ -33,6 +33,11 @@ class Loading:
         self._task = asyncio.create_task(self._run(), name="turnfold-loading")
         self._incidents.watch(self._task, "loading")
 
+    @property
+    def is_done(self) -> bool:
+        """Whether it has begun and ended, one way or the other."""
+        return self._task is not None and self._task.done()
+
     async def wait(self) -> None:
         """Wait until it has ended, one way or the other."""
         if self._task is not None and not self._task.done():
@@ -55,5 +60,6 @@ class _Waiting:
         self._endpoint = endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._loading.wait()
+        if not self._loading.is_done:
+            await self._loading.wait()
         await self._endpoint(scope, receive, send)

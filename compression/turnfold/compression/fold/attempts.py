@@ -185,7 +185,7 @@ def cut_units(
 
 def shaped_results(conversation: Conversation, options: FoldOptions, memo: Memo) -> Mapping[int, ShapedResult]:
     """The forms of tool results."""
-    if not options.shape_results:
+    if not options.shape_results or not any(m.is_result for m in conversation.messages):
         return {}
     return shape_results(conversation.messages, memo, kept_messages(conversation.messages, options.keep, memo))
 

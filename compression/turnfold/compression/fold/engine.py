@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.adoption import WantedSummary
@@ -162,16 +162,18 @@ def _under(conversation: Conversation, options: FoldOptions) -> FoldOptions:
     bound = binds_thinking(model) if options.preserved_thinking is None else options.preserved_thinking
     stays = options.recall_stays or conversation.marked_at_end
     drops = options.drops_thinking and bound and conversation.can_drop_thinking
-    return replace(
-        options,
-        model=model,
-        preserved_thinking=bound,
-        recall_stays=stays,
-        drops_thinking=drops,
-        precedents=binding(options.precedents, [m.key for m in conversation.messages]),
-        belief=bound_belief(options.belief, [m.key for m in conversation.messages]),
-        likenesses=bound_likenesses(options.likenesses, [m.key for m in conversation.messages]),
-    )
+    keys = [m.key for m in conversation.messages]
+    said: dict[str, Any] = {
+        "model": model,
+        "preserved_thinking": bound,
+        "recall_stays": stays,
+        "drops_thinking": drops,
+        "precedents": binding(options.precedents, keys) if options.precedents else (),
+        "belief": bound_belief(options.belief, keys),
+        "likenesses": bound_likenesses(options.likenesses, keys) if options.likenesses else (),
+    }
+    new = {name: value for name, value in said.items() if value != getattr(options, name)}
+    return replace(options, **new) if new else options
 
 
 def _is_smaller(plain: Folded, best: Attempt, forwarded: Conversation, after: int, options: FoldOptions, memo: Memo) -> bool:

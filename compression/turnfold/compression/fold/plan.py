@@ -15,7 +15,7 @@ from turnfold.compression.fold.outlook import Outlook, expected_use, outlook
 from turnfold.compression.fold.pieces import Asker, Level, Piece
 from turnfold.compression.fold.replay import Course, Replay, course, start, step
 from turnfold.compression.fold.units import Unit
-from turnfold.compression.memo import Memo, continued
+from turnfold.compression.memo import FEW, Memo, continued
 from turnfold.compression.options import FoldDecision, FoldOptions, WrittenSummary
 
 _KEPT: Final = 64  # requests to which a replay can go back, when a conversation is sent again or goes on otherwise
@@ -60,7 +60,6 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
     `memo` keeps how far the replay had come at a late point of an earlier request: the same units lead there again.
     """
     cut = tuple(units)
-    bare = replace(options, model="", window=None, precedents=(), likenesses=())
 
     def run(known: _Replayed | None, same: int) -> _Replayed:
         whole = course(cut, options, squeeze, known.course if known is not None else None, same)
@@ -70,12 +69,25 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
             states.append(step(whole, states[-1]))
         return _Replayed(whole, tuple(states[-_KEPT:]))
 
-    key = ("replay", tuple([u[:4] for u in cut[:4]]), bare, squeeze)
-    whole, states = continued(memo, key, cut, run, lambda known: 250 * len(known.course.units) + 300 * len(known.states))
+    if len(cut) <= FEW:
+        whole, states = run(None, 0)
+    else:
+        bare = replace(options, model="", window=None, precedents=(), likenesses=())
+        key = ("replay", tuple([u[:4] for u in cut[:4]]), bare, squeeze)
+        whole, states = continued(memo, key, cut, run, lambda known: 250 * len(known.course.units) + 300 * len(known.states))
     found = states[-1]
     askers = tuple(a for a in found.askers if a.pieces)
-    drawn = Plan(found.pieces, found.tail, askers, found.events, found.since, found.moved, dict(found.decided))
-    drawn = replace(drawn, outlook=outlook(whole, found), summaries=found.summaries)
+    drawn = Plan(
+        found.pieces,
+        found.tail,
+        askers,
+        found.events,
+        found.since,
+        found.moved,
+        dict(found.decided),
+        outlook(whole, found),
+        found.summaries,
+    )
     if not options.wants_summaries or whole.marked:  # a cache that hits at the client's marks would lose all in front of one
         return drawn
     summaries = [piece for piece in found.pieces if piece.level is Level.SUMMARY]

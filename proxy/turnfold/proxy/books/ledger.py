@@ -20,7 +20,8 @@ import uuid
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from functools import partial
+from typing import Final, Protocol, TypeVar
 
 from turnfold.compression.fold import Section
 from turnfold.compression.memo import digest
@@ -44,10 +45,13 @@ from turnfold.proxy.incidents import Incidents, outcome, supervise
 from turnfold.proxy.learning.tags import TagPlaces
 from turnfold.proxy.store import Batch, Item, Key, Store, StoreError, StoreRefused
 
+T = TypeVar("T")
+
 _INTERVAL: Final = 0.25
 _MOST_QUEUED: Final = 20_000
 _MOST_QUEUED_BYTES: Final = 64 * 2**20
 _AT_ONCE: Final = 2_000
+_AT_HAND: Final = 4  # entries that are worked on in the event loop: a tenth of a millisecond each
 _STOP_PATIENCE: Final = 10.0
 _MOST_REMEMBERED: Final = 50_000
 # An original in use is written again this often, so that it does not expire under a conversation that goes on.
@@ -313,7 +317,7 @@ class Ledger:
             self._take()
         self.written += len(pending.priced)
         self._at_once = min(2 * self._at_once, _AT_ONCE)
-        failure = await outcome(asyncio.to_thread(self._show, pending.priced))
+        failure = await outcome(_apart(len(pending.priced), partial(self._show, pending.priced)))
         if isinstance(failure, Exception):
             self._incidents.add("metrics", failure)
 
@@ -362,10 +366,10 @@ class Ledger:
         held = await self._store.get(keys) if keys else []
         found = ((key, PastRequest.from_bytes(value)) for key, value in zip(keys, held, strict=True) if value is not None)
         pasts = {key: past for key, past in found if past is not None}
-        # In a thread, since a large batch takes its time; the entries leave the queue only when the batch is written.
+        # The entries leave the queue only when the batch is written.
         tagged = [entry.receipt.tenant for entry in entries if entry.receipt.tags]
         tags = await TagPlaces.read(self._store, tagged, self._settings.max_tags)
-        pending = await asyncio.to_thread(self._attempt, entries, pasts, tags)
+        pending = await _apart(len(entries), partial(self._attempt, entries, pasts, tags))
         return replace(pending, entries=len(taken), built=built)
 
     def _isolate(self, failure: Exception) -> None:
@@ -399,15 +403,17 @@ class Ledger:
         touched: dict[Key, PastRequest] = {}
         done: list[tuple[Receipt, RequestCost]] = []
         for entry in entries:
-            name = self._models.bounded(entry.receipt.tenant, entry.receipt.model)
-            receipt = replace(entry.receipt, model=name)
+            receipt = entry.receipt
+            name = self._models.bounded(receipt.tenant, receipt.model)
+            receipt = receipt if name == receipt.model else replace(receipt, model=name)
             key = _past_key(receipt)
             priced, past = self._price_request(receipt, pasts.get(key) if key else None, entry.fingerprint)
             if key and past:
                 pasts[key] = touched[key] = past
             if self._settings.save_receipts:
                 lines.setdefault(log_name(receipt.at), []).append(line_of(receipt, priced, entry.carried))
-                receipt = replace(receipt, tags=tags.placed(receipt.tenant, receipt.tags, receipt.at))
+                if receipt.tags:
+                    receipt = replace(receipt, tags=tags.placed(receipt.tenant, receipt.tags, receipt.at))
                 rollups.add(sums, receipt, priced)
             done.append((receipt, priced))
         kept = [Item(key, past.to_bytes(), _PAST_TTL, key.id) for key, past in touched.items()]
@@ -453,6 +459,11 @@ class Ledger:
         prices = [None if use is None else self._price(model, use, receipt.at) for model, use in uses]
         known = [price for price in prices if price is not None]
         return sum(known) if len(known) == len(prices) else None
+
+
+async def _apart(entries: int, work: Callable[[], T]) -> T:
+    """Work on so many entries: in a thread, since a large batch takes its time, unless it takes less than going there."""
+    return work() if entries <= _AT_HAND else await asyncio.to_thread(work)
 
 
 def _may_pass(failure: object) -> bool:

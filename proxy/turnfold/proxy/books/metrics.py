@@ -20,7 +20,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, TypeVar, cast
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -32,6 +32,8 @@ from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.learning.tags import OTHER
 from turnfold.proxy.telemetry.labels import BoundedLabel
 from turnfold.proxy.telemetry.process_metrics import ProcessMetrics
+
+M = TypeVar("M", Counter, Gauge)
 
 _DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
 _MOST_TAGS: Final = 200
@@ -98,6 +100,7 @@ class Metrics:
         self._tag_requests = counter("tag_requests", "Requests by tag; one with several tags counts under each.", "tag")
         self._tag_paid = counter("tag_dollars_paid", "Dollars paid, for models of known price, by tag.", "tag")
         self._tags: set[str] = set()
+        self._series: dict[tuple[object, tuple[str, ...]], Any] = {}
         self._folds = counter("folds", "Requests that went out folded.", "model")
         self._recoveries = counter("recoveries", "Requests recovered from a context overflow.", "model")
         self._failed_open = counter("failed_open", "Requests sent as they came because of a failure of ours.", "reason")
@@ -149,9 +152,16 @@ class Metrics:
         )
         self._store_up.set(1)
 
+    def _of(self, metric: M, *values: str) -> M:
+        """The series of these labels, found as quickly as may be: a receipt adds to a dozen."""
+        found = self._series.get((metric, values))
+        if found is None:
+            found = self._series[metric, values] = metric.labels(*values)
+        return cast(M, found)
+
     def _observe_own(self, receipt: Receipt, priced: RequestCost, model: str) -> None:
         for call in receipt.calls:
-            self._own_calls.labels(call.kind, model).inc()
+            self._of(self._own_calls, call.kind, model).inc()
         self._observe_money(priced, model)
 
     def observe(self, receipt: Receipt, priced: RequestCost) -> None:
@@ -160,23 +170,23 @@ class Metrics:
         if receipt.status == "own":
             self._observe_own(receipt, priced, model)
             return
-        self._requests.labels(receipt.status, model).inc()
-        self._wires.labels(receipt.wire).inc()
+        self._of(self._requests, receipt.status, model).inc()
+        self._of(self._wires, receipt.wire).inc()
         self._overhead.observe(receipt.overhead_ms / 1000)
         self._duration.observe(receipt.total_ms / 1000)
         for tag in dict.fromkeys(map(self._bounded_tag, receipt.tags)):
-            self._tag_requests.labels(tag).inc()
-            self._tag_paid.labels(tag).inc(priced.paid or 0.0)
+            self._of(self._tag_requests, tag).inc()
+            self._of(self._tag_paid, tag).inc(priced.paid or 0.0)
         if receipt.status == "failed-open":
-            self._failed_open.labels(receipt.reason).inc()
+            self._of(self._failed_open, receipt.reason).inc()
         if receipt.status == "recovered":
-            self._recoveries.labels(model).inc()
+            self._of(self._recoveries, model).inc()
         if receipt.calls or is_served(receipt):
             self._observe_own(receipt, priced, model)
         if receipt.status == "answered":
             return
         if not is_served(receipt):
-            self._upstream_errors.labels(str(receipt.upstream_status or "none")).inc()
+            self._of(self._upstream_errors, str(receipt.upstream_status or "none")).inc()
             return
         if receipt.first_byte_ms is not None:
             self._first_byte.observe(receipt.first_byte_ms / 1000)
@@ -190,26 +200,26 @@ class Metrics:
 
     def _observe_served(self, receipt: Receipt, model: str) -> None:
         sent = receipt.tokens_before if receipt.status == "observed" else receipt.tokens_after
-        self._tokens_before.labels(model).inc(receipt.tokens_before)
-        self._tokens_sent.labels(model).inc(sent)
+        self._of(self._tokens_before, model).inc(receipt.tokens_before)
+        self._of(self._tokens_sent, model).inc(sent)
         if is_folded(receipt):
-            self._folds.labels(model).inc(receipt.status != "shaped")
-            self._tokens_saved.labels(model).inc(receipt.tokens_before - sent)
+            self._of(self._folds, model).inc(receipt.status != "shaped")
+            self._of(self._tokens_saved, model).inc(receipt.tokens_before - sent)
         usage = receipt.usage
         kinds = (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.cache_write_tokens)
         for kind, number in zip(("prompt", "completion", "cached", "cache_write"), kinds, strict=True):
-            self._usage.labels(kind, model).inc(max(number or 0, 0))
+            self._of(self._usage, kind, model).inc(max(number or 0, 0))
 
     def _observe_money(self, priced: RequestCost, model: str) -> None:
         if priced.paid is None or priced.without is None:
-            self._unpriced.labels(model).inc()
+            self._of(self._unpriced, model).inc()
         else:
-            self._paid.labels(model).inc(priced.paid)
-            self._without.labels(model).inc(priced.without)
-            self._saved.labels(model).inc(priced.without - priced.paid)
+            self._of(self._paid, model).inc(priced.paid)
+            self._of(self._without, model).inc(priced.without)
+            self._of(self._saved, model).inc(priced.without - priced.paid)
 
     def in_flight(self, kind: str) -> contextlib.AbstractContextManager[object]:
-        """Counts one request for as long as it is entered."""
+        """Counts requests for as long as it is entered, by any number of them at a time."""
         return self._in_flight.labels(kind).track_inprogress()
 
     def tick(self) -> None:

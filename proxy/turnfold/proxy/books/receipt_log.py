@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import MISSING, fields
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -28,7 +29,12 @@ _USAGE: Final = tuple(field.name for field in fields(Usage))
 
 def log_name(at: float) -> str:
     """The log of the hour of a Unix time."""
-    return f"{RECEIPTS}{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H}"
+    return _log_name(int(at // 3600))
+
+
+@lru_cache(maxsize=64)
+def _log_name(hour: int) -> str:
+    return f"{RECEIPTS}{datetime.fromtimestamp(3600 * hour, UTC):%Y-%m-%dT%H}"
 
 
 def line_of(receipt: Receipt, priced: RequestCost, sections: Sequence[str] = ()) -> bytes:

@@ -218,14 +218,20 @@ def measures(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]
     yield from _observed(receipt, priced)
 
 
+@lru_cache(maxsize=64)
+def _table_names(hour: int) -> tuple[str, str, str]:
+    """The tables of an hour since 1970, of its day, and of the day's conversations."""
+    when = datetime.fromtimestamp(3600 * hour, UTC)
+    return f"hour:{when:%Y-%m-%dT%H}", f"day:{when:%Y-%m-%d}", f"conversations:{when:%Y-%m-%d}"
+
+
 def _tables(receipt: Receipt, about: SumRow) -> Iterator[tuple[str, SumRow]]:
     """The tables that a receipt is added to, and the row in each."""
-    when = datetime.fromtimestamp(receipt.at, UTC)
-    hour, day = f"hour:{when:%Y-%m-%dT%H}", f"day:{when:%Y-%m-%d}"
+    hour, day, conversations = _table_names(int(receipt.at // 3600))
     yield hour, about
     yield day, about
     named = about._replace(conversation=receipt.conversation or "", session=receipt.session)
-    yield f"conversations:{when:%Y-%m-%d}", named
+    yield conversations, named
     for tag in ("", *receipt.tags) if receipt.tags else ():
         yield BY_TAG + hour, about._replace(tag=tag)
         yield BY_TAG + day, about._replace(tag=tag)
@@ -235,11 +241,14 @@ def add(sums: dict[str, dict[str, int]], receipt: Receipt, priced: RequestCost) 
     """Add a receipt to the additions of a batch."""
     added = [(measure, number) for measure, number in measures(receipt, priced) if number]
     about = SumRow(receipt.tenant, receipt.model, receipt.status, receipt.reason, "", receipt.wire)
+    before: SumRow | None = None
+    named: list[tuple[str, int]] = []
     for table, row in _tables(receipt, about):
         fields = sums.setdefault(table, {})
-        stem = row.to_stem()
-        for measure, number in added:
-            name = f"{measure}:{stem}"
+        if row is not before:  # two tables have the same row
+            before, stem = row, row.to_stem()
+            named = [(f"{measure}:{stem}", number) for measure, number in added]
+        for name, number in named:
             fields[name] = fields.get(name, 0) + number
 
 

@@ -112,7 +112,7 @@ class Folding:
             Refused: the body unpacks to more than the limit.
         """
         request = exchange.request
-        if len(request.body) <= INSTANT_BODY and not request.coding:  # takes less than going to a thread
+        if self.is_read_at_once(request):
             return self.read(exchange)
         plain: bytes | None = request.body
         if request.coding:
@@ -121,6 +121,10 @@ class Folding:
         if plain is not None and len(plain) > LARGE and self.elsewhere is not None and request.state == "off":
             return exchange.but(plain=plain)
         return await self._lanes.run(request, lambda: self._read_plain(exchange, plain))
+
+    def is_read_at_once(self, request: ChatRequest) -> bool:
+        """Whether reading its body takes less than going to a thread."""
+        return len(request.body) <= INSTANT_BODY and not request.coding
 
     def read(self, exchange: Exchange) -> Exchange:
         """The same, here and now.
@@ -222,13 +226,23 @@ class Folding:
         fitted = fit(conversation, options, self.memo, exchange.known, self.engine)
         folded, before, after = fitted.folded, fitted.folded.tokens_before, fitted.tokens
         name = request.label or conversation_name(conversation)
-        plain = exchange.settle("passthrough", folded.reason)
-        plain = plain.but(tokens=(before, after), name=name, recoverable=True)
-        plain = plain.but(outlook=folded.outlook, decided=folded.decided, wanted=folded.wanted)
-        plain = plain.but(open_questions=folded.open_questions)
+        plain = exchange.but(
+            settled=True,
+            status="passthrough",
+            reason=folded.reason,
+            tokens=(before, after),
+            name=name,
+            recoverable=True,
+            outlook=folded.outlook,
+            decided=folded.decided,
+            wanted=folded.wanted,
+            open_questions=folded.open_questions,
+        )
         if request.mode == "on" and is_held_out(name, self._holdout_share):
-            held_out = plain.but(recoverable=False, status="bypassed", reason=HELD_OUT, tokens=(before, before))
-            held_out = held_out.but(wanted=(), open_questions=())
+            counts = (before, before)
+            held_out = plain.but(
+                recoverable=False, status="bypassed", reason=HELD_OUT, tokens=counts, wanted=(), open_questions=()
+            )
             return self._with_trails(held_out, conversation, exchange.sent or conversation)
         if not (folded.folded or fitted.fitted):
             return self._with_trails(plain, conversation, exchange.sent or conversation)

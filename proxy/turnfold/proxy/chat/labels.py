@@ -14,6 +14,8 @@ from turnfold.proxy.http.key_shapes import looks_like_a_key
 
 #: Headers, the most particular first: Claude Code's, Codex's today, Codex's before.
 _HEADERS: Final = ("x-claude-code-session-id", "session-id", "session_id", "conversation_id")
+_HEADER_BYTES: Final = frozenset(map(str.encode, _HEADERS))
+_SETTINGS: Final = ("prompt_cache_key", "metadata")
 _CREDENTIALS: Final = frozenset({"authorization", "api-key", "x-api-key", "x-goog-api-key"})
 _LONGEST: Final = 200
 
@@ -32,6 +34,13 @@ def session_of(headers: Iterable[tuple[str, str]], conversation: Conversation | 
         if label and not looks_like_a_key(label) and not any(secret and secret in label for secret in secrets):
             return label
     return ""
+
+
+def may_name_a_session(headers: Iterable[tuple[bytes, bytes]], conversation: Conversation | None) -> bool:
+    """Whether anything is there that `session_of` would look at: in most requests nothing is."""
+    if conversation is not None and any(key in conversation.settings for key in _SETTINGS):
+        return True
+    return not _HEADER_BYTES.isdisjoint([name for name, _ in headers])
 
 
 def _in_body(conversation: Conversation) -> Iterator[Any]:

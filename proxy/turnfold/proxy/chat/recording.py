@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.proxy.chat.exchange import Exchange, Watch
-from turnfold.proxy.chat.labels import session_of
+from turnfold.proxy.chat.labels import may_name_a_session, session_of
 from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.http.headers import first, returned_headers, without
 from turnfold.proxy.http.refusals import RawHeaders
@@ -72,6 +72,11 @@ def _decoded(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
     return [(key.decode("latin-1"), value.decode("utf-8", "replace")) for key, value in headers]
 
 
+def _session(exchange: Exchange) -> str:
+    headers, conversation = exchange.request.headers, exchange.conversation
+    return session_of(_decoded(headers), conversation) if may_name_a_session(headers, conversation) else ""
+
+
 def receipt_of(exchange: Exchange, watch: Watch, ended: float) -> Receipt:
     """The receipt.
 
@@ -100,7 +105,7 @@ def receipt_of(exchange: Exchange, watch: Watch, ended: float) -> Receipt:
         state=exchange.verdict,
         calls=exchange.calls,
         wire=request.wire.name,
-        session=session_of(_decoded(request.headers), exchange.conversation),
+        session=_session(exchange),
         upstream=str(request.to.url.origin()),
         loop=exchange.loop,
         folds_at=exchange.outlook.at if exchange.outlook else None,

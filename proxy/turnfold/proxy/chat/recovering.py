@@ -56,6 +56,11 @@ class Peeked:
         self._waiting: asyncio.Task[tuple[bytes, bool]] | None = None
 
     @property
+    def says_nothing_yet(self) -> bool:
+        """Whether it has status 200, and nothing of it was looked at."""
+        return self.in_stream and not self._held
+
+    @property
     def head(self) -> bytes:
         """What was read so far."""
         plain = _plain(b"".join(chunk for chunk, _ in self._held), _header(self.headers, b"content-encoding"))

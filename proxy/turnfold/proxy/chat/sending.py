@@ -109,7 +109,7 @@ class Sending:
     async def recover_request(self, exchange: Exchange) -> Exchange:
         """Where its context was full and we may touch it, make it smaller and send it once more."""
         answer, conversation = exchange.answer, exchange.conversation
-        if answer is None or conversation is None or not exchange.recoverable:
+        if answer is None or conversation is None or not exchange.recoverable or answer.says_nothing_yet:
             return exchange
         if refuses_thinking(answer.status, answer.head):
             return await self._resend_without_thinking(exchange, answer)
@@ -216,9 +216,10 @@ class Sending:
             return exchange
         ours = exchange.tokens[1]
         spot = Spot.of(exchange.request.tenant, exchange.request.to.url, exchange.model)
-        self._in_background(
-            asyncio.get_running_loop().create_task(self._remember(spot, ours, reported), name=exchange.request.id)
-        )
+        if not self._windows.learn_at_once(spot, ours, reported):
+            self._in_background(
+                asyncio.get_running_loop().create_task(self._remember(spot, ours, reported), name=exchange.request.id)
+            )
         if not is_truncated(exchange.known, ours, reported):
             return exchange
         self._tell_of_truncation(spot, exchange.request.id, reported, ours)

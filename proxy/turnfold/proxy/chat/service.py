@@ -196,7 +196,7 @@ class Service:
         request = exchange.request
         if request.state == "off" and request.mode != "on":
             return exchange
-        return await self._guarded(exchange, self._folding.read_request)
+        return await self._guarded(exchange, self._folding.read_request, waits=not self._folding.is_read_at_once(request))
 
     async def _apply_state(self, exchange: Exchange) -> Exchange:
         if exchange.request.state == "off" or exchange.settled:
@@ -213,9 +213,15 @@ class Service:
     async def _fold(self, exchange: Exchange) -> Exchange:
         return exchange if exchange.settled else await self._guarded(exchange, self._folding.fold_request)
 
-    async def _guarded(self, exchange: Exchange, station: Station) -> Exchange:
-        """Whatever goes wrong in a station, the request goes out as it is."""
+    async def _guarded(self, exchange: Exchange, station: Station, *, waits: bool = True) -> Exchange:
+        """Whatever goes wrong in a station, the request goes out as it is.
+
+        Args:
+            waits: whether it may wait for anything, so that its time has to be limited.
+        """
         try:
+            if not waits:
+                return await station(exchange)
             async with asyncio.timeout(self._limits.fold_timeout):  # no task of its own: most requests are small
                 return await station(exchange)
         except Refused:

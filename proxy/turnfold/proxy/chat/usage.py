@@ -50,21 +50,26 @@ _PATHS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
 
 
 def _reported(usage: dict[str, Any], path: tuple[str, ...]) -> Any:
-    value: Any = usage
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
+    """What stands at a path of one or two keys; None where nothing does."""
+    value = usage.get(path[0])
+    return value if len(path) == 1 else value.get(path[1]) if isinstance(value, dict) else None
 
 
-def _figure(usage: dict[str, Any], path: tuple[str, ...]) -> int | None:
-    value = _reported(usage, path)
-    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
-
-
-def _is_plausible(usage: dict[str, Any]) -> bool:
-    """Whether every figure that is there is one."""
-    every = (path for paths in _PATHS.values() for path in paths)
-    return all(_reported(usage, path) is None or _figure(usage, path) is not None for path in every)
+def _figures(usage: dict[str, Any], before: Usage) -> dict[str, int | None] | None:
+    """The figures of a report, each as its most trusted place says it, else as known before; None where any place holds what is
+    no count of tokens."""
+    found: dict[str, int | None] = {}
+    for name, paths in _PATHS.items():
+        figure = None
+        for path in paths:
+            value = _reported(usage, path)
+            if value is None:
+                continue
+            if type(value) is not int or not 0 <= value <= MOST_TOKENS:
+                return None
+            figure = value if figure is None else figure
+        found[name] = getattr(before, name) if figure is None else figure
+    return found
 
 
 def merged(before: Usage, reported: dict[str, Any]) -> Usage:
@@ -72,18 +77,16 @@ def merged(before: Usage, reported: dict[str, Any]) -> Usage:
 
     Where one figure is no count of tokens the others are not trusted either: nothing is known of such a request.
     """
-    if not _is_plausible(reported):
+    found = _figures(reported, before)
+    if found is None:
         return Usage()
-    found = {
-        name: next((figure for path in paths if (figure := _figure(reported, path)) is not None), getattr(before, name))
-        for name, paths in _PATHS.items()
-    }
-    return Usage(**found | {"prompt_tokens": _whole_prompt(before, reported, found)})
+    found["prompt_tokens"] = _whole_prompt(before, reported, found)
+    return Usage(**found)
 
 
 def _whole_prompt(before: Usage, reported: dict[str, Any], found: dict[str, int | None]) -> int | None:
     """Anthropic's `input_tokens` are those behind the cache; OpenAI's, which come with details, are all of the prompt."""
-    if "prompt_tokens" in reported or "input_tokens_details" in reported or _figure(reported, ("input_tokens",)) is None:
+    if "prompt_tokens" in reported or "input_tokens_details" in reported or reported.get("input_tokens") is None:
         return found["prompt_tokens"]
     whole = sum(found[name] or 0 for name in ("prompt_tokens", "cached_tokens", "cache_write_tokens"))
     return max(whole, before.prompt_tokens or 0)

@@ -1,12 +1,12 @@
 """The outermost layer of the app.
 
 Lives here: bounding the head of every request, refusing paths that are none, turning WebSockets away, rendering what is refused
-further in. Does not belong here: which path leads where (``app``).
+further in; paths that lead straight to their endpoint. Does not belong here: which path leads where (``app``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -45,15 +45,34 @@ class Front:
             await self._app(scope, receive, send)
             return
         try:
-            if scope["type"] == "websocket" or (first(scope["headers"], b"upgrade") or b"").lower() == b"websocket":
+            headers = scope["headers"]
+            if scope["type"] == "websocket" or (first(headers, b"upgrade") or b"").lower() == b"websocket":
                 raise _no_websockets(scope["path"])
-            check_head(scope["headers"], self._limits)
-            self._check(scope["headers"])
+            check_head(headers, self._limits)
+            self._check(headers)
             check_path((scope.get("raw_path") or scope["path"].encode()).decode("ascii", "replace"))
             await self._app(scope, receive, send)
         except Refused as refused:
             to_anthropic = first(scope["headers"], b"anthropic-version") is not None
             await refused.send(_as_denial(send) if scope["type"] == "websocket" else send, to_anthropic=to_anthropic)
+
+
+class Straight:
+    """Paths that are asked for most, found without trying any route.
+
+    Args:
+        endpoints: by path, for POST.
+        app: gets every other request.
+    """
+
+    def __init__(self, endpoints: Mapping[str, ASGIApp], app: ASGIApp) -> None:
+        self._endpoints = endpoints
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        found = self._endpoints.get(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
+        await (found or self._app)(scope, receive, send)
 
 
 def _no_websockets(path: str) -> Refused:

@@ -43,8 +43,8 @@ def first(headers: RawHeaders, name: bytes) -> bytes | None:
 
 
 def _connection_headers(headers: RawHeaders) -> frozenset[bytes]:
-    values = (value for key, value in headers if key.lower() == b"connection")
-    return frozenset(token.strip().lower() for value in values for token in value.split(b","))
+    values = [value for key, value in headers if key.lower() == b"connection"]
+    return frozenset([token.strip().lower() for value in values for token in value.split(b",")]) if values else frozenset()
 
 
 def forwarded_headers(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
@@ -53,7 +53,8 @@ def forwarded_headers(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
     ``accept-encoding: identity`` is added if the client sent none: without the header any coding is allowed (RFC 9110 section
     12.5.3), and a client that asked for none may not be able to decode it.
     """
-    dropped = _NOT_FORWARDED | _connection_headers(headers)
+    named = _connection_headers(headers)
+    dropped = _NOT_FORWARDED | named if named else _NOT_FORWARDED
     kept = [(key, value) for key, value in headers if key not in dropped and (key == VIA or not key.startswith(OURS))]
     if first(headers, b"transfer-encoding") is not None:
         kept = without(kept, b"content-length")
@@ -67,7 +68,8 @@ def returned_headers(headers: RawHeaders, status: int) -> list[tuple[bytes, byte
 
     A 204 or 304 loses its ``content-length``: it has no body, and servers wait for one of that length.
     """
-    dropped = _HOP_BY_HOP | _connection_headers(headers)
+    named = _connection_headers(headers)
+    dropped = _HOP_BY_HOP | named if named else _HOP_BY_HOP
     if status in (204, 304):
         dropped |= {b"content-length"}
     return [(key, value) for key, value in headers if key.lower() not in dropped]
@@ -84,7 +86,7 @@ def sendable(headers: RawHeaders) -> tuple[tuple[bytes, bytes], ...]:
     Raises:
         Refused: a value has control characters in it.
     """
-    for key, value in headers:
+    for key, value in headers if _UNSENDABLE.search(b"".join([value for _, value in headers])) else ():
         if _UNSENDABLE.search(value):
             name = key.decode("ascii", "replace")
             raise Refused(400, "invalid_header", f"The header {name} has control characters in it.", name)

@@ -1,7 +1,8 @@
 """uvicorn's HTTP/1.1 protocol with five fixes that a proxy needs.
 
 Lives here: a size limit for request heads, trailers, bodies of requests whose upgrade is declined, clients that are half closed,
-and answers to HTTP/1.0. Does not belong here: anything that an ASGI app can do for itself.
+answers to HTTP/1.0, and telling at once who has gone (``inbound.DEPARTURE``). Does not belong here: anything that an ASGI app can
+do for itself.
 
 uvicorn collects a head of any size before an app sees it. The app's own limit sends a proper answer; the limit here is larger and
 protects memory. Trailers (RFC 9110 section 6.5) count against it too, and are dropped: uvicorn would append them to the request's
@@ -15,10 +16,13 @@ section 7.8): Java's client asks for h2c with its first request, whose body woul
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from turnfold.proxy.http.inbound import DEPARTURE
 
 _MOST: Final = 2**20
 _MESSAGE: Final = (
@@ -58,7 +62,29 @@ class Http11(HttpToolsProtocol):
         self._unseen = 0
         self._in_head = True
         self._resuming = False
+        self._lost = False
+        self._to_tell: dict[int, Callable[[], None]] = {}
+        self._extensions: dict[str, dict[object, object]] = {DEPARTURE: {"tell": self._tell_of_departure}}
         super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """As the parent does; then tell those who asked for it."""
+        self._lost = True
+        super().connection_lost(exc)
+        for leave in tuple(self._to_tell.values()):
+            leave()
+        self._extensions.clear()
+
+    def _tell_of_departure(self, leave: Callable[[], None]) -> Callable[[], None]:
+        if self._lost:
+            self.loop.call_soon(leave)
+        key = id(leave)
+        self._to_tell[key] = leave
+
+        def end() -> None:
+            self._to_tell.pop(key, None)
+
+        return end
 
     def data_received(self, data: bytes) -> None:
         """Parse the next bytes, unless the head has grown beyond the limit."""
@@ -118,6 +144,7 @@ class Http11(HttpToolsProtocol):
         if not self._resuming:
             self._in_head, self._head_size = True, 0
             super().on_message_begin()
+            self.scope["extensions"] = self._extensions
 
     def on_url(self, url: bytes) -> None:
         """Part of the head."""
@@ -126,8 +153,12 @@ class Http11(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Part of the head, or a trailer, which is dropped."""
-        if self._in_head and not self._resuming:
-            super().on_header(name, value)
+        if not self._in_head or self._resuming:
+            return
+        name = name.lower()  # from here on what the parent does, which takes as long as the call of it
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_body(self, body: bytes) -> None:
         """Part of the body."""

@@ -3,16 +3,20 @@
 Lives here: the only calls of ASGI's ``receive``. Does not belong here: sending, knowledge of upstreams.
 
 ``receive`` delivers both the body and the disconnect. While the body streams, `Inbound.chunks` sees a disconnect; afterwards
-`while_present` watches for it.
+`while_present` watches for it: our own server tells it (`DEPARTURE`), which is cheap; any other one is asked by a task.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any, Final
 
 from starlette.types import Receive, Scope
+
+#: An extension in ASGI's scope. Its "tell" takes a function, to be called when the client has disconnected, and gives one that
+#: ends this.
+DEPARTURE: Final = "turnfold.departure"
 
 
 class ClientGone(Exception):
@@ -25,7 +29,9 @@ class Inbound:
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.headers: list[tuple[bytes, bytes]] = scope["headers"]
         self._receive = receive
+        self._departure = (scope.get("extensions") or {}).get(DEPARTURE, {}).get("tell")
         self._read = asyncio.Event()
+        self._more = True
         self._left = False
 
     @property
@@ -41,17 +47,45 @@ class Inbound:
         Raises:
             ClientGone: the client disconnected.
         """
-        more = True
-        while more:
+        while (chunk := await self.next_chunk()) is not None:
+            yield chunk
+
+    async def next_chunk(self) -> bytes | None:
+        """The next piece of the body; None: it is whole.
+
+        Raises:
+            ClientGone: the client disconnected.
+        """
+        while self._more:
             message = await self._receive()
             if message["type"] == "http.disconnect":
                 self._left = True
                 self._read.set()
                 raise ClientGone
-            more = message.get("more_body", False)
+            self._more = message.get("more_body", False)
             if chunk := message.get("body", b""):
-                yield chunk
+                return bytes(chunk)
         self._read.set()
+        return None
+
+    def on_departure(self, leave: Callable[[], None]) -> Callable[[], None]:
+        """Call a function when the client has disconnected; what is returned ends this."""
+        if self._departure is not None and (self._read.is_set() or not self.has_body):
+            ends: Callable[[], None] = self._departure(leave)
+            return ends
+
+        def gone(watcher: asyncio.Task[None]) -> None:
+            if not watcher.cancelled():
+                leave()
+
+        watcher = asyncio.create_task(self.wait_until_gone())
+        watcher.add_done_callback(gone)
+
+        def end() -> None:
+            watcher.remove_done_callback(gone)
+            watcher.cancel()
+
+        return end
 
     async def wait_until_gone(self) -> None:
         """Return when the client has disconnected (or has received its whole answer)."""
@@ -70,19 +104,16 @@ async def while_present(inbound: Inbound, work: Coroutine[Any, Any, None]) -> No
     worker, left = asyncio.current_task(), False
     assert worker is not None  # noqa: S101 - a coroutine runs in a task
 
-    def leave(watcher: asyncio.Task[None]) -> None:
+    def leave() -> None:
         nonlocal left
-        left = not watcher.cancelled()
-        if left:
-            worker.cancel()
+        left = True
+        worker.cancel()
 
-    watcher = asyncio.create_task(inbound.wait_until_gone())
-    watcher.add_done_callback(leave)
+    stop_watching = inbound.on_departure(leave)
     try:
         await work
     except asyncio.CancelledError:
         if not left or worker.uncancel():  # somebody else cancels it too
             raise
     finally:
-        watcher.remove_done_callback(leave)
-        watcher.cancel()
+        stop_watching()

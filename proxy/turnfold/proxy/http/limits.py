@@ -27,7 +27,7 @@ def check_head(headers: RawHeaders, limits: LimitSettings) -> None:
     Raises:
         Refused: 431.
     """
-    if sum(len(key) + len(value) for key, value in headers) > limits.max_header_bytes:
+    if sum([len(key) + len(value) for key, value in headers]) > limits.max_header_bytes:
         message = f"The request's headers are larger than {limits.max_header_bytes} bytes (limits.max_header_bytes)."
         raise Refused(431, "headers_too_large", message)
 
@@ -98,7 +98,7 @@ async def read_body(inbound: Inbound, limits: LimitSettings, unfinished: Unfinis
     chunks: list[bytes] = []
     size = 0
     try:
-        async for chunk in inbound.chunks():
+        while (chunk := await inbound.next_chunk()) is not None:
             if size + len(chunk) > limits.max_body_bytes:
                 raise _too_large(limits)
             unfinished.add(tenant, len(chunk))

@@ -82,11 +82,15 @@ class Windows:
         if entry is None or entry.record.until <= now:
             entry = await self._load(spot, None)
             self._keep(spot, entry)
-        elif self._store is not None and entry.checked_at + FORGOTTEN_WITHIN <= now:
+        elif self._is_due(entry, now):
             entry.checked_at = now  # whoever comes meanwhile does not ask again
             entry = await self._load(spot, entry)
             self._keep(spot, entry)
         return entry
+
+    def _is_due(self, entry: _LearnedEntry, now: float) -> bool:
+        """Whether the store is to be asked for it again."""
+        return entry.record.until <= now or (self._store is not None and entry.checked_at + FORGOTTEN_WITHIN <= now)
 
     async def _load(self, spot: Spot, known: _LearnedEntry | None) -> _LearnedEntry:
         """What memory holds, unless it was forgotten; else what the store holds; else nothing."""
@@ -105,6 +109,17 @@ class Windows:
             return await read_record(self._store, spot)
         except StoreError:
             return None, None
+
+    def learn_at_once(self, spot: Spot, ours: int, reported: int) -> bool:
+        """`learn_from_usage`, where that neither reads nor writes the store; False: it would, and nothing is learned yet."""
+        entry, now = self._entries.get(spot.tenant, spot), self._clock()
+        if entry is None or self._is_due(entry, now):
+            return False
+        after = learn_from_usage(entry.record.known, ours, reported)
+        if after != entry.record.known and self._store is not None and self._is_worth_writing(entry, after):
+            return False
+        self._take_over(spot, entry, after)
+        return True
 
     async def learn_from_usage(self, spot: Spot, ours: int, reported: int) -> Learned:
         """Learn from the usage that an upstream reported for a request of `ours` tokens."""
@@ -176,19 +191,31 @@ class Windows:
         return len(keys)
 
     async def _learn(self, spot: Spot, entry: _LearnedEntry, after: Learned) -> Learned:
-        before = entry.record.known
-        if after == before:
+        if after == entry.record.known:
             return after
-        told = _telling(after) != _telling(before)
-        entry.record = replace(entry.record, known=after, upstream=storable_name(spot.upstream), model=storable_name(spot.model))
-        entry.unwritten += 1
-        if told:
-            entry.record = self._put_off(entry.record)
-        if self._store is not None and (told or entry.unwritten >= _REPORTS_PER_WRITE or len(before.ratios) < 3):
+        writes = self._store is not None and self._is_worth_writing(entry, after)
+        self._take_over(spot, entry, after)
+        if self._store is not None and writes:
             entry.unwritten = 0
             with contextlib.suppress(StoreError):
                 await write_record(self._store, spot, entry.record, entry.record.until - self._clock())
         return after
+
+    def _is_worth_writing(self, entry: _LearnedEntry, after: Learned) -> bool:
+        """Whether what was learned goes to the store now, and not with a later report."""
+        before = entry.record.known
+        told = _telling(after) != _telling(before)
+        return told or entry.unwritten + 1 >= _REPORTS_PER_WRITE or len(before.ratios) < 3
+
+    def _take_over(self, spot: Spot, entry: _LearnedEntry, after: Learned) -> None:
+        """Know it from now on."""
+        before = entry.record.known
+        if after == before:
+            return
+        entry.record = replace(entry.record, known=after, upstream=storable_name(spot.upstream), model=storable_name(spot.model))
+        entry.unwritten += 1
+        if _telling(after) != _telling(before):
+            entry.record = self._put_off(entry.record)
 
     def _put_off(self, record: WindowRecord) -> WindowRecord:
         """The record with a new age: what it says of the window is tested again later than the last time."""

@@ -6,7 +6,6 @@ Lives here: one exchange with the upstream without a look at its content. Must n
 from __future__ import annotations
 
 import logging
-import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from turnfold.proxy.http.headers import forwarded_headers, returned_headers, sendable
 from turnfold.proxy.http.inbound import Inbound, while_present
 from turnfold.proxy.http.refusals import RawHeaders, Refused
+from turnfold.proxy.http.request_ids import new_request_id
 from turnfold.proxy.http.tenancy import Gate
 from turnfold.proxy.outbound.destinations import Destination, Destinations
 from turnfold.proxy.outbound.relay import relay, see_nothing
@@ -53,7 +53,7 @@ class Passthrough:
         Raises:
             Refused: the answer is an error of ours; it names the request by the id in the log.
         """
-        passing = Passing(f"tf-{secrets.token_hex(12)}", scope["method"], scope["path"], time.perf_counter())
+        passing = Passing(new_request_id(), scope["method"], scope["path"], time.perf_counter())
         try:
             await self._pass(passing, scope, receive, send)
         except Refused as refused:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import base64
 import ssl
 from collections.abc import AsyncIterator, Sequence
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
@@ -35,6 +36,7 @@ from turnfold.config.settings import UpstreamSettings
 from turnfold.proxy.http.limits import check_path
 from turnfold.proxy.http.refusals import RawHeaders, Refused
 from turnfold.proxy.outbound.hops import with_hop
+from turnfold.proxy.outbound.posting import Parsing, PostAnswer, Posting
 from turnfold.proxy.outbound.raw_headers import RawHeadersRequest, as_text
 from turnfold.proxy.outbound.trust import tls_context
 
@@ -43,6 +45,13 @@ _READ_BUFFER: Final = 65536  # per stream; reading from the upstream pauses at t
 _PIECE: Final = 65536
 _LONGEST_LINE: Final = 2**16
 _MOST_HEADERS: Final = 1000
+_PARSING: Final[Parsing] = {
+    "read_bufsize": _READ_BUFFER,
+    "max_line_size": _LONGEST_LINE,
+    "max_field_size": _LONGEST_LINE,
+    "max_headers": _MOST_HEADERS,
+}
+_MOST_URLS: Final = 64  # remembered as parsed: nearly all requests go to one
 _AZURE: Final = "/openai/deployments/"
 _ADDED_BY_CLIENT: Final = (hdrs.ACCEPT, hdrs.ACCEPT_ENCODING, hdrs.USER_AGENT, hdrs.CONTENT_TYPE)
 
@@ -83,7 +92,7 @@ class Answer:
         headers: as received: order, case, repeats.
     """
 
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
+    def __init__(self, response: aiohttp.ClientResponse | PostAnswer) -> None:
         self._response = response
         self.status = response.status
         self.headers: Sequence[tuple[bytes, bytes]] = response.raw_headers
@@ -141,6 +150,8 @@ class Upstream:
         self._proxy = proxy_for(settings.url, settings.proxy)
         self._to_proxy = _credentials(self._proxy)
         self._session: aiohttp.ClientSession | None = None
+        self._posting: Posting | None = None
+        self.url = lru_cache(maxsize=_MOST_URLS)(self._url)
 
     async def __aenter__(self) -> Self:
         settings = self._settings
@@ -154,11 +165,10 @@ class Upstream:
             timeout=aiohttp.ClientTimeout(
                 total=None, connect=_POOL_WAIT, sock_connect=settings.connect_timeout, sock_read=settings.read_timeout
             ),
-            read_bufsize=_READ_BUFFER,
-            max_line_size=_LONGEST_LINE,
-            max_field_size=_LONGEST_LINE,
-            max_headers=_MOST_HEADERS,
+            **_PARSING,
         )
+        if self._proxy is None:
+            self._posting = Posting(self._session, self._origin, _PARSING)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
@@ -170,7 +180,7 @@ class Upstream:
         """Whether ``upstream.url`` has a path."""
         return bool(self._base)
 
-    def url(self, raw_path: bytes, query: bytes) -> URL:
+    def _url(self, raw_path: bytes, query: bytes) -> URL:
         """The upstream's URL for a request's path and query, byte for byte.
 
         Raises:
@@ -199,15 +209,8 @@ class Upstream:
         """
         assert self._session is not None, "the upstream is used outside of its context"  # noqa: S101 - a slip of ours
         headers = with_hop(headers, self._hop, self._host) if self._hop else headers
-        if isinstance(body, bytes):
-            headers = [*headers, (b"content-length", b"%d" % len(body))] if body or method == "POST" else headers
-            body = pieces(body) if len(body) > _PIECE else body or None
         try:
-            values = as_text(value for _, value in headers)
-            pairs = [(key.decode("ascii", "replace"), value) for (key, _), value in zip(headers, values, strict=True)]
-            response = await self._session.request(
-                method, url, headers=pairs, data=body, allow_redirects=False, **self._way(url, pairs)
-            )
+            response = await self._exchange(method, url, headers, body)
         except (aiohttp.ClientConnectorCertificateError, ssl.SSLError) as exc:
             raise UpstreamUntrusted(_untrusted(exc)) from exc
         except TimeoutError as exc:
@@ -225,6 +228,19 @@ class Upstream:
             response.close()
             raise UpstreamGarbled(f"with status {response.status}")
         return Answer(response)
+
+    async def _exchange(
+        self, method: str, url: URL, headers: RawHeaders, body: bytes | AsyncIterator[bytes] | None
+    ) -> aiohttp.ClientResponse | PostAnswer:
+        assert self._session is not None  # noqa: S101 - as above
+        if isinstance(body, bytes):
+            headers = [*headers, (b"content-length", b"%d" % len(body))] if body or method == "POST" else headers
+            if self._posting is not None and method == "POST" and 0 < len(body) <= _PIECE:
+                return await self._posting.post(url, headers, body)
+            body = pieces(body) if len(body) > _PIECE else body or None
+        values = as_text(value for _, value in headers)
+        pairs = [(key.decode("ascii", "replace"), value) for (key, _), value in zip(headers, values, strict=True)]
+        return await self._session.request(method, url, headers=pairs, data=body, allow_redirects=False, **self._way(url, pairs))
 
     def _way(self, url: URL, pairs: list[tuple[str, str]]) -> dict[str, Any]:
         """What aiohttp is told of the proxy. The proxy's credentials are for the proxy alone."""

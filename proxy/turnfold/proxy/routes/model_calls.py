@@ -6,7 +6,6 @@ Lives here: which path has which format, and parsing a request's head into a `Ch
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable
 from types import MappingProxyType
@@ -27,6 +26,7 @@ from turnfold.proxy.http.headers import first, forwarded_headers, sendable, wish
 from turnfold.proxy.http.inbound import ClientGone, Inbound, while_present
 from turnfold.proxy.http.limits import UnfinishedBodies, read_body
 from turnfold.proxy.http.refusals import RawHeaders, Refused
+from turnfold.proxy.http.request_ids import new_request_id
 from turnfold.proxy.http.tenancy import Gate
 from turnfold.proxy.outbound.destinations import Destinations
 
@@ -84,7 +84,7 @@ class ModelCalls:
         Raises:
             Refused: the answer is an error of ours.
         """
-        request_id = f"tf-{secrets.token_hex(12)}"
+        request_id = new_request_id()
         try:
             inbound = Inbound(scope, receive)
             # no name is bound to the request here: the service lets go of its body once it is sent

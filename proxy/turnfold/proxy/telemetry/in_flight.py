@@ -5,7 +5,6 @@ Lives here: an ASGI layer around an endpoint. Does not belong here: the gauge (`
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -15,14 +14,14 @@ class InFlight:
     """An endpoint whose requests are counted as long as they last, streams to their end.
 
     Args:
-        count: gives what is entered for each request.
+        count: entered for each request, and left when it has ended; several at a time.
     """
 
-    def __init__(self, app: ASGIApp, count: Callable[[], AbstractContextManager[object]]) -> None:
+    def __init__(self, app: ASGIApp, count: AbstractContextManager[object]) -> None:
         self._app = app
         self._count = count
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
-        with self._count():
+        with self._count:
             await self._app(scope, receive, send)

@@ -1,0 +1,39 @@
+"""Ids of requests.
+
+Lives here: drawing them. Does not belong here: who shows them (headers, logs, receipts).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+_BYTES: Final = 12
+_DRAWN: Final = 256  # ids at once: asking the system for randomness is one of the dearest steps of a small request
+
+
+class _Drawn:
+    """Random bytes that were drawn and not used yet."""
+
+    def __init__(self) -> None:
+        self._bytes = b""
+
+    def forget(self) -> None:
+        """Draw new ones when the next is asked for."""
+        self._bytes = b""
+
+    def take(self) -> bytes:
+        """The next ones; each is given once."""
+        if not self._bytes:
+            self._bytes = os.urandom(_BYTES * _DRAWN)
+        taken, self._bytes = self._bytes[:_BYTES], self._bytes[_BYTES:]
+        return taken
+
+
+_drawn = _Drawn()
+os.register_at_fork(after_in_child=_drawn.forget)  # or two processes would give the same ones
+
+
+def new_request_id() -> str:
+    """An id that no other request has."""
+    return "tf-" + _drawn.take().hex()

@@ -1,0 +1,57 @@
+"""POSTs that do not go through aiohttp's session: the same bytes as through it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from turnfold.config.settings import UpstreamSettings
+from turnfold.proxy.outbound.upstream import Upstream, pieces
+
+_BODY = b'{"model": "m"}'
+_HEADERS = [
+    (b"authorization", b"Bearer s"),
+    (b"x-twice", b"1"),
+    (b"x-twice", b"2"),
+    (b"x-opaque", b"caf\xe9 \xc3\xa9"),
+    (b"accept-encoding", b"identity"),
+    (b"content-length", b"%d" % len(_BODY)),
+]
+
+
+async def _written(*, whole: bool) -> tuple[bytes, list[tuple[bytes, bool]]]:
+    """What arrives of a request, whose body goes out whole or in pieces, and what comes back."""
+    arrived: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        arrived.append(await reader.readuntil(b"\r\n\r\n") + await reader.readexactly(len(_BODY)))
+        writer.write(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, Upstream(UpstreamSettings(url=f"http://127.0.0.1:{port}/v1")) as upstream:
+        url = upstream.url(b"/v1/x%20y", b"a=b&c=%2F")
+        headers, body = (_HEADERS[:-1], _BODY) if whole else (_HEADERS, pieces(_BODY))
+        got = await upstream.send("POST", url, headers, body)
+        chunks = [chunk async for chunk in got.chunks()]
+        got.close()
+    return arrived[0].replace(b":%d\r\n" % port, b"\r\n"), chunks
+
+
+async def test_both_ways_write_the_same_bytes() -> None:
+    thin, through_session = await _written(whole=True), await _written(whole=False)
+    assert thin == through_session
+    assert thin[0].startswith(b"POST /v1/x%20y?a=b&c=%2F HTTP/1.1\r\nHost: 127.0.0.1\r\nauthorization: Bearer s\r\n")
+    assert thin[1] == [(b"ok", True)]
+
+
+async def test_no_header_ends_its_line() -> None:
+    async with Upstream(UpstreamSettings(url="http://127.0.0.1:1/v1")) as upstream:
+        url = upstream.url(b"/v1/chat/completions", b"")
+        for header in ((b"x-a", b"1\r\nx-b: 2"), (b"x-a\nx-b", b"1")):
+            with pytest.raises(ValueError, match="line"):
+                await upstream.send("POST", url, [header], _BODY)
