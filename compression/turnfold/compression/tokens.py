@@ -88,6 +88,18 @@ def _has_long_run(text: str) -> bool:
     return len(text) > _PIECE and bool(_LIKELY_RUN.search(text[::_SAMPLED])) and _LONG_RUN.search(text) is not None
 
 
+def count_once(known: dict[str, int]) -> Callable[[str], int]:
+    """`count` for a few texts that are asked for more than once; `known` has what some came to, and gets the others."""
+
+    def counted(text: str) -> int:
+        found = known.get(text)
+        if found is None:
+            found = known[text] = count(text)
+        return found
+
+    return counted
+
+
 def count_for_model(text: str, model: str) -> int:
     """Tokens of a text for a model; an unknown model is counted by the costlier of both vocabularies."""
     name = encoding_for_model(model)

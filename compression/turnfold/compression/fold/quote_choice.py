@@ -43,6 +43,7 @@ class QuoteTokens:
             self._lines.clear()
             self._escaped.clear()
         self._last: tuple[list[Quote], str] = ([], "")
+        self._tokens: int | None = None  # of that text
 
     def text(self, quote: Quote) -> str:
         """The quoted text."""
@@ -63,11 +64,15 @@ class QuoteTokens:
 
     def rendered(self, quotes: Sequence[Quote]) -> int:
         """Tokens of the fence with these quotes."""
-        return count_lines(self._render(quotes), self._count, self._lines)
+        text = self._render(quotes)
+        if self._tokens is None:
+            self._tokens = count_lines(text, self._count, self._lines)
+        return self._tokens
 
     def _render(self, quotes: Sequence[Quote]) -> str:
         if self._last[0] != quotes:
             self._last = (list(quotes), fence.render(self.sources, quotes, self._escape))
+            self._tokens = None
         return self._last[1]
 
     def _escape(self, text: str) -> str:
