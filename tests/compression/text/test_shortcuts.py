@@ -12,7 +12,25 @@ from turnfold.compression.text.lower import words as plain_words
 _SIGNS = st.text("aB1_-./:@#'’ \n\té\x1c\x00", max_size=30)
 _COMMANDS = st.lists(
     st.sampled_from(
-        ["git", "commit", "npm", "run", "x", "sudo", "make", "python3", "cat", "a/b", "-f", "main.py", '"a b"', "12", "|", "(", "."]
+        [
+            "git",
+            "commit",
+            "npm",
+            "run",
+            "x",
+            "sudo",
+            "make",
+            "python3",
+            "cat",
+            "a/b",
+            "-f",
+            "main.py",
+            '"a b"',
+            "12",
+            "|",
+            "(",
+            ".",
+        ]
     ),
     max_size=9,
 )

@@ -28,7 +28,6 @@ _LONGEST_SENTENCE: Final = 4 * LONGEST  # what is longer is no sentence
 _SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says little by itself
 _FEWEST_WORDS: Final = 2  # of so few, even if it names something
 _READ: Final = 400  # characters of a sentence whose words are looked at
-_NO_OPENINGS: Final[dict[str, int]] = {}
 _MOST_SHORT: Final = 6  # of such sentences in a row; a text of nothing else is a list, whose items stand by themselves
 _SHORT_DENSE: Final = 12  # characters, in scripts without blanks
 _ANSWER_WORDS: Final = 6
@@ -146,7 +145,7 @@ class _StatementPiece:
         self.said = words(start, min(end, start + _READ))
         self.dense = hints.dense and _DENSE.search(self.body) is not None
         #: Words of the listed phrase that it begins with, by the list's name.
-        self.opens = _openings(self.said) if self.said and self.said[0] in _LISTS_BY_OPENING else _NO_OPENINGS
+        self.opens = _openings(self.said) if self.said and self.said[0] in _LISTS_BY_OPENING else {}
         if self.dense:
             self.opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | self.opens
 
