@@ -88,6 +88,18 @@ def _has_long_run(text: str) -> bool:
     return len(text) > _PIECE and bool(_LIKELY_RUN.search(text[::_SAMPLED])) and _LONG_RUN.search(text) is not None
 
 
+def count_once(known: dict[str, int]) -> Callable[[str], int]:
+    """`count` for a few texts that are asked for more than once; `known` has what some came to, and gets the others."""
+
+    def counted(text: str) -> int:
+        found = known.get(text)
+        if found is None:
+            found = known[text] = count(text)
+        return found
+
+    return counted
+
+
 def count_for_model(text: str, model: str) -> int:
     """Tokens of a text for a model; an unknown model is counted by the costlier of both vocabularies."""
     name = encoding_for_model(model)
@@ -118,6 +130,7 @@ def counter_for_model(model: str) -> ModelCounter:
 
 # Where both vocabularies part whatever stands on either side: a line break, then a letter, "<" or "[".
 _SEAM: Final = re.compile(r"(?<=\n)(?=[A-Za-z<\[])")
+_SEAM_BREAK: Final = re.compile(r"\n(?=[A-Za-z<\[])")  # the same with the line break, which the regex engine finds fast
 _LONGEST_LINE: Final = 2000
 _LONG: Final = 500  # characters from which remembering a text takes less than counting it
 _TAIL: Final = 100
@@ -148,8 +161,9 @@ def count_lines(text: str, count: Callable[[str], int], known: MutableMapping[st
     """
     if not isinstance(count, ModelCounter) or count.name is None:  # of two counts the greater one: no sum of lines
         return count(text)
-    lines = _SEAM.split(text)
-    if any(len(line) > _LONGEST_LINE for line in lines):
+    *lines, last = _SEAM_BREAK.split(text)
+    lines = [*[f"{line}\n" for line in lines], last]
+    if max(map(len, lines)) > _LONGEST_LINE:
         return count(text)
     for line in lines:
         if line not in known:

@@ -67,6 +67,8 @@ def escape(text: str) -> str:
     # The look-alikes are rare and the checks for them cheap.
     if ":" in text or "：" in text or "﹕" in text:
         text = _LABEL.sub(r"\1\\\2", text)
+    if "<" not in text and "[" not in text and text.isascii():
+        return text
     return _BRACKET.sub(r"\\\1", text) if _ANY_BRACKET.search(text) else text
 
 
@@ -104,23 +106,28 @@ def render_written(sources: Sequence[Quotable], quotes: Sequence[Quote], summary
 def passages(sources: Sequence[Quotable], quotes: Sequence[Quote], form: Callable[[str], str] = str) -> list[Passage]:
     """Quotes by message, in the order of the conversation, each quoted text in a `form` (as it was, if none is given)."""
     out: list[Passage] = []
-    last: Quote | None = None
-    for quote in merge_quotes(sources, quotes):
-        source = sources[quote.source]
-        text = form(source.text[quote.start : quote.end])
-        if last is not None and last.source == quote.source:
-            gap = "\n… " if "\n" in source.text[last.end : quote.start] else ELISION
+    labels: dict[str, str] = {}
+    last = -1  # the message of the quote before, and where that ends
+    end = 0
+    for number, start, stop in merge_quotes(sources, quotes):
+        source = sources[number]
+        text = form(source.text[start:stop])
+        if number == last:
+            gap = "\n… " if "\n" in source.text[end:start] else ELISION
             out[-1] = Passage(out[-1].role, f"{out[-1].text}{gap}{text}")
         else:
-            out.append(Passage(_NO_ROLE.sub("", source.role)[:20], text))
-        last = quote
+            role = source.role
+            if role not in labels:
+                labels[role] = _NO_ROLE.sub("", role)[:20]
+            out.append(Passage(labels[role], text))
+        last, end = number, stop
     return out
 
 
 def merge_quotes(sources: Sequence[Quotable], quotes: Sequence[Quote]) -> list[Quote]:
     """The quotes in order, those that overlap or have only white space between them made one."""
     merged: list[Quote] = []
-    for quote in sorted(quotes, key=lambda q: (q.source, q.start, q.end)):
+    for quote in sorted(quotes):
         last = merged[-1] if merged else None
         if last and last.source == quote.source and not sources[quote.source].text[last.end : quote.start].strip():
             merged[-1] = Quote(quote.source, last.start, max(last.end, quote.end))

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, Final, TypeVar, cast
 
 import numpy as np
@@ -177,7 +178,7 @@ def _make_leaves(texts: Sequence[str]) -> list[Leaf]:
     titles = [_titles(text, ranges) for text, ranges in zip(texts, spans, strict=True)]
     named = [_title_words(parts, name) for (parts, _), name in zip(titles, languages, strict=True)]
     stamped = [words.words(words.fold(stamp.group(1))) if (stamp := _STAMP.match(text)) else [] for text in texts]
-    terms = _terms(languages, found, named, stamped)
+    terms = _terms(languages, found, named, [[stamp] for stamp in stamped])
     gram_fields = _split(words.grams([f for parts in folded for f in parts]), [len(parts) for parts in folded])
     return [
         Leaf(
@@ -215,20 +216,19 @@ def _title_words(titles: Sequence[str], name: str) -> list[list[str]]:
     return [known[title] for title in titles]
 
 
-def _terms(languages: Sequence[str], *uses: Sequence[Sequence[Sequence[str]] | Sequence[str]]) -> dict[str, dict[str, int]]:
+def _terms(languages: Sequence[str], *uses: Sequence[Sequence[Sequence[str]]]) -> dict[str, dict[str, int]]:
     """The term of every word that is used, by language; all words of a language are stemmed at once."""
     distinct: dict[str, dict[str, None]] = {name: {} for name in languages}
     for use in uses:
         for name, parts in zip(languages, use, strict=True):
-            for part in parts:
-                distinct[name].update(dict.fromkeys([part] if isinstance(part, str) else part))
+            distinct[name].update(dict.fromkeys(chain.from_iterable(parts)))
     return {name: words.stem_table(found, name) for name, found in distinct.items()}
 
 
 def _field(terms: dict[str, int], found: Sequence[Sequence[str]], folded: Sequence[str]) -> Field:
     if not any(map(words.has_pairs, folded)):
-        flat = [terms[w] for ws in found for w in ws]
-        return Field(np.array(flat, np.uint32), np.array([len(ws) for ws in found], np.int64))
+        lengths = np.fromiter(map(len, found), np.int64, len(found))
+        return Field(np.fromiter(map(terms.__getitem__, chain.from_iterable(found)), np.uint32), lengths)
     arrays = [
         np.concatenate([np.array([terms[w] for w in ws], np.uint32), words.run_on_terms(f)])
         for ws, f in zip(found, folded, strict=True)

@@ -11,7 +11,7 @@ from typing import Final
 
 from turnfold.compression.fold import fence
 from turnfold.compression.fold.passage_index import PassageIndex
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.tokens import BORDER_COUNTER, count_lines, count_tail
 
@@ -25,10 +25,16 @@ Ranking = Callable[[float], Iterator[Quote]]
 
 
 class QuoteTokens:
-    """What quotes cost; what was counted for an earlier question is not counted again."""
+    """What quotes cost, and which the request holds already; what an earlier question asked is not found out again.
 
-    def __init__(self, sources: Sequence[Quotable], count: Callable[[str], int], index: PassageIndex) -> None:
+    Args:
+        held: the text of what the request holds.
+    """
+
+    def __init__(self, sources: Sequence[Quotable], count: Callable[[str], int], index: PassageIndex, held: str) -> None:
         self.sources = sources
+        self.held = held
+        self._held_quotes = _answers_about(held, index)
         self._count = count
         self._quotes: dict[Quote, int] = index.derived(("quotes", count), dict)
         self._lines: dict[str, int] = index.derived(("lines", count), dict)
@@ -37,10 +43,18 @@ class QuoteTokens:
             self._lines.clear()
             self._escaped.clear()
         self._last: tuple[list[Quote], str] = ([], "")
+        self._tokens: int | None = None  # of that text
 
     def text(self, quote: Quote) -> str:
         """The quoted text."""
         return self.sources[quote.source].text[quote.start : quote.end]
+
+    def is_held(self, quote: Quote) -> bool:
+        """Whether the request holds the quoted text already."""
+        found = self._held_quotes.get(quote)
+        if found is None:
+            found = self._held_quotes[quote] = bool(self.held) and self.text(quote) in self.held
+        return found
 
     def cost(self, quote: Quote) -> int:
         """Tokens of a quote, and about those of its frame."""
@@ -50,11 +64,15 @@ class QuoteTokens:
 
     def rendered(self, quotes: Sequence[Quote]) -> int:
         """Tokens of the fence with these quotes."""
-        return count_lines(self._render(quotes), self._count, self._lines)
+        text = self._render(quotes)
+        if self._tokens is None:
+            self._tokens = count_lines(text, self._count, self._lines)
+        return self._tokens
 
     def _render(self, quotes: Sequence[Quote]) -> str:
         if self._last[0] != quotes:
             self._last = (list(quotes), fence.render(self.sources, quotes, self._escape))
+            self._tokens = None
         return self._last[1]
 
     def _escape(self, text: str) -> str:
@@ -72,18 +90,29 @@ class QuoteTokens:
         return self._count(f"{fence.OPEN}\n{fence.CLOSE}")
 
 
-def fit_quotes(ranked: Ranking, budget: int, held: str, tokens: QuoteTokens) -> list[Quote]:
+def _answers_about(held: str, index: PassageIndex) -> dict[Quote, bool]:
+    """Which quotes a text holds, as far as that was asked; only answers about the last text are kept."""
+    kept: list[tuple[bytes, dict[Quote, bool]]] = index.derived("held", list)
+    name = digest(held)
+    for known, found in kept:
+        if known == name:
+            return found
+    answers: dict[Quote, bool] = {}
+    kept[:] = [(name, answers)]
+    return answers
+
+
+def fit_quotes(ranked: Ranking, budget: int, tokens: QuoteTokens) -> list[Quote]:
     """As many of the quotes, in the given order, as the rendered fence has room for.
 
     A label costs two or three tokens, so what three for each leave over is given out once more.
     """
-    chosen = _take(ranked(inf), budget - tokens.empty(), held, tokens)
+    chosen = _take(ranked(inf), budget - tokens.empty(), "", tokens)
     used = tokens.rendered(chosen)
     if budget - used > 2 * FRAME:
         known = set(chosen)
-        held = "\0".join([held, *map(tokens.text, chosen)])
         left = (quote for quote in ranked(_CHARACTERS * (budget - used)) if quote not in known)
-        if more := _take(left, budget - used, held, tokens):
+        if more := _take(left, budget - used, "\0".join(map(tokens.text, chosen)), tokens):
             chosen += more
             used = tokens.rendered(chosen)
     while chosen and used > budget:
@@ -92,8 +121,8 @@ def fit_quotes(ranked: Ranking, budget: int, held: str, tokens: QuoteTokens) -> 
     return chosen
 
 
-def _take(quotes: Iterable[Quote], room: float, held: str, tokens: QuoteTokens) -> list[Quote]:
-    """The first of the quotes that are new to the request and fit, in the given order."""
+def _take(quotes: Iterable[Quote], room: float, taken: str, tokens: QuoteTokens) -> list[Quote]:
+    """The first of the quotes that are new to the request and fit, in the given order; `taken` is the text of those before."""
     chosen: list[Quote] = []
     texts: set[str] = set()
     for quote in quotes:
@@ -102,11 +131,17 @@ def _take(quotes: Iterable[Quote], room: float, held: str, tokens: QuoteTokens) 
         if quote.end - quote.start > _CHARACTERS * room:
             continue
         text = tokens.text(quote)
-        if text in texts or (held and text in held):
+        if text in texts or tokens.is_held(quote):
             continue
         cost = tokens.cost(quote)
-        if cost <= room:
-            chosen.append(quote)
-            texts.add(text)
-            room -= cost
+        if cost > room or (taken and _is_taken(text, taken, tokens.held)):  # looked for last: that takes longest
+            continue
+        chosen.append(quote)
+        texts.add(text)
+        room -= cost
     return chosen
+
+
+def _is_taken(text: str, taken: str, held: str) -> bool:
+    """Whether a text is among those that were taken; one with the sign between two texts in it may lie across them."""
+    return text in taken or ("\0" in text and text in f"{held}\0{taken}")

@@ -362,8 +362,8 @@ def recall(
             bears = np.zeros(len(worth), dtype=bool)
             bears[_best(worth, number)] = True
         ranked = partial(_bearing_quotes, index, worth, bears)
-    costs = QuoteTokens(sources, count, index)
-    chosen = fit_quotes(ranked, budget, "\0".join(present), costs)
+    costs = QuoteTokens(sources, count, index, "\0".join(present))
+    chosen = fit_quotes(ranked, budget, costs)
     costs.remember(chosen, memo)
     return tuple(sorted(chosen))
 

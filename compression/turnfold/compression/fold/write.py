@@ -434,15 +434,16 @@ _WORD = re.compile(r"\w{3,}")
 def _shorten_texts(
     message: Message, form: Texts, words: frozenset[str], known: Container[str], prose: Prose
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    count = tokens.count_once({message.text: message.tokens - message.other_tokens})
     for text in message.texts:
-        new = facts(text.text, role=message.role, words=words, known=known, count=tokens.count, prose=prose)
+        new = facts(text.text, role=message.role, words=words, known=known, count=count, prose=prose)
         whole = form.get(text.path, text.text)
-        if whole != text.text and (new == text.text or tokens.count(whole) <= tokens.count(new)):
+        if whole != text.text and (new == text.text or count(whole) <= count(new)):
             new = whole
         if new != text.text and new.strip():
             yield text.path, new
     for text in message.arguments:
-        new = arguments(text.text, count=tokens.count)
+        new = arguments(text.text, count=count)
         if new != text.text and new.strip():
             yield text.path, new
 

@@ -71,14 +71,19 @@ class _Choice:
 
     def cost(self, i: int) -> int:
         """Tokens of the piece and of what it still needs."""
+        if not (self._needs and self._needs[i]):
+            return self._pieces[i].cost
         return sum([self._pieces[j].cost for j in self._missing(i)])
 
     def value(self, i: int) -> float:
         """Worth per token now."""
+        piece, weights, seen = self._pieces[i], self._weights, self._seen
+        if not (self._needs and self._needs[i]):  # most pieces
+            fresh = sum([weights[fact] for fact in piece.facts if fact not in seen])
+            return piece.factor * (piece.base + fresh) / (piece.cost + _OVERHEAD)
         missing = self._missing(i)
         facts = self._pieces[i].facts if len(missing) == 1 else dict.fromkeys(f for j in missing for f in self._pieces[j].facts)
-        fresh = sum([self._weights[fact] for fact in facts if fact not in self._seen])
-        piece = self._pieces[i]
+        fresh = sum([weights[fact] for fact in facts if fact not in seen])
         return piece.factor * (piece.base + fresh) / (sum([self._pieces[j].cost for j in missing]) + _OVERHEAD)
 
     def take(self, i: int) -> list[int]:

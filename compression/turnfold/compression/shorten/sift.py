@@ -11,19 +11,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, filterfalse
 from typing import Final, NamedTuple
 
 from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.shorten.coverage import CoverageItem, cover
 from turnfold.compression.shorten.prose import TELLS, has_order, join
 from turnfold.compression.text import inline
-from turnfold.compression.text.figures import figures
-from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.figures import figures, may_hold_figures
+from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.protect import protected_spans
 from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import Span
@@ -45,6 +45,7 @@ _TELLING_WORDS: Final = "password passwd passphrase secret token apikey api acce
 _TELLING: Final = frozenset(_TELLING_WORDS.split())
 _SQL_WORDS: Final = ("SELECT", "INSERT", "DELETE", "UPDATE", "CREATE", "ALTER", "DROP")
 _LONG_TOKEN: Final = 12  # characters of the shortest that is taken for a secret by its looks
+_is_stop: Final = STOP.__contains__
 _MARKS: Final = ".,;:!?\"'()*"
 _SHORT: Final = 3  # words: a sentence of so few says nothing by itself, unless it names something
 _LEAST_GAP: Final = 80  # characters: prose beside a block that is shorter stays
@@ -78,8 +79,9 @@ class Read:
     @cached_property
     def figures(self) -> dict[int, tuple[str, ...]]:
         """By the index of a sentence or block, where it has any, its figures."""
-        found = ((j, figures(span.of(self.text))) for j, span in enumerate(self.spans))
-        return {j: held for j, held in found if held}
+        if not may_hold_figures(self.text):
+            return {}
+        return {j: held for j, (start, end, _) in enumerate(self.spans) if (held := figures(self.text[start:end]))}
 
     @property
     def has_blocks(self) -> bool:
@@ -96,8 +98,9 @@ def read(text: str, role: str) -> Read:
     """Cut a text into sentences and rate them; linear."""
     parts = statements(text)
     pieces = [None if span.kind in EXACT else span.of(text) for span in parts.spans]
-    said = [words(lower_text(piece)) if piece else [] for piece in pieces]
-    exact = _may_hold_exact(text, list(chain.from_iterable(said)))
+    within = words_within(text)
+    said = [within(span.start, span.end) if piece else [] for span, piece in zip(parts.spans, pieces, strict=True)]
+    exact = _may_hold_exact(text, chain.from_iterable(said))
     noted = [
         None if piece is None else _sentence(piece, heard, role, size, exact=exact)
         for piece, heard, size in zip(pieces, said, parts.sizes, strict=True)
@@ -109,9 +112,9 @@ def _sentence(piece: str, said: list[str], role: str, size: int, *, exact: bool)
     """One sentence, of these words, judged; `exact` is false where the whole text holds nothing like a secret, JSON or SQL."""
     dense = not piece.isascii() and len(said) < len(piece) // 12  # a script without blanks
     must = (role in TELLS and has_order(piece, said, size)) or (exact and holds_exact(piece, said))
-    bag = terms(piece) if dense else [word for word in said if word not in STOP]
+    bag = terms(piece) if dense else filterfalse(_is_stop, said)
     found = (_ASCII_FACT if piece.isascii() else _FACT).findall(piece)
-    return _Sentence(must, signal_weight(piece, said), tuple(dict.fromkeys(bag)), tuple(dict.fromkeys(found)))
+    return _Sentence(must, signal_weight(piece, said), tuple(dict.fromkeys(bag)), tuple(dict.fromkeys(found)) if found else ())
 
 
 def holds_exact(piece: str, said: Sequence[str] | None = None) -> bool:
@@ -119,27 +122,31 @@ def holds_exact(piece: str, said: Sequence[str] | None = None) -> bool:
     return _may_hold_exact(piece, words(lower_text(piece)) if said is None else said) and _looks_exact(piece)
 
 
-def _may_hold_exact(text: str, said: Sequence[str]) -> bool:
+def _may_hold_exact(text: str, said: Iterable[str]) -> bool:
     """The cheap look: False is certain, for a text and so for each piece of it."""
-    return (
-        not _TELLING.isdisjoint(said)
-        or "{" in text
-        or "[" in text
-        or any(word in text for word in _SQL_WORDS)
-        or _has_long_token(text)
-    )
+    return "{" in text or "[" in text or not _TELLING.isdisjoint(said) or _has_sql_word(text) or _has_long_token(text)
+
+
+def _has_sql_word(text: str) -> bool:
+    for word in _SQL_WORDS:  # noqa: SIM110 - a generator takes twice as long, and every text is asked
+        if word in text:
+            return True
+    return False
 
 
 def _looks_exact(piece: str) -> bool:
     """The costly check after a cheaper one: long words of plain letters are not secrets."""
-    if "{" in piece or "[" in piece or any(word in piece for word in _SQL_WORDS) or inline.SECRET_WORDS.search(piece):
+    if "{" in piece or "[" in piece or _has_sql_word(piece) or inline.SECRET_WORDS.search(piece):
         return any(span.kind in _EXACT_INLINE for span in protected_spans(piece))
     return _has_long_token(piece) and any(span.kind in _EXACT_INLINE for span in inline.tokens(piece))
 
 
 def _has_long_token(text: str) -> bool:
     """Whether a word is as long as a secret and has more than letters."""
-    return any(len(word) >= _LONG_TOKEN and not word.strip(_MARKS).isalpha() for word in text.split())
+    tokens = text.split()
+    if max(map(len, tokens), default=0) < _LONG_TOKEN:
+        return False
+    return any(len(word) >= _LONG_TOKEN and not word.strip(_MARKS).isalpha() for word in tokens)
 
 
 def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, keep_figures: bool = False) -> list[str]:
@@ -155,9 +162,8 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, kee
     """
     places = [(i, j) for i, one in enumerate(reads) for j, s in enumerate(one.sentences) if s is not None]
     noted = [s for one in reads for s in one.sentences if s is not None]
-    said = [reads[i].spans[j].of(reads[i].text).strip() for i, j in places]
-    again = _repeats(said)
-    centre = _centres([note for k, note in enumerate(noted) if k not in again], noted)
+    again = _repeats([span.of(one.text).strip() for one in reads for span, s in zip(one.spans, one.sentences, strict=True) if s])
+    centre = _centres([note for k, note in enumerate(noted) if k not in again] if again else noted, noted)
     weights = _fact_weights(reads)
     pieces = [_piece(reads[i], j, note, centre[k]) for k, ((i, j), note) in enumerate(zip(places, noted, strict=True))]
     kept: list[set[int]] = [_fixed_sentences(one) for one in reads]
@@ -171,16 +177,20 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, kee
         i, j = places[free[n]]
         kept[i] |= reads[i].parts.with_needs(j)
     if keep_figures:
-        repeated = {places[k] for k in again}
+        repeated: defaultdict[int, set[int]] = defaultdict(set)
+        for i, j in map(places.__getitem__, again):
+            repeated[i].add(j)
         for i, one in enumerate(reads):
-            for j in _figure_sentences(one, kept[i], {j for at, j in repeated if at == i}):
+            for j in _figure_sentences(one, kept[i], repeated[i]):
                 kept[i] |= one.parts.with_needs(j)
     return [join(one.text, one.spans, chosen) if chosen else "" for one, chosen in zip(reads, kept, strict=True)]
 
 
 def _figure_sentences(one: Read, kept: Set[int], repeated: Set[int]) -> set[int]:
     """Sentences that are needed beside the kept ones so that every figure of a text is said; the richest are taken first."""
-    held = {j: found for j, found in one.figures.items() if j not in repeated}
+    held = {j: found for j, found in one.figures.items() if j not in repeated} if repeated else one.figures
+    if held.keys() <= kept:
+        return set()
     said = {figure for j in kept for figure in held.get(j, ())}
     wanted: set[int] = set()
     for j in sorted(held.keys() - kept, key=lambda j: (-len(held[j]), j)):
@@ -217,7 +227,7 @@ def _fixed_sentences(one: Read) -> set[int]:
 
 
 def _piece(one: Read, j: int, note: _Sentence, centre: float) -> CoverageItem:
-    span = one.spans[j]
+    span = one.parts.spans[j]
     says = len(note.words) >= _SHORT or bool(note.facts) or note.signal > 0 or span.kind == "heading"
     says = says and span.kind != "label"
     base = 0.03 + _BY_PLACE * (j == 0) + _BY_SIGNAL * note.signal + _BY_CENTRE * centre
@@ -237,8 +247,8 @@ def _centres(distinct: Sequence[_Sentence], noted: Sequence[_Sentence]) -> list[
     """How central each sentence is to the run, from 0 to 1."""
     times = Counter(word for note in distinct for word in note.words)
     # What a tenth of all sentences have is grammar: weight falls again above that.
-    weight = {word: math.log(n) / (1 + 10 * n / len(distinct)) for word, n in times.items() if n > 1}
-    sums = [sum([weight.get(word, 0.0) for word in note.words]) / (len(note.words) + 4) for note in noted]
+    weight = defaultdict(float, {word: math.log(n) / (1 + 10 * n / len(distinct)) for word, n in times.items() if n > 1})
+    sums = [sum(map(weight.__getitem__, note.words)) / (len(note.words) + 4) for note in noted]
     top = max(sums, default=0.0)
     return [round(value / top, 6) for value in sums] if top else [0.0] * len(sums)
 

@@ -143,6 +143,8 @@ def _candidates_of(source: Source, memo: Memo) -> tuple[_QuoteCandidate, ...]:
 
 def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
     """What of a message may be quoted: its statements, each with the ranges of what it needs."""
+    if source.role == "tool":  # only orders are quoted of it, and it gives none
+        return ()
     read = statements(source.text)
     pieces = [span.of(source.text) for span in read.spans]
     said = [words(lower_text(piece)) for piece in pieces]
@@ -158,7 +160,7 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
         if i not in orders and any(start < stop and begin < end for begin, stop in own):
             continue
         dense = _is_dense(pieces[i], said[i])
-        if i not in orders and (span.kind or source.role == "tool" or (len(said[i]) < _SHORT and not dense)):
+        if i not in orders and (span.kind or (len(said[i]) < _SHORT and not dense)):
             continue
         if i in orders or end - start <= _LONG:
             needs = tuple(ranges[j] for j in sorted(read.with_needs(i)) if j != i)

@@ -31,6 +31,11 @@ _EDGES: Final = ".,;:!?\"'*”’“‘«»…()[]{}<>¿¡|"
 _LEAD: Final = ",;:!?\"'*”’“‘«»…()[]{}<>¿¡|"
 
 
+def may_hold_figures(text: str) -> bool:
+    """The cheap look: False is certain, for a text and so for each piece of it."""
+    return _HINT.search(text) is not None
+
+
 def figures(piece: str) -> tuple[str, ...]:
     """What a piece of a text holds that may have to be copied, each once, in order.
 
@@ -41,6 +46,8 @@ def figures(piece: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     bare = ""
     for raw in _PIECE.findall(piece):
+        if not bare and raw[1:].islower() and raw.isalpha() and raw.isascii():  # most tokens
+            continue
         token = raw.lstrip(_LEAD)
         call = _CALL.match(token) if "()" in token else None
         token = call[0] if call else token.rstrip(_EDGES)

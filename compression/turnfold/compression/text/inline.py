@@ -9,7 +9,7 @@ Every pattern is linear: possessive quantifiers, no nested repetition, bounded l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from turnfold.compression.text.blocks import Range
@@ -108,6 +108,37 @@ SHELL: Final = re.compile(
     rf"(?<![\w/.`-])(?:sudo )?(?:{_CALLS}|(?:{_PROGRAMS})(?: [a-z][a-z-]{{0,20}}){{0,2}}?{_ARGUMENT})\b"
     rf"{_ARGUMENT}*+(?: [a-z][a-z-]*+{_ARGUMENT}++)*+"
 )
+_NAMED: Final = "|".join((*_SUBCOMMANDS, _PROGRAMS)).split("|")
+_COMMANDS: Final = frozenset(form for name in _NAMED for form in (name.replace("?", ""), name.replace("3?", "")))
+_IN_NAMES: Final = b"-_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_OTHER_SIGNS: Final = bytes(byte if byte in _IN_NAMES else 32 for byte in range(256))
+
+
+def shell_commands(text: str) -> Iterator[Range]:
+    """What `SHELL` finds. Of ASCII it is tried only where the name of a program stands: names are found faster."""
+    if not text.isascii():
+        yield from (m.span() for m in SHELL.finditer(text))
+        return
+    named = _COMMANDS.intersection(text.encode().translate(_OTHER_SIGNS).decode().split())
+    if not named:
+        return
+    done = 0
+    for at in sorted(set(places(text, [f"{name} " for name in (*named, "sudo")]))):
+        found = SHELL.match(text, at) if at >= done else None
+        if found:
+            done = found.end()
+            yield found.span()
+
+
+def places(text: str, words: Iterable[str]) -> Iterator[int]:
+    """Where each of the words stands, word by word."""
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            yield at
+            at = text.find(word, at + 1)
+
+
 PROMPT_LINE: Final = re.compile(r"(?<![^\n])[ \t]*+(?:\$|%|PS [A-Z]:\\[^\n>]{0,200}>|>>>) [^\n]++")
 INLINE_SQL: Final = re.compile(
     r"\b(?:SELECT\b(?:[^\n;SF]|S(?!ELECT\b)|F(?!ROM\b))*+FROM\b|INSERT INTO\b|DELETE FROM\b|UPDATE \w+ SET\b"

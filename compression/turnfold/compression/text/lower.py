@@ -9,6 +9,7 @@ Most sentences are ASCII without apostrophes: blanks in place of all other bytes
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
@@ -34,3 +35,31 @@ def joined_words(low: str) -> list[str]:
     if low.isascii() and "'" not in low and "-" not in low:
         return low.encode().translate(_LETTERS_AND_DIGITS).decode().split()
     return _JOINED_WORD.findall(low)
+
+
+def words_within(text: str) -> Callable[[int, int], list[str]]:
+    """``words(lower_text(text[start:end]))`` by the range; ASCII is lowered once for all ranges."""
+    if not text.isascii():
+        return lambda start, end: words(lower_text(text[start:end]))
+    low = text.lower()
+    split = low.encode().translate(_LETTERS).decode()
+    if "'" not in text:
+        return lambda start, end: split[start:end].split()
+    return lambda start, end: split[start:end].split() if low.find("'", start, end) < 0 else _WORD.findall(low, start, end)
+
+
+def joined_words_within(text: str) -> Callable[[int, int], list[str]]:
+    """``joined_words(lower_text(text[start:end]))`` by the range; ASCII is lowered once for all ranges."""
+    if not text.isascii():
+        return lambda start, end: joined_words(lower_text(text[start:end]))
+    low = text.lower()
+    split = low.encode().translate(_LETTERS_AND_DIGITS).decode()
+    if "'" not in text and "-" not in text:
+        return lambda start, end: split[start:end].split()
+
+    def within(start: int, end: int) -> list[str]:
+        if low.find("'", start, end) < 0 and low.find("-", start, end) < 0:
+            return split[start:end].split()
+        return _JOINED_WORD.findall(low, start, end)
+
+    return within

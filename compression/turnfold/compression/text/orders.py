@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import lower_text, words
@@ -70,13 +70,18 @@ class _Language:
 
     def at(self, part: str, said: Sequence[str], i: int) -> int:
         """Number of words of the longest phrase of a part at `i`; 0 for none."""
-        if i >= len(said) or said[i] not in (listed := self.parts[part]):
-            return 0
-        return max((len(p) for p in listed[said[i]] if tuple(said[i : i + len(p)]) == p), default=0)
+        longest = 0
+        for phrase in self.parts[part].get(said[i], ()) if i < len(said) else ():
+            size = len(phrase)
+            if size > longest and (size == 1 or tuple(said[i : i + size]) == phrase):
+                longest = size
+        return longest
 
     def has(self, part: str, said: Sequence[str], start: int = 0, end: int | None = None) -> bool:
         """Whether a phrase of a part begins in a range of words."""
         listed = self.parts[part]
+        if listed.keys().isdisjoint(said):
+            return False
         stop = len(said) if end is None else min(end, len(said))
         return any(said[i] in listed and self.at(part, said, i) for i in range(start, stop))
 
@@ -90,9 +95,9 @@ class _Language:
         """Whether there is an imperative verb at `i`."""
         if i >= len(said):
             return False
-        word = said[i]
+        word, stems = said[i], self.stems
         cuts = range(max(1, len(word) - _LONGEST_ENDING), len(word) + 1)
-        return any(word[cut:] in self.stems.get(word[:cut], ()) for cut in cuts)
+        return True in [word[cut:] in stems.get(word[:cut], ()) for cut in cuts]  # no generator: many words are asked
 
     def may_command(self, said: Sequence[str], i: int) -> bool:
         """Whether the word at `i` may be an imperative: in languages without such a form, any word except those with certain
@@ -164,7 +169,7 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
     """
     if not sentence.isascii() and _RUN_ON.search(sentence):
         return not _ASKS.search(sentence)
-    if known is not None and not may_order(known):
+    if known is not None and _TRIGGERS.isdisjoint(known) and not _may_elide(sentence, known):
         return False
     low = lower_text(sentence)
     if (known is None and not may_order(words(low))) or (_ASKS.search(low) and not _ASKS_YOU.search(low)):
@@ -176,18 +181,34 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
 
 def begins_with_command(sentence: str) -> bool:
     """Whether a sentence begins with an imperative or with what forbids one ("don't use"), for now or for good."""
-    pieces = [part for piece in _PIECE.findall(_plain(lower_text(sentence))) for part in _split_elision(piece)]
-    for language in _SPACED:
-        if clauses := _clauses(language, pieces):
-            said = clauses[0].said
-            if language.commands(said, language.past("not", said, 0)):
-                return True
+    runs: list[list[str]] = [[]]  # of words between two punctuation marks
+    for piece in _PIECE.findall(_plain(lower_text(sentence))):
+        if piece[0].isalnum() or piece[0] == "_":
+            runs[-1] += _split_elision(piece)
+        elif runs[-1]:
+            runs.append([])
+    return any(_begins_with_command(language, runs) for language in _SPACED)
+
+
+def _begins_with_command(language: _Language, runs: Sequence[Sequence[str]]) -> bool:
+    """The same in a language: of the first words that are not all of an introduction ("please")."""
+    for said in runs:
+        begin = language.past("please", said, 0)
+        if begin == len(said) >= _RUN_ON_WORDS:
+            begin = next(_joints(language, said), begin)
+        if begin < len(said):
+            return language.commands(said, language.past("not", said, begin))
     return False
 
 
 def may_order(known: Sequence[str]) -> bool:
     """Whether the words of a text may contain an order; for scripts with blanks, False is certain."""
     return not _TRIGGERS.isdisjoint(known) or ("n'" in " ".join(known) and any(word.startswith("n'") for word in known))
+
+
+def _may_elide(sentence: str, known: Sequence[str]) -> bool:
+    """Whether a word of a sentence may begin with a French "n'"."""
+    return ("'" in sentence or "’" in sentence) and may_order(known)
 
 
 def standing_orders(text: str) -> list[Span]:
@@ -197,8 +218,7 @@ def standing_orders(text: str) -> list[Span]:
     return [Span(s.start, s.end, "order") for s in sentences(text) if not s.kind and is_standing_order(s.of(text))]
 
 
-@dataclass(frozen=True, slots=True)
-class _OrderClause:
+class _OrderClause(NamedTuple):
     """Words between two punctuation marks; `strong` if a command may begin here (not after a mere comma)."""
 
     said: tuple[str, ...]

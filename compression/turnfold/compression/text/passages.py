@@ -15,6 +15,7 @@ from typing import Final
 #: Tokens up to which a message is quoted whole or not at all, and tokens of a chunk of a longer one.
 WHOLE: Final = 150
 CHUNK: Final = 25
+_SIGNS: Final = 4.2  # ASCII characters of a token
 _LONGEST: Final = 500  # characters without a border after which a chunk is cut at a comma, a blank, or anywhere
 
 _BORDER: Final = re.compile(r"[.!?…؟।][\"')\]»”’]*\s+|[。！？｡][」』”’）]*\s*|\n+")
@@ -26,10 +27,10 @@ Range = tuple[int, int]
 def estimate(text: str) -> float:
     """Tokens of a text within about a fifth, from its length and its share of non-ASCII bytes."""
     if text.isascii():
-        return len(text) / 4.2
+        return len(text) / _SIGNS
     size = len(text.encode("utf-8", "surrogatepass"))
     # Two-byte scripts take 2.7 characters a token, three-byte ones about 1.5.
-    return (2 * len(text) - size) / 4.2 + (size - len(text)) / 2.7 if size < 2 * len(text) else size / 4.6
+    return (2 * len(text) - size) / _SIGNS + (size - len(text)) / 2.7 if size < 2 * len(text) else size / 4.6
 
 
 def passages(text: str) -> list[Range]:
@@ -39,8 +40,9 @@ def passages(text: str) -> list[Range]:
     found: list[Range] = []
     start = last = 0
     size = 0.0
+    plain = text.isascii()
     for end in _sentence_ends(text):
-        piece = estimate(text[last:end])
+        piece = (end - last) / _SIGNS if plain else estimate(text[last:end])
         if size and (size + piece > 1.25 * CHUNK or text.endswith("\n\n", start, last)):
             found.append((start, last))
             start, size = last, 0.0

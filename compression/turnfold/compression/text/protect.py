@@ -55,19 +55,11 @@ def _secrets(text: str) -> Iterator[Range]:
         yield from (m.span() for m in inline.SECRET_WORDS.finditer(text))
         return
     done = 0
-    for at in sorted(_places(low, _SECRET_STEMS)):
+    for at in sorted(inline.places(low, _SECRET_STEMS)):
         found = inline.SECRET_WORDS.match(text, at) if at >= done else None
         if found:
             done = found.end()
             yield found.span()
-
-
-def _places(text: str, words: Iterable[str]) -> Iterator[int]:
-    for word in words:
-        at = text.find(word)
-        while at >= 0:
-            yield at
-            at = text.find(word, at + 1)
 
 
 _Stages = tuple[tuple[str, Callable[[str], Iterable[Range]]], ...]
@@ -83,7 +75,7 @@ _INLINE: Final[_Stages] = (
     ("url", inline.urls),
     ("secret", _secrets),
     ("shell", _guarded_finder(re.compile(r"[$%>] "), inline.PROMPT_LINE)),
-    ("shell", _of(inline.SHELL)),
+    ("shell", inline.shell_commands),
     ("inline-sql", _guarded_finder(re.compile("SELECT|INSERT INTO|DELETE FROM|UPDATE|TABLE|INDEX|VIEW"), inline.INLINE_SQL)),
     ("pull", _near_digits(inline.PULL_WORDS)),
     ("date", _near_digits(inline.DATE_WORDS)),
@@ -121,14 +113,15 @@ class _Scan:
 # What a text of one line must begin with, or hold, to be a block; most messages of a chat need no more than this look.
 _LONE_BLOCK: Final = re.compile(
     r"[ \t>]*+(?:[#`~{\[]|(?i:select|insert|update|delete|create|alter|drop|with|truncate|grant|explain|merge)\b)|    |\t"
-    r"|.*?(?:-----BEGIN |Traceback \(most)|panic: |fatal error: |goroutine |thread '|#\d|File \"|Caused by|Suppressed"
+    r"|panic: |fatal error: |goroutine |thread '|#\d|File \"|Caused by|Suppressed"
 )
+_LONE_INSIDE: Final = ("-----BEGIN ", "Traceback (most")
 
 
 def _block_scan(text: str) -> tuple[_Scan, list[Range]]:
     """The text with its blocks masked, and all its JSON values, including inline ones."""
     scan = _Scan(text)
-    if "\n" not in text and not _LONE_BLOCK.match(text):
+    if "\n" not in text and not _LONE_BLOCK.match(text) and not _holds_any(text, _LONE_INSIDE):
         return scan, list(blocks.json_values(scan.lined))
     for kind, find in _BLOCKS_BEFORE_JSON:
         scan.take(kind, find(scan.lined))
@@ -137,6 +130,13 @@ def _block_scan(text: str) -> tuple[_Scan, list[Range]]:
     for kind, find in _BLOCKS:
         scan.take(kind, find(scan.lined))
     return scan, values
+
+
+def _holds_any(text: str, words: Iterable[str]) -> bool:
+    for word in words:  # noqa: SIM110 - a generator takes twice as long, and every line is asked
+        if word in text:
+            return True
+    return False
 
 
 def block_spans(text: str) -> list[Span]:
@@ -151,13 +151,19 @@ def protected_spans(text: str) -> list[Span]:
     ``inline-json``, ``inline-sql``, ``url``, ``secret``, ``shell``, ``pull``, ``date``, ``time``, ``number``, ``version``,
     ``email``, ``branch``, ``path``, ``flag``, ``row`` (ticket and spec ids), ``identifier``, ``token``.
     """
+    scan = _scan(text)
+    found = inline.tokens(scan.rest)
+    return _outermost(scan.spans + found) if scan.spans else found
+
+
+def _scan(text: str) -> _Scan:
+    """The text with all but single tokens masked."""
     scan, values = _block_scan(text)
     scan.take("inline-code", inline.inline_code(scan.rest))
     scan.take("inline-json", scan.unmasked_ranges(values))
     for kind, find in _INLINE:
         scan.take(kind, find(scan.rest))
-    found = inline.tokens(scan.rest)
-    return _outermost(scan.spans + found) if scan.spans else found
+    return scan
 
 
 def _outermost(spans: list[Span]) -> list[Span]:
@@ -176,16 +182,16 @@ def _outermost(spans: list[Span]) -> list[Span]:
 
 
 def inline_joints(line: str) -> list[Span]:
-    """The inline spans of one line of prose if one of them could contain the end of a sentence, else none."""
-    low = line.lower()
+    """The inline spans of one line of prose if one of them could contain the end of a sentence, else none; of an ASCII line
+    without single tokens: no sentence ends in one, as there a blank stands behind it."""
     if (
-        any(hint in line for hint in _HINTS)
-        or any(hint in low for hint in _SECRET_HINTS)
+        _holds_any(line, _HINTS)
+        or _holds_any(line.lower(), _SECRET_HINTS)
         or _DAY_STOP.search(line)
         or _PROMPT.match(line)
         or (_QUOTED.search(line) and inline.SHELL.search(line))
     ):
-        return protected_spans(line)
+        return _outermost(_scan(line).spans) if line.isascii() else protected_spans(line)
     return []
 
 

@@ -28,6 +28,7 @@ _PORTION: Final = 2000
 _LATE_END: Final = re.compile(r"[.!?][\"')”]?\s+(?=[^\W\d_a-z])|[。！？]")
 _CLOSED: Final = "。！？｡।॥؟۔!?…」』）”’\"'»)"
 _MARKER: Final = re.compile(r"\s*(?:[-*•]\s*)?(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]|#{1,6}|[QA]\.)\s*\Z")
+_NUMERALS: Final = frozenset("ivx")
 _WORD: Final = re.compile(r"\w")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _NOT_LATIN: Final = re.compile(r"[\u0370-\u1fff\u2e80-\uffee]")
@@ -101,7 +102,7 @@ def _sentence_cuts(line: str) -> list[int]:
     cuts: list[int] = []
     at = last = 0
     for portion, ends in _portions(line):
-        readable = _SURROGATE.sub("\ufffd", portion)  # it takes UTF-8 only
+        readable = portion if portion.isascii() else _SURROGATE.sub("\ufffd", portion)  # it takes UTF-8 only
         segments = sentencex.segment(rules, readable)
         if "".join(segments) != readable:  # it drops newlines in odd places; a lost character would shift every cut behind it
             segments = [readable]
@@ -132,7 +133,12 @@ def _is_border(line: str, last: int, at: int) -> bool:
     before = line[at - 1]
     if not before.isspace() and (before.isascii() or before not in _CLOSED):
         return False
-    return not _MARKER.match(line, last, at) and bool(_WORD.search(line, last, at)) and bool(_WORD.search(line, at, at + 200))
+    if not (line[at].isalnum() or _WORD.search(line, at, at + 200)):
+        return False
+    begin = line[last : last + 2]
+    if len(begin) == 2 and begin.isalpha() and not _NUMERALS.issuperset(begin):  # a word, and so no marker: most sentences
+        return True
+    return not _MARKER.match(line, last, at) and bool(_WORD.search(line, last, at))
 
 
 def _cut_long_ones(line: str, cuts: list[int]) -> list[int]:

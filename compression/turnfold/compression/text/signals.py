@@ -81,7 +81,7 @@ def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...
     `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
     """
     said = words(lower_text(sentence)) if known is None else known
-    found = {_BY_WORD[word] for word in _LISTED.intersection(said)}
+    found = {_BY_WORD[word] for word in _LISTED.intersection(said)} if not _LISTED.isdisjoint(said) else set()
     if not _PAIR_OPENERS.isdisjoint(said):
         found.update(_BY_PAIR[pair] for pair in pairwise(said) if pair in _BY_PAIR)
     if not sentence.isascii():
@@ -94,4 +94,5 @@ def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...
 
 def signal_weight(sentence: str, known: Sequence[str] | None = None) -> float:
     """Weight of a sentence's signals, from 0 to 1."""
-    return min(1.0, sum([_WEIGHTS[name] for name in signals(sentence, known)]))
+    found = signals(sentence, known)
+    return min(1.0, sum([_WEIGHTS[name] for name in found])) if found else 0.0

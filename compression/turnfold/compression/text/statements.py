@@ -13,12 +13,12 @@ says behind the label. In doubt the rule ties: a tie costs tokens, a missing one
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.lower import joined_words, lower_text
+from turnfold.compression.text.lower import joined_words_within
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span
 
@@ -27,6 +27,7 @@ _MOST_JOINED: Final = 2 * LONGEST
 _LONGEST_SENTENCE: Final = 4 * LONGEST  # what is longer is no sentence
 _SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says little by itself
 _FEWEST_WORDS: Final = 2  # of so few, even if it names something
+_READ: Final = 400  # characters of a sentence whose words are looked at
 _MOST_SHORT: Final = 6  # of such sentences in a row; a text of nothing else is a list, whose items stand by themselves
 _SHORT_DENSE: Final = 12  # characters, in scripts without blanks
 _ANSWER_WORDS: Final = 6
@@ -48,6 +49,7 @@ _DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 _SIGN: Final = re.compile(r"\s*[,.;:!?…—–،。，！？、-]")
 _INTRODUCES: Final = re.compile(r"[:：][\"'”’»*_)\s]*\Z")
 _ENDED: Final = re.compile(r"[.!?…。！？।॥؟۔｡][\"'”’»」』)\]*_\s]*\Z|\n\s*\Z")
+_TERMINATORS: Final = frozenset(".!?…。！？।॥؟۔｡")
 _CLOSERS: Final = {"”": "“„”", "»": "«", "«": "»", "」": "「", "』": "『", "“": "„", ")": "(", "）": "（"}
 _OPENERS: Final = frozenset("“„«»「『(（")
 _QUOTING: Final = re.compile('["“”„«»「」『』()（）]')
@@ -74,6 +76,10 @@ _LISTS_BY_OPENING: Final = {
 }
 #: Of each phrase its longest word: a text without any of them has no phrase of the list.
 _RAREST: Final = {name: frozenset(max(p, key=len) for ps in listed.values() for p in ps) for name, listed in _LISTED.items()}
+
+
+#: Lists of which most texts have nothing.
+_RARE: Final = ("back", "ahead")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,14 @@ class _Hints:
     def __init__(self, text: str) -> None:
         self.dense = not text.isascii() and _DENSE.search(text) is not None
         self.introduces = ":" in text or "：" in text
+        #: Lists of which some sentence has a phrase's longest word.
+        self.rare: frozenset[str] = frozenset(_RARE)
+
+    def hear(self, said: Sequence[Sequence[str]]) -> None:
+        """Take in the words of all sentences."""
+        if not self.dense:
+            heard = set().union(*said)
+            self.rare = frozenset([name for name in _RARE if not _RAREST[name].isdisjoint(heard)])
 
 
 class _StatementPiece:
@@ -119,17 +133,19 @@ class _StatementPiece:
 
     __slots__ = ("body", "dense", "hints", "item", "kind", "opens", "said", "span", "starts_line", "text")
 
-    def __init__(self, text: str, span: Span, hints: _Hints) -> None:
-        self.span, self.kind, self.hints = span, span.kind, hints
-        self.text = self.body = span.of(text)
-        self.starts_line = text[span.start - 1 : span.start] in ("", "\n")
-        self.item = self.starts_line and not span.kind and _ITEM.match(self.text) is not None
+    def __init__(self, text: str, span: Span, hints: _Hints, words: Callable[[int, int], list[str]]) -> None:
+        start, end, self.kind = span
+        self.span, self.hints = span, hints
+        self.text = self.body = text[start:end]
+        self.starts_line = start == 0 or text[start - 1] == "\n"
+        self.item = self.starts_line and not self.kind and _ITEM.match(self.text) is not None
         if not self.text[:1].isalpha() and (lead := _LEAD.match(self.text)):
             self.body = self.text[lead.end() :]
-        self.said = joined_words(lower_text(self.body[:400]))
+            start += lead.end()
+        self.said = words(start, min(end, start + _READ))
         self.dense = hints.dense and _DENSE.search(self.body) is not None
         #: Words of the listed phrase that it begins with, by the list's name.
-        self.opens = _openings(self.said)
+        self.opens = _openings(self.said) if self.said and self.said[0] in _LISTS_BY_OPENING else {}
         if self.dense:
             self.opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | self.opens
 
@@ -138,11 +154,13 @@ class _StatementPiece:
         if self.dense and any(mark in self.body for mark in _RUN_ON[name]):
             return True
         first = _LISTED[name]
+        if first.keys().isdisjoint(self.said):
+            return False
         return any(word in first and _phrase_at(name, self.said, i) for i, word in enumerate(self.said))
 
     def holds_rare(self, name: str) -> bool:
         """`holds`, for the lists of which most texts have nothing."""
-        return (self.dense or not _RAREST[name].isdisjoint(self.said)) and self.holds(name)
+        return name in self.hints.rare and (self.dense or not _RAREST[name].isdisjoint(self.said)) and self.holds(name)
 
     @property
     def asks(self) -> bool:
@@ -192,18 +210,18 @@ class _StatementPiece:
 
 
 def _openings(said: Sequence[str]) -> dict[str, int]:
-    """Words of the listed phrase that a sentence begins with, by the list's name."""
-    if not said or said[0] not in _LISTS_BY_OPENING:
-        return {}
-    found = ((name, _phrase_at(name, said, 0)) for name in _LISTS_BY_OPENING[said[0]])
-    return {name: words for name, words in found if words}
+    """Words of the listed phrase that a sentence begins with, by the list's name; its first word is in a list."""
+    return {name: words for name in _LISTS_BY_OPENING[said[0]] if (words := _phrase_at(name, said, 0))}
 
 
 def _phrase_at(name: str, said: Sequence[str], i: int) -> int:
     """Words of the longest listed phrase that stands at `i`, 0 for none."""
-    if i >= len(said):
-        return 0
-    return max((len(p) for p in _LISTED[name].get(said[i], ()) if tuple(said[i : i + len(p)]) == p), default=0)
+    longest = 0
+    for phrase in _LISTED[name].get(said[i], ()) if i < len(said) else ():
+        size = len(phrase)
+        if size > longest and (size == 1 or tuple(said[i : i + size]) == phrase):
+            longest = size
+    return longest
 
 
 def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
@@ -211,8 +229,9 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     spans = _with_labels(text, sentences(text, blocks))
     if len(spans) < 2:
         return Statements(spans, ((),) * len(spans), (1,) * len(spans))
-    hints = _Hints(text)
-    pieces = [_StatementPiece(text, span, hints) for span in spans]
+    hints, words = _Hints(text), joined_words_within(text)
+    pieces = [_StatementPiece(text, span, hints, words) for span in spans]
+    hints.hear([piece.said for piece in pieces])
     joined = _joined(pieces, quotes=_QUOTING.search(text) is not None)
     of: list[int] = []
     for tied in joined:
@@ -221,6 +240,8 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     for dependent, needed in _needs(pieces):
         if of[dependent] != of[needed]:
             needs[of[dependent]][of[needed]] = None
+    if not any(joined):
+        return Statements(spans, tuple(map(tuple, needs)), [int(span.kind != "label") for span in spans])
     whole: list[Span] = []
     sizes: list[int] = []
     for span, tied in zip(spans, joined, strict=True):
@@ -280,6 +301,8 @@ def _is_part(piece: _StatementPiece) -> bool:
 
 def _is_about_it(piece: _StatementPiece) -> bool:
     """Whether it answers, takes back or narrows what was said."""
+    if not piece.opens and not piece.hints.rare:  # most sentences: all three ask for a listed word
+        return False
     return not piece.item and (piece.restricts or piece.answers or piece.is_condition)
 
 
@@ -290,7 +313,10 @@ def _is_aside(piece: _StatementPiece) -> bool:
 
 def _was_cut(pieces: Sequence[_StatementPiece], i: int) -> bool:
     """Whether the border before it is none of the text's own: an overlong sentence was cut there."""
-    return not pieces[i].starts_line and not _ENDED.search(pieces[i - 1].text[-40:])
+    if pieces[i].starts_line:
+        return False
+    end = pieces[i - 1].text[-40:]
+    return end.rstrip()[-1:] not in _TERMINATORS and not _ENDED.search(end)
 
 
 def _in_quotation(pieces: Sequence[_StatementPiece]) -> list[bool]:
@@ -319,6 +345,8 @@ def _in_quotation(pieces: Sequence[_StatementPiece]) -> list[bool]:
 
 def _needs(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
     """Pairs of a sentence and one that it needs."""
+    if not any(piece.kind for piece in pieces):
+        return [*_pointing_back(pieces), *_introduced(pieces), *_counted(pieces)]
     return [
         *_under_headings(pieces),
         *_behind_labels(pieces),
@@ -386,7 +414,7 @@ def _introduced(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
                 above.pop()
             found += [(i, above[-1][1])] if above else []
             above.append((indent, i))
-        if piece.kind or (listed and not piece.item):
+        if piece.kind or (listed and not piece.item) or not (leads[i] or pieces[i + 1].item):
             continue
         found += [(k, i) for k in _governed(pieces, i, leads)]
     return found

@@ -27,6 +27,9 @@ Hashes = npt.NDArray[np.uint32]
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0dff\u0e31-\u0e4e\u200c\u200d"
 _WORD: Final = re.compile(rf"[\w{_MARKS}]+")
 _TOKEN: Final = re.compile(rf"[\w{_MARKS}]+(?:[-./:@#][\w{_MARKS}]+)*")
+_JOINTS: Final = "-./:@#"
+# For ASCII: blanks in place of all bytes that are in no token.
+_IN_TOKENS: Final = bytes(b if chr(b).isascii() and (chr(b).isalnum() or chr(b) in f"_{_JOINTS}") else 32 for b in range(256))
 # What has one of these is an identifier, a number, or a version, and must match as it is.
 _UNSTEMMED: Final = re.compile(r"[\d_./:@#]")
 _PART: Final = re.compile(r"[^\W_]+")
@@ -68,7 +71,11 @@ def words(folded: str) -> list[str]:
 
     Text of scripts without spaces is left out: see :func:`run_on_terms`.
     """
-    if not folded.isascii():
+    if folded.isascii():
+        said = folded.encode().translate(_IN_TOKENS).decode().replace(". ", " ").replace(": ", " ").rstrip(_JOINTS).split()
+        if "".join(said).isalnum():  # most passages of prose: told without the pattern, which takes three times as long
+            return said
+    else:
         folded = _RUN_ON.sub(" ", folded)
     found = _TOKEN.findall(folded)
     parts: list[str] = []

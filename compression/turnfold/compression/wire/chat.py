@@ -31,6 +31,7 @@ from turnfold.compression.wire.conversation import (
     Message,
     OwnReply,
     Path,
+    Place,
     Text,
     Wire,
     full_text,
@@ -220,27 +221,38 @@ def write(conversation: Conversation, changes: Changes) -> list[Edit]:
         message, marks = conversation.messages[index], moved.get(index, NO_MARKS)
         if index == changes.breakpoint and not message.is_list:
             marks = replace(marks, own=BREAKPOINT)
-        edits = [_replacement(message.raw, path, text) for path, text in changes.texts.get(index, {}).items()]
+        edits = [_replacement(message, path, text) for path, text in changes.texts.get(index, {}).items()]
         edits += _around(message, changes.beside.get(index), index in changes.apart, marks)
         out += shift(merge(edits), conversation.spans[index][0])
     return out
 
 
-def _replacement(raw: str, path: Path, text: str) -> Edit:
+def _replacement(message: Message, path: Path, text: str) -> Edit:
     """A new text in the place of an old one, or of a whole part, which keeps its cache mark."""
-    start, end = value_span(raw, path)
-    return replace_text(raw, (start, end), text, "text", mark_of(raw[start:end], _MARKS))
+    known: tuple[str, Edit] | None = message.written.get(path)
+    if known is None or known[0] != text:
+        start, end = value_span(message.raw, path)
+        mark = mark_of(message.raw[start:end], _MARKS)
+        known = message.written[path] = (text, replace_text(message.raw, (start, end), text, "text", mark))
+    return known[1]
 
 
 def _around(message: Message, beside: Beside | None, apart: bool, marks: PlacedMarks) -> list[Edit]:
     """Edits around a message's content, which becomes a part of its own where it is to stand `apart`."""
     if beside is None and not marks.own and (message.is_list or not apart):
         return []
-    place, beside = value_span(message.raw, ("content",)), beside or Beside()
+    place, beside = _content_place(message), beside or Beside()
     if apart and not message.is_list:
         return split_apart(place, beside, "text", marks)
     own = mark_last_part(message.raw, place, marks.own)
     return own + put_beside(place, beside, "text", is_list=message.is_list, marks=marks)
+
+
+def _content_place(message: Message) -> Place:
+    found: Place | None = message.written.get("content")
+    if found is None:
+        found = message.written["content"] = value_span(message.raw, ("content",))
+    return found
 
 
 # ---------------------------------------------------------------- fingerprints and replies

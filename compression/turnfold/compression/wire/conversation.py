@@ -15,7 +15,7 @@ So a span may lie anywhere in the body. Spans never overlap, and inside the arra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
@@ -130,6 +130,7 @@ class Message:
         pinned: whether it is verbatim for ever: system and developer messages, and those that are `fixed`.
         is_result: whether it answers a tool call and so belongs to the message before it.
         has_kept: whether a passage in it is marked to be kept (``fold.keeping``).
+        written: what its wire last wrote of it, or looked up in `raw`, to do it once for all requests that hold the message.
     """
 
     raw: str
@@ -160,6 +161,7 @@ class Message:
     pinned: bool = field(init=False, compare=False)
     is_result: bool = field(init=False, compare=False)
     has_kept: bool = field(init=False, compare=False)
+    written: dict[Hashable, Any] = field(init=False, compare=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         # Fields and not properties: every station asks them of every message.

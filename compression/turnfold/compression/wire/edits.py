@@ -12,11 +12,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Replace ``text[start:end]`` by `new`; offsets are characters of the text before any edit. Insertions at one place
     are made in the order in which they are given."""
 
@@ -25,8 +25,7 @@ class Edit:
     new: str
 
 
-def _place(edit: Edit) -> tuple[int, int]:
-    return edit.start, edit.end
+_PLACE: Final = itemgetter(0, 1)
 
 
 def apply(text: str, edits: Iterable[Edit]) -> str:
@@ -37,7 +36,7 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
     """
     out: list[str] = []
     at = 0
-    for edit in sorted(edits, key=_place):
+    for edit in sorted(edits, key=_PLACE):
         if not at <= edit.start <= edit.end <= len(text):
             raise ValueError(f"edit {edit.start}..{edit.end} overlaps another or leaves the text")
         out += (text[at : edit.start], edit.new)
@@ -50,7 +49,7 @@ def invert(text: str, edits: Iterable[Edit]) -> tuple[Edit, ...]:
     """The edits that turn ``apply(text, edits)`` back into `text`."""
     out: list[Edit] = []
     shift = 0
-    for edit in sorted(edits, key=_place):
+    for edit in sorted(edits, key=_PLACE):
         start = edit.start + shift
         out.append(Edit(start, start + len(edit.new), text[edit.start : edit.end]))
         shift += len(edit.new) - (edit.end - edit.start)

@@ -1,0 +1,60 @@
+"""What is told without a pattern is what the pattern tells."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfold.compression.text import inline, words
+from turnfold.compression.text.lower import joined_words, joined_words_within, lower_text, words_within
+from turnfold.compression.text.lower import words as plain_words
+
+_SIGNS = st.text("aB1_-./:@#'’ \n\té\x1c\x00", max_size=30)
+_COMMANDS = st.lists(
+    st.sampled_from(
+        [
+            "git",
+            "commit",
+            "npm",
+            "run",
+            "x",
+            "sudo",
+            "make",
+            "python3",
+            "cat",
+            "a/b",
+            "-f",
+            "main.py",
+            '"a b"',
+            "12",
+            "|",
+            "(",
+            ".",
+        ]
+    ),
+    max_size=9,
+)
+
+
+@given(_SIGNS, st.integers(0, 30), st.integers(0, 30))
+def test_words_of_a_range_are_those_of_its_text(text: str, one: int, other: int) -> None:
+    start, end = sorted((min(one, len(text)), min(other, len(text))))
+    assert words_within(text)(start, end) == plain_words(lower_text(text[start:end]))
+    assert joined_words_within(text)(start, end) == joined_words(lower_text(text[start:end]))
+
+
+@given(_SIGNS)
+def test_words_for_look_up_are_the_same_beside_another_script(text: str) -> None:
+    folded = words.fold(text)
+    plain, beside = words.words(folded), words.words(f"{folded} é")  # é alone: told by the pattern, and last before the parts
+    assert sorted([*plain, "é"]) == sorted(beside)
+
+
+@given(_COMMANDS, st.sampled_from([" ", "  ", "-", "'"]))
+def test_commands_are_what_their_pattern_finds(said: list[str], between: str) -> None:
+    for text in (" ".join(said), between.join(said), f"{' '.join(said)} é"):
+        assert list(inline.shell_commands(text)) == [m.span() for m in inline.SHELL.finditer(text)]
+
+
+def test_a_command_in_a_sentence_is_found() -> None:
+    assert list(inline.shell_commands("Please (git commit -m 'x') now.")) == [(8, 25)]
