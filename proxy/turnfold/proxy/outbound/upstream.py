@@ -52,6 +52,7 @@ _PARSING: Final[Parsing] = {
     "max_headers": _MOST_HEADERS,
 }
 _MOST_URLS: Final = 64  # remembered as parsed: nearly all requests go to one
+_SHORT_URL: Final = 200  # bytes; longer ones are not remembered
 _AZURE: Final = "/openai/deployments/"
 _ADDED_BY_CLIENT: Final = (hdrs.ACCEPT, hdrs.ACCEPT_ENCODING, hdrs.USER_AGENT, hdrs.CONTENT_TYPE)
 
@@ -151,7 +152,7 @@ class Upstream:
         self._to_proxy = _credentials(self._proxy)
         self._session: aiohttp.ClientSession | None = None
         self._posting: Posting | None = None
-        self.url = lru_cache(maxsize=_MOST_URLS)(self._url)
+        self._short_url = lru_cache(maxsize=_MOST_URLS)(self._url)
 
     async def __aenter__(self) -> Self:
         settings = self._settings
@@ -180,12 +181,16 @@ class Upstream:
         """Whether ``upstream.url`` has a path."""
         return bool(self._base)
 
-    def _url(self, raw_path: bytes, query: bytes) -> URL:
+    def url(self, raw_path: bytes, query: bytes) -> URL:
         """The upstream's URL for a request's path and query, byte for byte.
 
         Raises:
             Refused: 400, a path with dot segments.
         """
+        known = len(raw_path) + len(query) <= _SHORT_URL
+        return self._short_url(raw_path, query) if known else self._url(raw_path, query)
+
+    def _url(self, raw_path: bytes, query: bytes) -> URL:
         path = raw_path.decode("ascii", "replace")
         check_path(path)
         tail = "?" + query.decode("ascii", "replace") if query else ""
