@@ -29,6 +29,8 @@ _PROFILES: Final = (
 )
 # A tool loop's next step takes from the last results word for word, and no question recalls what has been folded of them.
 _FOR_LOOPS: Final = 0.22
+# In a chat a question recalls what it needs, so its tail holds the thread of talk: that many exchanges, where they are short.
+_EXCHANGES: Final = 12
 _SHORT_TAILS: Final = 0.4  # price of reading a cached token; where it is less, tails are long anyway
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
 _EPOCH_MOST: Final = 16_000
@@ -95,7 +97,9 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
     price = options.prices.reread(warmth.share(shape.loops))
     start, keep = _start_and_keep(price)
     if options.prices.read >= _SHORT_TAILS:
-        keep = int(keep * (1 + _FOR_LOOPS * min(1.0, 2 * shape.loops)))
+        looping = min(1.0, 2 * shape.loops)
+        talk = min(keep, max(keep // 2, int(_EXCHANGES * shape.pace)))
+        keep = int(talk + looping * ((1 + _FOR_LOOPS) * keep - talk))
     fold_at = keep + _epoch(options.prices.write - price, price, keep, shape.pace)
     free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape)), summaries_at=keep // 2)
     if options.budget is None:
@@ -204,19 +208,29 @@ def line_tokens() -> int:
 
 
 def recall_tokens(options: FoldOptions, warmth: Warmth, saved: int, folded: int) -> int:
-    """What recall may take without an explicit budget: a quarter of what the fold saves in a turn at these prices.
+    """What recall takes as a rule without an explicit budget: a quarter of what the fold saves in a turn at these prices.
 
     Args:
         saved: tokens that the fold leaves out of each request.
         folded: raw tokens of what is folded.
     """
     price = options.prices.reread(warmth.turns) / options.prices.write
-    return max(_RECALL_LEAST, min(int(0.25 * saved * price), _RECALL_BASE + int(_RECALL_SHARE * folded)))
+    return max(_RECALL_LEAST, min(int(_RECALL_USUAL * saved * price), _RECALL_BASE + int(_RECALL_SHARE * folded)))
+
+
+def most_recall_tokens(options: FoldOptions, warmth: Warmth, saved: int, folded: int) -> int:
+    """What recall may take at most without an explicit budget: half of what the fold saves in a turn at these prices. Only a question
+    that clearly bears on what is folded gets so much (``recall``), so that a turn saves half of it even then."""
+    price = options.prices.reread(warmth.turns) / options.prices.write
+    return max(_RECALL_LEAST, min(int(_RECALL_MOST * saved * price), _RECALL_BASE + int(_RECALL_MOST_SHARE * folded)))
 
 
 _RECALL_LEAST: Final = 160  # one passage and its frame
 _RECALL_BASE: Final = 600
+_RECALL_USUAL: Final = 0.25
 _RECALL_SHARE: Final = 0.18
+_RECALL_MOST: Final = 0.5
+_RECALL_MOST_SHARE: Final = 0.3
 
 
 def keeps_recall(options: FoldOptions, recall: int, since: int, turns_left: float) -> bool:
