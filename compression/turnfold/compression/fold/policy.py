@@ -33,6 +33,7 @@ _FOR_LOOPS: Final = 0.22
 _EXCHANGES: Final = 12
 _SHORT_TAILS: Final = 0.4  # price of reading a cached token; where it is less, tails are long anyway
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
+_EPOCH_UNCACHED: Final = 800  # where no cache can be missed, a fold writes nothing that would not be written anyway
 _EPOCH_MOST: Final = 16_000
 _SUMMARY_RATIO: Final = 0.06
 _SUMMARY_LEAST: Final = 60
@@ -132,7 +133,8 @@ def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:
 
     The square root is that of WIRE's formula m* = sqrt(2 (w-r) K / (r d (1-rho))), in tokens, with the expected price of a read.
     """
-    return min(_EPOCH_MOST, max(_EPOCH_LEAST, int(sqrt(2 * penalty * keep * pace / (0.8 * price)))))
+    least = _EPOCH_LEAST if penalty else _EPOCH_UNCACHED
+    return min(_EPOCH_MOST, max(least, int(sqrt(2 * penalty * keep * pace / (0.8 * price)))))
 
 
 def rewrite_cost(options: FoldOptions, warm: float, raw: int, fresh: int, folded: int, behind: int) -> float:
@@ -218,11 +220,22 @@ def recall_tokens(options: FoldOptions, warmth: Warmth, saved: int, folded: int)
     return max(_RECALL_LEAST, min(int(_RECALL_USUAL * saved * price), _RECALL_BASE + int(_RECALL_SHARE * folded)))
 
 
-def most_recall_tokens(options: FoldOptions, warmth: Warmth, saved: int, folded: int) -> int:
-    """What recall may take at most without an explicit budget: half of what the fold saves in a turn at these prices. Only a question
-    that clearly bears on what is folded gets so much (``recall``), so that a turn saves half of it even then."""
+def most_recall_tokens(options: FoldOptions, warmth: Warmth, loops: float, saved: int, folded: int) -> int:
+    """What recall may take at most without an explicit budget: in a chat half of what the fold saves in a turn at these prices.
+
+    Only a question that clearly bears on what is folded gets so much (``recall``), so most turns take less than the quarter. In a
+    tool loop each step reads recall again, and where a cached token costs little half would be paid for what was nearly free: there
+    it stays at the quarter.
+
+    Args:
+        loops: share of requests so far that ended with a tool's result.
+    """
+    usual = recall_tokens(options, warmth, saved, folded)
+    if options.prices.read < _SHORT_TAILS:
+        return usual
     price = options.prices.reread(warmth.turns) / options.prices.write
-    return max(_RECALL_LEAST, min(int(_RECALL_MOST * saved * price), _RECALL_BASE + int(_RECALL_MOST_SHARE * folded)))
+    most = min(int(_RECALL_MOST * saved * price), _RECALL_BASE + int(_RECALL_MOST_SHARE * folded))
+    return max(usual, int(most - min(1.0, 2 * loops) * (most - usual)))
 
 
 _RECALL_LEAST: Final = 160  # one passage and its frame

@@ -6,7 +6,7 @@ them (``recall``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 
@@ -40,6 +40,7 @@ class Tuning:
         covered_borrowed: the same for a question whose words are those of the exchange before.
         topical: share that a passage must hold for a request to summarise to have a topic.
         bearing: without fill, share of the best score below which a passage no longer bears on the question.
+        bearing_uncached: the same where no token is ever cached, so that each one is paid, and waited for, in full.
         bearing_hinted: the same where the question is hardly covered.
         bearing_borrowed: the same for a question whose words are those of the exchange before.
         own_borrowed: weight of such a question's own words; those of the exchange have 1.
@@ -76,12 +77,13 @@ class Tuning:
     hinted: float = 0.14
     covered: float = 0.25
     lone: float = 0.5
-    full: float = 0.5
+    full: float = 0.45
     room_borrowed: float = 0.5
     room_least: int = 160
     covered_borrowed: float = 0.1
     topical: float = 0.4
-    bearing: float = 0.25
+    bearing: float = 0.2
+    bearing_uncached: float = 0.25
     bearing_hinted: float = 0.5
     bearing_borrowed: float = 0.25
     own_borrowed: float = 0.2
@@ -92,3 +94,5 @@ class Tuning:
 
 
 TUNING: Final = Tuning()
+#: Where a provider caches nothing.
+UNCACHED: Final = replace(TUNING, bearing=TUNING.bearing_uncached)
