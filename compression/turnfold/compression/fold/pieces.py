@@ -49,14 +49,14 @@ class Asker:
         unit: index of the user unit.
         pieces: what was folded before it when it was sent.
         warmth: what was decided of the cache then.
-        loops: share of the requests up to then that ended with a tool's result, 0..1.
+        talk: how far the conversation was talk in short turns then, 0..1 (``policy.talk``).
         last: whether it is the last user message of the request.
     """
 
     unit: int
     pieces: tuple[Piece, ...]
     warmth: Warmth
-    loops: float
+    talk: float
     last: bool
 
 
@@ -76,7 +76,7 @@ def recall_tokens(asker: Asker, options: FoldOptions) -> int:
 
 def most_recall_tokens(asker: Asker, options: FoldOptions) -> int:
     """What recall for an asker may take at most when no budget was given."""
-    return policy.most_recall_tokens(options, asker.warmth, asker.loops, *_saved_of(asker))
+    return policy.most_recall_tokens(options, asker.warmth, asker.talk, *_saved_of(asker))
 
 
 def _saved_of(asker: Asker) -> tuple[int, int]:

@@ -29,8 +29,9 @@ _PROFILES: Final = (
 )
 # A tool loop's next step takes from the last results word for word, and no question recalls what has been folded of them.
 _FOR_LOOPS: Final = 0.22
-# In a chat a question recalls what it needs, so its tail holds the thread of talk: that many exchanges, where they are short.
-_EXCHANGES: Final = 12
+# Talk in short turns keeps more exchanges in its tail than anybody refers back to, and recall finds those behind it by their words.
+_FOR_TALK: Final = 0.5
+_SHORT_TURN, _LONG_TURN = 100, 200  # tokens that a request adds: a dozen exchanges of them fill half of a tail, or all of it
 _SHORT_TAILS: Final = 0.4  # price of reading a cached token; where it is less, tails are long anyway
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
 _EPOCH_UNCACHED: Final = 800  # where no cache can be missed, a fold writes nothing that would not be written anyway
@@ -98,9 +99,7 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
     price = options.prices.reread(warmth.share(shape.loops))
     start, keep = _start_and_keep(price)
     if options.prices.read >= _SHORT_TAILS:
-        looping = min(1.0, 2 * shape.loops)
-        talk = min(keep, max(keep // 2, int(_EXCHANGES * shape.pace)))
-        keep = int(talk + looping * ((1 + _FOR_LOOPS) * keep - talk))
+        keep = int(keep * (1 + _FOR_LOOPS * min(1.0, 2 * shape.loops) - _FOR_TALK * talk(shape)))
     fold_at = keep + _epoch(options.prices.write - price, price, keep, shape.pace)
     free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape)), summaries_at=keep // 2)
     if options.budget is None:
@@ -116,6 +115,12 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
         summaries_at=min(free.summaries_at, target // 5),
         limit=limit,
     )
+
+
+def talk(shape: Shape) -> float:
+    """How far a conversation is talk in short turns, 0..1, and neither a tool loop nor about long texts."""
+    short = min(1.0, max(0.0, (_LONG_TURN - shape.pace) / (_LONG_TURN - _SHORT_TURN)))
+    return short * (1 - min(1.0, 2 * shape.loops))
 
 
 def _facts_worth(shape: Shape) -> float:
@@ -220,22 +225,22 @@ def recall_tokens(options: FoldOptions, warmth: Warmth, saved: int, folded: int)
     return max(_RECALL_LEAST, min(int(_RECALL_USUAL * saved * price), _RECALL_BASE + int(_RECALL_SHARE * folded)))
 
 
-def most_recall_tokens(options: FoldOptions, warmth: Warmth, loops: float, saved: int, folded: int) -> int:
-    """What recall may take at most without an explicit budget: in a chat half of what the fold saves in a turn at these prices.
+def most_recall_tokens(options: FoldOptions, warmth: Warmth, talk: float, saved: int, folded: int) -> int:
+    """What recall may take at most without an explicit budget: a quarter of what the fold saves in a turn at these prices; in talk in
+    short turns half, so that the question gets what such a tail leaves out. Only a question that clearly bears on what is folded
+    takes all of it (``recall``).
 
-    Only a question that clearly bears on what is folded gets so much (``recall``), so most turns take less than the quarter. In a
-    tool loop each step reads recall again, and where a cached token costs little half would be paid for what was nearly free: there
-    it stays at the quarter.
+    In a tool loop each step reads recall again, and where a cached token costs little half would be paid for what was nearly free.
 
     Args:
-        loops: share of requests so far that ended with a tool's result.
+        talk: as of `talk`.
     """
     usual = recall_tokens(options, warmth, saved, folded)
     if options.prices.read < _SHORT_TAILS:
         return usual
     price = options.prices.reread(warmth.turns) / options.prices.write
     most = min(int(_RECALL_MOST * saved * price), _RECALL_BASE + int(_RECALL_MOST_SHARE * folded))
-    return max(usual, int(most - min(1.0, 2 * loops) * (most - usual)))
+    return max(usual, int(usual + talk * (most - usual)))
 
 
 _RECALL_LEAST: Final = 160  # one passage and its frame
