@@ -34,7 +34,7 @@ _FOR_TALK: Final = 0.5
 _SHORT_TURN, _LONG_TURN = 100, 200  # tokens that a request adds: a dozen exchanges of them fill half of a tail, or all of it
 _SHORT_TAILS: Final = 0.4  # price of reading a cached token; where it is less, tails are long anyway
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
-_EPOCH_UNCACHED: Final = 800  # where no cache can be missed, a fold writes nothing that would not be written anyway
+_EPOCH_OF_TALK: Final = 800  # where nothing is cached, so that a fold writes nothing that would not be written anyway
 _EPOCH_MOST: Final = 16_000
 _SUMMARY_RATIO: Final = 0.06
 _SUMMARY_LEAST: Final = 60
@@ -98,9 +98,10 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
     """
     price = options.prices.reread(warmth.share(shape.loops))
     start, keep = _start_and_keep(price)
+    talking = talk(shape)
     if options.prices.read >= _SHORT_TAILS:
-        keep = int(keep * (1 + _FOR_LOOPS * min(1.0, 2 * shape.loops) - _FOR_TALK * talk(shape)))
-    fold_at = keep + _epoch(options.prices.write - price, price, keep, shape.pace)
+        keep = int(keep * (1 + _FOR_LOOPS * min(1.0, 2 * shape.loops) - _FOR_TALK * talking))
+    fold_at = keep + _epoch(options.prices.write - price, price, keep, shape.pace, talking)
     free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape)), summaries_at=keep // 2)
     if options.budget is None:
         return free
@@ -133,12 +134,12 @@ def _facts_worth(shape: Shape) -> float:
     return chat if shape.facts_ratio > 0.7 else chat + (16.0 - chat) * min(1.0, 2 * shape.loops)
 
 
-def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:
+def _epoch(penalty: float, price: float, keep: int, pace: float, talking: float) -> int:
     """Raw tokens between two folds that cost least: each fold writes `keep` tokens again, waiting leaves tokens unfolded.
 
     The square root is that of WIRE's formula m* = sqrt(2 (w-r) K / (r d (1-rho))), in tokens, with the expected price of a read.
     """
-    least = _EPOCH_LEAST if penalty else _EPOCH_UNCACHED
+    least = _EPOCH_LEAST if penalty else int(_EPOCH_LEAST - talking * (_EPOCH_LEAST - _EPOCH_OF_TALK))
     return min(_EPOCH_MOST, max(least, int(sqrt(2 * penalty * keep * pace / (0.8 * price)))))
 
 
