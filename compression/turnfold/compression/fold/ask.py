@@ -69,7 +69,8 @@ def recall_for(
         quotes = recall(folded, question, budget, present, count, memo, fill=fill, tuning=tuning)
         return Recall(fence.render(folded, quotes), tuple(fence.passages(folded, quotes)), any(like))
 
-    return memo.get(("recall", names, like, budget, fill, tuning.bearing, options.model), make, lambda found: 500 + 2 * len(found.text))
+    key = ("recall", names, like, budget, fill, tuning.bearing, options.model)
+    return memo.get(key, make, lambda found: 500 + 2 * len(found.text))
 
 
 def open_questions(cut: Sequence[Unit], askers: Sequence[Asker], options: FoldOptions) -> tuple[int, ...]:

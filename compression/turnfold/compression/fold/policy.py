@@ -29,7 +29,7 @@ _PROFILES: Final = (
 )
 # A tool loop's next step takes from the last results word for word, and no question recalls what has been folded of them.
 _FOR_LOOPS: Final = 0.22
-# Talk in short turns keeps more exchanges in its tail than anybody refers back to, and recall finds those behind it by their words.
+# Talk in short turns keeps more exchanges in its tail than anybody refers back to; recall finds older ones by their words.
 _FOR_TALK: Final = 0.5
 _SHORT_TURN, _LONG_TURN = 100, 200  # tokens that a request adds: a dozen exchanges of them fill half of a tail, or all of it
 _SHORT_TAILS: Final = 0.4  # price of reading a cached token; where it is less, tails are long anyway
@@ -227,11 +227,11 @@ def recall_tokens(options: FoldOptions, warmth: Warmth, saved: int, folded: int)
 
 
 def most_recall_tokens(options: FoldOptions, warmth: Warmth, talk: float, saved: int, folded: int) -> int:
-    """What recall may take at most without an explicit budget: a quarter of what the fold saves in a turn at these prices; in talk in
-    short turns half, so that the question gets what such a tail leaves out. Only a question that clearly bears on what is folded
-    takes all of it (``recall``).
+    """What recall may take at most without an explicit budget: a quarter of what the fold saves in a turn at these prices.
 
-    In a tool loop each step reads recall again, and where a cached token costs little half would be paid for what was nearly free.
+    In talk in short turns it is half: the question gets what such a tail leaves out. Only a question that clearly bears on what
+    is folded takes all of it (``recall``). In a tool loop each step reads recall again, and where a cached token costs little,
+    half would be paid for what was nearly free.
 
     Args:
         talk: as of `talk`.
