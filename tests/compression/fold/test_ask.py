@@ -10,6 +10,7 @@ import pytest
 from tests.support.bodies import Message, encode
 from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold_request
+from turnfold.compression.fold.tuning import TUNING, UNCACHED
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 
@@ -61,3 +62,20 @@ def test_a_question_without_content_is_read_with_what_was_said_before_not_with_t
     messages += [{"role": "assistant", "content": "Gladly."}, {"role": "user", "content": "ok, go on"}]
     folded = fold_request(encode(messages), replace(FREE, budget=1200), Memo())
     assert PLATE in last_text(folded)
+
+
+def test_recall_is_choosier_where_nothing_is_cached() -> None:
+    words = ("berth", "flooded", "gales", "October", "north")
+    messages: list[Message] = []
+    for day in range(300):
+        seen = " and ".join(words[: 1 + day // 20 % 5]) if day % 20 == 3 else "nothing"
+        messages += [
+            {"role": "user", "content": f"The watch saw {seen}. {prose(1000 + day, 'en', 3)}"},
+            {"role": "assistant", "content": prose(day, "en", 3)},
+        ]
+    body = encode([*messages, {"role": "user", "content": "Was the north berth flooded by gales in October?"}])
+    nearly = CachePrices(0.999, 1.0)  # thresholds and budget are the same but for the last digit
+    free, cached = (fold_request(body, replace(FREE, prices=prices), Memo()) for prices in (CachePrices(1.0, 1.0), nearly))
+    texts = [folded.recalls[len(messages)].text for folded in (free, cached)]
+    assert UNCACHED.bearing > TUNING.bearing
+    assert 0 < len(texts[0]) < len(texts[1])

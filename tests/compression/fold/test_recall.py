@@ -322,7 +322,47 @@ def test_a_cover_reaches_most_segments() -> None:
 
 def test_questions_about_nothing_said_recall_next_to_nothing() -> None:
     assert len(recall_cases.cases("unsaid")) >= 12
-    assert statistics.fmean(recall_cases.tokens_for_nothing(c) for c in recall_cases.cases("unsaid")) <= 75
+    assert statistics.fmean(recall_cases.tokens_for_nothing(c) for c in recall_cases.cases("unsaid")) <= 30
+
+
+TALK = [source(f"We had {dish} for dinner on day {day}.") for day, dish in enumerate(("trout", "soup", "rice", "beans") * 12)]
+LAMP = source("The dealer in Lund wants 700 crowns for the brass lamp.")
+
+
+def spent(question: str, tuning: Tuning = TUNING, budget: int = 1200) -> int:
+    sources = [*TALK, LAMP]
+    quotes = recall(sources, Question(question), budget, (), tokens.count, Memo(), tuning=tuning)
+    return tokens.count(fence.render(sources, quotes)) if quotes else 0
+
+
+def test_one_word_of_several_found_somewhere_is_chance() -> None:
+    question = "Which dealer sold the Mona Lisa painting?"
+    assert spent(question) == 0 < spent(question, figures(lone=1.0))
+    assert spent("What does the dealer in Lund want?") > 0
+    assert spent("dealer?") > 0, "a question of one word is not one of several"
+
+
+def test_what_is_told_in_passing_gets_less_than_what_is_asked_for() -> None:
+    passing = "I painted the fence, phoned my aunt, fed nine geese and had soup for dinner."
+    asked_for = "On which days did we have soup for dinner?"
+    assert 0 < spent(passing) <= TUNING.room_least < spent(asked_for) <= 1200
+    assert spent(passing, figures(full=TUNING.hinted + 1e-6)) > spent(passing)
+    assert spent(passing, figures(room_least=60)) <= 60
+
+
+def test_a_budget_of_its_own_is_filled_whatever_is_asked() -> None:
+    sources = [*TALK, LAMP]
+    quotes = asked(sources, "I painted the fence, phoned my aunt, fed nine geese and had soup for dinner.", 600)
+    assert tokens.count(fence.render(sources, quotes)) > 500
+
+
+def test_a_question_with_borrowed_words_takes_its_part_of_the_budget() -> None:
+    def taken(tuning: Tuning) -> int:
+        before = (source("On which days did we have soup for dinner?"), source("On twelve days.", "assistant"))
+        found = recall(TALK, Question("why?", before), 800, (), tokens.count, Memo(), tuning=tuning)
+        return tokens.count(fence.render(TALK, found))
+
+    assert 0 < taken(TUNING) <= 400 < taken(figures(room_borrowed=1.0)) <= 800
 
 
 EVIDENCE = json.loads((Path(__file__).parent / "cases" / "evidence.json").read_text("utf-8"))

@@ -14,6 +14,7 @@ from itertools import islice
 from turnfold.compression.fold import fence
 from turnfold.compression.fold.pieces import Asker
 from turnfold.compression.fold.recall import Question, recall
+from turnfold.compression.fold.tuning import TUNING, UNCACHED
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.fold.write import source
 from turnfold.compression.memo import Memo, digest
@@ -59,15 +60,17 @@ def recall_for(
     like = _likeness(options, user, indices)
     question = Question(messages[user].own, _exchange(messages[:user]), like)
     fill = options.budget is not None
+    tuning = TUNING if options.prices.read < options.prices.write else UNCACHED
     count: Callable[[str], int] = counter_for_model(options.model)
     read = [b"".join(s.key for s in question.before), b"".join([m.key for m in folded])]
     names = digest(question.text, *(keys.hex() for keys in read), *present)
 
     def make() -> Recall:
-        quotes = recall(folded, question, budget, present, count, memo, fill=fill)
+        quotes = recall(folded, question, budget, present, count, memo, fill=fill, tuning=tuning)
         return Recall(fence.render(folded, quotes), tuple(fence.passages(folded, quotes)), any(like))
 
-    return memo.get(("recall", names, like, budget, fill, options.model), make, lambda found: 500 + 2 * len(found.text))
+    key = ("recall", names, like, budget, fill, tuning.bearing, options.model)
+    return memo.get(key, make, lambda found: 500 + 2 * len(found.text))
 
 
 def open_questions(cut: Sequence[Unit], askers: Sequence[Asker], options: FoldOptions) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from turnfold.compression.fold.counts import conversation_tokens, message_tokens
 from turnfold.compression.fold.endings import trim_endings
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.marks import move_marks
-from turnfold.compression.fold.pieces import Asker, recall_tokens
+from turnfold.compression.fold.pieces import Asker, most_recall_tokens
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.shape import ShapedResult, shape_results
 from turnfold.compression.fold.state_blocks import add_block_tokens
@@ -275,7 +275,7 @@ def _recall_stays(conversation: Conversation, options: FoldOptions) -> bool:
 
 def _recall_share(asker: Asker, spent: int, options: FoldOptions, *, stays: bool) -> int:
     """What recall may take without a budget; where earlier ones stay, all of them together take at most half of what is saved."""
-    share = recall_tokens(asker, options)
+    share = most_recall_tokens(asker, options)
     if not stays:
         return share
     return max(0, min(share, sum(p.tokens - p.size for p in asker.pieces) // 2 - spent))

@@ -32,15 +32,19 @@ _PROFILES: Final = (
 )
 # A tool loop's next step takes from the last results word for word, and no question recalls what has been folded of them.
 _FOR_LOOPS: Final = 0.22
+# Talk in short turns keeps more exchanges in its tail than anybody refers back to; recall finds older ones by their words.
+_FOR_TALK: Final = 0.5
+_SHORT_TURN, _LONG_TURN = 100, 200  # tokens that a request adds: a dozen exchanges of them fill half of a tail, or all of it
 _SHORT_TAILS: Final = 0.4  # price of reading a cached token; where it is less, tails are long anyway
 # But of records it takes values, which FACTS keep of small ones: such a loop is folded earlier and oftener, and less stays raw.
 _NEARLY_WHOLE: Final = (0.3, 0.45)  # share that FACTS leave, from hardly to wholly
 _START_SPARED: Final = 0.5
 _TAIL_SPARED: Final = 0.6
-_EPOCH_SPARED: Final = 0.45
 _LOOP_FACTS: Final = (16.0, 5.0)  # tails of them that may stand
 _HARDLY_SHRINKS: Final = 0.7
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
+# Part of it that such loops need not wait; nor need talk where nothing is cached: a fold writes nothing more there.
+_OFTENER: Final = 0.45
 _EPOCH_MOST: Final = 16_000
 _SUMMARY_RATIO: Final = 0.06
 _SUMMARY_LEAST: Final = 60
@@ -106,13 +110,14 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
     """
     price = options.prices.reread(warmth.share(shape.loops))
     start, keep = _start_and_keep(price)
+    talking, penalty = talk(shape), options.prices.write - price
     spared = 0.0
     if options.prices.read >= _SHORT_TAILS:
         spared = _spared(shape)
         start = int(start * (1 - _START_SPARED * spared))
-        keep = int(keep * (1 + _FOR_LOOPS * min(1.0, 2 * shape.loops)) * (1 - _TAIL_SPARED * spared))
-    least = int(_EPOCH_LEAST * (1 - _EPOCH_SPARED * spared))
-    fold_at = keep + max(least, _epoch(options.prices.write - price, price, keep, shape.pace))
+        keep = int(keep * (1 + _FOR_LOOPS * min(1.0, 2 * shape.loops) - _FOR_TALK * talking) * (1 - _TAIL_SPARED * spared))
+    oftener = spared if penalty else max(spared, talking)
+    fold_at = keep + max(int(_EPOCH_LEAST * (1 - _OFTENER * oftener)), _epoch(penalty, price, keep, shape.pace))
     free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape, spared)), summaries_at=keep // 2)
     if options.budget is None:
         return free
@@ -127,6 +132,12 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
         summaries_at=min(free.summaries_at, target // 5),
         limit=limit,
     )
+
+
+def talk(shape: Shape) -> float:
+    """How far a conversation is talk in short turns, 0..1, and neither a tool loop nor about long texts."""
+    short = min(1.0, max(0.0, (_LONG_TURN - shape.pace) / (_LONG_TURN - _SHORT_TURN)))
+    return short * (1 - min(1.0, 2 * shape.loops))
 
 
 def _spared(shape: Shape) -> float:
@@ -231,19 +242,40 @@ def line_tokens() -> int:
 
 
 def recall_tokens(options: FoldOptions, warmth: Warmth, saved: int, folded: int) -> int:
-    """What recall may take without an explicit budget: a quarter of what the fold saves in a turn at these prices.
+    """What recall takes as a rule without an explicit budget: a quarter of what the fold saves in a turn at these prices.
 
     Args:
         saved: tokens that the fold leaves out of each request.
         folded: raw tokens of what is folded.
     """
     price = options.prices.reread(warmth.turns) / options.prices.write
-    return max(_RECALL_LEAST, min(int(0.25 * saved * price), _RECALL_BASE + int(_RECALL_SHARE * folded)))
+    return max(_RECALL_LEAST, min(int(_RECALL_USUAL * saved * price), _RECALL_BASE + int(_RECALL_SHARE * folded)))
+
+
+def most_recall_tokens(options: FoldOptions, warmth: Warmth, talk: float, saved: int, folded: int) -> int:
+    """What recall may take at most without an explicit budget: a quarter of what the fold saves in a turn at these prices.
+
+    In talk in short turns it is half: the question gets what such a tail leaves out. Only a question that clearly bears on what
+    is folded takes all of it (``recall``). In a tool loop each step reads recall again, and where a cached token costs little,
+    half would be paid for what was nearly free.
+
+    Args:
+        talk: as of `talk`.
+    """
+    usual = recall_tokens(options, warmth, saved, folded)
+    if options.prices.read < _SHORT_TAILS:
+        return usual
+    price = options.prices.reread(warmth.turns) / options.prices.write
+    most = min(int(_RECALL_MOST * saved * price), _RECALL_BASE + int(_RECALL_MOST_SHARE * folded))
+    return max(usual, int(usual + talk * (most - usual)))
 
 
 _RECALL_LEAST: Final = 160  # one passage and its frame
 _RECALL_BASE: Final = 600
+_RECALL_USUAL: Final = 0.25
 _RECALL_SHARE: Final = 0.18
+_RECALL_MOST: Final = 0.5
+_RECALL_MOST_SHARE: Final = 0.3
 
 
 def keeps_recall(options: FoldOptions, recall: int, since: int, turns_left: float) -> bool:

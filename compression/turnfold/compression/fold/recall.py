@@ -340,20 +340,22 @@ def recall(
         fill: use the budget up as long as anything bears on the question at all, not only what clearly does.
         tuning: the figures of score and choice.
     """
-    room = budget - count(f"{fence.OPEN}\n{fence.CLOSE}")
-    if room <= 0 or not any(s.text.strip() for s in sources):
+    if budget <= count(f"{fence.OPEN}\n{fence.CLOSE}") or not any(s.text.strip() for s in sources):
         return ()
     index = passage_index.build(sources, memo)
     asked = read_question(question, index, tuning)
     hits = index.words.find(asked.groups)
-    matched = _coverage(index, asked, hits)
+    matched, alone = _coverage(index, asked, hits)
     ranked: Ranking
     if requests.asks_for_cover(_normal_text(question)) and matched < tuning.topical:
-        ranked = partial(_cover_quotes, index, sources, room, tuning)
+        ranked = partial(_cover_quotes, index, sources, budget - count(f"{fence.OPEN}\n{fence.CLOSE}"), tuning)
     else:
-        floor = 0.0 if fill else _floor(matched, tuning, borrowed=asked.borrowed)
+        strength = matched * tuning.lone if alone and not asked.borrowed else matched
+        floor = 0.0 if fill else _floor(strength, tuning, borrowed=asked.borrowed)
         if floor is None:
             return ()
+        if not fill:
+            budget = min(budget, max(tuning.room_least, int(budget * _room(strength, tuning, borrowed=asked.borrowed))))
         worth = score(index, sources, asked, hits, tuning)
         bears = worth > floor * float(worth.max())
         if question.likeness:  # how many bear on it is for the words to say; vectors have a say in which
@@ -386,12 +388,22 @@ def _floor(matched: float, tuning: Tuning, *, borrowed: bool) -> float | None:
     return tuning.bearing_hinted if matched >= tuning.hinted else None
 
 
-def _coverage(index: PassageIndex, asked: QuestionTerms, hits: Hits) -> float:
-    """The greatest share of the question's weight that a passage holds, itself or in its title."""
+def _room(strength: float, tuning: Tuning, *, borrowed: bool) -> float:
+    """Part of the budget that a question may take: what one tells in passing shares words with everything, and needs little."""
+    if borrowed:
+        return tuning.room_borrowed
+    return float(np.clip((strength - tuning.hinted) / (tuning.full - tuning.hinted), 0.0, 1.0))
+
+
+def _coverage(index: PassageIndex, asked: QuestionTerms, hits: Hits) -> tuple[float, bool]:
+    """The greatest share of the question's weight that a passage holds, itself or in its title; whether that is one word of
+    several."""
     heads = index.heads.find(asked.groups)
     value = idf(hits) * asked.weights
     both = presence(hits, value) + presence(heads, value)
-    return float(both.max(initial=0.0)) / max(float(value.sum()), 1e-9)
+    best = int(both.argmax())
+    found = {*hits.term[hits.passage == best].tolist(), *heads.term[heads.passage == best].tolist()}
+    return float(both[best]) / max(float(value.sum()), 1e-9), len(found) == 1 < len(value)
 
 
 def _cover_quotes(

@@ -372,7 +372,8 @@ def _settle(course: Course, before: Replay, index: int) -> tuple[Asker, ...]:
     kept = list(before.askers[:-1])
     if before.askers and _stays(course, before, index):
         kept.append(replace(before.askers[-1], last=False))
-    return (*kept, Asker(index, before.pieces, before.decision.warmth, last=True))
+    talk = policy.talk(shape_at(course, before.turns))
+    return (*kept, Asker(index, before.pieces, before.decision.warmth, talk, last=True))
 
 
 def _stays(course: Course, before: Replay, index: int) -> bool:

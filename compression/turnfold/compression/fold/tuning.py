@@ -6,7 +6,7 @@ them (``recall``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 
@@ -33,9 +33,14 @@ class Tuning:
         before: weight of words taken from the exchange before.
         hinted: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
         covered: the share from which all that bears on it is quoted; in between only what comes close to the best.
+        lone: factor for the share where the best passage holds one word of several: chance finds one anywhere.
+        full: without fill, share from which a question may take all of the budget; from `hinted` on its part grows evenly.
+        room_borrowed: part of the budget for a question whose words are those of the exchange before.
+        room_least: tokens that any question may take of the budget.
         covered_borrowed: the same for a question whose words are those of the exchange before.
         topical: share that a passage must hold for a request to summarise to have a topic.
         bearing: without fill, share of the best score below which a passage no longer bears on the question.
+        bearing_uncached: the same where no token is ever cached, so that each one is paid, and waited for, in full.
         bearing_hinted: the same where the question is hardly covered.
         bearing_borrowed: the same for a question whose words are those of the exchange before.
         own_borrowed: weight of such a question's own words; those of the exchange have 1.
@@ -71,9 +76,14 @@ class Tuning:
     before: float = 0.5
     hinted: float = 0.14
     covered: float = 0.25
+    lone: float = 0.5
+    full: float = 0.45
+    room_borrowed: float = 0.5
+    room_least: int = 160
     covered_borrowed: float = 0.1
     topical: float = 0.4
-    bearing: float = 0.1
+    bearing: float = 0.2
+    bearing_uncached: float = 0.25
     bearing_hinted: float = 0.5
     bearing_borrowed: float = 0.25
     own_borrowed: float = 0.2
@@ -84,3 +94,5 @@ class Tuning:
 
 
 TUNING: Final = Tuning()
+#: Where a provider caches nothing.
+UNCACHED: Final = replace(TUNING, bearing=TUNING.bearing_uncached)

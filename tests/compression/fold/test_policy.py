@@ -1,0 +1,68 @@
+"""What a tail keeps and what recall may take: by prices, and by what kind of conversation it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from turnfold.compression.fold.policy import Shape, most_recall_tokens, recall_tokens, talk, thresholds
+from turnfold.compression.options import CachePrices, FoldOptions, Warmth
+
+NONE, WEAK, STRONG = CachePrices(1.0, 1.0), CachePrices(0.5, 1.0), CachePrices(0.1, 1.0)
+CHAT, LONG_TURNS, AGENT = Shape(60, 0.0, 0.9), Shape(500, 0.0, 0.9), Shape(60, 0.9, 0.5)
+WARMTH = Warmth(0.7, 0.7)
+
+
+def options(prices: CachePrices) -> FoldOptions:
+    return FoldOptions(model="gpt-4o", prices=prices)
+
+
+@pytest.mark.parametrize(("shape", "expected"), [(CHAT, 1.0), (LONG_TURNS, 0.0), (AGENT, 0.0), (Shape(150, 0.0, 0.9), 0.5)])
+def test_talk_is_short_turns_without_tools(shape: Shape, expected: float) -> None:
+    assert talk(shape) == pytest.approx(expected)
+
+
+def test_talk_becomes_less_with_each_token_and_each_tool_call() -> None:
+    paces = [talk(Shape(pace, 0.1, 0.9)) for pace in range(50, 250, 10)]
+    loops = [talk(Shape(60, share / 10, 0.9)) for share in range(11)]
+    assert paces == sorted(paces, reverse=True)
+    assert loops == sorted(loops, reverse=True)
+    assert loops[0] > loops[1]
+
+
+@pytest.mark.parametrize("prices", [NONE, WEAK])
+def test_the_tail_of_talk_in_short_turns_is_half_as_long(prices: CachePrices) -> None:
+    kept = {shape: thresholds(options(prices), WARMTH, 20_000, shape).keep_recent for shape in (CHAT, LONG_TURNS)}
+    assert kept[CHAT] == pytest.approx(kept[LONG_TURNS] / 2, abs=1)
+
+
+def test_a_tail_stays_as_it_is_where_a_cached_token_costs_little() -> None:
+    kept = {thresholds(options(STRONG), WARMTH, 20_000, shape).keep_recent for shape in (CHAT, LONG_TURNS, AGENT)}
+    assert len(kept) == 1
+
+
+def test_talk_is_folded_more_often_only_where_nothing_is_cached() -> None:
+    def epoch(prices: CachePrices, shape: Shape) -> int:
+        found = thresholds(options(prices), WARMTH, 20_000, shape)
+        return found.fold_at - found.keep_recent
+
+    assert epoch(NONE, CHAT) < epoch(NONE, AGENT) == epoch(NONE, LONG_TURNS)
+    assert epoch(WEAK, CHAT) >= epoch(NONE, AGENT)
+
+
+@pytest.mark.parametrize("prices", [NONE, WEAK])
+def test_talk_may_recall_twice_as_much_and_still_saves_half(prices: CachePrices) -> None:
+    saved, folded = 18_000, 20_000
+    usual = recall_tokens(options(prices), WARMTH, saved, folded)
+    most = most_recall_tokens(options(prices), WARMTH, 1.0, saved, folded)
+    assert 1.5 * usual < most <= 0.5 * saved * prices.reread(WARMTH.turns) / prices.write
+    assert most_recall_tokens(options(prices), WARMTH, 0.0, saved, folded) == usual
+    assert usual < most_recall_tokens(options(prices), WARMTH, 0.5, saved, folded) < most
+
+
+def test_recall_keeps_to_the_quarter_where_a_cached_token_costs_little() -> None:
+    strong = options(STRONG)
+    assert most_recall_tokens(strong, WARMTH, 1.0, 18_000, 20_000) == recall_tokens(strong, WARMTH, 18_000, 20_000)
+
+
+def test_there_is_room_for_a_passage_even_where_nearly_nothing_is_saved() -> None:
+    assert most_recall_tokens(options(WEAK), WARMTH, 1.0, 10, 400) >= 100
