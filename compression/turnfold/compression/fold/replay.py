@@ -185,7 +185,8 @@ def _saving(course: Course, now: Replay, index: int) -> float:
     if not course.units[index].is_user:
         return prices.reread(warmth.loops) * left_out
     folded = sum(p.tokens for p in now.pieces)
-    recall = policy.recall_tokens(course.options, warmth, left_out, folded) if course.options.recall else 0
+    talk = policy.talk(shape_at(course, now.turns))
+    recall = policy.most_recall_tokens(course.options, warmth, talk, left_out, folded) if course.options.recall else 0
     return prices.reread(warmth.turns) * left_out - prices.write * recall
 
 
