@@ -63,7 +63,7 @@ def texts() -> dict[str, str]:
     found = {}
     for name, messages in conversations().items():
         contents = [m["content"] for m in messages if isinstance(m.get("content"), str)]
-        most = 40 if name == "radio_en" else 12
+        most = 24 if name == "radio_en" else 8
         for text in sorted(dict.fromkeys(contents), key=len, reverse=True)[:most]:
             found[f"{name}/{len(found)}"] = text
     return found
