@@ -41,7 +41,13 @@ def agrees(path: Path, lines: Iterable[str]) -> None:
 
 def name_of(value: object) -> str:
     """A short name of an output: the same for the same bytes, text or value with a complete ``repr``."""
-    data = value if isinstance(value, bytes) else value.encode(errors="surrogatepass") if isinstance(value, str) else repr(value).encode()
+    data = (
+        value
+        if isinstance(value, bytes)
+        else value.encode(errors="surrogatepass")
+        if isinstance(value, str)
+        else repr(value).encode()
+    )
     return blake2b(data, digest_size=6).hexdigest()
 
 
@@ -60,7 +66,7 @@ def conversations() -> dict[str, list[Message]]:
 
 def texts() -> dict[str, str]:
     """The texts of these conversations, longest first in each, a few of each."""
-    found = {}
+    found: dict[str, str] = {}
     for name, messages in conversations().items():
         contents = [m["content"] for m in messages if isinstance(m.get("content"), str)]
         most = 24 if name == "radio_en" else 8

@@ -1,4 +1,4 @@
-"""Folds, replays and recall of fixed conversations, byte for byte (``tests.support.golden`` says when to write the files anew)."""
+"""Folds, replays and recall of fixed conversations, byte for byte (``tests.support.golden`` says when to write them anew)."""
 
 from __future__ import annotations
 
@@ -150,8 +150,8 @@ def test_a_long_conversation_as_it_grows() -> None:
     for name, options in FOLDED.items():
         for end in (30, 62, len(messages)):
             if name in ("free", "claude", "believed") or end == len(messages):
-                end = max(i for i in range(end) if messages[i]["role"] in ("user", "tool")) + 1
-                lines.append(f"{name} {end}: {figures(chat_body(messages[:end]), 'chat', options)[0]}")
+                asked = max(i for i in range(end) if messages[i]["role"] in ("user", "tool")) + 1
+                lines.append(f"{name} {asked}: {figures(chat_body(messages[:asked]), 'chat', options)[0]}")
     golden.agrees(FILES / "growing.txt", lines)
 
 
@@ -159,7 +159,7 @@ def test_a_long_conversation_as_it_grows() -> None:
 def test_thinking_images_marks_and_hosted_tools(wire: str) -> None:
     lines = []
     for seed in range(4):
-        messages = conversation(seed, Kind(turns=5, loops=2, sentences=16, thinks=0.5 * (seed % 2), odd=seed > 0))
+        messages = conversation(seed, Kind(turns=5, loops=2, sentences=13, thinks=0.5 * (seed % 2), odd=seed > 0))
         marked = with_marks(messages, [len(messages) - 1, len(messages) - 2]) if seed % 2 else messages
         body = WIRES[wire].encode(marked)
         for name, options in {
@@ -215,7 +215,7 @@ def test_recall_in_seven_languages_and_with_vectors() -> None:
     lines = []
     for name in sorted(golden.conversations()):
         said = sources(name)
-        for i in range(2, len(said), 7):
+        for i in range(2, len(said), 9):
             likeness = tuple(bytes([(37 * k) % 100]) for k in range(i)) if i % 2 else ()
             asked = Question(said[i].text, tuple(said[i - 2 : i]), likeness if name != "radio_en" else ())
             found = recall(said[:i], asked, 300 + 10 * i, (), count, MEMO, fill=i % 3 == 0)
@@ -235,5 +235,7 @@ def test_a_decision_of_the_past_holds() -> None:
             precedents=(*options.precedents, *folded.decided),
             belief=FoldDecision(Warmth(1.0 - end / 100, 0.5), brake=end > 60),
         )
-        lines.append(f"{end}: {folded.events} {[p.at for p in folded.decided]} {folded.tokens_after} {golden.name_of(folded.body)}")
+        lines.append(
+            f"{end}: {folded.events} {[p.at for p in folded.decided]} {folded.tokens_after} {golden.name_of(folded.body)}"
+        )
     golden.agrees(FILES / "decided.txt", lines)

@@ -43,7 +43,7 @@ OUTPUT: dict[str, Callable[[str, int], str]] = {
 def test_messages(form: str) -> None:
     lines = []
     for name in golden.conversations():
-        said = [text for key, text in TEXTS.items() if key.startswith(f"{name}/")][:8]
+        said = [text for key, text in TEXTS.items() if key.startswith(f"{name}/")][:6]
         for keep in (15, 60):
             made = [SPOKEN[form](text, keep) for text in said]
             lines.append(f"{name} {keep}: {sum(map(count, made))} {golden.name_of(made)}")
@@ -63,7 +63,7 @@ def test_output_of_tools(form: str) -> None:
 def test_runs_of_messages() -> None:
     lines = []
     for name, messages in golden.conversations().items():
-        said = [(m["role"], m["content"]) for m in messages if isinstance(m["content"], str)][:20]
+        said = [(m["role"], m["content"]) for m in messages if isinstance(m["content"], str)][:14]
         sources = [Source(role, text, f"{name} {i}".encode()) for i, (role, text) in enumerate(said)]
         reads = [read(text, role) for role, text in said]
         for budget in (60, 400):
