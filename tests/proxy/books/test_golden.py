@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -27,6 +28,7 @@ from turnfold.proxy.books.baseline import (
     without_turnfold,
 )
 from turnfold.proxy.books.ledger import Ledger
+from turnfold.proxy.books.metrics import Health, Metrics
 from turnfold.proxy.books.report import GROUPINGS, Query, report
 from turnfold.proxy.books.rollups import RequestCost, add, conversation_days, covering_tables, hours, rows, whole_hours
 from turnfold.proxy.chat.receipts import OwnCall, Receipt, Usage
@@ -160,3 +162,24 @@ async def test_the_report() -> None:
         made = await report(memory, Query(NOON - 3600, NOON + 90_000, group_by=group))
         lines.append(f"{group} {golden.name_of(json.dumps(made, sort_keys=True))}")
     golden.agrees(FILES / "report.txt", [*lines, *json.dumps(made["totals"], indent=1, sort_keys=True).splitlines()])
+
+
+def test_the_metrics() -> None:
+    """Every series with its value, and every bucket: dashboards and alarms of operators are written for these."""
+    made, random = (
+        Metrics(
+            lambda: Health(
+                store_up=False, store_failures=3, queued=2, dropped=1, tasks=7, incidents={"trace": 2}, left_out={"row": 1}
+            )
+        ),
+        Random(3),
+    )
+    for seed in range(20):
+        for one, _ in requests(seed):
+            paid = random.choice([None, random.random()])
+            made.observe(replace(one, model=f"m-{seed % 3}"), RequestCost(paid, random.choice([None, random.random()])))
+    text = made.render()[0].decode()
+    own = [line for line in text.splitlines() if line.startswith(("turnfold_", "# HELP turnfold_"))]
+    golden.agrees(
+        FILES / "metrics.txt", (line for line in own if not line.startswith(("turnfold_build", "# HELP turnfold_build")))
+    )

@@ -56,6 +56,7 @@ def test_whatever_fails_in_the_engine_the_original_goes_out(
     assert receipt.reason in caplog.text
     assert receipt.reason.startswith(reason[:3])
     assert "secret" not in caplog.text
+    assert ("test_service.py" in caplog.text) == (receipt.reason == type(error).__name__)  # where a fault of ours is
 
 
 def test_a_fold_that_is_not_smaller_is_not_used(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
