@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from tests.support import golden
 from turnfold.compression.state import StateOptions, Turn, place
 from turnfold.compression.state.record import Record
+from turnfold.compression.state.seen import resumed_at, seen_run
 
 FILES = Path(__file__).parent / "golden"
 
@@ -72,3 +74,15 @@ def test_a_long_one_loses_its_superseded_blocks() -> None:
         record = made.record
         lines.append(f"{i} {[pin.index for pin in made.pins]} {golden.name_of((made.record, made.pins, made.changes))}")
     golden.agrees(FILES / "long.txt", lines)
+
+
+def test_what_was_seen_before() -> None:
+    """Every request of up to four messages behind every record of up to three."""
+    lines = []
+    for size in range(4):
+        for seen in product((b"a", b"b", b"c"), repeat=size):
+            asked = [keys for length in range(5) for keys in product((b"a", b"b", b"c"), repeat=length)]
+            runs = [seen_run(seen, keys) for keys in asked]
+            resumed = [resumed_at(seen, keys, run) for keys, run in zip(asked, runs, strict=True)]
+            lines.append(f"{b''.join(seen).decode() or '-'}: {golden.name_of((runs, resumed))}")
+    golden.agrees(FILES / "seen.txt", lines)
