@@ -17,7 +17,7 @@ from turnfold.compression.text.entities import entities
 from turnfold.compression.text.figures import figures
 from turnfold.compression.text.kinds import kind_of, parts
 from turnfold.compression.text.middle import cut_middle
-from turnfold.compression.text.orders import is_standing_order, standing_orders
+from turnfold.compression.text.orders import begins_with_command, is_standing_order, standing_orders
 from turnfold.compression.text.own_words import own_words
 from turnfold.compression.text.passages import estimate, passages
 from turnfold.compression.text.protect import block_spans, protected_spans
@@ -189,3 +189,26 @@ def _sentences() -> Iterator[str]:
 def test_what_users_say_of_themselves() -> None:
     lines = [f"{statement_weight(said):.3f} {statement_weight(f'{said}?'):.3f} {said}" for said in _sentences()]
     golden.agrees(FILES / "weights.txt", lines)
+
+
+#: Words that orders are made of, by language.
+ORDERS = {
+    "en": ("please", "always", "never", "don't", "use", "tell", "from now on", "you", "must", "I", "every time", ",", "docker"),
+    "de": ("bitte", "immer", "nie", "nutze", "sag", "ab jetzt", "du", "musst", ",", "docker"),
+    "fr": ("merci de", "toujours", "ne", "jamais", "utilise", "désormais", "tu dois", ",", "docker"),
+    "es": ("por favor", "siempre", "nunca", "usa", "no", "a partir de ahora", "debes", ",", "docker"),
+    "tr": ("lütfen", "her zaman", "asla", "kullan", "kullanma", "bundan sonra", ",", "docker"),
+}
+
+
+@pytest.mark.parametrize("language", ORDERS)
+def test_every_order_of_up_to_four_words(language: str) -> None:
+    lines = []
+    for size in (1, 2, 3, 4):
+        for words in product(ORDERS[language], repeat=size):
+            if size < 4 or words[0] == ORDERS[language][1]:
+                said = " ".join(words).replace(" ,", ",")
+                if is_standing_order(said) or begins_with_command(said):
+                    lines.append(f"{'order' if is_standing_order(said) else 'command'} {said}")
+    ends = [f"{len(lines)} {golden.name_of(lines)}"]
+    golden.agrees(FILES / f"order_words.{language}.txt", [*(line for line in lines if line.count(" ") < 3), *ends])
