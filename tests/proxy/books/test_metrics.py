@@ -173,3 +173,9 @@ def test_one_tenants_inventions_take_no_others_names() -> None:
     assert label("patient", "gpt-4o", admit=True) == "gpt-4o"
     assert label("greedy", "gpt-4o", admit=False) == "gpt-4o"
     assert [label("third", name, admit=True) for name in ("", "y", "z")] == ["unknown", "y", "other"]
+
+
+def test_the_time_of_the_process_is_counted_from_its_start() -> None:
+    before = sum(os.times()[:2])
+    told = lines(Metrics())["process_cpu_seconds_total"]
+    assert before - 0.02 <= told <= sum(os.times()[:2]) + 0.02
