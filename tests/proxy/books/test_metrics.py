@@ -167,6 +167,9 @@ def test_one_tenants_inventions_take_no_others_names() -> None:
     assert [names.bounded("greedy", f"m{i}") for i in range(5)] == ["m0", "m1", "m2", "(other)", "(other)"]
     assert names.bounded("patient", "gpt-4o") == "gpt-4o"
     assert names.bounded("third", "x" * 300) == "x" * 200
+    for i in range(2100):  # what a tenant has used is known as long as it goes on asking
+        names.bounded(f"tenant {i}", "m")
+        assert names.bounded("greedy", "m9") == "(other)"
     label = BoundedLabel(5, each=3)
     assert [label("greedy", f"m{i}", admit=True) for i in range(5)] == ["m0", "m1", "m2", "other", "other"]
     assert label("patient", "gpt-4o", admit=False) == "other"  # no upstream has answered for it

@@ -192,6 +192,18 @@ def test_an_upstream_error_has_a_receipt(upstream: UpstreamServer, proxy: ProxyS
     assert receipt.usage.prompt_tokens is None
 
 
+def test_an_upstream_that_is_gone_has_a_receipt_with_what_became_of_the_fold(start_proxy: StartProxy) -> None:
+    def not_worth_it(conversation: Conversation, *_: object) -> Folded:
+        return Folded(conversation, conversation, Changes(), False, "short", 10, 10)
+
+    proxy = start_proxy("http://127.0.0.1:9/v1", fold=not_worth_it)
+    assert proxy.chat(TWO).status == 502
+    receipt = proxy.recorder.one()
+    assert (receipt.upstream_status, receipt.status, receipt.reason) == (None, "passthrough", "short")
+    assert receipt.usage.prompt_tokens is None
+    assert not receipt.complete
+
+
 def test_times_are_told(upstream: UpstreamServer, proxy: ProxyServer) -> None:
     before = time.time()
     answer = proxy.chat(TWO)
