@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -88,3 +89,14 @@ def test_one_of_each_in_full() -> None:
     log = (CASES / "log" / "errors.txt").read_bytes().decode().partition("\n==========\n")[0].partition("\n")[2]
     lines += [line for form in OUTPUT for line in (f"== {form}", *OUTPUT[form](log, 49).splitlines())]
     golden.agrees(FILES / "one.txt", lines)
+
+
+def test_long_cells_of_a_table() -> None:
+    """Objects, lists and strings of every length around the one from which only the beginning is shown."""
+    lines = []
+    for length in (*range(136, 166), 400):
+        cells = ({"key": "x" * length}, ["x" * length], "x" * length, {"a": [1, "y" * length]})
+        text = json.dumps([{"id": 100 + i, "cell": cells[i % 4], "note": f"row {i} of {length}"} for i in range(24)])
+        made = facts(text, 300, WORDS, count)
+        lines.append(f"{length}: {count(made)} {golden.name_of(made)}")
+    golden.agrees(FILES / "cells.txt", lines)
