@@ -217,7 +217,7 @@ def test_recall_in_seven_languages_and_with_vectors() -> None:
     lines = []
     for name in sorted(golden.conversations()):
         said = sources(name)
-        for i in range(2, len(said), 9):
+        for i in range(3, len(said), 13):
             likeness = tuple(bytes([(37 * k) % 100]) for k in range(i)) if i % 2 else ()
             asked = Question(said[i].text, tuple(said[i - 2 : i]), likeness if name != "radio_en" else ())
             found = recall(said[:i], asked, 300 + 10 * i, (), count, MEMO, fill=i % 3 == 0)
