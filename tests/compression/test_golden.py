@@ -53,7 +53,7 @@ def test_a_history_within_a_budget(name: str) -> None:
     lines = []
     for threshold, recent in ((700, 3), (250, 0)) if name == "oncall_en" else ((250, 2),) if name < "o" else ((600, 0),):
         state, settings = History(), HistorySettings(threshold, recent)
-        for i, message in enumerate(golden.conversations()[name][:22]):
+        for i, message in enumerate(golden.conversations()[name][:15]):
             if isinstance(message["content"], str):
                 state, action = add(state, HistoryMessage(message["role"], message["content"]), settings)
                 told = context(state, settings)

@@ -148,7 +148,7 @@ def test_a_long_conversation_as_it_grows() -> None:
     messages = golden.conversations()["radio_en"]
     lines = []
     for name, options in FOLDED.items():
-        for end in (30, 62, len(messages)):
+        for end in (44, len(messages)):
             if name in ("free", "claude", "believed") or end == len(messages):
                 asked = max(i for i in range(end) if messages[i]["role"] in ("user", "tool")) + 1
                 lines.append(f"{name} {asked}: {figures(chat_body(messages[:asked]), 'chat', options)[0]}")

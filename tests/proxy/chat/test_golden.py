@@ -32,17 +32,17 @@ _VARYING = ("request_id", "at", "overhead_ms", "first_byte_ms", "total_ms", "ups
 def requests() -> Iterator[tuple[str, bytes, list[tuple[str, str]]]]:
     """A path, a body and headers."""
     for seed, wire in enumerate(WIRES):
-        body = WIRES[wire].encode(conversation(60 + seed, Kind(turns=4, loops=2, sentences=12)))
+        body = WIRES[wire].encode(conversation(60 + seed, Kind(turns=4, loops=1, sentences=8)))
         for headers in (
             [],
-            [("x-turnfold-budget", "600")],
+            [("x-turnfold-budget", "400")],
             [("x-turnfold-mode", "off"), ("x-turnfold-tag", "night")],
-            [("x-turnfold-mode", "observe"), ("x-turnfold-budget", "900")],
-            [("x-turnfold-budget", "700"), ("x-turnfold-keep", "role:assistant"), ("session_id", "s-1")],
+            [("x-turnfold-mode", "observe"), ("x-turnfold-budget", "500")],
+            [("x-turnfold-budget", "450"), ("x-turnfold-keep", "role:assistant"), ("session_id", "s-1")],
         ):
             yield PATHS[wire], body, headers
     yield PATHS["chat"], b'{"messages": 7}', []
-    yield PATHS["chat"], b"no json", [("x-turnfold-budget", "600")]
+    yield PATHS["chat"], b"no json", [("x-turnfold-budget", "400")]
     yield PATHS["chat"], b'{"model": "gpt-4o", "messages": [], "stream": true}', [("x-turnfold-budget", "0")]
     yield PATHS["chat"], gzip.compress(body, mtime=0), [("content-encoding", "gzip")]
 
