@@ -136,9 +136,11 @@ FOLDED: dict[str, FoldOptions] = {
     "free": FoldOptions(prices=FREE),
     "claude": FoldOptions(prices=CLAUDE),
     "4000": FoldOptions(prices=HALF, budget=4000, recall_tool_text=False),
-    "2500 ultra": FoldOptions(prices=HALF, budget=2500, prose=Prose("ultra")),
+    "2500": FoldOptions(prices=HALF, budget=2500),
     "1200 wants": FoldOptions(prices=OPENAI, budget=1200, wants_summaries=True, wants_likeness=True),
     "3000 keeps": FoldOptions(prices=FREE, budget=3000, keep=Keep(frozenset({"read_log"}), frozenset({"assistant"}))),
+    "free stays": FoldOptions(prices=FREE, recall_stays=True),
+    "free ultra": FoldOptions(prices=FREE, prose=Prose("ultra")),
     "600 bare": FoldOptions(prices=FREE, budget=600, recall=False, shape_results=False),
     "believed": FoldOptions(prices=FREE, belief=FoldDecision(Warmth(0.3, 0.9), summaries=(WrittenSummary(1, 9, "none", "No."),))),
 }
@@ -153,6 +155,25 @@ def test_a_long_conversation_as_it_grows() -> None:
                 asked = max(i for i in range(end) if messages[i]["role"] in ("user", "tool")) + 1
                 lines.append(f"{name} {asked}: {figures(chat_body(messages[:asked]), 'chat', options)[0]}")
     golden.agrees(FILES / "growing.txt", lines)
+
+
+def test_pictures_between_what_is_folded() -> None:
+    """They stay with their messages, in whatever a budget makes of those around them."""
+    messages = list(golden.conversations()["radio_en"])
+    asked = [i for i, one in enumerate(messages) if one["role"] == "user"]
+    for i in asked[3::9]:
+        url = f"data:image/png;base64,{'iVBORw0KGgo' * 9}{i}"
+        parts = [
+            {"type": "text", "text": messages[i]["content"]},
+            {"type": "image_url", "image_url": {"url": url, "detail": "low"}},
+        ]
+        messages[i] = {"role": "user", "content": parts}
+    lines = []
+    for budget in (6000, 3500, 2500, 1200):
+        line, body = figures(chat_body(messages), "chat", FoldOptions(prices=HALF, budget=budget))
+        places = [i for i, one in enumerate(json.loads(body)["messages"]) if isinstance(one["content"], list)]
+        lines.append(f"{budget}: pictures at {places}, {line}")
+    golden.agrees(FILES / "pictures.txt", lines)
 
 
 @pytest.mark.parametrize("wire", sorted(WIRES))

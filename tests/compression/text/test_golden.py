@@ -107,6 +107,15 @@ TIED = (
     "The following is not true. The pump is new. The valve is old.",
     "The following is not true.\nThe pump is new.\nThe valve is old.",
     "Suppose that the pump fails. The valve is new. The hose holds.",
+    "Suppose that it fails. We stay. Suppose that it rains. We go. Imagine a storm. Nobody sails.",
+    "Suppose that the northern pump fails in the night. The second valve closes at once. Suppose that the southern pump fails "
+    "as well. The third valve closes at once. Nobody opens the hatch.",
+    "- Suppose that the northern pump fails in the night. The second valve closes at once. Suppose that the southern pump fails "
+    "as well. The third valve closes at once.\n  - Nobody opens the hatch.\nPumps ran on.",
+    "- Suppose that it fails. We stay. Suppose that it rains. We go.\n- Stay.\nPumps ran on.",
+    "The following is false: pumps run. See below: valves hold. Hoses hold.\nPumps ran on.",
+    "Suppose that it fails.\n```\nx = 1\n```\nPumps ran on.",
+    "Suppose that it fails:\n# Valves\nThe valve is old.",
     "Never do: open the valve. Close the hose. Paint the pump.",
     "Never do:\n- open the valve\n- close the hose\n  - while it runs\n  - while it rests\n- paint the pump\nPumps ran on.",
     "Remember.\n- open the valve. It is red.\n- close the hose\nPumps ran on.",
