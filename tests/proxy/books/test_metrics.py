@@ -179,6 +179,8 @@ def test_one_tenants_inventions_take_no_others_names() -> None:
 
 
 def test_the_time_of_the_process_is_counted_from_its_start() -> None:
-    before = sum(os.times()[:2])
-    told = lines(Metrics())["process_cpu_seconds_total"]
-    assert before - 0.02 <= told <= sum(os.times()[:2]) + 0.02
+    made = Metrics()
+    for _ in range(3):
+        before = sum(os.times()[:2])
+        told = lines(made)["process_cpu_seconds_total"]
+        assert before - 0.02 <= told <= sum(os.times()[:2]) + 0.02
