@@ -211,13 +211,13 @@ ORDERS = {
 
 
 @pytest.mark.parametrize("language", ORDERS)
-def test_every_order_of_up_to_four_words(language: str) -> None:
+def test_every_order_of_up_to_three_words(language: str) -> None:
     lines = []
-    for size in (1, 2, 3, 4):
+    for size in (1, 2, 3):
         for words in product(ORDERS[language], repeat=size):
-            if size < 4 or words[0] == ORDERS[language][1]:
-                said = " ".join(words).replace(" ,", ",")
-                if is_standing_order(said) or begins_with_command(said):
-                    lines.append(f"{'order' if is_standing_order(said) else 'command'} {said}")
+            said = " ".join(words).replace(" ,", ",")
+            order = is_standing_order(said)
+            if order or begins_with_command(said):
+                lines.append(f"{'order' if order else 'command'} {said}")
     ends = [f"{len(lines)} {golden.name_of(lines)}"]
     golden.agrees(FILES / f"order_words.{language}.txt", [*(line for line in lines if line.count(" ") < 3), *ends])
