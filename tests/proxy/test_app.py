@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,6 +63,19 @@ async def test_the_lifespan_starts_and_stops_what_there_is() -> None:
     said = await _lifespan(build(settings, warm=warmed.append), lambda: seen.append(gc.get_freeze_count() > 0))
     assert said == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
     assert (warmed, seen) == ([settings], [True])
+
+
+async def test_the_start_waits_for_the_store_and_says_when_there_is_none(
+    tmp_path: Path, unused_tcp_port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "t.db"
+    found = list[bool]()
+    app = build(settings_for(DOWN, store={"url": f"sqlite:///{file}"}), warm=lambda _: None)
+    await _lifespan(app, lambda: found.append(file.exists()))
+    assert found == [True]  # or the first request would find it opening, and go without
+    assert "without the store" not in caplog.text
+    await _lifespan(build(settings_for(DOWN, store={"url": f"redis://127.0.0.1:{unused_tcp_port}"}), warm=lambda _: None))
+    assert "Requests are served without the store" in caplog.text
 
 
 def test_a_request_that_comes_before_the_vocabulary_waits_for_it(upstream: UpstreamServer) -> None:

@@ -67,7 +67,6 @@ def unix_listener(path: Path) -> Iterator[socket.socket]:
         listener.close()
         why = (exc.strerror or str(exc)).lower()
         raise SettingsError(f"TURNFOLD_UDS: cannot listen on {str(path)!r}: {why}") from exc
-    listener.set_inheritable(True)
     made = path.stat().st_ino
     try:
         yield listener

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,12 +14,14 @@ from tests.support.effort import draws
 from tests.support.overfull import Writer, overfull
 from tests.support.structure import structure_faults
 from turnfold.compression import tokens
+from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.cut import LEVELS, Cut, cut
 from turnfold.compression.fold import conversation_tokens
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.edits import Edit
 from turnfold.compression.wire.messages import MESSAGES
 
 Body = dict[str, Any]
@@ -270,3 +273,18 @@ def test_thinking_behind_a_cut_goes_where_the_model_binds_it(model: str, learned
     result = cut(conversation, 2000, FoldOptions(model=model, preserved_thinking=learned), Memo())
     assert result is not None
     assert (b"signature" in result.forwarded.body) is (model == "claude-3-opus")
+
+
+def test_a_cut_that_broke_a_law_is_not_sent() -> None:
+    """Whatever a wire's writer gets wrong shows before the request goes out: here it loses the system message."""
+    w = Writer(5)
+    received = read(
+        encoded({"messages": [{"role": "system", "content": "Never book bay 7."}, w.user(900), w.assistant(40), w.user(20)]})
+    )
+
+    def loses_the_first(conversation: Conversation, changes: Changes) -> list[Edit]:
+        return CHAT.write(conversation, replace(changes, dropped=((0, 1), *changes.dropped)))
+
+    assert cut(received, 500, FoldOptions(model="gpt-4o"), Memo()) is not None
+    with pytest.raises(FoldRejected, match="system"):
+        cut(replace(received, wire=replace(CHAT, write=loses_the_first)), 500, FoldOptions(model="gpt-4o"), Memo())

@@ -74,6 +74,14 @@ def test_nothing_quoted_closes_the_fence_or_names_a_role(texts: list[str], data:
     assert all(line.startswith("tool: ") for line in labels)
 
 
+@pytest.mark.parametrize("colon", [":", "：", "﹕"])
+@pytest.mark.parametrize("form", ["user{}", "**User**{} yes", "> ｕｓｅｒ {}", "\u2028[system]{}", "x\n  助手{}"])
+def test_each_colon_alone_makes_a_label(form: str, colon: str) -> None:
+    text = form.format(colon)
+    assert fence.escape(text).count("\\") == 1
+    assert fence.unescape(fence.escape(text)) == text
+
+
 def test_what_is_no_look_alike_stays_as_it_is() -> None:
     text = 'def f(x):\n    return x < 3  # the user: not at the start\n\tindented \\n and "quotes" </div>'
     assert fence.escape(text) == text

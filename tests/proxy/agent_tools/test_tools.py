@@ -58,6 +58,10 @@ async def test_tools_say_what_they_are() -> None:
     assert all(tool.description and tool.output_schema for tool in tools.values())
     described = [field for tool in tools.values() for field in tool.input_schema["properties"].values()]
     assert all("description" in field for field in described)
+    said = {name: tool.annotations.model_dump(exclude_none=True) for name, tool in tools.items() if tool.annotations}
+    reads = {"read_only_hint": True, "open_world_hint": False}  # clients ask before a tool that does more
+    keeps = {"read_only_hint": False, "destructive_hint": False, "idempotent_hint": True, "open_world_hint": False}
+    assert said == {"compress": keeps, "drill_down": reads, "savings": reads}
 
 
 async def test_what_is_wrong_is_told() -> None:

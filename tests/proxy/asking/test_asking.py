@@ -33,10 +33,14 @@ from tests.support.summary_writer import answer, faithful, is_call
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.fold import fold
 from turnfold.compression.state import Engine
+from turnfold.compression.summary.calls import ModelCall
 from turnfold.config.settings import Settings
-from turnfold.proxy.asking.asker import ModelAsker
+from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.drafting import drafter
+from turnfold.proxy.asking.endpoint import Caller
+from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.cli.state import Session
+from turnfold.proxy.store.memory import MemoryStore
 
 KEY = ("authorization", "Bearer sk-client")
 JSON = ("content-type", "application/json")
@@ -405,3 +409,25 @@ def test_the_command_line_shows_a_draft_and_applies_nothing(shared: tuple[Script
     assert scripted.calls[0].header("authorization") == "Bearer sk-up"
     scripted.status = 500
     assert "draft" not in session.take("could we stop using almonds in all of this").value
+
+
+async def test_a_reply_is_kept_until_everything_is_forgotten(shared: tuple[Scripted, str], scripted: Scripted) -> None:
+    own = {"model": "gpt-4.1-nano", "api_key": "sk-writer", "url": shared[1]}
+    asker, payer, caller = ModelAsker(settings_for(shared[1], summary=own), MemoryStore()), Payer("anna"), Caller("", ())
+    question = ModelCall("layer", "At most 90 tokens.", f"<transcript>\n{TEXT}\n</transcript>", 90)
+    async with asker.running():
+        first = await asker.ask(question, payer, caller, Bill(), 5.0)
+        assert first is not None
+        assert await asker.ask(question, payer, caller, Bill(), 5.0) == first
+        assert len(scripted.calls) == 1
+        asker.forget_in_memory()
+        assert await asker.ask(question, payer, caller, Bill(), 5.0) == first
+        assert len(scripted.calls) == 2
+
+
+async def test_when_the_time_is_over_nothing_is_asked_or_paid(shared: tuple[Scripted, str], scripted: Scripted) -> None:
+    own = {"model": "gpt-4.1-nano", "api_key": "sk-writer", "url": shared[1]}
+    asker, bill = ModelAsker(settings_for(shared[1], summary=own), MemoryStore()), Bill()
+    async with asker.running():
+        assert await asker.ask(ModelCall("layer", "s", "u", 90), Payer("anna"), Caller("", ()), bill, 0.0) is None
+    assert (bill.why, bill.asked, bill.dollars, scripted.calls) == ("slow", 0, 0.0, [])

@@ -167,9 +167,20 @@ def test_one_tenants_inventions_take_no_others_names() -> None:
     assert [names.bounded("greedy", f"m{i}") for i in range(5)] == ["m0", "m1", "m2", "(other)", "(other)"]
     assert names.bounded("patient", "gpt-4o") == "gpt-4o"
     assert names.bounded("third", "x" * 300) == "x" * 200
+    for i in range(2100):  # what a tenant has used is known as long as it goes on asking
+        names.bounded(f"tenant {i}", "m")
+        assert names.bounded("greedy", "m9") == "(other)"
     label = BoundedLabel(5, each=3)
     assert [label("greedy", f"m{i}", admit=True) for i in range(5)] == ["m0", "m1", "m2", "other", "other"]
     assert label("patient", "gpt-4o", admit=False) == "other"  # no upstream has answered for it
     assert label("patient", "gpt-4o", admit=True) == "gpt-4o"
     assert label("greedy", "gpt-4o", admit=False) == "gpt-4o"
     assert [label("third", name, admit=True) for name in ("", "y", "z")] == ["unknown", "y", "other"]
+
+
+def test_the_time_of_the_process_is_counted_from_its_start() -> None:
+    made = Metrics()
+    for _ in range(3):
+        before = sum(os.times()[:2])
+        told = lines(made)["process_cpu_seconds_total"]
+        assert before - 0.02 <= told <= sum(os.times()[:2]) + 0.02

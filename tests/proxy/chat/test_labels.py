@@ -44,6 +44,8 @@ def test_what_is_no_name_is_none(value: Any) -> None:
 
 def test_a_name_is_short_and_printable() -> None:
     assert session(messages=HI, prompt_cache_key="a\x1b[2J\u202eb\ud800\nc" + "x" * 900) == "a[2Jbc" + "x" * 194
+    assert session(messages=HI, prompt_cache_key="\0" * 799 + "ab") == "a"
+    assert session(messages=HI, prompt_cache_key="\0" * 800 + "ab") == ""  # nor is a long one looked through for more
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ def test_whatever_fails_in_the_engine_the_original_goes_out(
     assert receipt.reason in caplog.text
     assert receipt.reason.startswith(reason[:3])
     assert "secret" not in caplog.text
+    assert ("test_service.py" in caplog.text) == (receipt.reason == type(error).__name__)  # where a fault of ours is
 
 
 def test_a_fold_that_is_not_smaller_is_not_used(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
@@ -189,6 +190,18 @@ def test_an_upstream_error_has_a_receipt(upstream: UpstreamServer, proxy: ProxyS
     receipt = proxy.recorder.one()
     assert (receipt.upstream_status, receipt.complete, receipt.status) == (429, True, "folded")
     assert receipt.usage.prompt_tokens is None
+
+
+def test_an_upstream_that_is_gone_has_a_receipt_with_what_became_of_the_fold(start_proxy: StartProxy) -> None:
+    def not_worth_it(conversation: Conversation, *_: object) -> Folded:
+        return Folded(conversation, conversation, Changes(), False, "short", 10, 10)
+
+    proxy = start_proxy("http://127.0.0.1:9/v1", fold=not_worth_it)
+    assert proxy.chat(TWO).status == 502
+    receipt = proxy.recorder.one()
+    assert (receipt.upstream_status, receipt.status, receipt.reason) == (None, "passthrough", "short")
+    assert receipt.usage.prompt_tokens is None
+    assert not receipt.complete
 
 
 def test_times_are_told(upstream: UpstreamServer, proxy: ProxyServer) -> None:

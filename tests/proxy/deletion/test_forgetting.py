@@ -6,12 +6,13 @@ import os
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.proxy.receipts import receipt
+from tests.proxy.receipts import NOON, receipt
 from tests.proxy.redis_keys import dump
 from turnfold.compression.budgeted import HistoryMessage, HistorySettings
 from turnfold.compression.fold import Section
@@ -21,7 +22,7 @@ from turnfold.proxy.api.conversations import Conversations
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.receipt_log import receipts_between
-from turnfold.proxy.deletion.deletions import Deletions
+from turnfold.proxy.deletion.deletions import Deletion, Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
 from turnfold.proxy.learning.window_records import tenants
 from turnfold.proxy.learning.windows import Spot, Windows
@@ -262,3 +263,14 @@ async def test_nothing_is_left_under_any_key_of_a_redis(valkey: Any, redis_url: 
     assert not [key for key, value in after.items() if b"anna" in value and key not in marks]
     assert [key for key, value in after.items() if b"secret-of-bert" in value]
     await one.store.close()
+
+
+def test_a_deletion_that_another_release_announced_is_heeded() -> None:
+    """Its form in the store, as a store of today has it."""
+    written = Deletion.of("anna", "c-1", NOON, books=True)
+    stored = {"tenant": "3b7a88499b87ae9a212510bec13b0215", "conversation": "ac906cd15fce8144348620066fafb5b0"}
+    assert asdict(written) == {**stored, "until": NOON, "books": True}
+    assert written.covers("anna", "c-1", NOON)
+    assert not written.covers("anna", "c-1", NOON + 0.1)
+    assert not written.covers("anna", "c-2", NOON)
+    assert not written.covers("bert", "c-1", NOON)

@@ -56,13 +56,13 @@ _COUNTED: Final = re.compile(r"[0-9] (?:passed|test|insert|delet|file|problem)")
 
 
 def _hits(lower: str, starts: Sequence[int]) -> Iterator[int]:
-    """Indices of lines with a trigger, some of them more than once."""
+    """Indices of lines with a trigger, some of them more than once; `starts` has one more, that of a line behind the last."""
     for trigger in _TRIGGERS:
         at = lower.find(trigger)
         while at >= 0:
             index = bisect_right(starts, at + len(trigger) - 1) - 1
             yield index
-            at = lower.find(trigger, starts[index + 1] - 1) if index + 1 < len(starts) else -1
+            at = lower.find(trigger, starts[index + 1] - 1)
     for hit in _COUNTED.finditer(lower):
         yield bisect_right(starts, hit.start()) - 1
 
@@ -76,8 +76,7 @@ def grades(lines: Sequence[str]) -> list[int]:
     starts = list(accumulate((len(line) + 1 for line in lines), initial=1))
     out = [0] * len(lines)
     for index in set(_hits(lower, starts)):
-        if index < len(out):
-            out[index] = grade(lines[index])
+        out[index] = grade(lines[index])
     return out
 
 

@@ -31,9 +31,7 @@ def template(line: str) -> str:
 
 
 def templates(lines: Sequence[str]) -> list[str]:
-    """`template` of each line, in one pass."""
-    if any("\n" in line for line in lines):
-        return [template(line) for line in lines]
+    """`template` of each line, in one pass; no line holds a line break."""
     return _strike_values("\n".join([line.strip() for line in lines])).split("\n") if lines else []
 
 

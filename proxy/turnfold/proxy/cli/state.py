@@ -133,7 +133,7 @@ def _diff_lines(result: PreviewResult) -> list[str]:
     return [f"would change: {'yes' if result['would_mutate'] else 'no'}", *changes]
 
 
-def run(lines: Iterator[str], out: TextIO, session: Session, *, as_json: bool = False, talk: bool = False) -> None:
+def run(lines: Iterator[str], out: TextIO, session: Session, *, as_json: bool = False, talk: bool) -> None:
     """Take lines until they end or one says exit.
 
     Args:

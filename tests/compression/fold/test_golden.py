@@ -1,0 +1,264 @@
+"""Folds, replays and recall of fixed conversations, byte for byte (``tests.support.golden`` says when to write them anew)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.support import golden
+from tests.support.block_conversations import Kind, conversation
+from tests.support.three_wires import WIRES, with_marks
+from turnfold.compression.fold import fold
+from turnfold.compression.fold.fence import render
+from turnfold.compression.fold.pieces import recall_tokens
+from turnfold.compression.fold.recall import Question, recall
+from turnfold.compression.fold.replay import Replay, course, start, step, thresholds_at
+from turnfold.compression.fold.units import Unit
+from turnfold.compression.memo import Memo, digest
+from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Keep, Prose, Warmth, WrittenSummary
+from turnfold.compression.text.quotes import Source
+from turnfold.compression.tokens import count
+
+FILES = Path(__file__).parent / "golden"
+FREE, HALF, OPENAI, CLAUDE = CachePrices(1.0, 1.0), CachePrices(0.5, 1.0), CachePrices(0.25, 1.0), CachePrices(0.1, 1.25)
+MEMO = Memo()
+
+
+# ---------------------------------------------------------------- replays of sizes
+
+
+def sizes(seed: int, number: int) -> tuple[Unit, ...]:
+    """Units as a chat, an agent's run or something between has them; now and then one is marked, attached, or reasons."""
+    random = Random(seed)
+    loops, long, odd = random.choice([0.0, 0.3, 0.9]), random.choice([60, 250, 900]), random.choice([0.0, 0.0, 0.05])
+    found: list[Unit] = []
+    at = 0
+
+    def add(tokens: int, share: float, width: int = 1, **flags: bool) -> None:
+        nonlocal at
+        usual = dict.fromkeys(("is_user", "pinned", "asks", "marked", "attached", "reasons"), False)
+        found.append(Unit(at, at + width, tokens, int(tokens * share), **{**usual, **flags}))
+        at += width
+
+    if random.random() < 0.7:
+        add(40 + random.randrange(800), 1.0, pinned=True, marked=random.random() < 0.3)
+    while len(found) < number:
+        odd_one = random.random() < odd
+        add(20 + random.randrange(long), 0.4 + random.random() / 2, is_user=True, asks=True, marked=odd_one, attached=odd_one)
+        while random.random() < loops:
+            add(60 + random.randrange(3 * long), 0.2 + random.random() / 2, width=2, asks=True, reasons=random.random() < odd)
+        add(30 + random.randrange(2 * long), 0.3 + random.random() / 2)
+    add(30, 1.0, is_user=True, asks=True)
+    return tuple(found)
+
+
+REPLAYED: dict[str, FoldOptions] = {
+    "free": FoldOptions(prices=FREE),
+    "half": FoldOptions(prices=HALF),
+    "openai": FoldOptions(prices=OPENAI),
+    "claude": FoldOptions(prices=CLAUDE),
+    "claude cold": FoldOptions(prices=CLAUDE, cache_hit_share=0.2),
+    "no recall": FoldOptions(prices=FREE, recall=False),
+    "recall stays": FoldOptions(prices=OPENAI, recall_stays=True),
+    "budget 9000": FoldOptions(prices=HALF, budget=9000),
+    "budget 2500": FoldOptions(prices=OPENAI, budget=2500),
+    "thinking": FoldOptions(prices=FREE, preserved_thinking=True),
+    "drops thinking": FoldOptions(prices=FREE, preserved_thinking=True, drops_thinking=True),
+    "believed": FoldOptions(prices=CLAUDE, belief=FoldDecision(Warmth(0.35, 0.9))),
+    "cold": FoldOptions(prices=OPENAI, belief=FoldDecision(Warmth(0.0, 0.15))),
+    "braked": FoldOptions(prices=FREE, belief=FoldDecision(Warmth(0.5, 0.9), brake=True)),
+}
+
+
+def told(now: Replay) -> str:
+    levels = Counter(p.level.value for p in now.pieces)
+    pieces = ", ".join(f"{number} {level}" for level, number in sorted(levels.items()))
+    return f"  at {now.moved} raw from {now.tail}: {pieces} {golden.name_of(now.pieces)}"
+
+
+def replayed(units: Sequence[Unit], options: FoldOptions, squeeze: float) -> Iterator[str]:
+    """A line for each fold event, and one for all that holds at every request."""
+    path = course(units, options, squeeze)
+    now, every = start(path), list[Any]()
+    while now.turns < len(path.requests):
+        limits = thresholds_at(path, now, path.requests[now.turns])
+        before, now = now, step(path, now)
+        if now.events > before.events:
+            yield told(now)
+        askers = [(one.unit, one.last, recall_tokens(one, options)) for one in now.askers]
+        every.append((astuple(limits), round(now.saved, 2), round(now.spent, 2), askers, [at for at, _ in now.decided]))
+    yield f"  {now.events} events in {now.turns} requests, {golden.name_of(every)}"
+
+
+def test_replays() -> None:
+    lines = []
+    for seed in range(10):
+        units = sizes(seed, 40 + 25 * (seed % 5))
+        for number, (name, options) in enumerate(REPLAYED.items()):
+            if (seed + number) % 2 == 0 or "thinking" in name:
+                squeeze = 0.6 if (seed + number) % 6 == 0 else 1.2 if number % 5 == 0 else 1.0
+                lines += [f"{seed} {name} x{squeeze}", *replayed(units, options, squeeze)]
+    golden.agrees(FILES / "replays.txt", lines)
+
+
+# ---------------------------------------------------------------- folds
+
+
+def chat_body(messages: Sequence[golden.Message], model: str = "gpt-4o") -> bytes:
+    return json.dumps({"model": model, "messages": messages}, ensure_ascii=False).encode()
+
+
+def figures(body: bytes, wire: str, options: FoldOptions) -> tuple[str, bytes]:
+    """What a fold comes to in a line, and its bytes."""
+    folded = fold(WIRES[wire].wire.read(body, MEMO), options, MEMO)
+    quoted = [(i, one.passages) for i, one in folded.recalls.items()]
+    rest = golden.name_of((folded.sections, quoted, folded.account, folded.wanted, folded.open_questions, folded.decided))
+    told = f"{folded.tokens_before} -> {folded.tokens_after}, {folded.events} events, {folded.fitting} fittings, {folded.outlook}"
+    return f"{told} {folded.reason or '-'} {golden.name_of(folded.body)} {rest}", folded.body
+
+
+@pytest.mark.parametrize("name", sorted(golden.conversations()))
+def test_a_budget(name: str) -> None:
+    body = chat_body([*golden.conversations()[name], {"role": "user", "content": "What did we agree on first, and why?"}])
+    line, out = figures(body, "chat", FoldOptions(prices=OPENAI, budget=1500 if name == "radio_en" else 900))
+    messages = json.loads(out)["messages"]
+    golden.agrees(FILES / f"{name}.txt", [line, *(json.dumps(one, ensure_ascii=False) for one in messages)])
+
+
+FOLDED: dict[str, FoldOptions] = {
+    "free": FoldOptions(prices=FREE),
+    "claude": FoldOptions(prices=CLAUDE),
+    "4000": FoldOptions(prices=HALF, budget=4000, recall_tool_text=False),
+    "2500": FoldOptions(prices=HALF, budget=2500),
+    "1200 wants": FoldOptions(prices=OPENAI, budget=1200, wants_summaries=True, wants_likeness=True),
+    "3000 keeps": FoldOptions(prices=FREE, budget=3000, keep=Keep(frozenset({"read_log"}), frozenset({"assistant"}))),
+    "free stays": FoldOptions(prices=FREE, recall_stays=True),
+    "free ultra": FoldOptions(prices=FREE, prose=Prose("ultra")),
+    "600 bare": FoldOptions(prices=FREE, budget=600, recall=False, shape_results=False),
+    "believed": FoldOptions(prices=FREE, belief=FoldDecision(Warmth(0.3, 0.9), summaries=(WrittenSummary(1, 9, "none", "No."),))),
+}
+
+
+def test_a_long_conversation_as_it_grows() -> None:
+    messages = golden.conversations()["radio_en"]
+    lines = []
+    for name, options in FOLDED.items():
+        for end in (44, len(messages)):
+            if name in ("free", "claude", "believed") or end == len(messages):
+                asked = max(i for i in range(end) if messages[i]["role"] in ("user", "tool")) + 1
+                lines.append(f"{name} {asked}: {figures(chat_body(messages[:asked]), 'chat', options)[0]}")
+    golden.agrees(FILES / "growing.txt", lines)
+
+
+def test_pictures_between_what_is_folded() -> None:
+    """They stay with their messages, in whatever a budget makes of those around them."""
+    messages = list(golden.conversations()["radio_en"])
+    asked = [i for i, one in enumerate(messages) if one["role"] == "user"]
+    for i in asked[3::9]:
+        url = f"data:image/png;base64,{'iVBORw0KGgo' * 9}{i}"
+        parts = [
+            {"type": "text", "text": messages[i]["content"]},
+            {"type": "image_url", "image_url": {"url": url, "detail": "low"}},
+        ]
+        messages[i] = {"role": "user", "content": parts}
+    lines = []
+    for budget in (6000, 3500, 2500, 1200):
+        line, body = figures(chat_body(messages), "chat", FoldOptions(prices=HALF, budget=budget))
+        places = [i for i, one in enumerate(json.loads(body)["messages"]) if isinstance(one["content"], list)]
+        lines.append(f"{budget}: pictures at {places}, {line}")
+    golden.agrees(FILES / "pictures.txt", lines)
+
+
+@pytest.mark.parametrize("wire", sorted(WIRES))
+def test_thinking_images_marks_and_hosted_tools(wire: str) -> None:
+    lines = []
+    for seed in range(4):
+        messages = conversation(seed, Kind(turns=5, loops=2, sentences=13, thinks=0.9 * (seed % 2), odd=seed > 0))
+        if seed % 2:  # in a tool loop, whose thinking is bound to what was sent
+            messages = messages[: 1 + max(i for i, one in enumerate(messages) if "tool_result" in str(one["content"]))]
+        marked = with_marks(messages, [len(messages) - 1, len(messages) - 2]) if seed % 2 else messages
+        body = WIRES[wire].encode(marked)
+        for name, options in {
+            "free": FoldOptions(prices=FREE, cache_breakpoints=seed == 0),
+            "700": FoldOptions(prices=HALF, budget=700),
+            "1400": FoldOptions(prices=CLAUDE, budget=1400, preserved_thinking=True, drops_thinking=seed == 3),
+        }.items():
+            lines.append(f"{seed} {name}: {figures(body, wire, options)[0]}")
+    golden.agrees(FILES / f"wire.{wire}.txt", lines)
+
+
+# ---------------------------------------------------------------- recall
+
+QUESTIONS = (
+    "How many tapes are there, and when does the lease end?",
+    "Who may handle reels?",
+    "What was the budget for the website?",
+    "Summarise everything so far.",
+    "Summarise what was said about the cassette decks.",
+    "continue",
+    "And the second one?",
+    "Question: what does the Fund want on 15 May?",
+    "Where did we put tape R-0417?",
+    "Wie hoch ist die Miete?",
+    "Who is Mr Okafor, and what did he say about the consent forms?",
+    "What is the capital of Mongolia?",
+    "why?",
+)
+
+
+def sources(name: str) -> list[Source]:
+    return [
+        Source(m["role"], m["content"], digest(m["role"], m["content"]))
+        for m in golden.conversations()[name]
+        if isinstance(m["content"], str) and m["role"] != "system"
+    ]
+
+
+def test_recall() -> None:
+    lines = []
+    said = sources("radio_en")
+    present = said[20].text
+    for number, text in enumerate(QUESTIONS):
+        for budget, fill in ((250, False), (1200, False), (500, True)):
+            before = tuple(said[30 + number : 32 + number]) if number % 2 == 0 else ()
+            found = recall(said, Question(text, before), budget, (present,) if fill else (), count, MEMO, fill=fill)
+            places = " ".join(f"{one.source}:{one.start}-{one.end}" for one in found)
+            lines.append(f"{text!r} {budget} {'fill' if fill else 'bears'}: {places} {golden.name_of(render(said, found))}")
+    golden.agrees(FILES / "recall.txt", lines)
+
+
+def test_recall_in_seven_languages_and_with_vectors() -> None:
+    lines = []
+    for name in sorted(golden.conversations()):
+        said = sources(name)
+        for i in range(3, len(said), 13):
+            likeness = tuple(bytes([(37 * k) % 100]) for k in range(i)) if i % 2 else ()
+            asked = Question(said[i].text, tuple(said[i - 2 : i]), likeness if name != "radio_en" else ())
+            found = recall(said[:i], asked, 300 + 10 * i, (), count, MEMO, fill=i % 3 == 0)
+            lines.append(f"{name} {i}: " + " ".join(f"{one.source}:{one.start}-{one.end}" for one in found))
+    golden.agrees(FILES / "recall.languages.txt", lines)
+
+
+def test_a_decision_of_the_past_holds() -> None:
+    """The files above are of one request each; here each request goes on with what the one before it decided."""
+    messages = golden.conversations()["radio_en"]
+    options = FoldOptions(prices=HALF, belief=FoldDecision(Warmth(0.6, 0.9)))
+    lines = []
+    for end in range(20, len(messages), 16):
+        folded = fold(WIRES["chat"].wire.read(chat_body(messages[:end]), MEMO), options, MEMO)
+        options = replace(
+            options,
+            precedents=(*options.precedents, *folded.decided),
+            belief=FoldDecision(Warmth(1.0 - end / 100, 0.5), brake=end > 60),
+        )
+        lines.append(
+            f"{end}: {folded.events} {[p.at for p in folded.decided]} {folded.tokens_after} {golden.name_of(folded.body)}"
+        )
+    golden.agrees(FILES / "decided.txt", lines)

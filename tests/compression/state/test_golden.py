@@ -1,0 +1,88 @@
+"""What becomes of directives, answers and edits in many conversations (``tests.support.golden`` says when to write anew)."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.support import golden
+from turnfold.compression.state import StateOptions, Turn, place
+from turnfold.compression.state.record import Record
+from turnfold.compression.state.seen import resumed_at, seen_run
+
+FILES = Path(__file__).parent / "golden"
+
+DIRECTIVES = (
+    "use docker", "use podman", "prohibit docker", "prohibit peanuts", "remove policy docker", "use ruff instead of docker",
+    "set premise the harbour desk", "change premise to the night desk", "clear premise", "reset policies", "clear state",
+    "use", "set premise", "remove policy the", "Use Docker.", "please use podman", "Don't use docker.",
+    "prohibit docker\nand tell me why", "use docker in the second step, please",
+)  # fmt: skip
+TALK = (
+    "yes", "no", "nah", "never mind", "No, I mean podman", "hm", "ok", "what do you think, I guess?", "yes please", "y", "no\nno",
+    "Hello.", "What is the tide today?", "Which one is it?", "x" * 190 + " yes", "y" * 201, "skip", "continue",
+)  # fmt: skip
+OPTIONS = (
+    StateOptions(),
+    StateOptions(acknowledge="forward", preprocess=True),
+    StateOptions(superseded="drop"),
+    StateOptions(preprocess=True, superseded="drop"),
+)
+
+
+def talked(seed: int) -> str:
+    """One conversation as it goes on: sent whole, its newest messages only, edited, twice, or with another answer in it."""
+    random, options = Random(seed), OPTIONS[seed % len(OPTIONS)]
+    turns, record = list[Turn](), Record()
+    kinds, every = list[str](), list[Any]()
+    for _ in range(12):
+        turns.append(Turn("user", random.choice(DIRECTIVES if random.random() < 0.6 else TALK)))
+        if random.random() < 0.08:
+            turns[-1] = Turn("user", None, "beside an image")
+        sent = list(turns)
+        how = random.random()
+        if how < 0.1:
+            sent = sent[-3:]
+        elif how < 0.2 and len(sent) > 4:
+            sent[2 * random.randrange(len(sent) // 2)] = Turn("user", random.choice(DIRECTIVES))
+        for _ in range(2 if random.random() < 0.15 else 1):
+            made = place(sent, options, record)
+            record = made.record if random.random() < 0.9 else record
+        kinds.append(f"{made.verdict.kind[0]}{len(made.pins)}")
+        every.append((made.verdict, made.record, made.pins, made.changes, made.block_before(len(sent) // 2), made.state_at(3)))
+        said = made.verdict.text if made.verdict.kind != "forward" and random.random() < 0.8 else "All right."
+        turns.append(Turn("assistant", said))
+    return f"{seed}: {' '.join(kinds)} {golden.name_of(every)}"
+
+
+def test_conversations() -> None:
+    golden.agrees(FILES / "conversations.txt", map(talked, range(160)))
+
+
+def test_a_long_one_loses_its_superseded_blocks() -> None:
+    """Blocks that were replaced go once they weigh too much; a record that is long forgets its oldest states."""
+    record, turns, lines = Record(), list[Turn](), []
+    for i in range(90):
+        turns += [
+            Turn("user", f"use tool {i % 11}" if i % 3 else f"prohibit thing {i}"),
+            Turn("user", "Go on."),
+            Turn("assistant", "Yes."),
+        ]
+        made = place(turns, StateOptions(acknowledge="forward"), record)
+        record = made.record
+        lines.append(f"{i} {[pin.index for pin in made.pins]} {golden.name_of((made.record, made.pins, made.changes))}")
+    golden.agrees(FILES / "long.txt", lines)
+
+
+def test_what_was_seen_before() -> None:
+    """Every request of up to four messages behind every record of up to three."""
+    lines = []
+    for size in range(4):
+        for seen in product((b"a", b"b", b"c"), repeat=size):
+            asked = [keys for length in range(5) for keys in product((b"a", b"b", b"c"), repeat=length)]
+            runs = [seen_run(seen, keys) for keys in asked]
+            resumed = [resumed_at(seen, keys, run) for keys, run in zip(asked, runs, strict=True)]
+            lines.append(f"{b''.join(seen).decode() or '-'}: {golden.name_of((runs, resumed))}")
+    golden.agrees(FILES / "seen.txt", lines)

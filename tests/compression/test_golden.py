@@ -1,0 +1,65 @@
+"""Layers of texts and conversations within budgets, byte for byte (``tests.support.golden`` says when to write anew)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support import golden, words
+from turnfold.compression.budgeted import (
+    History,
+    HistoryMessage,
+    HistorySettings,
+    add,
+    context,
+    drill_down,
+    export_history,
+    search,
+)
+from turnfold.compression.layers import Compressor, CompressRequest
+from turnfold.compression.negotiate import Demand, negotiate
+
+FILES = Path(__file__).parent / "golden"
+QUERIES = ("When does the lease end?", "何が決まりましたか", "Что с картой?", "budget euros")
+
+
+def layered() -> dict[str, str]:
+    """Conversations as one text with headings, and texts with data in them."""
+    found = {}
+    for name, messages in golden.conversations().items():
+        said = [m["content"] for m in messages if isinstance(m["content"], str)][:6]
+        found[name] = "\n\n".join(f"# Part {i}\n\n{text}" if i % 3 == 0 else text for i, text in enumerate(said))
+    return found | {f"mixed {seed}": words.text_of_kind("mixed", seed) for seed in range(3)}
+
+
+def test_layers() -> None:
+    lines = []
+    for number, (name, text) in enumerate(layered().items()):
+        for i, (ratio, most) in enumerate(((0.15, 1), (0.5, 5))[number % 2 :][: 1 + number // 7]):
+            scorer = ("textrank", "tfidf", "conversation", None)[(number + i) % 4]
+            query = QUERIES[number % 4] if (number + i) % 2 else None
+            made = Compressor().compress(CompressRequest(text, l1_ratio=ratio, l2_max_sentences=most, query=query, scorer=scorer))
+            offered = [negotiate(made, Demand(budget=budget)) for budget in (60, 400, None)]
+            sizes = [layer.tokens for layer in made.layers]
+            lines.append(f"{name} {ratio} {scorer}: {sizes} {golden.name_of(made)} {golden.name_of(offered)}")
+            if name in ("oncall_en", "mixed 1"):
+                lines += [f"  {line}" for layer in made.layers[1:] for line in layer.text.splitlines()]
+    golden.agrees(FILES / "layers.txt", lines)
+
+
+@pytest.mark.parametrize("name", sorted(golden.conversations()))
+def test_a_history_within_a_budget(name: str) -> None:
+    lines = []
+    for threshold, recent in ((700, 3), (250, 0)) if name == "oncall_en" else ((250, 2),) if name < "o" else ((600, 0),):
+        state, settings = History(), HistorySettings(threshold, recent)
+        for i, message in enumerate(golden.conversations()[name][:15]):
+            if isinstance(message["content"], str):
+                state, action = add(state, HistoryMessage(message["role"], message["content"]), settings)
+                told = context(state, settings)
+                if action != "appended" or i % 8 == 0:
+                    lines.append(f"{i} {action} {told.tokens} of {told.raw_tokens} {golden.name_of(told.text)}")
+        drilled = [drill_down(state, block.id, layer) for block in state.blocks for layer in (0, 1, 2)]
+        found = search(state, golden.conversations()[name][5]["content"] or "tapes", 3)
+        lines += [golden.name_of(drilled), golden.name_of(found), golden.name_of(export_history(state)), *told.text.splitlines()]
+    golden.agrees(FILES / f"history.{name}.txt", lines)

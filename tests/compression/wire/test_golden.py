@@ -1,0 +1,64 @@
+"""What bodies are read as, and what is answered to them (``tests.support.golden`` says when to write the file anew)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import golden
+from tests.support.block_conversations import Kind, conversation
+from tests.support.three_wires import WIRES, with_marks
+from turnfold.compression.fold import conversation_tokens
+from turnfold.compression.memo import Memo
+from turnfold.compression.wire.conversation import Changes, Conversation
+
+FILES = Path(__file__).parent / "golden"
+#: Keys beside the messages, of which each wire knows some.
+TOP: tuple[dict[str, Any], ...] = (
+    {},
+    {"stream": True, "max_tokens": 900, "stream_options": {"include_usage": True}},
+    {
+        "max_completion_tokens": 77,
+        "response_format": {"type": "json_object"},
+        "prompt_cache_key": "k",
+        "metadata": {"user_id": "u"},
+    },
+    {"max_output_tokens": 500, "previous_response_id": "resp_1", "text": {"format": {"type": "text"}}, "store": True},
+    {"thinking": {"type": "enabled", "budget_tokens": 1024}, "cache_control": {"type": "ephemeral"}, "stream": True},
+    {"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}, "n": 2, "functions": [{"name": "f"}]},
+)
+
+
+def every(request: Conversation) -> list[Any]:
+    """All of a conversation that can be told; sets in an order of their own."""
+    told = [
+        [sorted(value) if isinstance(value := getattr(one, part.name), frozenset) else value for part in fields(one)]
+        for one in request.messages
+    ]
+    left_out = {"wire", "messages", "state", "text"}
+    return [told, [getattr(request, one.name) for one in fields(request) if one.name not in left_out]]
+
+
+@pytest.mark.parametrize("wire", sorted(WIRES))
+def test_reading_writing_and_answering(wire: str) -> None:
+    lines, on = [], WIRES[wire]
+    for seed, top in enumerate(TOP):
+        messages = conversation(40 + seed, Kind(turns=3, loops=2, sentences=4, odd=True, thinks=0.4))
+        body = json.dumps(json.loads(on.encode(with_marks(messages, [2, len(messages) - 1]))) | top).encode()
+        request = on.wire.read(body, Memo())
+        first = next(i for i, one in enumerate(request.messages) if not one.pinned)
+        texts = {
+            i: {text.path: text.text[:20] for text in one.texts if text.text[:20].strip()}
+            for i, one in enumerate(request.messages)
+        }
+        changed = request.with_changes(Changes(dropped=((first + 1, first + 2),)), Memo())
+        shortened = request.with_changes(Changes(texts={i: new for i, new in texts.items() if new and i > first + 1}), Memo())
+        answered = on.wire.reply(request, "Done: docker is prohibited.", 1_760_000_000)
+        counted = [conversation_tokens(request, model, Memo()) for model in ("gpt-4o", "claude-sonnet-4-5", "gpt-4")]
+        names = [every(request), changed.body, shortened.body, on.wire.unmarked(request), answered]
+        lines.append(f"{seed}: {len(request.messages)} messages, {counted} tokens, {' '.join(map(golden.name_of, names))}")
+    golden.agrees(FILES / f"{wire}.txt", lines)

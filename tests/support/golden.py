@@ -1,0 +1,75 @@
+"""Whole outputs kept as files: one changed byte fails.
+
+Lives here: comparing what the code makes now with what a file says it made, short names of long outputs, conversations of our
+own to make outputs from. Does not belong here: what is made of them (each ``test_golden.py`` does that for its room).
+
+These files say what came out when they were written, not what is right: they notice a change that nobody meant. Where a change
+of the output is meant (a rule got better, a default moved), write them anew with
+
+    TURNFOLD_ACCEPT=1 python -m pytest -n 0 tests -k golden
+
+and read the diff before it is committed: every line of it is something that users get. Where nothing should have changed, the
+code is wrong, and the files stay. Lines that end in a digest stand for outputs too long to keep: of those the files beside
+them hold a few in full.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+Message = dict[str, Any]
+
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_DEMO: Final = _ROOT / "proxy" / "turnfold" / "proxy" / "demo_data" / "conversation.json"
+_CASES: Final = _ROOT / "benchmarks" / "cases" / "orders"
+
+
+def agrees(path: Path, lines: Iterable[str]) -> None:
+    """Fail where the lines are not those of the file; write the file where that is asked for."""
+    got = "".join(f"{line}\n" for line in lines)
+    if os.environ.get("TURNFOLD_ACCEPT"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(got.encode())
+    assert got.splitlines() == path.read_bytes().decode().splitlines()
+
+
+def name_of(value: object) -> str:
+    """A short name of an output: the same for the same bytes, text or value with a complete ``repr``."""
+    data = (
+        value
+        if isinstance(value, bytes)
+        else value.encode(errors="surrogatepass")
+        if isinstance(value, str)
+        else repr(value).encode()
+    )
+    return blake2b(data, digest_size=6).hexdigest()
+
+
+@cache
+def conversations() -> dict[str, list[Message]]:
+    """Conversations of our own in seven languages, as messages of chat completions; the longest one has tools in it."""
+    demo = json.loads(_DEMO.read_bytes())
+    messages: list[Message] = [{"role": "system", "content": demo["system"]}]
+    for turn in demo["turns"]:
+        messages += [*turn["say"], turn["reply"]]
+    found = {"radio_en": messages}
+    for path in sorted(_CASES.glob("*.json")):
+        found[path.stem] = json.loads(path.read_bytes())["messages"]
+    return found
+
+
+def texts() -> dict[str, str]:
+    """The texts of these conversations, longest first in each, a few of each."""
+    found: dict[str, str] = {}
+    for name, messages in conversations().items():
+        contents = [m["content"] for m in messages if isinstance(m.get("content"), str)]
+        most = 24 if name == "radio_en" else 8
+        for text in sorted(dict.fromkeys(contents), key=len, reverse=True)[:most]:
+            found[f"{name}/{len(found)}"] = text
+    return found
