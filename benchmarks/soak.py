@@ -1,7 +1,7 @@
 """A mixed load for a long time, and what the process holds while it lasts.
 
     python -m benchmarks.soak --minutes 10 [--workers 2] [--store sqlite|redis|memory] [--sentences 16]
-    python -m benchmarks.soak --minutes 30 --turns 17 --sentences 32 --asked 2 --talk 18 --clients 8 --pause 0.01  # many conversations
+    python -m benchmarks.soak --minutes 30 --turns 12 --sentences 46 --asked 2 --talk 24 --clients 8 --pause 0.01
 
 Lives here: the load, and a table of memory, descriptors and tasks over time. Does not belong here: servers (``support.faulty``).
 
@@ -165,7 +165,8 @@ def run(minutes: float, workers: int, store: str, mix: Mix) -> None:
         url = valkey.url if valkey else f"sqlite:///{folder}/t.db" if store == "sqlite" else "memory://"
         served = Served(upstream.url, Path(folder), store_url=url, workers=str(workers))
         try:
-            print("| minute | requests | conversations | MB | descriptors | tasks | load of the machine |\n|---|---|---|---|---|---|---|")
+            print("| minute | requests | conversations | MB | descriptors | tasks | load of the machine |")
+            print("|---|---|---|---|---|---|---|")
             print(_row("start", served, None), flush=True)
             before = served.processor_seconds(), time.process_time()
             with Load(served, upstream, mix) as load:
@@ -192,7 +193,13 @@ def _tell(served: Served, load: Load, took: tuple[float, float]) -> None:
     print(f"- lines in the log: {len(served.log.read_bytes().splitlines())}")
     print(f"- ledger: {served.get('/admin/ledger')[1].decode()[:400]}")
     metrics = served.get("/metrics")[1].decode().splitlines()
-    kinds = ("turnfold_incidents", "turnfold_receipts_dropped", "turnfold_originals_dropped", "turnfold_store_errors", "turnfold_failed_open")
+    kinds = (
+        "turnfold_background_failures",
+        "turnfold_receipts_dropped",
+        "turnfold_originals_dropped",
+        "turnfold_store_errors",
+        "turnfold_failed_open",
+    )
     print("\n".join(f"- {line}" for line in metrics if line.startswith(kinds)))
 
 

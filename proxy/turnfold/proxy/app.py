@@ -249,7 +249,9 @@ class Parts:
         """What is known of conversations and upstreams beyond one request."""
         states = StateRecords(self.store, self.settings.store.ttl)
         models = StationModels(self.asker, self.blocks, self.settings.summary)
-        return Remembered(self.windows, states, self.decisions, models, self.likenesses)
+        return Remembered(
+            self.windows, states, self.decisions, models, self.likenesses, store=self.store, patient=self.store.patient
+        )
 
     def checks(self) -> list[ReadinessCheck]:
         """What readiness looks at. Requests are served without any of it."""
