@@ -285,6 +285,8 @@ class Parts:
         if self.traces is not None:
             self.traces.start()
         loops = {"warmth": self.warmth.run, "deletions": self.forgetting.watch, "memory": give_back}
+        if self.store.check is not None:
+            loops["store-check"] = self.store.check.run
         tasks = [
             asyncio.create_task(supervise(part, loop, self.incidents), name=f"turnfold-{part}") for part, loop in loops.items()
         ]

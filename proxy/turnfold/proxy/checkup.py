@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import sqlite3
 import ssl
 import time
 from collections.abc import Awaitable, Callable
@@ -18,7 +17,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, Literal
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -37,6 +36,7 @@ from turnfold.proxy.running.sharing import default_url, is_turnfold
 from turnfold.proxy.semantic.encoder import EncoderFailed
 from turnfold.proxy.semantic.likenesses import open_encoder
 from turnfold.proxy.store import Item, Key, StoreError, open_store
+from turnfold.proxy.store.file_check import find_damage
 
 Verdict = Literal["ok", "note", "fault"]
 _PATIENCE: Final = 10.0
@@ -183,23 +183,13 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
 def _damage(named: str) -> list[Finding]:
     """Damaged pages of a SQLite file, which a running Turnfold finds only when it reads them."""
     path = Path(named).expanduser()
-    end = time.monotonic() + _PATIENCE
-    connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
-    connection.set_progress_handler(lambda: time.monotonic() > end, 10_000)
-    try:
-        problem = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
-    except sqlite3.OperationalError as exc:
-        if "interrupt" in str(exc):
-            return [Finding("store", "note", f"{path} is too large to be checked for damage in {_PATIENCE:.0f} s")]
-        problem = str(exc)
-    except sqlite3.DatabaseError as exc:
-        problem = str(exc)
-    finally:
-        connection.close()
-    if problem == "ok":
+    found = find_damage(path, _PATIENCE)
+    if not found.whole:
+        return [Finding("store", "note", f"{path} is too large to be checked for damage in {_PATIENCE:.0f} s")]
+    if not found.problem:
         return []
     advice = "stop Turnfold and move the file away; `sqlite3 FILE .recover` gets back what can be read"
-    return [Finding("store", "fault", f"{path} is damaged: {' '.join(problem.split())}", advice)]
+    return [Finding("store", "fault", f"{path} is damaged: {found.problem}", advice)]
 
 
 def _missing(settings: StoreSettings) -> str:

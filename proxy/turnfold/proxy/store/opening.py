@@ -20,6 +20,7 @@ from turnfold.config.values import REDIS_SCHEMES
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.store.base import Store, StoreFailed
 from turnfold.proxy.store.cached import CachedStore
+from turnfold.proxy.store.file_check import FileCheck
 from turnfold.proxy.store.guard import GuardedStore, TimedStore
 from turnfold.proxy.store.memory import MemoryStore, NothingStore
 from turnfold.proxy.store.sealed import SealedStore, Seals
@@ -66,7 +67,10 @@ class OpenStore(CachedStore):
     Attributes:
         patient: the same store for calls that have no fall-back: they wait for seconds, and no breaker refuses them.
         deleting: the same store for deletions by tenant, which may take minutes.
+        check: looks for damage once, behind the start; None: there is nothing to look at.
     """
+
+    check: FileCheck | None = None
 
     def __init__(self, backend: Store, settings: StoreSettings, incidents: Incidents | None = None) -> None:
         self._guard = GuardedStore(backend, settings.timeout, incidents=incidents)
@@ -98,10 +102,13 @@ def open_store(settings: StoreSettings, incidents: Incidents | None = None) -> O
     url = settings.url or default_store_url()
     scheme = url.partition("://")[0]
     cipher = _cipher(settings)
-    backend = _BACKENDS[scheme](url, settings)
+    own = backend = _BACKENDS[scheme](url, settings)
     if scheme in _LASTING:
         backend = SealedStore(backend, cipher, float(max(settings.ttl, settings.report_ttl)))
-    return OpenStore(backend, settings, incidents)
+    store = OpenStore(backend, settings, incidents)
+    if isinstance(own, SqliteStore):
+        store.check = FileCheck(own, store.patient, incidents or Incidents())
+    return store
 
 
 def _cipher(settings: StoreSettings) -> Seals | None:
