@@ -29,6 +29,7 @@ from turnfold.config.prices import prices_of
 from turnfold.config.settings import StoreSettings, UpstreamSettings, anthropic_url, is_loopback
 from turnfold.config.sources import LoadedSettings, SettingsError, without_password
 from turnfold.proxy.books.learned import learned_windows
+from turnfold.proxy.file_check import find_damage
 from turnfold.proxy.listening import check_address
 from turnfold.proxy.outbound.trust import tls_context
 from turnfold.proxy.preflight import doubts, leads_here, look_for_v1, upstream_urls
@@ -36,7 +37,6 @@ from turnfold.proxy.running.sharing import default_url, is_turnfold
 from turnfold.proxy.semantic.encoder import EncoderFailed
 from turnfold.proxy.semantic.likenesses import open_encoder
 from turnfold.proxy.store import Item, Key, StoreError, open_store
-from turnfold.proxy.store.file_check import find_damage
 
 Verdict = Literal["ok", "note", "fault"]
 _PATIENCE: Final = 10.0

@@ -19,9 +19,9 @@ from pydantic import SecretStr
 from tests.proxy.harness import UpstreamServer, api_server, call, reply, until
 from tests.proxy.processes import ADMIN
 from turnfold.config.settings import AuthSettings, FoldingSettings, StoreSettings
+from turnfold.proxy.file_check import find_damage
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.store import Batch, Item, Key, OpenStore, StoreError, open_store
-from turnfold.proxy.store.file_check import find_damage
 from turnfold.proxy.store.records import left_out
 from turnfold.proxy.store.sqlite import SqliteStore
 
@@ -207,7 +207,7 @@ async def checks(url: str) -> tuple[Incidents, OpenStore]:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turnfold.proxy.store.file_check._AFTER", 0.0)
+    monkeypatch.setattr("turnfold.proxy.file_check._AFTER", 0.0)
 
 
 @pytest.mark.usefixtures("at_once")
@@ -244,7 +244,7 @@ async def test_a_file_is_looked_at_once_and_a_whole_one_stays(tmp_path: Path) ->
 async def test_a_large_file_is_not_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("turnfold.proxy.store.file_check._LARGEST", 10_000)
+    monkeypatch.setattr("turnfold.proxy.file_check._LARGEST", 10_000)
     path = tmp_path / "t.db"
     await fill(path)
     spoil_unread_page(path)

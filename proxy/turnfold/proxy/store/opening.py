@@ -17,10 +17,10 @@ from typing import Final
 from turnfold.config.paths import default_store_url
 from turnfold.config.settings import StoreSettings
 from turnfold.config.values import REDIS_SCHEMES
+from turnfold.proxy.file_check import FileCheck
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.store.base import Store, StoreFailed
 from turnfold.proxy.store.cached import CachedStore
-from turnfold.proxy.store.file_check import FileCheck
 from turnfold.proxy.store.guard import GuardedStore, TimedStore
 from turnfold.proxy.store.memory import MemoryStore, NothingStore
 from turnfold.proxy.store.sealed import SealedStore, Seals

@@ -1,7 +1,7 @@
 """Looking for damage in a SQLite file.
 
 Lives here: the check, and the one that a server makes of its own file behind the start. Does not belong here: what becomes of a
-damaged file (``sqlite``), what an operator is advised (``checkup``).
+damaged file (``store.sqlite``), what an operator is advised (``checkup``).
 
 A running Turnfold finds damage where it reads, and what it writes until then goes into the damaged file. So the file is looked
 over once after a start: by one process of those that share it, with the lowest priority, for some seconds at most.
@@ -35,7 +35,7 @@ _IDLE: Final = 19
 _log = logging.getLogger(__name__)
 
 
-class Look(NamedTuple):
+class FileLook(NamedTuple):
     """What a look at a file came to.
 
     Attributes:
@@ -49,21 +49,21 @@ class Look(NamedTuple):
     whole: bool = True
 
 
-def find_damage(path: Path, seconds: float) -> Look:
+def find_damage(path: Path, seconds: float) -> FileLook:
     """Look at a file for so many seconds at most."""
     end = time.monotonic() + seconds
     try:
         connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
     except sqlite3.Error as exc:
-        return Look(str(exc))
+        return FileLook(str(exc))
     with contextlib.closing(connection):
         connection.set_progress_handler(lambda: time.monotonic() > end, _OPCODES)
         try:
             found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
         except sqlite3.Error as exc:
             interrupted = getattr(exc, "sqlite_errorcode", 0) == sqlite3.SQLITE_INTERRUPT
-            return Look(whole=False) if interrupted else Look(str(exc), is_damage(exc))
-    return Look() if found == "ok" else Look(" ".join(found.split()), damaged=True)
+            return FileLook(whole=False) if interrupted else FileLook(str(exc), is_damage(exc))
+    return FileLook() if found == "ok" else FileLook(" ".join(found.split()), damaged=True)
 
 
 class DamagedFile(Exception):
@@ -112,7 +112,7 @@ class FileCheck:
             return True
 
     async def _look(self, path: Path, file: FileIdentity) -> None:
-        done: asyncio.Future[Look] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[FileLook] = asyncio.get_running_loop().create_future()
         loop = asyncio.get_running_loop()
 
         def look() -> None:
@@ -131,7 +131,7 @@ class FileCheck:
             await self._backend.set_aside(file)
 
 
-def _look_idly(path: Path) -> Look:
+def _look_idly(path: Path) -> FileLook:
     with contextlib.suppress(OSError, AttributeError):
         if sys.platform == "linux":  # elsewhere it would be that of the whole process
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _IDLE)
