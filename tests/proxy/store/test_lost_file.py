@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from tests.proxy.harness import UpstreamServer, api_server, call, reply, until
 from tests.proxy.processes import ADMIN
 from turnfold.config.settings import AuthSettings, FoldingSettings, StoreSettings
-from turnfold.proxy.file_check import find_damage
+from turnfold.proxy.file_check import FileCheck, find_damage
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.store import Batch, Item, Key, OpenStore, StoreError, open_store
 from turnfold.proxy.store.records import left_out
@@ -200,8 +200,8 @@ async def checks(url: str) -> tuple[Incidents, OpenStore]:
     """What a start does, without the wait."""
     incidents = Incidents()
     store = open_store(StoreSettings(url=url), incidents)
-    assert store.check is not None
-    await store.check.run()
+    assert store.file is not None
+    await FileCheck(store.file, store.patient, incidents).run()
     return incidents, store
 
 

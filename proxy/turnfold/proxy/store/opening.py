@@ -17,7 +17,6 @@ from typing import Final
 from turnfold.config.paths import default_store_url
 from turnfold.config.settings import StoreSettings
 from turnfold.config.values import REDIS_SCHEMES
-from turnfold.proxy.file_check import FileCheck
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.store.base import Store, StoreFailed
 from turnfold.proxy.store.cached import CachedStore
@@ -67,10 +66,10 @@ class OpenStore(CachedStore):
     Attributes:
         patient: the same store for calls that have no fall-back: they wait for seconds, and no breaker refuses them.
         deleting: the same store for deletions by tenant, which may take minutes.
-        check: looks for damage once, behind the start; None: there is nothing to look at.
+        file: the back-end, where it is a file.
     """
 
-    check: FileCheck | None = None
+    file: SqliteStore | None = None
 
     def __init__(self, backend: Store, settings: StoreSettings, incidents: Incidents | None = None) -> None:
         self._guard = GuardedStore(backend, settings.timeout, incidents=incidents)
@@ -107,7 +106,7 @@ def open_store(settings: StoreSettings, incidents: Incidents | None = None) -> O
         backend = SealedStore(backend, cipher, float(max(settings.ttl, settings.report_ttl)))
     store = OpenStore(backend, settings, incidents)
     if isinstance(own, SqliteStore):
-        store.check = FileCheck(own, store.patient, incidents or Incidents())
+        store.file = own
     return store
 
 
