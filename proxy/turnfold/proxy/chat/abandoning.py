@@ -43,6 +43,7 @@ _MOST_OF_IT: Final = 0.5  # and for which the fold was worked on, and did not ju
 _SOON: Final = 0.1  # share of the time-out after which a fold is slow enough to ask what others know of it
 _GRACE: Final = 2  # times the time-out for which a fold goes on that nobody waits for; then it is killed
 _TRY_AGAIN: Final = 600.0  # seconds for which a conversation whose fold was killed goes out as it came
+_FAREWELL: Final = 2.0  # seconds that the store has for what is being written when the process ends
 _MOST_REMEMBERED: Final = 10_000  # conversations; about 4 MB
 
 
@@ -238,6 +239,10 @@ class AbandonedFolds:
         """End what goes on, and write what was learned."""
         for task in self._ongoing:
             task.cancel()
+        if self._writing:
+            _, late = await asyncio.wait(self._writing, timeout=_FAREWELL)
+            for writing in late:
+                writing.cancel()
         await asyncio.gather(*self._ongoing, *self._writing, return_exceptions=True)
 
 
