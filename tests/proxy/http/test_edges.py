@@ -256,7 +256,8 @@ def test_connections_go_on_between_requests(
             connection.sendall(request)
             answer = b""
             while not answer.endswith(b"0\r\n\r\n"):
-                assert (piece := connection.recv(65536)), "it was cut"
+                piece = connection.recv(65536)
+                assert piece, "it was cut"
                 answer += piece
             assert answer.startswith(b"HTTP/1.1 200")
             time.sleep(0.6)
