@@ -22,6 +22,7 @@ import socket
 import sqlite3
 import subprocess
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +32,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.support.faulty import FaultyUpstream, Line, Rest, Seen, Served, Valkey, end_cleanly, long, reset, short, wait_for
+from tests.support.valkeys import Cluster, Watched, running
 
 _RECOVERY: Final = 25.0
 
@@ -54,6 +56,11 @@ class Bench:
     served: Served | None = None
     before: Rest | None = None
     _number: int = 0
+
+    @property
+    def plain_store(self) -> str:
+        """A store for faults of something else; what one worker has in memory the other cannot show."""
+        return "memory://" if self.workers == 1 else f"sqlite:///{self.folder}/plain-{time.monotonic_ns()}.db"
 
     def serve(self, store: str, wrapper: tuple[str, ...] = (), **settings: str) -> Served:
         """Start Turnfold on a store, and let it see what memory it needs."""
@@ -165,6 +172,47 @@ def _through(bench: Bench, begin: Callable[[], object], end: Callable[[], object
     bench.others += bench.send(8, 2)
 
 
+class _Gap(threading.Thread):
+    """How long the store is out of use, seen from outside, when servers heal by themselves."""
+
+    def __init__(self, served: Served) -> None:
+        super().__init__(daemon=True)
+        self._served = served
+        self._ended = threading.Event()
+        self._began = time.monotonic()
+        self._up: float | None = None
+        self.start()
+
+    def run(self) -> None:
+        """Look until told to end."""
+        down = False
+        while not self._ended.wait(0.05):
+            if not _store_is_up(self._served):
+                down, self._up = True, None
+            elif down and self._up is None:
+                self._up = time.monotonic()
+
+    def note(self) -> str:
+        """What was seen."""
+        self._ended.set()
+        self.join()
+        return "never seen out of use" if self._up is None else f"in use again {self._up - self._began:.1f} s after the kill"
+
+
+def _healing(bench: Bench, kill: Callable[[], object], start: Callable[[], object]) -> None:
+    """The same where the servers find a new primary by themselves, while the old one is down."""
+    served = bench.served
+    assert served is not None
+    kill()
+    gap = _Gap(served)
+    bench.during += bench.send()
+    if not wait_for(lambda: _store_is_up(served), _RECOVERY):
+        bench.notes.append("the store is not used again")
+    bench.others += bench.send(8, 2)
+    bench.notes.append(gap.note())
+    start()
+
+
 def _redis_fault(name: str, begin: Callable[[Valkey], object], end: Callable[[Valkey], object], *options: str) -> None:
     def run(bench: Bench) -> None:
         with _valkey(*options) as valkey:
@@ -241,6 +289,30 @@ def _redis_failover(bench: Bench) -> None:
         _through(bench, promote, lead)
         print(bench.row("redis-failover"), flush=True)
         line.close()
+
+
+@fault("redis-cluster-node-killed")
+def _cluster_node_killed(bench: Bench) -> None:
+    """Three primaries on loopback; the one that has a replica is killed, comes back as the replica of its replica."""
+    (folder := bench.folder / "cluster").mkdir()
+    with running(Cluster(folder)) as cluster:
+        bench.serve(cluster.url)
+        primary, _ = cluster.pair()
+        _healing(bench, primary.kill, primary.start)
+        cluster.wait()
+        print(bench.row("redis-cluster-node-killed"), flush=True)
+
+
+@fault("redis-sentinel-failover")
+def _sentinel_failover(bench: Bench) -> None:
+    """The primary is killed, two Sentinels promote its replica, and the old one comes back as a replica."""
+    (folder := bench.folder / "sentinel").mkdir()
+    with running(Watched(folder)) as watched:
+        bench.serve(watched.url)
+        primary = watched.primary()
+        _healing(bench, primary.kill, primary.start)
+        watched.wait()
+        print(bench.row("redis-sentinel-failover"), flush=True)
 
 
 def _sqlite(bench: Bench, wrapper: tuple[str, ...] = (), **settings: str) -> Path:
@@ -381,7 +453,7 @@ def _sqlite_two(bench: Bench) -> None:
 
 def _upstream_fault(name: str, mode: str, *, stream: bool = False, **settings: str) -> None:
     def run(bench: Bench) -> None:
-        bench.serve("memory://", (), **settings)
+        bench.serve(bench.plain_store, (), **settings)
         bench.upstream.mode = mode
         bench.during += bench.send(12, 4, stream=stream)
         bench.upstream.mode = "ok"
@@ -399,7 +471,7 @@ _upstream_fault("upstream-cut-mid-stream", "cut", stream=True)
 
 @fault("upstream-refused")
 def _upstream_refused(bench: Bench) -> None:
-    bench.serve("memory://")
+    bench.serve(bench.plain_store)
     assert bench.served is not None
     port = bench.upstream.port
     bench.upstream.close()
@@ -428,7 +500,7 @@ def leave(served: Served, body: dict[str, Any], after: str) -> None:
 
 def _client_fault(name: str, after: str, mode: str) -> None:
     def run(bench: Bench) -> None:
-        served = bench.serve("memory://", upstream_read_timeout="30")
+        served = bench.serve(bench.plain_store, upstream_read_timeout="30")
         bench.upstream.mode = mode
         for i in range(24):
             leave(served, long(700 + i, stream=after == "mid-stream") if i % 4 == 0 else short(after == "mid-stream"), after)

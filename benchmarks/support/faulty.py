@@ -354,6 +354,14 @@ class Served:
         tasks = next((float(line.split()[-1]) for line in metrics.splitlines() if line.startswith("turnfold_tasks")), -1)
         return Rest(pages * os.sysconf("SC_PAGE_SIZE") / 2**20, descriptors, int(tasks))
 
+    def processor_seconds(self) -> float:
+        """What its processes have taken so far, those that have ended included where they were waited for."""
+        ticks = 0
+        for pid in self.pids():
+            with contextlib.suppress(OSError):
+                ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[11:15]))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def receipts(self) -> set[str]:
         """Ids of all requests that are in the books."""
         lines = self.get(f"/admin/receipts?from=1d&to={int(time.time()) + 7200}")[1].splitlines()

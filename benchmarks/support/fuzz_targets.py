@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from benchmarks.support.shell_fuzz_targets import addresses, records, shell_corpus, worker
 from tests.support.answering_upstream import Answers, chat_events, encode, messages_events, responses_events
 from tests.support.words import prose
 from turnfold.compression.errors import FoldRejected
@@ -164,6 +165,9 @@ TARGETS: Final[Mapping[str, Target]] = MappingProxyType(
         "state": _state,
         "private": _private,
         "events": _events,
+        "records": records,
+        "addresses": addresses,
+        "worker": worker,
     }
 )
 
@@ -230,6 +234,8 @@ def corpus(name: str) -> list[bytes]:
         return [*_bodies(name), b"{}"]
     if name == "events":
         return _streams()
+    if name in {"records", "addresses", "worker"}:
+        return shell_corpus(name)
     if name == "state":
         return [line.encode() for line in _DIRECTIVES]
     texts = [path.read_bytes()[:6000] for path in sorted((_CASES / "shorten" / "corpus").glob("*.txt"))]

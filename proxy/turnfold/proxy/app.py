@@ -40,6 +40,7 @@ from turnfold.proxy.console.request_log import RequestLog, log_passed
 from turnfold.proxy.dashboard.entrance import Entrance
 from turnfold.proxy.deletion.deletions import Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
+from turnfold.proxy.file_check import FileCheck
 from turnfold.proxy.http.front import Endpoint, Front, Straight
 from turnfold.proxy.http.limits import UnfinishedBodies
 from turnfold.proxy.http.own_answers import hardened
@@ -253,7 +254,9 @@ class Parts:
         """What is known of conversations and upstreams beyond one request."""
         states = StateRecords(self.store, self.settings.store.ttl)
         models = StationModels(self.asker, self.blocks, self.settings.summary)
-        return Remembered(self.windows, states, self.decisions, models, self.likenesses)
+        return Remembered(
+            self.windows, states, self.decisions, models, self.likenesses, store=self.store, patient=self.store.patient
+        )
 
     def checks(self) -> list[ReadinessCheck]:
         """What readiness looks at. Requests are served without any of it."""
@@ -287,6 +290,8 @@ class Parts:
         if self.traces is not None:
             self.traces.start()
         loops = {"warmth": self.warmth.run, "deletions": self.forgetting.watch, "memory": give_back}
+        if self.store.file is not None:
+            loops["store-check"] = FileCheck(self.store.file, self.store.patient, self.incidents).run
         tasks = [
             asyncio.create_task(supervise(part, loop, self.incidents), name=f"turnfold-{part}") for part, loop in loops.items()
         ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import sqlite3
 import ssl
 import time
 from collections.abc import Awaitable, Callable
@@ -18,7 +17,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, Literal
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -31,6 +30,7 @@ from turnfold.config.prices import prices_of
 from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings, anthropic_url, is_loopback
 from turnfold.config.sources import LoadedSettings, SettingsError, without_password
 from turnfold.proxy.books.learned import learned_windows
+from turnfold.proxy.file_check import find_damage
 from turnfold.proxy.listening import check_address
 from turnfold.proxy.outbound.trust import tls_context
 from turnfold.proxy.preflight import doubts, leads_here, look_for_v1, upstream_urls
@@ -185,23 +185,13 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
 def _damage(named: str) -> list[Finding]:
     """Damaged pages of a SQLite file, which a running Turnfold finds only when it reads them."""
     path = Path(named).expanduser()
-    end = time.monotonic() + _PATIENCE
-    connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
-    connection.set_progress_handler(lambda: time.monotonic() > end, 10_000)
-    try:
-        problem = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
-    except sqlite3.OperationalError as exc:
-        if "interrupt" in str(exc):
-            return [Finding("store", "note", f"{path} is too large to be checked for damage in {_PATIENCE:.0f} s")]
-        problem = str(exc)
-    except sqlite3.DatabaseError as exc:
-        problem = str(exc)
-    finally:
-        connection.close()
-    if problem == "ok":
+    found = find_damage(path, _PATIENCE)
+    if not found.whole:
+        return [Finding("store", "note", f"{path} is too large to be checked for damage in {_PATIENCE:.0f} s")]
+    if not found.problem:
         return []
     advice = "stop Turnfold and move the file away; `sqlite3 FILE .recover` gets back what can be read"
-    return [Finding("store", "fault", f"{path} is damaged: {' '.join(problem.split())}", advice)]
+    return [Finding("store", "fault", f"{path} is damaged: {found.problem}", advice)]
 
 
 def _missing(settings: StoreSettings) -> str:

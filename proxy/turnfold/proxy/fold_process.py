@@ -157,6 +157,7 @@ def _folded_body(done: Exchange) -> FoldedBody:
         done.betas,
         done.outlook,
         done.decided,
+        done.events,
     )
 
 

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
+import pickle
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from socket import socket
 from typing import Final
 
@@ -24,6 +27,8 @@ _STARTUP_FAILURE: Final = 3  # the status with which a worker of uvicorn's ends 
 _PATIENCE: Final = 15.0  # seconds in which a worker that serves must answer: a thread of its own does, whatever it folds
 _START_PATIENCE: Final = 90.0  # and one that starts: on a machine under load that takes longer than uvicorn's 5 s
 _STOP_PATIENCE: Final = 20.0  # beyond the time to drain: the ledger has 10 s for what is queued
+_SERVES: Final = pickle.dumps(True)  # as uvicorn's `Process.pong` sends it
+_MOST_SAID: Final = 65_536
 _LONGEST_WAIT: Final = 30.0  # between two starts of a worker that dies while it starts
 
 _log = logging.getLogger(__name__)
@@ -44,6 +49,20 @@ class _WorkerWatch:
     started: bool = False
     failures: int = 0
     again: float | None = None
+
+
+def worker_says(connection: Connection) -> bool | None:
+    """What a worker has answered since it was last looked at: whether it serves; None where it has not answered.
+
+    Nothing is waited for, and nothing is unpickled: a worker that stops in the middle of an answer, or is no longer itself, must
+    not hold or end the parent of the others.
+
+    Raises:
+        OSError: there is no connection any more.
+    """
+    if not connection.poll():
+        return None
+    return _SERVES in os.read(connection.fileno(), _MOST_SAID)
 
 
 class GracefulWorkers(Multiprocess):
@@ -108,8 +127,9 @@ class GracefulWorkers(Multiprocess):
     def _silent(self, process: Process, watch: _WorkerWatch, now: float) -> float:
         """Seconds since a worker was asked without an answer."""
         with contextlib.suppress(OSError, EOFError):
-            while process.parent_conn.poll():
-                watch.started = bool(process.parent_conn.recv()) or watch.started
+            said = worker_says(process.parent_conn)
+            if said is not None:
+                watch.started = said or watch.started
                 watch.asked = None
             if watch.asked is None:
                 process.parent_conn.send(b"ping")

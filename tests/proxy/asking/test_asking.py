@@ -37,7 +37,7 @@ from turnfold.compression.summary.calls import ModelCall
 from turnfold.config.settings import Settings
 from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.drafting import drafter
-from turnfold.proxy.asking.endpoint import Caller
+from turnfold.proxy.asking.own_upstream import Caller
 from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.cli.state import Session
 from turnfold.proxy.store.memory import MemoryStore

@@ -8,6 +8,7 @@ import itertools
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -193,6 +194,73 @@ def test_bodies_that_never_finish_are_bounded_in_sum(upstream: UpstreamServer, s
         assert proxy.chat(CHAT, ("authorization", "Bearer patient")).status == 200, "others have their half"
     greedy = ("authorization", "Bearer greedy")
     until(lambda: proxy.chat(CHAT.ljust(300_000), greedy).status == 200, timeout=20)
+
+
+def test_a_body_that_stalls_gives_its_room_back(
+    upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two tenants with made-up keys take all of the room, and send nothing more."""
+    monkeypatch.setattr("turnfold.proxy.http.limits.STALL", 1.0)
+    proxy = start_proxy(upstream.origin + "/v1", limits={"max_unfinished_bytes": 400_000})
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(connect(proxy.origin)) for _ in range(2)]
+        for number, connection in enumerate(held):
+            key = b"authorization: Bearer made-up-%d" % number
+            connection.sendall(head("/v1/chat/completions", b"content-length: 10000000", key) + b"[" * 190_000)
+        patient = ("authorization", "Bearer patient")
+        until(lambda: proxy.chat(CHAT.ljust(150_000), patient).status == 200, timeout=20, pause=0.1)
+        for connection in held:
+            refused = read_all(connection)
+            assert refused.startswith(b"HTTP/1.1 408"), refused
+            assert b"body_stalled" in refused
+
+
+def test_a_slow_body_is_waited_for(upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnfold.proxy.http.limits.STALL", 2.0)
+    proxy = start_proxy(upstream.origin + "/v1")
+    with connect(proxy.origin) as connection:
+        connection.sendall(head("/v1/chat/completions", b"content-length: %d" % len(CHAT), b"connection: close"))
+        for at in range(0, len(CHAT), 20):
+            time.sleep(0.8)
+            connection.sendall(CHAT[at : at + 20])
+        assert read_all(connection).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("sent", [b"P", b"POST /v1/models HTTP/1.1\r\nhost: x\r\nx-slow: ", b"\r\n"])
+def test_a_head_that_never_ends_is_cut(
+    sent: bytes, upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turnfold.proxy.http.http11._HEAD_SECONDS", 1.0)
+    proxy = start_proxy(upstream.origin + "/v1")
+    with connect(proxy.origin) as connection:
+        began = time.monotonic()
+        connection.sendall(sent)
+        for _ in range(30):  # a byte now and then does not help
+            with contextlib.suppress(OSError):
+                connection.sendall(b"" if sent == b"\r\n" else b"x")
+            time.sleep(0.1)
+        read_all(connection)  # raises where nobody closes it
+        assert time.monotonic() - began < 15
+
+
+def test_connections_go_on_between_requests(
+    upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is for a head that has begun: an idle connection keeps, and a long answer too."""
+    monkeypatch.setattr("turnfold.proxy.http.http11._HEAD_SECONDS", 0.3)
+    proxy = start_proxy(upstream.origin + "/v1")
+    request = head("/v1/chat/completions", b"content-length: %d" % len(CHAT)) + CHAT
+    with connect(proxy.origin) as connection:
+        time.sleep(0.6)
+        for _ in range(3):
+            connection.sendall(request)
+            answer = b""
+            while not answer.endswith(b"0\r\n\r\n"):
+                piece = connection.recv(65536)
+                assert piece, "it was cut"
+                answer += piece
+            assert answer.startswith(b"HTTP/1.1 200")
+            time.sleep(0.6)
 
 
 def _answered(connection: socket.socket) -> bytes:

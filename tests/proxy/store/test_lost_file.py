@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import logging
@@ -17,8 +18,11 @@ from pydantic import SecretStr
 
 from tests.proxy.harness import UpstreamServer, api_server, call, reply, until
 from tests.proxy.processes import ADMIN
-from turnfold.config.settings import AuthSettings, FoldingSettings
-from turnfold.proxy.store import Batch, Item, Key, StoreError
+from turnfold.config.settings import AuthSettings, FoldingSettings, StoreSettings
+from turnfold.proxy.file_check import FileCheck, find_damage
+from turnfold.proxy.incidents import Incidents
+from turnfold.proxy.store import Batch, Item, Key, OpenStore, StoreError, open_store
+from turnfold.proxy.store.records import left_out
 from turnfold.proxy.store.sqlite import SqliteStore
 
 KEY = Key("anna", "note", "1")
@@ -173,3 +177,100 @@ async def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     await store.close()
     assert path.read_bytes() == b"ten years of work " * 1000
     assert os.listdir(tmp_path) == ["thesis.txt"]
+
+
+def spoil_unread_page(path: Path) -> None:
+    """Damage pages with old originals alone: nothing that a start or a new request reads."""
+    with path.open("r+b") as file:
+        data = file.read()
+        at = data.index(b"old original 60 ")
+        file.seek(at - at % 4096 + 2)
+        file.write(b"\xa5" * 6)  # the page's count of cells, and where they begin
+
+
+async def fill(path: Path) -> None:
+    store = SqliteStore(path)
+    await store.put(
+        [Item(Key("anna", "section", str(at)), b"old original %d " % at + os.urandom(3000), 600) for at in range(120)]
+    )
+    await store.close()
+
+
+async def checks(url: str) -> tuple[Incidents, OpenStore]:
+    """What a start does, without the wait."""
+    incidents = Incidents()
+    store = open_store(StoreSettings(url=url), incidents)
+    assert store.file is not None
+    await FileCheck(store.file, store.patient, incidents).run()
+    return incidents, store
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnfold.proxy.file_check._AFTER", 0.0)
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_damage_that_nobody_reads_is_found_behind_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "t.db"
+    await fill(path)
+    spoil_unread_page(path)
+    before = left_out["store file"]
+    with api_server(f"sqlite:///{path}", auth=AuthSettings(admin_token=SecretStr("adm"))) as origin:
+        until((tmp_path / "t.db.damaged").exists, timeout=30)
+        assert call(origin, "GET", "/readyz").status == 200
+        (told,) = call(origin, "GET", "/admin/ledger", None, [ADMIN]).json()["background"]
+        assert (told["part"], told["subject"]) == ("store-check", "t.db")
+        assert call(origin, "GET", "/readyz").json()["failures"] == {"background": 1}
+    assert left_out["store file"] > before
+    assert "t.db is damaged; it is kept as t.db.damaged" in caplog.text
+    assert find_damage(path, 10) == ("", False, True), "the new one is whole"
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_a_file_is_looked_at_once_and_a_whole_one_stays(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    await fill(path)
+    incidents, store = await checks(f"sqlite:///{path}")
+    await store.close()
+    spoil_unread_page(path)
+    incidents, store = await checks(f"sqlite:///{path}")  # another process, or a restart, within ten minutes
+    await store.close()
+    assert not incidents.counts
+    assert not (tmp_path / "t.db.damaged").exists()
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_a_large_file_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("turnfold.proxy.file_check._LARGEST", 10_000)
+    path = tmp_path / "t.db"
+    await fill(path)
+    spoil_unread_page(path)
+    with caplog.at_level(logging.INFO):
+        incidents, store = await checks(f"sqlite:///{path}")
+    await store.close()
+    assert not incidents.counts
+    assert "is not checked for damage" in caplog.text
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_the_check_leaves_alone_what_is_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "thesis.txt"
+    path.write_bytes(b"ten years of work " * 1000)
+    incidents, store = await checks(f"sqlite:///{path}")
+    await store.close()
+    assert not incidents.counts
+    assert os.listdir(tmp_path) == ["thesis.txt"]
+
+
+def test_a_check_ends_in_time(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    asyncio.run(fill(path))
+    with sqlite3.connect(path) as connection:
+        rows = [(os.urandom(8), b"n", os.urandom(8), b"x", 2e9) for _ in range(30_000)]
+        connection.executemany("INSERT INTO items VALUES (?, ?, ?, ?, ?)", rows)
+    connection.close()
+    assert find_damage(path, 0.0) == ("", False, False)
+    assert find_damage(path, 60) == ("", False, True)

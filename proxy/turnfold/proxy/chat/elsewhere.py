@@ -4,16 +4,13 @@ Lives here: what passes between both processes, and the side of the one that ser
 (``fold_process``), processes and turns (``lanes``), what a fold is.
 
 What is done with a request depends on its size alone, so that every replica agrees: up to `LARGE` bytes it is folded in a thread,
-up to `MOST_FOLDED` in a process, beyond that it goes out as it came. A conversation whose fold was given up at the time-out goes
-out as it came until the fold is done after all; where it has to be killed, for ten minutes. To try again at once would cost each
-of its requests the same.
+up to `MOST_FOLDED` in a process, beyond that it goes out as it came. What becomes of a fold that takes too long is told in
+``chat.abandoning``.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,10 +25,12 @@ from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.options import FoldDecision, FoldOptions, Keep, Precedent
 from turnfold.compression.wire.conversation import Conversation, Wire
 from turnfold.config.settings import Mode
+from turnfold.proxy.chat.abandoning import SLOW_BEFORE, AbandonedFolds, Underway
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.receipts import PackedSection, Status
 from turnfold.proxy.chat.trail import Trails
 from turnfold.proxy.lanes.processes import FoldProcess, FoldProcesses
+from turnfold.proxy.learning.deciding import Place
 from turnfold.proxy.learning.windows import Spot, Windows
 
 T = TypeVar("T")
@@ -44,13 +43,7 @@ Decide = Callable[[Exchange, str, str, Callable[[FoldOptions], Awaitable[Exchang
 LARGE: Final = 512 * 2**10
 #: About 2 million tokens: more than nearly every model takes, and a cold fold of it takes longer than the time-out.
 MOST_FOLDED: Final = 8 * 2**20
-_ALL_OF_IT: Final = (
-    0.9  # share of the time-out after which a fold that is cancelled was too slow, and not just left by its client
-)
-_GRACE: Final = 2  # times the time-out for which a fold goes on that nobody waits for; then it is killed
-_TRY_AGAIN: Final = 600.0  # seconds for which a conversation that was too slow goes out as it came
-_MOST_REMEMBERED: Final = 10_000
-_BEGINNING: Final = 16_384
+_BEGINNING: Final = LARGE // 2  # bytes: conversations that share their tools and instructions alone differ before
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +131,7 @@ class FoldedBody:
     betas: tuple[str, ...]
     outlook: Outlook | None
     decided: tuple[Precedent, ...]
+    events: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,23 +153,13 @@ class BareBody:
     trails: Trails | None = None
 
 
-@dataclass(slots=True)
-class _Ongoing:
-    """A fold that goes on: by what its conversation is remembered, and when a process began with it."""
-
-    mark: str
-    began: float | None = None
-
-
 class Elsewhere:
     """The stations of large requests."""
 
-    def __init__(self, processes: FoldProcesses, windows: Windows, patience: float) -> None:
+    def __init__(self, processes: FoldProcesses, windows: Windows, abandoned: AbandonedFolds) -> None:
         self._processes = processes
         self._windows = windows
-        self._patience = patience
-        self._abandoned: set[asyncio.Task[Exchange]] = set()
-        self._slow: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._abandoned = abandoned
 
     async def fold_request(self, exchange: Exchange, plain: bytes, decide: Decide) -> Exchange:
         """What is forwarded instead of a request.
@@ -188,57 +172,32 @@ class Elsewhere:
             FoldRejected: our own output failed a check, or is not smaller.
             ProcessFailed: the process ended.
         """
-        tenant, fold = exchange.request.tenant, _Ongoing(_beginning(plain).hex())
         if len(plain) > MOST_FOLDED:
             return exchange.settle("passthrough", "too-large")
-        if self._is_slow(tenant, fold.mark):
-            return exchange.settle("passthrough", "slow-before")
-        task = asyncio.get_running_loop().create_task(self._fold(exchange, plain, fold, decide), name=exchange.request.id)
-        try:
-            return await asyncio.shield(task)
-        finally:
-            if not task.done():
-                self._abandon(task, tenant, fold)
+        beginning = _beginning(plain).hex()
+        underway = Underway((Place(Spot(exchange.request.tenant, "", ""), beginning, beginning),), "processes")
+        return await self._abandoned.wait(exchange, underway, self._fold(exchange, plain, underway, decide))
 
-    async def _fold(self, exchange: Exchange, plain: bytes, fold: _Ongoing, decide: Decide) -> Exchange:
+    async def _fold(self, exchange: Exchange, plain: bytes, underway: Underway, decide: Decide) -> Exchange:
         tenant = exchange.request.tenant
         async with self._processes.session(tenant, _beginning(plain)) as process:
-            fold.began = time.monotonic()
+            underway.began = time.monotonic()
             await process.send(_work(FoldWork, exchange), plain)
             read, _ = await _answer(process)
             if isinstance(read, WorkFailed) or read.reason:
                 return exchange.settle("passthrough", read.reason)
-            name = fold.mark = exchange.request.label or read.name
+            name = exchange.request.label or read.name
+            spot = Spot.of(tenant, exchange.request.to.url, read.model)
+            underway.places, underway.read = (*underway.places, Place(spot, read.name, name)), True
             stub = _stub(exchange.request.wire, read.model)
             exchange = exchange.but(conversation=stub, name=name, loop=read.loop)
-            if self._is_slow(tenant, name):
+            if self._abandoned.is_slow(underway):
                 await process.send(None)
-                return exchange.settle("passthrough", "slow-before")
-            spot = Spot.of(tenant, exchange.request.to.url, read.model)
+                return exchange.settle("passthrough", SLOW_BEFORE)
             exchange = exchange.but(known=await self._windows.learned(spot))
             made = await decide(exchange, read.model, read.name, partial(_fold_under, process, exchange))
             await process.send(None)
         return made
-
-    def _abandon(self, task: asyncio.Task[Exchange], tenant: str, fold: _Ongoing) -> None:
-        """Nobody waits any more. It may go on for a while: what it has in memory then makes the next fold quick."""
-        if fold.began is None:
-            task.cancel()
-            return
-        if time.monotonic() - fold.began > _ALL_OF_IT * self._patience:
-            self._slow[tenant, fold.mark] = time.monotonic() + _TRY_AGAIN
-            while len(self._slow) > _MOST_REMEMBERED:
-                self._slow.popitem(last=False)
-        end = asyncio.get_running_loop().call_later(_GRACE * self._patience, task.cancel)
-        self._abandoned.add(task)
-
-        def ended(done: asyncio.Task[Exchange]) -> None:
-            end.cancel()
-            self._abandoned.discard(done)
-            if not done.cancelled() and done.exception() is None:
-                self._slow.pop((tenant, fold.mark), None)
-
-        task.add_done_callback(ended)
 
     async def plan_recovery(self, exchange: Exchange, overflow: Overflow) -> tuple[RecoveryPlan, bytes]:
         """How a request whose context was full is made to fit, and what to send then.
@@ -267,18 +226,11 @@ class Elsewhere:
 
     def forget_in_memory(self) -> None:
         """What the processes remember goes with them."""
-        self._slow.clear()
         self._processes.renew()
 
     async def close(self) -> None:
         """End the processes."""
-        for task in self._abandoned:
-            task.cancel()
-        await asyncio.gather(*self._abandoned, return_exceptions=True)
         await self._processes.close()
-
-    def _is_slow(self, tenant: str, name: str) -> bool:
-        return self._slow.get((tenant, name), 0.0) > time.monotonic()
 
 
 def replayed(plan: RecoveryPlan, body: bytes, overflow: Overflow, wire: Wire) -> Generator[Resend, UpstreamReply, Outcome]:
@@ -316,7 +268,7 @@ def _checked(done: Any, kind: type[T]) -> T:
 def _merged(exchange: Exchange, done: FoldedBody, body: bytes) -> Exchange:
     settled = exchange.settle(done.status, done.reason).but(tokens=done.tokens, name=done.name, folded=done.folded)
     made = settled.but(recoverable=done.recoverable, trails=done.trails, sections=done.sections)
-    made = made.but(betas=done.betas, outlook=done.outlook, decided=done.decided)
+    made = made.but(betas=done.betas, outlook=done.outlook, decided=done.decided, events=done.events)
     return made.but(body=body) if body else made
 
 

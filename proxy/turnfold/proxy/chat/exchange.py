@@ -123,6 +123,7 @@ class Exchange(_Changeable):
         betas: features of the provider's that what goes out uses, and that are named in a header.
         loop: whether a tool's result ends the request.
         outlook: when the conversation's next fold comes; None where nobody looked.
+        events: fold events that the conversation has seen so far, where something is folded.
         name: the client's label of the conversation, else the engine's name for it.
         known: what was learned of the model's window and count before this was sent.
         verdict: what became of it under the state; "" where state is off.
@@ -152,6 +153,7 @@ class Exchange(_Changeable):
     trails: Trails | None = None
     loop: bool = False
     outlook: Outlook | None = None
+    events: int = 0
     name: str | None = None
     known: Learned = _NOTHING_LEARNED
     verdict: str = ""

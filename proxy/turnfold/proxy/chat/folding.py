@@ -9,9 +9,10 @@ request never waits behind cold folds of large ones: threads for light ones, thr
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
@@ -23,6 +24,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import KEEP_NOTHING, FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.config.settings import Settings
+from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
 from turnfold.proxy.chat.elsewhere import LARGE, BareBody, Elsewhere
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.holdout import HELD_OUT, is_held_out
@@ -46,15 +48,22 @@ _LIGHT_BODY: Final = 32768  # about 8,000 tokens: a few milliseconds even when n
 
 
 class Lanes:
-    """Threads for work on bodies: one for light ones, some for heavy ones."""
+    """Threads for work on bodies: one for light ones, some for heavy ones, and one that reads these: a fold that takes too long
+    holds its thread, and must not keep the next request from being recognized as the same conversation's."""
 
     def __init__(self, heavy: int) -> None:
         self._light = ThreadLane("turnfold-light", 1)
         self._heavy = ThreadLane("turnfold-fold", heavy)
+        self._reading = ThreadLane("turnfold-read", 1)
 
     async def run(self, request: ChatRequest, work: Callable[[], T]) -> T:
         """Do work on a request's body in the lane of its size."""
-        lane = self._light if len(request.body) <= _LIGHT_BODY and not request.coding else self._heavy
+        lane = self._light if is_light(request) else self._heavy
+        return await lane.run(request.tenant, work)
+
+    async def read(self, request: ChatRequest, work: Callable[[], T]) -> T:
+        """Read a request's body."""
+        lane = self._light if is_light(request) else self._reading
         return await lane.run(request.tenant, work)
 
     async def run_heavy(self, tenant: str, work: Callable[[], T]) -> T:
@@ -65,6 +74,24 @@ class Lanes:
         """Let go of the threads; work that is queued is dropped."""
         self._light.close()
         self._heavy.close()
+        self._reading.close()
+
+
+def is_light(request: ChatRequest) -> bool:
+    """Whether its body takes a few milliseconds at most."""
+    return len(request.body) <= _LIGHT_BODY and not request.coding
+
+
+class SlowRequests(NamedTuple):
+    """What becomes of requests that take long.
+
+    Attributes:
+        abandoned: what is remembered of folds that took too long; None: nothing is.
+        elsewhere: where large requests go; None: nowhere, they are folded like all others.
+    """
+
+    abandoned: AbandonedFolds | None = None
+    elsewhere: Elsewhere | None = None
 
 
 class Folding:
@@ -72,7 +99,7 @@ class Folding:
 
     Args:
         vectors: what has a say in recall beside the words.
-        elsewhere: where large requests go; None: nowhere, they are folded like all others.
+        slow: what becomes of large requests, and of folds that take too long.
 
     Attributes:
         engine: what folds.
@@ -87,10 +114,11 @@ class Folding:
         decisions: Decisions,
         lanes: Lanes,
         vectors: OwnVectors = NO_VECTORS,
-        elsewhere: Elsewhere | None = None,
+        slow: SlowRequests = SlowRequests(),  # noqa: B008 - frozen
     ) -> None:
         self.engine = engine
-        self.elsewhere = elsewhere
+        self.elsewhere = slow.elsewhere
+        self._abandoned = slow.abandoned
         self._options_for = options_for
         self.memo = Memo()
         self._limits = settings.limits
@@ -116,11 +144,11 @@ class Folding:
             return self.read(exchange)
         plain: bytes | None = request.body
         if request.coding:
-            plain = await self._lanes.run(request, lambda: plain_body(request.body, request.coding, self._limits))
+            plain = await self._lanes.read(request, lambda: plain_body(request.body, request.coding, self._limits))
         # A state is enforced in this process, which reads the messages for it.
         if plain is not None and len(plain) > LARGE and self.elsewhere is not None and request.state == "off":
             return exchange.but(plain=plain)
-        return await self._lanes.run(request, lambda: self._read_plain(exchange, plain))
+        return await self._lanes.read(request, lambda: self._read_plain(exchange, plain))
 
     def is_read_at_once(self, request: ChatRequest) -> bool:
         """Whether reading its body takes less than going to a thread."""
@@ -191,10 +219,20 @@ class Folding:
         if _is_instant(request, conversation):
             return self.fold_read(exchange, conversation, self.options_at_first(exchange, conversation.model))
 
-        def work(options: FoldOptions) -> Awaitable[Exchange]:
-            return self._lanes.run(request, lambda: self.fold_read(exchange, conversation, options))
+        place = place_of(exchange, conversation.model, conversation_name(conversation))
+        underway = Underway((place,), "threads", read=True)
 
-        return await self._decide(exchange, conversation.model, conversation_name(conversation), work)
+        def fold(options: FoldOptions) -> Exchange:
+            underway.began = underway.began or time.monotonic()
+            return self.fold_read(exchange, conversation, options)
+
+        def work(options: FoldOptions) -> Awaitable[Exchange]:
+            return self._lanes.run(request, lambda: fold(options))
+
+        made = self._decide(exchange, conversation.model, place.name, work)
+        if self._abandoned is None or is_light(request):
+            return await made
+        return await self._abandoned.wait(exchange, underway, made)
 
     async def _decide(
         self, exchange: Exchange, model: str, name: str, work: Callable[[FoldOptions], Awaitable[Exchange]]
@@ -237,6 +275,7 @@ class Folding:
             decided=folded.decided,
             wanted=folded.wanted,
             open_questions=folded.open_questions,
+            events=folded.events,
         )
         if request.mode == "on" and is_held_out(name, self._holdout_share):
             counts = (before, before)

@@ -24,9 +24,10 @@ from turnfold.compression.fit.recover import Outcome, Resend
 from turnfold.compression.fold import Fold, conversation_name, fold
 from turnfold.compression.summary.calls import ModelCall
 from turnfold.config.settings import Settings
+from turnfold.proxy.chat.abandoning import AbandonedFolds
 from turnfold.proxy.chat.elsewhere import Elsewhere
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange, Moments, Watch
-from turnfold.proxy.chat.folding import Folding, Lanes, OptionsFor, place_of
+from turnfold.proxy.chat.folding import Folding, Lanes, OptionsFor, SlowRequests, place_of
 from turnfold.proxy.chat.own_models import NO_MODELS, NO_VECTORS, OwnModels, OwnVectors
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.chat.recording import lowered, receipt_of, response_headers
@@ -42,6 +43,7 @@ from turnfold.proxy.learning.deciding import Decisions
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.outbound.relay import relay
 from turnfold.proxy.outbound.upstream import UpstreamFailed
+from turnfold.proxy.store.base import Store
 from turnfold.proxy.store.state_records import StateRecords
 
 Station = Callable[[Exchange], Awaitable[Exchange]]
@@ -68,6 +70,8 @@ class Remembered:
         decisions: what was decided of folds.
         models: asks a model for summaries.
         vectors: what has a say in recall beside the words.
+        store: where the process and its replicas remember folds that took too long, asked while a request waits; None: nowhere.
+        patient: the same for what nobody waits for.
     """
 
     windows: Windows
@@ -75,6 +79,8 @@ class Remembered:
     decisions: Decisions
     models: OwnModels = NO_MODELS
     vectors: OwnVectors = NO_VECTORS
+    store: Store | None = None
+    patient: Store | None = None
 
 
 class Service:
@@ -109,9 +115,17 @@ class Service:
         self._recorder = recorder
         self._limits = limits
         self._lanes = Lanes(limits.max_fold_workers)
-        self._elsewhere = None if processes is None else Elsewhere(processes, windows, limits.fold_timeout)
+        self._abandoned = AbandonedFolds(memory.store, memory.patient, limits, self._incidents)
+        self._elsewhere = None if processes is None else Elsewhere(processes, windows, self._abandoned)
         self._folding = Folding(
-            engine, options_for, settings, windows, memory.decisions, self._lanes, memory.vectors, self._elsewhere
+            engine,
+            options_for,
+            settings,
+            windows,
+            memory.decisions,
+            self._lanes,
+            memory.vectors,
+            SlowRequests(self._abandoned, self._elsewhere),
         )
         self._stating = Stating(folding.state_acknowledge, options_for, memory.records, self._lanes, self._folding.memo)
         self._sending = Sending(
@@ -129,6 +143,7 @@ class Service:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+        await self._abandoned.close()
         self._lanes.close()
         if self._elsewhere is not None:
             await self._elsewhere.close()
@@ -137,6 +152,7 @@ class Service:
         """Forget what was remembered of conversations; later requests only take longer."""
         self._folding.memo.clear()
         self._decisions.forget_in_memory()
+        self._abandoned.forget_in_memory()
         if self._elsewhere is not None:
             self._elsewhere.forget_in_memory()
 

@@ -1,12 +1,13 @@
-"""uvicorn's HTTP/1.1 protocol with five fixes that a proxy needs.
+"""uvicorn's HTTP/1.1 protocol with six fixes that a proxy needs.
 
-Lives here: a size limit for request heads, trailers, bodies of requests whose upgrade is declined, clients that are half closed,
-answers to HTTP/1.0, and telling at once who has gone (``inbound.DEPARTURE``). Does not belong here: anything that an ASGI app can
-do for itself.
+Lives here: limits of size and time for request heads, trailers, bodies of requests whose upgrade is declined, clients that are
+half closed, answers to HTTP/1.0, and telling at once who has gone (``inbound.DEPARTURE``). Does not belong here: anything that an
+ASGI app can do for itself.
 
 uvicorn collects a head of any size before an app sees it. The app's own limit sends a proper answer; the limit here is larger and
-protects memory. Trailers (RFC 9110 section 6.5) count against it too, and are dropped: uvicorn would append them to the request's
-headers, where a credential or a header of ours could come in behind a front proxy's back.
+protects memory. It also waits for the rest of a head for ever: clients that vanish, or stall on purpose, would collect until no
+descriptors are left. Trailers (RFC 9110 section 6.5) count against the size too, and are dropped: uvicorn would append them to
+the request's headers, where a credential or a header of ours could come in behind a front proxy's back.
 
 A client may close its side once its request is out, and still wait for the answer (RFC 9112 section 9.6). Whether it has gone
 altogether shows only when something is sent to it: so it is sent ``100 Continue``, which clients must ignore, and one that is
@@ -16,6 +17,7 @@ section 7.8): Java's client asks for h2c with its first request, whose body woul
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -33,6 +35,7 @@ _HEAD_TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\nconnection: close\r\n"
     b"content-length: %d\r\n\r\n%s" % (len(_MESSAGE), _MESSAGE)
 )
+_HEAD_SECONDS: Final = 60.0  # from a head's first byte to its last, as in nginx
 _STILL_THERE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _ASKED_AGAIN: Final = (0.3, 2.0)  # seconds; the first refusal is noticed with the next thing that is sent
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
@@ -61,14 +64,28 @@ class Http11(HttpToolsProtocol):
         self._head_size = 0
         self._unseen = 0
         self._in_head = True
+        self._head_began = False
         self._resuming = False
         self._lost = False
         self._to_tell: dict[int, Callable[[], None]] = {}
         self._extensions: dict[str, dict[object, object]] = {DEPARTURE: {"tell": self._tell_of_departure}}
         super().connection_made(transport)
+        self._head_timer: asyncio.TimerHandle | None = self.loop.call_later(self.timeout_keep_alive, transport.close)
+
+    def _end_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _time_head(self) -> None:
+        """A head has begun, and is not whole yet."""
+        self._end_head_timer()
+        self._head_began = True
+        self._head_timer = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """As the parent does; then tell those who asked for it."""
+        self._end_head_timer()
         self._lost = True
         super().connection_lost(exc)
         for leave in tuple(self._to_tell.values()):
@@ -102,6 +119,8 @@ class Http11(HttpToolsProtocol):
             self.send_400_response("Invalid HTTP request received.")
         except httptools.HttpParserUpgrade as upgrade:
             self._decline_upgrade(data[upgrade.args[0] :])
+        if self._in_head and not self._head_began and not self.transport.is_closing():
+            self._time_head()
 
     def _refuse_head(self) -> None:
         if self.cycle is None or not self.cycle.response_started:
@@ -168,7 +187,8 @@ class Http11(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """A head ends."""
         if not self._resuming:
-            self._in_head = False
+            self._in_head = self._head_began = False
+            self._end_head_timer()
             super().on_headers_complete()
             if self.scope.get("http_version") == "1.0" and self.cycle is not None:
                 # A client of HTTP/1.0 knows no chunks (RFC 9112 section 6.1): the body ends with the connection.

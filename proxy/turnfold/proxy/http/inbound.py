@@ -23,6 +23,10 @@ class ClientGone(Exception):
     """The client disconnected before its request was complete."""
 
 
+class ClientStalled(Exception):
+    """The client is connected, but has sent nothing more of its request for too long."""
+
+
 class Inbound:
     """A request as it arrives."""
 
@@ -41,23 +45,35 @@ class Inbound:
             key == b"transfer-encoding" or (key == b"content-length" and value.strip(b" 0") != b"") for key, value in self.headers
         )
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def chunks(self, patience: float | None = None) -> AsyncIterator[bytes]:
         """The body in the pieces in which it arrived.
 
+        Args:
+            patience: seconds to wait for each piece; None: for ever.
+
         Raises:
             ClientGone: the client disconnected.
+            ClientStalled: a piece did not come in time.
         """
-        while (chunk := await self.next_chunk()) is not None:
+        while (chunk := await self.next_chunk(patience)) is not None:
             yield chunk
 
-    async def next_chunk(self) -> bytes | None:
+    async def next_chunk(self, patience: float | None = None) -> bytes | None:
         """The next piece of the body; None: it is whole.
+
+        Args:
+            patience: seconds to wait for it; None: for ever.
 
         Raises:
             ClientGone: the client disconnected.
+            ClientStalled: it did not come in time.
         """
         while self._more:
-            message = await self._receive()
+            try:
+                async with asyncio.timeout(patience):
+                    message = await self._receive()
+            except TimeoutError:
+                raise ClientStalled from None
             if message["type"] == "http.disconnect":
                 self._left = True
                 self._read.set()

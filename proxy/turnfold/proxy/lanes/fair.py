@@ -13,6 +13,11 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Hashable
 
 
+def tenant_places(number: int) -> int:
+    """How many of a lane's places one tenant may hold at the same time: all but one, at least one."""
+    return max(1, number - 1)
+
+
 class Places:
     """Places for work; belongs to one event loop.
 

@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from turnfold.proxy.lanes.fair import Places
+from turnfold.proxy.lanes.fair import Places, tenant_places
 from turnfold.proxy.lanes.frames import Frame, receive_frame, send_frame
 
 _COMMAND: Final = ("-m", "turnfold.proxy.fold_process")
@@ -85,7 +85,7 @@ class FoldProcesses:
 
     def __init__(self, number: int, settings: Any) -> None:
         self._settings = settings
-        self._places = Places(number, max(1, number - 1))
+        self._places = Places(number, tenant_places(number))
         self._idle: list[FoldProcess] = []
         self._ending: set[asyncio.Task[None]] = set()
         self._closed = False

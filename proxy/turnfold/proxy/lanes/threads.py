@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from turnfold.proxy.lanes.fair import Places
+from turnfold.proxy.lanes.fair import Places, tenant_places
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ class ThreadLane:
 
     def __init__(self, name: str, threads: int) -> None:
         self._executor = ThreadPoolExecutor(threads, name)
-        self._places = Places(threads, max(1, threads - 1))
+        self._places = Places(threads, tenant_places(threads))
 
     async def run(self, tenant: str, work: Callable[[], T]) -> T:
         """The work's result.

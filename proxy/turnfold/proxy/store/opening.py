@@ -66,7 +66,10 @@ class OpenStore(CachedStore):
     Attributes:
         patient: the same store for calls that have no fall-back: they wait for seconds, and no breaker refuses them.
         deleting: the same store for deletions by tenant, which may take minutes.
+        file: the back-end, where it is a file.
     """
+
+    file: SqliteStore | None = None
 
     def __init__(self, backend: Store, settings: StoreSettings, incidents: Incidents | None = None) -> None:
         self._guard = GuardedStore(backend, settings.timeout, incidents=incidents)
@@ -98,10 +101,13 @@ def open_store(settings: StoreSettings, incidents: Incidents | None = None) -> O
     url = settings.url or default_store_url()
     scheme = url.partition("://")[0]
     cipher = _cipher(settings)
-    backend = _BACKENDS[scheme](url, settings)
+    own = backend = _BACKENDS[scheme](url, settings)
     if scheme in _LASTING:
         backend = SealedStore(backend, cipher, float(max(settings.ttl, settings.report_ttl)))
-    return OpenStore(backend, settings, incidents)
+    store = OpenStore(backend, settings, incidents)
+    if isinstance(own, SqliteStore):
+        store.file = own
+    return store
 
 
 def _cipher(settings: StoreSettings) -> Seals | None:

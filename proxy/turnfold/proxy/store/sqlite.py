@@ -33,6 +33,9 @@ from turnfold.proxy.store.records import left_out, report_unreadable
 
 T = TypeVar("T")
 
+#: Which file a path names: device and inode.
+FileIdentity = tuple[int, int]
+
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS items (tenant BLOB, kind BLOB, id BLOB, value BLOB NOT NULL, expires REAL NOT NULL, PRIMARY KEY (tenant, kind, id));
 CREATE INDEX IF NOT EXISTS items_expires ON items (expires);
@@ -112,7 +115,7 @@ def _create(path: Path) -> None:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
-def _set_aside(path: Path, seen: tuple[int, int] | None) -> None:
+def _set_aside(path: Path, seen: FileIdentity | None) -> None:
     """Move a damaged file of ours out of the way, unless another thread or process has done so; it replaces one set aside before.
 
     A file that is no database stays: a setting may name the wrong one.
@@ -129,11 +132,12 @@ def _set_aside(path: Path, seen: tuple[int, int] | None) -> None:
         left_out["store file"] += 1
 
 
-def _is_damage(exc: sqlite3.Error) -> bool:
+def is_damage(exc: sqlite3.Error) -> bool:
+    """Whether an error means that the file is a database with damage."""
     return getattr(exc, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: Path) -> FileIdentity | None:
     """Which file a path names; None: none."""
     try:
         found = path.stat()
@@ -180,7 +184,7 @@ class _Thread:
         self._path = path
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"turnfold-store-{name}")
         self._connection: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None
+        self._file: FileIdentity | None = None
         self._closed = threading.Event()
 
     def _connect(self) -> sqlite3.Connection:
@@ -203,7 +207,7 @@ class _Thread:
                 _prepare(connection)
             except sqlite3.Error as exc:  # no database, or a full disk
                 connection.close()
-                if _is_damage(exc):
+                if is_damage(exc):
                     _set_aside(self._path, _identity(self._path))
                 raise
             self._connection, self._file = connection, _identity(self._path)
@@ -217,7 +221,7 @@ class _Thread:
         except (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.ProgrammingError, OverflowError, ValueError, TypeError) as exc:
             raise StoreRefused(f"SQLite: {type(exc).__name__}") from exc
         except sqlite3.Error as exc:
-            if _is_damage(exc):
+            if is_damage(exc):
                 _set_aside(self._path, self._file)  # the next call opens a new one
             raise StoreFailed(f"SQLite: {exc}") from exc
         except OSError as exc:
@@ -227,6 +231,16 @@ class _Thread:
         if self._closed.is_set():
             raise StoreUnavailable("the store is closed")
         return await asyncio.get_running_loop().run_in_executor(self._executor, self._work, job)
+
+    async def set_aside(self, file: FileIdentity) -> None:
+        """Move the file out of the way, behind what is being written to it."""
+
+        def job() -> None:
+            with contextlib.suppress(OSError):
+                _set_aside(self._path, file)
+
+        if not self._closed.is_set():
+            await asyncio.get_running_loop().run_in_executor(self._executor, job)
 
     def _disconnect(self) -> None:
         if self._connection is not None:
@@ -321,9 +335,13 @@ class SqliteStore:
         path: the file; a missing directory is created.
         max_bytes: maximum size of the file; above it the items of the largest tenants that expire first are evicted.
         share: maximum part of it that one tenant's items may take.
+
+    Attributes:
+        path: the file.
     """
 
     def __init__(self, path: Path, max_bytes: int = 4 * 2**30, share: float = 1.0) -> None:
+        self.path = path
         self._share = share
         self._writer = _Thread(path, "writer")
         self._reader = _Thread(path, "reader")
@@ -499,6 +517,10 @@ class SqliteStore:
                 return
             await asyncio.sleep(_SCRUB_PAUSE)
         raise StoreUnavailable("SQLite: another process reads; the write-ahead log cannot be emptied now")
+
+    async def set_aside(self, file: FileIdentity) -> None:
+        """Keep a file that was found damaged under another name, if it is still ours; the next call begins a new one."""
+        await self._writer.set_aside(file)
 
     async def ping(self) -> None:
         def job(connection: sqlite3.Connection) -> None:

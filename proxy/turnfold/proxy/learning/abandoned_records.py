@@ -1,0 +1,84 @@
+"""Folds that were given up, as records of the store.
+
+Lives here: their keys and form, and that the first writer wins. Does not belong here: memory in front of them, what a request
+does about one (``chat.abandoning``).
+
+A record says that a fold of this conversation took longer than a request may wait, and what was sent instead. It holds no text.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+
+import orjson
+
+from turnfold.proxy.learning.deciding import Place
+from turnfold.proxy.store.base import Item, Key, Store
+from turnfold.proxy.store.records import VERSION, decode_record
+
+KIND: Final = "abandoned"
+#: Seconds for which one is kept: longer than any provider's cache goes unused, short enough to try again on a calmer machine.
+TTL: Final = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class AbandonedFold:
+    """A fold that was given up.
+
+    Attributes:
+        raw: whether the requests before it had not been sent folded either, so that a cache holds the conversation as it came.
+        events: fold events that the conversation has seen by then; None: nobody knows yet.
+    """
+
+    raw: bool
+    events: int | None = None
+
+    def to_bytes(self) -> bytes:
+        """For the store."""
+        return orjson.dumps({VERSION: 1, "raw": self.raw, "events": self.events})
+
+    @classmethod
+    def from_json(cls, value: Any) -> AbandonedFold:
+        """From the JSON value.
+
+        Raises:
+            ValueError, LookupError, TypeError: it is none.
+        """
+        return cls(value["raw"], value["events"])
+
+
+def _key(place: Place) -> Key:
+    parts = json.dumps([place.spot.upstream, place.spot.model, place.label]).encode()
+    return Key(place.spot.tenant, KIND, blake2b(parts, digest_size=16).hexdigest())
+
+
+def _read(value: bytes | None) -> AbandonedFold | None:
+    return None if value is None else decode_record(KIND, value, AbandonedFold.from_json)
+
+
+async def read_abandoned(store: Store, place: Place) -> AbandonedFold | None:
+    """What is kept of a conversation.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    return _read((await store.get([_key(place)]))[0])
+
+
+async def keep_abandoned(store: Store, place: Place, fold: AbandonedFold) -> AbandonedFold:
+    """Keep one, unless one is kept that says at least as much; what is kept then.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    (held,) = await store.get([_key(place)])
+    before = _read(held)
+    if before is not None and (before.events is not None or fold.events is None):
+        return before
+    made = fold if before is None else AbandonedFold(before.raw, fold.events)
+    if await store.swap(held, Item(_key(place), made.to_bytes(), TTL, place.label)):
+        return made
+    return _read((await store.get([_key(place)]))[0]) or made
