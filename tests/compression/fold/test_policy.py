@@ -8,7 +8,8 @@ from turnfold.compression.fold.policy import Shape, most_recall_tokens, recall_t
 from turnfold.compression.options import CachePrices, FoldOptions, Warmth
 
 NONE, WEAK, STRONG = CachePrices(1.0, 1.0), CachePrices(0.5, 1.0), CachePrices(0.1, 1.0)
-CHAT, LONG_TURNS, AGENT = Shape(60, 0.0, 0.9), Shape(500, 0.0, 0.9), Shape(60, 0.9, 0.5)
+CHAT, LONG_TURNS = Shape(60, 0.0, 0.9), Shape(500, 0.0, 0.9)
+AGENT, CLERK = Shape(60, 0.9, 0.5, lines=0.5), Shape(300, 0.5, 0.6, lines=0.0)  # one works on files, the other on records
 WARMTH = Warmth(0.7, 0.7)
 
 
@@ -36,7 +37,7 @@ def test_the_tail_of_talk_in_short_turns_is_half_as_long(prices: CachePrices) ->
 
 
 def test_a_tail_stays_as_it_is_where_a_cached_token_costs_little() -> None:
-    kept = {thresholds(options(STRONG), WARMTH, 20_000, shape).keep_recent for shape in (CHAT, LONG_TURNS, AGENT)}
+    kept = {thresholds(options(STRONG), WARMTH, 20_000, shape).keep_recent for shape in (CHAT, LONG_TURNS, AGENT, CLERK)}
     assert len(kept) == 1
 
 
@@ -47,6 +48,21 @@ def test_talk_is_folded_more_often_only_where_nothing_is_cached() -> None:
 
     assert epoch(NONE, CHAT) < epoch(NONE, AGENT) == epoch(NONE, LONG_TURNS)
     assert epoch(WEAK, CHAT) >= epoch(NONE, AGENT)
+
+
+@pytest.mark.parametrize("prices", [NONE, WEAK])
+def test_a_loop_over_small_records_is_folded_earlier_and_keeps_less_raw_than_one_over_files(prices: CachePrices) -> None:
+    files = thresholds(options(prices), WARMTH, 20_000, Shape(300, 0.5, 0.6, lines=0.3))
+    records = thresholds(options(prices), WARMTH, 20_000, CLERK)
+    assert records.start < files.start
+    assert records.keep_recent < 0.5 * files.keep_recent
+    assert records.fold_at < files.fold_at
+    assert 4 * records.keep_recent < records.facts_at < files.facts_at
+
+
+def test_of_records_that_facts_cut_down_as_much_stays_raw_as_of_files() -> None:
+    kept = {thresholds(options(WEAK), WARMTH, 20_000, Shape(300, 0.5, 0.3, lines=lines)).keep_recent for lines in (0.0, 0.3)}
+    assert len(kept) == 1
 
 
 @pytest.mark.parametrize("prices", [NONE, WEAK])
