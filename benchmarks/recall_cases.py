@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from turnfold.compression import tokens
-from turnfold.compression.fold import fence
-from turnfold.compression.fold.recall import Question, recall
 from turnfold.compression.memo import Memo, digest
+from turnfold.compression.recall import fence
+from turnfold.compression.recall.ranking import Question, recall
 from turnfold.compression.text.quotes import Quote, Source
 
 CASES = Path(__file__).parent / "cases"

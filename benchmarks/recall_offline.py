@@ -25,10 +25,10 @@ from typing import Any
 from benchmarks.support.data import evalkit, shared_directory
 from benchmarks.support.vectors import Comparison
 from turnfold.compression import tokens
-from turnfold.compression.fold import fence
-from turnfold.compression.fold.recall import Question, recall
-from turnfold.compression.fold.tuning import TUNING, Tuning
 from turnfold.compression.memo import Memo, digest
+from turnfold.compression.recall import fence
+from turnfold.compression.recall.ranking import Question, recall
+from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.text.quotes import Source
 
 SETS = [

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from turnfold.compression.fold.likeness import cosines, language_of, passage_texts
-from turnfold.compression.fold.recall import Question
+from turnfold.compression.recall.ranking import Question
 from turnfold.compression.text.quotes import Source
 from turnfold.proxy.semantic.onnx_encoder import OnnxEncoder, find_files
 

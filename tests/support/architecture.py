@@ -36,6 +36,7 @@ WINGS: Final = (
     ("scorers",),
     ("shorten",),
     ("summary",),
+    ("recall",),
     ("layers", "budgeted", "negotiate"),
     ("wire",),
     ("fold",),

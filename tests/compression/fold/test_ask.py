@@ -10,9 +10,9 @@ import pytest
 from tests.support.bodies import Message, encode
 from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold_request
-from turnfold.compression.fold.tuning import TUNING, UNCACHED
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.recall.tuning import TUNING, UNCACHED
 
 FREE = FoldOptions(model="gpt-4o", prices=CachePrices(1.0, 1.0))
 PLATE = "Compressor plate: serial number KX-88213-Q, built in Tampere."

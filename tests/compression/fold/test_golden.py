@@ -16,13 +16,13 @@ from tests.support import golden
 from tests.support.block_conversations import Kind, conversation
 from tests.support.three_wires import WIRES, with_marks
 from turnfold.compression.fold import fold
-from turnfold.compression.fold.fence import render
 from turnfold.compression.fold.pieces import recall_tokens
-from turnfold.compression.fold.recall import Question, recall
 from turnfold.compression.fold.replay import Replay, course, start, step, thresholds_at
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Keep, Prose, Warmth, WrittenSummary
+from turnfold.compression.recall.fence import render
+from turnfold.compression.recall.ranking import Question, recall
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
 

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from tests.support.bodies import Message, encode
 from tests.support.conversations import bodies, conversations, long_conversations, odd_conversations
 from tests.support.effort import costly
-from turnfold.compression.fold import Folded, Section, fence, fold_request, unfold
+from turnfold.compression.fold import Folded, Section, fold_request, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.recall import fence
 from turnfold.compression.wire.conversation import Message as Read
 
 #: What the fold itself writes, said by somebody else.

@@ -13,6 +13,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, halve, proxy_server, reply, until
+from tests.support.words import prose
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import Folded
 from turnfold.compression.memo import Memo
@@ -57,6 +58,21 @@ def test_whatever_fails_in_the_engine_the_original_goes_out(
     assert receipt.reason.startswith(reason[:3])
     assert "secret" not in caplog.text
     assert ("test_service.py" in caplog.text) == (receipt.reason == type(error).__name__)  # where a fault of ours is
+
+
+def test_what_is_sent_does_not_depend_on_what_is_remembered(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    said = [
+        m
+        for n in range(60)
+        for m in ({"role": "user", "content": f"And pier {n}?"}, {"role": "assistant", "content": prose(n, sentences=20)})
+    ]
+    bodies = [json.dumps({"model": "gpt-4o", "messages": said[: 2 * n + 1]}).encode() for n in range(40, 60, 4)]
+    for most in (48_000_000, 1):
+        proxy = start_proxy(upstream.origin + "/v1", limits={"max_memo_bytes": most}, folding={"cache_hit_share": 0.7})
+        answers = [proxy.chat(body) for body in bodies]
+        assert answers[-1].header("x-turnfold-status") == "folded"
+    sent = [one.body for one in upstream.seen]
+    assert sent[: len(bodies)] == sent[len(bodies) :]
 
 
 def test_a_fold_that_is_not_smaller_is_not_used(upstream: UpstreamServer, start_proxy: StartProxy) -> None:

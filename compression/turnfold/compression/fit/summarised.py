@@ -19,11 +19,11 @@ from turnfold.compression.fit.cut import recent_start
 from turnfold.compression.fit.fit import SmallRequest, shrink
 from turnfold.compression.fold import Fold, conversation_tokens
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, check
-from turnfold.compression.fold.fence import render_written
 from turnfold.compression.fold.units import units
 from turnfold.compression.fold.write import source
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.recall.fence import render_written
 from turnfold.compression.summary.asking import write_anchored
 from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.compression.text.middle import cut_middle

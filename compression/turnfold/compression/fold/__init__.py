@@ -1,4 +1,4 @@
-"""The log-structured conversation: plan, draft, recall, write, check, and back again."""
+"""The log-structured conversation: plan, draft, ask for recall, write, check, and back again."""
 
 from turnfold.compression.fold.check import attachments_lost
 from turnfold.compression.fold.counts import conversation_tokens

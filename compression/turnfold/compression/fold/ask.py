@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from turnfold.compression.fold import fence
 from turnfold.compression.fold.pieces import Asker
-from turnfold.compression.fold.recall import Question, recall
-from turnfold.compression.fold.tuning import TUNING, UNCACHED
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.fold.write import source
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.recall import fence
+from turnfold.compression.recall.ranking import Question, recall
+from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import counter_for_model
 from turnfold.compression.wire.conversation import Message

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from turnfold.compression.fold.decisions import prefixes
-from turnfold.compression.fold.recall import has_content
 from turnfold.compression.options import Likeness
+from turnfold.compression.recall.ranking import has_content
 from turnfold.compression.text import words
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.private import Range, Redactor, without

@@ -20,7 +20,6 @@ from turnfold.compression import tokens
 from turnfold.compression.fold import policy
 from turnfold.compression.fold.adoption import WantedSummary, message_range
 from turnfold.compression.fold.decisions import prefixes
-from turnfold.compression.fold.fence import render, render_written
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.plan import Plan
@@ -30,6 +29,7 @@ from turnfold.compression.fold.thinking import unsigned
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, Prose
+from turnfold.compression.recall.fence import render, render_written
 from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.lines import names, visible_parts
 from turnfold.compression.shorten.summary import summarise

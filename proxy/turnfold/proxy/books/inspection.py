@@ -12,10 +12,10 @@ from typing import Any, Final
 from turnfold.compression.errors import FoldRejected, InvalidInput
 from turnfold.compression.fit.fit import Fitted, fit
 from turnfold.compression.fold import Section, conversation_name
-from turnfold.compression.fold.fence import Passage
 from turnfold.compression.fold.policy import set_warmth
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.recall.fence import Passage
 from turnfold.compression.text.kinds import kind_of
 from turnfold.compression.tokens import BORDER_ENCODING
 from turnfold.compression.wire.conversation import Conversation, Message

@@ -120,7 +120,7 @@ class Folding:
         self.elsewhere = slow.elsewhere
         self._abandoned = slow.abandoned
         self._options_for = options_for
-        self.memo = Memo()
+        self.memo = Memo(settings.limits.max_memo_bytes)
         self._limits = settings.limits
         self._vectors = vectors
         self._windows = windows

@@ -16,10 +16,10 @@ from benchmarks.support.data import evalkit, shared_directory
 from tests.support.effort import draws
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression import tokens
-from turnfold.compression.fold import fence
-from turnfold.compression.fold.recall import Question, recall
-from turnfold.compression.fold.tuning import TUNING, Tuning
 from turnfold.compression.memo import Memo, digest
+from turnfold.compression.recall import fence
+from turnfold.compression.recall.ranking import Question, recall
+from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.quotes import Quote, Source
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from typing import Final
 
-from turnfold.compression.fold import fence
-from turnfold.compression.fold.passage_index import PassageIndex
 from turnfold.compression.memo import Memo, digest
+from turnfold.compression.recall import fence
+from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.tokens import BORDER_COUNTER, count_lines, count_tail
 

@@ -21,11 +21,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from turnfold.compression.fold import fence, passage_index
-from turnfold.compression.fold.passage_index import Floats, PassageIndex
-from turnfold.compression.fold.quote_choice import FRAME, QuoteTokens, Ranking, fit_quotes
-from turnfold.compression.fold.tuning import TUNING, Tuning
 from turnfold.compression.memo import Memo
+from turnfold.compression.recall import fence, passage_index
+from turnfold.compression.recall.passage_index import Floats, PassageIndex
+from turnfold.compression.recall.quote_choice import FRAME, QuoteTokens, Ranking, fit_quotes
+from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.scorers.bm25 import Hits, idf, presence, rarity, scores
 from turnfold.compression.text import requests, words
 from turnfold.compression.text.passages import estimate, sentences

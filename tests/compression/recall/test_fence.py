@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression import tokens
-from turnfold.compression.fold import fence
+from turnfold.compression.recall import fence
 from turnfold.compression.text.quotes import Quote, Source
 
 PLANTED = [
