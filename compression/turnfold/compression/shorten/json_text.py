@@ -25,7 +25,7 @@ from turnfold.compression.shorten.lines import Count, WeighedLine, rank_lines, s
 
 _LONGEST: Final = 160  # characters of a string that are shown
 _RECORDS: Final = 6  # so many objects of one shape and they are a table
-_WHOLE: Final = 200  # tokens: a value that takes no more without its quotes is kept whole
+_WHOLE: Final = 260  # tokens: a value that takes no more without its quotes is kept whole
 _SMALL: Final = 8  # entries of an object that is kept in one piece
 _DEEPEST: Final = 40
 _VITAL_KEYS: Final = frozenset(
