@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.bodies import encode
+from tests.support.words import prose
+from turnfold.compression.fold import fold_request
 from turnfold.compression.fold.policy import Shape, most_recall_tokens, recall_tokens, talk, thresholds
+from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions, Warmth
 
 NONE, WEAK, STRONG = CachePrices(1.0, 1.0), CachePrices(0.5, 1.0), CachePrices(0.1, 1.0)
 CHAT, LONG_TURNS = Shape(60, 0.0, 0.9), Shape(500, 0.0, 0.9)
 AGENT, CLERK = Shape(60, 0.9, 0.5, lines=0.5), Shape(300, 0.5, 0.6, lines=0.0)  # one works on files, the other on records
 WARMTH = Warmth(0.7, 0.7)
+MEMO = Memo()
 
 
 def options(prices: CachePrices) -> FoldOptions:
@@ -82,3 +87,21 @@ def test_recall_keeps_to_the_quarter_where_a_cached_token_costs_little() -> None
 
 def test_there_is_room_for_a_passage_even_where_nearly_nothing_is_saved() -> None:
     assert most_recall_tokens(options(WEAK), WARMTH, 1.0, 10, 400) >= 100
+
+
+def test_a_cache_that_hits_at_ends_of_requests_makes_a_fold_behind_long_instructions_dearer() -> None:
+    """No earlier request ended at the first user message, so behind a fold the instructions are written again."""
+
+    def first_event(*, breakpoints: bool) -> int:
+        under = FoldOptions(model="gpt-5.6", prices=CachePrices(0.1, 1.25), cache_hit_share=0.3, cache_breakpoints=breakpoints)
+        said = [{"role": "system", "content": " ".join(f"Rule {n} of the harbour stands." for n in range(900))}]
+        for n in range(60):
+            said += [
+                {"role": "user", "content": f"Describe pier {n}, please."},
+                {"role": "assistant", "content": prose(n, sentences=30)},
+            ]
+            if fold_request(encode(said[:-1], model="gpt-5.6"), under, MEMO).events:
+                return n
+        return len(said)
+
+    assert first_event(breakpoints=False) < first_event(breakpoints=True) < 60

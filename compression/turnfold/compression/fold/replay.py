@@ -276,9 +276,9 @@ def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
 
 
 def _unmarked_front(course: Course, before: Replay, start: int) -> int:
-    """Tokens in front of the unit `start` that a fold makes a cache forget which hits at the client's marks only: those behind
-    the last mark on instructions. Marks on other messages move along, and stood in what the fold changes."""
-    if not course.marked or not before.turns:
+    """Tokens in front of the unit `start` that a fold makes a cache forget which hits at marks, or at ends of earlier requests:
+    those behind the last mark on instructions. Marks on other messages move along, and stood in what the fold changes."""
+    if not (course.marked or course.options.cache_breakpoints) or not before.turns:
         return 0
     here = 1 + max((i for i in range(start) if course.units[i].pinned and course.units[i].marked), default=-1)
     return course.total[start] - course.total[here] - sum(p.tokens - p.size for p in before.pieces if here <= p.start < start)
