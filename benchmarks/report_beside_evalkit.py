@@ -120,6 +120,9 @@ def _upstream(kit: ModuleType, counter: ReplayBills, own_usage: bool) -> Threadi
 
     class Cached(kit.H):  # type: ignore[name-defined, misc]
         def do_POST(self) -> None:  # noqa: N802 - the base class's name for it
+            if not self.path.endswith("/chat/completions"):  # what the kit tells its own upstream
+                super().do_POST()
+                return
             body = json.loads(self._read())
             usage = counter.sent.serve(counter.prompt(body["messages"]), counter.cold)
             kit.LAST.update(n=kit.LAST["n"] + 1, body=body, messages=body["messages"], usage=usage)
