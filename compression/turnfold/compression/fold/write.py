@@ -287,21 +287,24 @@ class _Writer:
         section = self._section(level, indices)
         line = f"[turnfold {section.id}: {len(indices)} messages folded]"
         line += "".join(f"\n{_left_out(section, one)}" for one in self._attachments(indices)[:_MOST_NAMED])
-        told = None if answered is None else self.units[answered].start
-        text = self.quotes(indices, orders_only=level is Level.LINE, answered=told)
+        told = set() if answered is None else set(self._messages_of(answered))
+        text = self.quotes(indices, orders_only=level is Level.LINE, whole=[n for n, i in enumerate(indices) if i in told])
         if level is Level.SUMMARY and (written := self._written_of(start, end)):
             text = self._shorter(indices, text, written)
         instead = f"{line}\n{text}" if text else line
         self.sections.append((replace(section, instead=(instead,)), indices))
         return instead
 
-    def quotes(self, indices: Sequence[int], *, orders_only: bool = False, answered: int | None = None) -> str:
-        """The quotes that stand for messages. Without room the users' standing orders and the message that is answered are all
-        that is quoted: those stay in force however old they are."""
+    def _messages_of(self, unit: int) -> range:
+        return range(self.units[unit].start, self.units[unit].end)
+
+    def quotes(self, indices: Sequence[int], *, orders_only: bool = False, whole: Sequence[int] = ()) -> str:
+        """The quotes that stand for messages. Without room the users' standing orders and the message that is answered, which are
+        those at `whole`, are all that is quoted: those stay in force however old they are."""
         raw = sum(self.messages[i].tokens for i in indices)
         room = 0 if orders_only else policy.summary_tokens(raw) - policy.line_tokens()
-        key = ("summary", _keys([self.messages[i] for i in indices]), room, answered is not None)
-        return self.memo.get(key, lambda: self._quote(indices, room, answered), lambda t: 200 + len(t))
+        key = ("summary", _keys([self.messages[i] for i in indices]), room, tuple(whole))
+        return self.memo.get(key, lambda: self._quote(indices, room, whole), lambda t: 200 + len(t))
 
     def _written_of(self, start: int, end: int) -> str:
         return self.written.get((self.units[start].start, self.units[end - 1].end), "")
@@ -313,12 +316,11 @@ class _Writer:
         text = render_written(sources, orders, written)
         return text if tokens.count(text) < tokens.count(quotes) else quotes
 
-    def _quote(self, indices: Sequence[int], room: int, answered: int | None) -> str:
+    def _quote(self, indices: Sequence[int], room: int, whole: Sequence[int]) -> str:
         sources = [source(self.messages[i]) for i in indices]
         chosen = summarise(sources, room, tokens.count, self.memo)
-        if answered in indices:
-            chosen = tuple(sorted((*chosen, _ending(sources, indices.index(answered)))))
-        return render(sources, chosen)
+        endings = (_ending(sources, n) for n in whole if sources[n].text.strip())
+        return render(sources, sorted((*chosen, *endings)))
 
     def _facts(self, piece: Piece) -> None:
         indices = self._editable(piece)
@@ -326,8 +328,9 @@ class _Writer:
             if self.units[unit].is_user:
                 self._keep(unit)
         anchor = None if piece.anchor is None else self.units[piece.anchor].start
-        whole = {self.units[unit].start for unit in (piece.anchor, piece.answered) if unit is not None}
-        going = [i for i in indices if i not in whole or (i != anchor and self.messages[i].tokens > policy.ANSWERED)]
+        told = range(0) if piece.answered is None else self._messages_of(piece.answered)
+        whole = {anchor, *(i for i in told if self.messages[i].tokens <= policy.ANSWERED)}
+        going = [i for i in indices if i not in whole]
         messages = [self.messages[i] for i in going]
         forms = [self.results[i].texts if i in self.results else {} for i in going]
         speakers = self._speakers(piece)
