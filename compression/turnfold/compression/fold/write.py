@@ -9,9 +9,8 @@ behind the kept one that the piece still answers.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final
@@ -24,14 +23,13 @@ from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.shape import ShapedResult, references
+from turnfold.compression.fold.shortening import shorten_messages, task_words, weight
 from turnfold.compression.fold.state_blocks import place_blocks
 from turnfold.compression.fold.thinking import unsigned
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, Prose
 from turnfold.compression.recall.fence import render, render_written
-from turnfold.compression.shorten.facts import arguments, facts
-from turnfold.compression.shorten.lines import names, visible_parts
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.passages import sentences
 from turnfold.compression.text.quotes import Quote, Source
@@ -335,7 +333,9 @@ class _Writer:
         forms = [self.results[i].texts if i in self.results else {} for i in going]
         speakers = self._speakers(piece)
         key = ("facts", _keys(messages), *map(_keys, speakers), bytes(map(bool, forms)), self.prose)
-        texts = self.memo.get(key, lambda: _shorten_messages(messages, forms, frozenset(_words(*speakers)), self.prose), _weight)
+        texts = self.memo.get(
+            key, lambda: shorten_messages(messages, forms, frozenset(task_words(*speakers)), self.prose), weight
+        )
         section = self._section(Level.FACTS, indices)
         markers = {i: self._markers(section, i) for i in going}
         changed = {i: {**new, **markers[i]} for i, new in zip(going, texts, strict=True) if new or markers[i]}
@@ -400,55 +400,6 @@ def _ending(sources: Sequence[Source], index: int) -> Quote:
 
 def _keys(messages: Sequence[Message]) -> bytes:
     return b"".join([m.key for m in messages])
-
-
-def _words(users: Sequence[Message], assistants: Sequence[Message]) -> Iterator[str]:
-    """Words of the task, and names in the calls."""
-    for message in users:
-        yield from _WORD.findall(message.own[:4000].lower())
-    for message in assistants:
-        yield from (n.lower() for n in names(message.text[:2000]))
-
-
-def _weight(texts: Sequence[Texts]) -> int:
-    return 200 + sum(len(text) for one in texts for text in one.values())
-
-
-def _shorten_messages(messages: Sequence[Message], forms: Sequence[Texts], words: frozenset[str], prose: Prose) -> list[Texts]:
-    """New texts by path for each message at FACTS, empty for one that stays as it is.
-
-    From the newest back, so that what two of them say stands where it was said last.
-    """
-    repeated = references(messages, 0, len(messages))
-    known: set[str] = set()
-    out: list[Texts] = []
-    for index in reversed(range(len(messages))):
-        message = messages[index]
-        new = repeated.get(index) or ({} if message.sealed else dict(_shorten_texts(message, forms[index], words, known, prose)))
-        for text in message.texts:
-            known |= visible_parts(new.get(text.path, text.text))
-        out.append(new)
-    return out[::-1]
-
-
-_WORD = re.compile(r"\w{3,}")
-
-
-def _shorten_texts(
-    message: Message, form: Texts, words: frozenset[str], known: Container[str], prose: Prose
-) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    count = tokens.count_once({message.text: message.tokens - message.other_tokens})
-    for text in message.texts:
-        new = facts(text.text, role=message.role, words=words, known=known, count=count, prose=prose)
-        whole = form.get(text.path, text.text)
-        if whole != text.text and (new == text.text or count(whole) <= count(new)):
-            new = whole
-        if new != text.text and new.strip():
-            yield text.path, new
-    for text in message.arguments:
-        new = arguments(text.text, count=count)
-        if new != text.text and new.strip():
-            yield text.path, new
 
 
 def _runs(indices: Sequence[int]) -> Iterator[tuple[int, int]]:

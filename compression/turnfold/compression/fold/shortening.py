@@ -1,0 +1,66 @@
+"""Messages at FACTS: each text shortened where it stands.
+
+Lives here: the new texts of a run of messages. Does not belong here: how a text is shortened (``shorten.facts``), which messages
+are, where blocks stand (``write``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Sequence
+from typing import Final
+
+from turnfold.compression import tokens
+from turnfold.compression.fold.shape import references
+from turnfold.compression.options import Prose
+from turnfold.compression.shorten.facts import arguments, facts
+from turnfold.compression.shorten.lines import names, visible_parts
+from turnfold.compression.wire.conversation import Message, Path, Texts
+
+_WORD: Final = re.compile(r"\w{3,}")
+
+
+def shorten_messages(messages: Sequence[Message], forms: Sequence[Texts], words: frozenset[str], prose: Prose) -> list[Texts]:
+    """New texts by path for each message at FACTS, empty for one that stays as it is.
+
+    From the newest back, so that what two of them say stands where it was said last.
+    """
+    repeated = references(messages, 0, len(messages))
+    known: set[str] = set()
+    out: list[Texts] = []
+    for index in reversed(range(len(messages))):
+        message = messages[index]
+        new = repeated.get(index) or ({} if message.sealed else dict(_shorten_texts(message, forms[index], words, known, prose)))
+        for text in message.texts:
+            known |= visible_parts(new.get(text.path, text.text))
+        out.append(new)
+    return out[::-1]
+
+
+def _shorten_texts(
+    message: Message, form: Texts, words: frozenset[str], known: Container[str], prose: Prose
+) -> Iterator[tuple[Path, str]]:
+    count = tokens.count_once({message.text: message.tokens - message.other_tokens})
+    for text in message.texts:
+        new = facts(text.text, role=message.role, words=words, known=known, count=count, prose=prose)
+        whole = form.get(text.path, text.text)
+        if whole != text.text and (new == text.text or count(whole) <= count(new)):
+            new = whole
+        if new != text.text and new.strip():
+            yield text.path, new
+    for text in message.arguments:
+        new = arguments(text.text, count=count)
+        if new != text.text and new.strip():
+            yield text.path, new
+
+
+def task_words(users: Sequence[Message], assistants: Sequence[Message]) -> Iterator[str]:
+    """Words of the task, and names in the calls."""
+    for message in users:
+        yield from _WORD.findall(message.own[:4000].lower())
+    for message in assistants:
+        yield from (n.lower() for n in names(message.text[:2000]))
+
+
+def weight(texts: Sequence[Texts]) -> int:
+    return 200 + sum(len(text) for one in texts for text in one.values())
