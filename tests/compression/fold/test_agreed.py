@@ -14,8 +14,10 @@ import pytest
 from tests.support.bodies import encode, messages_of
 from tests.support.structure import structure_faults
 from turnfold.compression.fold import Folded, fold_request
+from turnfold.compression.fold import fold as run_fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.wire.responses import RESPONSES
 
 Message = dict[str, Any]
 HALF = CachePrices(0.5)
@@ -121,3 +123,20 @@ def test_a_loop_over_small_records_keeps_their_values_and_less_raw_text_than_one
     assert records.tokens_after < 0.75 * records.tokens_before
     assert all(f"BK{n:03}" in text(records) and f"HAT{n}3" in text(records) for n in range(30))
     assert files.tokens_after / files.tokens_before > records.tokens_after / records.tokens_before
+
+
+@pytest.mark.parametrize("calls", [30, 160])
+def test_it_stands_on_the_wire_of_responses_too_where_reasoning_comes_before_it(calls: int) -> None:
+    """There an answer is several items: reasoning, then what is said."""
+    items: list[Message] = [{"role": "user", "content": "I want to go home earlier. What can you do?"}]
+    items += [{"type": "reasoning", "id": "rs_1", "summary": []}]
+    items += [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": PROPOSAL}]}]
+    items += [{"role": "user", "content": "yes"}]
+    for n in range(calls):
+        items += [{"type": "function_call", "call_id": f"c{n}", "name": "search", "arguments": "{}"}]
+        items += [{"type": "function_call_output", "call_id": f"c{n}", "output": flights(n)}]
+    body = json.dumps({"model": "gpt-4o", "input": items}).encode()
+    memo = Memo()
+    found = run_fold(RESPONSES.read(body, memo), FoldOptions(model="gpt-4o", prices=CachePrices(1.0), cache_hit_share=0.7), memo)
+    assert found.events
+    assert PROPOSAL in found.body.decode()
