@@ -63,14 +63,14 @@ class Asker:
         unit: index of the user unit.
         pieces: what was folded before it when it was sent.
         warmth: what was decided of the cache then.
-        talk: how far the conversation was talk in short turns then, 0..1 (``policy.talk``).
+        shape: what kind of conversation it was then.
         last: whether it is the last user message of the request.
     """
 
     unit: int
     pieces: tuple[Piece, ...]
     warmth: Warmth
-    talk: float
+    shape: policy.Shape
     last: bool
 
 
@@ -85,12 +85,12 @@ def piece_runs(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
 
 def recall_tokens(asker: Asker, options: FoldOptions) -> int:
     """What recall for an asker takes as a rule when no budget was given."""
-    return policy.recall_tokens(options, asker.warmth, *_saved_of(asker))
+    return policy.recall_tokens(options, asker.warmth, asker.shape, *_saved_of(asker))
 
 
 def most_recall_tokens(asker: Asker, options: FoldOptions) -> int:
     """What recall for an asker may take at most when no budget was given."""
-    return policy.most_recall_tokens(options, asker.warmth, asker.talk, *_saved_of(asker))
+    return policy.most_recall_tokens(options, asker.warmth, asker.shape, *_saved_of(asker))
 
 
 def _saved_of(asker: Asker) -> tuple[int, int]:

@@ -38,8 +38,10 @@ _SHORT_TURN, _LONG_TURN = 100, 200  # tokens that a request adds: a dozen exchan
 _SHORT_TAILS: Final = 0.4  # price of reading a cached token; where it is less, tails are long anyway
 # But of records it takes values, which FACTS keep of small ones: such a loop is folded earlier and oftener, and less stays raw.
 _NEARLY_WHOLE: Final = (0.3, 0.45)  # share that FACTS leave, from hardly to wholly
-_START_SPARED: Final = 0.5
-_TAIL_SPARED: Final = 0.6
+_START_SPARED: Final = 0.65
+_TAIL_SPARED: Final = 0.7
+_TAIL_SPARED_UNCACHED: Final = 0.6  # they fold oftener there, and less stands at FACTS
+_RECALL_SPARED: Final = 0.7  # of what recall takes elsewhere: it would mostly say again what such FACTS say
 _LOOP_FACTS: Final = (16.0, 5.0)  # tails of them that may stand
 _HARDLY_SHRINKS: Final = 0.7
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
@@ -115,7 +117,8 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
     if options.prices.read >= _SHORT_TAILS:
         spared = _spared(shape)
         start = int(start * (1 - _START_SPARED * spared))
-        keep = int(keep * (1 + _FOR_LOOPS * min(1.0, 2 * shape.loops) - _FOR_TALK * talking) * (1 - _TAIL_SPARED * spared))
+        less = spared * (_TAIL_SPARED if penalty else _TAIL_SPARED_UNCACHED)
+        keep = int(keep * (1 + _FOR_LOOPS * min(1.0, 2 * shape.loops) - _FOR_TALK * talking) * (1 - less))
     oftener = spared if penalty else max(spared, talking)
     fold_at = keep + max(int(_EPOCH_LEAST * (1 - _OFTENER * oftener)), _epoch(penalty, price, keep, shape.pace))
     free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape, spared)), summaries_at=keep // 2)
@@ -241,18 +244,23 @@ def line_tokens() -> int:
     return _LINE
 
 
-def recall_tokens(options: FoldOptions, warmth: Warmth, saved: int, folded: int) -> int:
+def recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int, folded: int) -> int:
     """What recall takes as a rule without an explicit budget: a quarter of what the fold saves in a turn at these prices.
 
+    Where FACTS keep the values of records it takes less.
+
     Args:
+        shape: what kind of conversation it was when the question came.
         saved: tokens that the fold leaves out of each request.
         folded: raw tokens of what is folded.
     """
     price = options.prices.reread(warmth.turns) / options.prices.write
-    return max(_RECALL_LEAST, min(int(_RECALL_USUAL * saved * price), _RECALL_BASE + int(_RECALL_SHARE * folded)))
+    usual = max(_RECALL_LEAST, min(int(_RECALL_USUAL * saved * price), _RECALL_BASE + int(_RECALL_SHARE * folded)))
+    spared = _spared(shape) if options.prices.read >= _SHORT_TAILS else 0.0
+    return int(usual * (1 - _RECALL_SPARED * spared))
 
 
-def most_recall_tokens(options: FoldOptions, warmth: Warmth, talk: float, saved: int, folded: int) -> int:
+def most_recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int, folded: int) -> int:
     """What recall may take at most without an explicit budget: a quarter of what the fold saves in a turn at these prices.
 
     In talk in short turns it is half: the question gets what such a tail leaves out. Only a question that clearly bears on what
@@ -260,14 +268,14 @@ def most_recall_tokens(options: FoldOptions, warmth: Warmth, talk: float, saved:
     half would be paid for what was nearly free.
 
     Args:
-        talk: as of `talk`.
+        shape, saved, folded: as of `recall_tokens`.
     """
-    usual = recall_tokens(options, warmth, saved, folded)
+    usual = recall_tokens(options, warmth, shape, saved, folded)
     if options.prices.read < _SHORT_TAILS:
         return usual
     price = options.prices.reread(warmth.turns) / options.prices.write
     most = min(int(_RECALL_MOST * saved * price), _RECALL_BASE + int(_RECALL_MOST_SHARE * folded))
-    return max(usual, int(usual + talk * (most - usual)))
+    return max(usual, int(usual + talk(shape) * (most - usual)))
 
 
 _RECALL_LEAST: Final = 160  # one passage and its frame

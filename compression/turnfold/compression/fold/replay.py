@@ -185,8 +185,8 @@ def _saving(course: Course, now: Replay, index: int) -> float:
     if not course.units[index].is_user:
         return prices.reread(warmth.loops) * left_out
     folded = sum(p.tokens for p in now.pieces)
-    talk = policy.talk(shape_at(course, now.turns))
-    recall = policy.most_recall_tokens(course.options, warmth, talk, left_out, folded) if course.options.recall else 0
+    shape = shape_at(course, now.turns)
+    recall = policy.most_recall_tokens(course.options, warmth, shape, left_out, folded) if course.options.recall else 0
     return prices.reread(warmth.turns) * left_out - prices.write * recall
 
 
@@ -373,8 +373,7 @@ def _settle(course: Course, before: Replay, index: int) -> tuple[Asker, ...]:
     kept = list(before.askers[:-1])
     if before.askers and _stays(course, before, index):
         kept.append(replace(before.askers[-1], last=False))
-    talk = policy.talk(shape_at(course, before.turns))
-    return (*kept, Asker(index, before.pieces, before.decision.warmth, talk, last=True))
+    return (*kept, Asker(index, before.pieces, before.decision.warmth, shape_at(course, before.turns), last=True))
 
 
 def _stays(course: Course, before: Replay, index: int) -> bool:

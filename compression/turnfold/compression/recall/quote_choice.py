@@ -19,6 +19,9 @@ from turnfold.compression.tokens import BORDER_COUNTER, count_lines, count_tail
 FRAME: Final = 3
 _CHARACTERS: Final = 8  # of a token at most: what is longer does not fit
 _MOST_LINES: Final = 1000
+#: What the same JSON may be written with or without.
+_DRESS: Final = str.maketrans("", "", '" \t\r\n')
+_TELLING: Final = 12  # characters; fewer may stand anywhere
 
 #: The most characters of a quote, to the quotes that are no longer, best first.
 Ranking = Callable[[float], Iterator[Quote]]
@@ -35,6 +38,7 @@ class QuoteTokens:
         self.sources = sources
         self.held = held
         self._held_quotes = _answers_about(held, index)
+        self._bare: str | None = None  # what is held, without the dress of JSON
         self._count = count
         self._quotes: dict[Quote, int] = index.derived(("quotes", count), dict)
         self._lines: dict[str, int] = index.derived(("lines", count), dict)
@@ -50,11 +54,21 @@ class QuoteTokens:
         return self.sources[quote.source].text[quote.start : quote.end]
 
     def is_held(self, quote: Quote) -> bool:
-        """Whether the request holds the quoted text already."""
+        """Whether the request holds the quoted text already, be it without the quotation marks and white space of JSON."""
         found = self._held_quotes.get(quote)
         if found is None:
-            found = self._held_quotes[quote] = bool(self.held) and self.text(quote) in self.held
+            text = self.text(quote)
+            found = bool(self.held) and (text in self.held or ('"' in text and self._holds_bare(text)))
+            self._held_quotes[quote] = found
         return found
+
+    def _holds_bare(self, text: str) -> bool:
+        bare = text.translate(_DRESS)
+        if len(bare) < _TELLING:
+            return False
+        if self._bare is None:
+            self._bare = self.held.translate(_DRESS)
+        return bare in self._bare
 
     def cost(self, quote: Quote) -> int:
         """Tokens of a quote, and about those of its frame."""
