@@ -374,7 +374,7 @@ def _articles(form: str) -> Source:
 def test_what_stands_under_a_title_in_the_question_is_quoted_from_its_beginning(form: str) -> None:
     article = _articles(form)
     texts = {}
-    for name, tuning in {"now": TUNING, "before": figures(titled=0.0, title_first=0.0)}.items():
+    for name, tuning in {"now": TUNING, "before": figures(titled=0.0)}.items():
         question = Question("Which of the towers is older and which is taller, Arvik Light or Tolmin Tower?")
         quotes = recall([article], question, 110, (), tokens.count, Memo(), fill=True, tuning=tuning)
         texts[name] = " ".join(quoted([article], quotes))

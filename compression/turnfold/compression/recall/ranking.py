@@ -245,7 +245,7 @@ def _named(index: PassageIndex, sources: Sequence[Quotable], asked: QuestionTerm
     """The factor of each passage for whom or what the question names.
 
     A question on Anna is answered by what Anna says rather than by what is said to her; in meetings the region counts, whoever
-    speaks. One on two films is answered by what stands under their titles, most of all by the beginning: it says what they are.
+    speaks. One on two films is answered by what stands first under their titles: it says what they are.
     """
     factor = np.ones(len(index.quotes))
     named = [group for group, weight in zip(asked.groups, asked.weights, strict=True) if weight >= 1.0]
@@ -261,8 +261,7 @@ def _named(index: PassageIndex, sources: Sequence[Quotable], asked: QuestionTerm
     terms = {term for group in named for term in group}
     blocks = sorted(set(index.blocks[heads.passage].tolist()))
     titled = [block for block in blocks if (title := _title(index, sources, block)) and terms.issuperset(title)]
-    factor += tuning.titled * np.isin(index.blocks, titled)
-    factor[titled] += tuning.title_first
+    factor[titled] += tuning.titled
     return factor
 
 
