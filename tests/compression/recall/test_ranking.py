@@ -306,6 +306,83 @@ def test_the_benchmark_takes_every_figure_by_its_name() -> None:
         recall_offline.tuned(["unheard_of=1"])
 
 
+# ---------------------------------------------------------------- whom or what the question names
+
+
+def _neighbours() -> list[Source]:
+    """Ines and Marek write to each other, and each calls the other by name."""
+    lines = []
+    for i in range(12):
+        lines += [
+            f"Ines: Marek, my pottery class number {i} is over, the kiln was warm again.",
+            f"Marek: Ines, such a pottery class must be lovely! I mended fence {i} meanwhile.",
+        ]
+    return [source(line, ("user", "assistant")[i % 2]) for i, line in enumerate(lines)]
+
+
+def _said_by(name: str, question: str, tuning: Tuning) -> float:
+    sources = _neighbours()
+    quotes = recall(sources, Question(question), 200, (), tokens.count, Memo(), fill=True, tuning=tuning)
+    return statistics.fmean(text.startswith(name) for text in quoted(sources, quotes))
+
+
+@pytest.mark.parametrize(("name", "subject"), [("Ines", "a fence"), ("Ines", "anything lovely"), ("Marek", "a kiln")])
+def test_a_question_on_a_speaker_quotes_what_they_say_themselves(name: str, subject: str) -> None:
+    question = f"What did {name} say about {subject} and a pottery class?"
+    assert _said_by(name, question, TUNING) > max(0.7, _said_by(name, question, figures(unnamed=0.0)))
+
+
+def test_a_question_on_both_speakers_prefers_neither() -> None:
+    question = "What did Ines and Marek say about a pottery class and a fence?"
+    assert _said_by("Ines", question, TUNING) == _said_by("Ines", question, figures(unnamed=0.0))
+
+
+def test_part_of_a_speakers_label_names_them() -> None:
+    sources = [source(s.text.replace("Ines:", "Ines Dvorak:").replace("Marek:", "Marek Kos:"), s.role) for s in _neighbours()]
+    quotes = recall(
+        sources, Question("What did Ines say about a pottery class and a fence?"), 200, (), tokens.count, Memo(), fill=True
+    )
+    assert statistics.fmean(text.startswith("Ines") for text in quoted(sources, quotes)) > 0.8
+
+
+def test_where_few_messages_are_labelled_nobody_is_a_speaker() -> None:
+    sources = [*FILLER, source("Note: the garden gate sticks."), source("The note on the gate says that it is painted green.")]
+    one, other = (
+        recall(sources, Question("What does the note on the gate say?"), 300, (), tokens.count, Memo(), tuning=tuning)
+        for tuning in (TUNING, figures(unnamed=0.0))
+    )
+    assert one == other
+
+
+def _articles(form: str) -> Source:
+    """Two towers, and an article that shares the question's other words."""
+    towers = {
+        "Arvik Light": "A white tower on the north shore, built in 1874 by the harbour board. Its lamp was sold in 1990.",
+        "Tolmin Tower": "A brick keep above the river, begun in 1611 for a bishop. Its stairs have 97 steps.",
+        "Arvik Light Railway": "A narrow line of eleven miles that carried herring and slate until the war.",
+        "How to measure": "Which of two towers is taller and which is older is often in dispute. Older towers were raised, so "
+        "that a tower may be taller than an older tower. Taller towers fall. Of two older towers the taller is newer.",
+    }
+    parts = [
+        form.format(name) + f"{text} Visitors come in summer, and there is a small shop with cards and tea."
+        for name, text in towers.items()
+    ]
+    return source("\n\n".join(parts))
+
+
+@pytest.mark.parametrize("form", ["{}: ", "## {}\n", "**{}**\n"])
+def test_what_stands_under_a_title_in_the_question_is_quoted_from_its_beginning(form: str) -> None:
+    article = _articles(form)
+    texts = {}
+    for name, tuning in {"now": TUNING, "before": figures(titled=0.0)}.items():
+        question = Question("Which of the towers is older and which is taller, Arvik Light or Tolmin Tower?")
+        quotes = recall([article], question, 110, (), tokens.count, Memo(), fill=True, tuning=tuning)
+        texts[name] = " ".join(quoted([article], quotes))
+    assert ["1874" in texts["now"], "1611" in texts["now"]] == [True, True]
+    assert ["1874" in texts["before"], "1611" in texts["before"]] != [True, True]
+    assert "narrow line" not in texts["now"]  # a longer title that merely begins like one in the question
+
+
 # ---------------------------------------------------------------- floors on the cases of our own
 
 

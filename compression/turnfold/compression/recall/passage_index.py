@@ -123,6 +123,12 @@ class PassageIndex:
         return mean_length(self.block_lengths)
 
     @cached_property
+    def has_speakers(self) -> bool:
+        """Whether at least half of the messages say at their beginning who speaks."""
+        labelled = int(np.count_nonzero(self.whole & (self.heads.lengths > 0)))
+        return 2 * labelled >= max(4, len(self.keys))
+
+    @cached_property
     def characters(self) -> Ints:
         """Characters of each passage."""
         return np.array([end - start for _, start, end in self.quotes], np.int64)

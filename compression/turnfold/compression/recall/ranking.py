@@ -237,6 +237,46 @@ def _region_share(index: PassageIndex, tuning: Tuning) -> float:
     return float(np.clip((tuning.region_long - index.median_source) / (tuning.region_long - tuning.region_short), 0.0, 1.0))
 
 
+# "Anna Karenina: ...", or "## Anna Karenina" and "**Anna Karenina**" on a line above the text.
+_TITLE: Final = re.compile(r"[#*\s]{0,8}([^\n:：]{2,60})[:：\n]")
+
+
+def _named(index: PassageIndex, sources: Sequence[Quotable], asked: QuestionTerms, tuning: Tuning) -> Floats:
+    """The factor of each passage for whom or what the question names.
+
+    A question on Anna is answered by what Anna says rather than by what is said to her; in meetings the region counts, whoever
+    speaks. One on two films is answered by what stands first under their titles: it says what they are.
+    """
+    factor = np.ones(len(index.quotes))
+    named = [group for group, weight in zip(asked.groups, asked.weights, strict=True) if weight >= 1.0]
+    if asked.borrowed or not named:
+        return factor
+    heads = index.heads.find(named)
+    if index.has_speakers:
+        # Half of a label is enough: of Anna Berg one says Anna.
+        says = 2 * np.bincount(heads.passage, minlength=len(factor)) >= np.maximum(index.heads.lengths, 1)
+        if says.any():
+            factor[~says] -= tuning.unnamed * (1 - _region_share(index, tuning))
+        return factor
+    terms = {term for group in named for term in group}
+    blocks = sorted(set(index.blocks[heads.passage].tolist()))
+    titled = [block for block in blocks if (title := _title(index, sources, block)) and terms.issuperset(title)]
+    factor[titled] += tuning.titled
+    return factor
+
+
+def _title(index: PassageIndex, sources: Sequence[Quotable], block: int) -> frozenset[int]:
+    """The terms of the title of the paragraph that begins with a passage; none where it has no title."""
+    known: dict[int, frozenset[int]] = index.derived("titles", dict)
+    if block not in known:
+        quote = index.quotes[block]
+        title = _TITLE.match(sources[quote.source].text, quote.start, quote.end)
+        folded = words.fold(title.group(1)) if title else ""
+        stems = [words.stem_table(_content(folded), name).values() for name in index.languages]
+        known[block] = frozenset(chain(words.run_on_terms(folded).tolist(), *stems))
+    return known[block]
+
+
 def _with_likeness(index: PassageIndex, values: Floats, likeness: Sequence[bytes], tuning: Tuning) -> Floats:
     """Values with what sentence vectors say: half of the passages are like any question, the one most like it counts fully.
 
@@ -357,7 +397,9 @@ def recall(
         if not fill:
             budget = min(budget, max(tuning.room_least, int(budget * _room(strength, tuning, borrowed=asked.borrowed))))
         worth = score(index, sources, asked, hits, tuning)
-        bears = worth > floor * float(worth.max())
+        least = floor * float(worth.max())
+        worth = worth * _named(index, sources, asked, tuning)
+        bears = worth > least
         if question.likeness:  # how many bear on it is for the words to say; vectors have a say in which
             number = len(worth) if fill else int(bears.sum())
             worth = _with_likeness(index, worth, question.likeness, tuning)

@@ -29,6 +29,8 @@ class Tuning:
         region: tokens over which the worth of a region spreads, as the deviation of a Gaussian.
         region_least: messages up to which a conversation has no regions.
         region_short, region_long: median tokens of a message at which regions count fully, and not at all.
+        unnamed: what passages of others lose where the question names one who speaks.
+        titled: what the first passage under a title gains that stands in the question.
         likeness: share of what sentence vectors say, where there are any.
         before: weight of words taken from the exchange before.
         hinted: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
@@ -72,6 +74,8 @@ class Tuning:
     region_least: int = 40
     region_short: float = 16
     region_long: float = 30
+    unnamed: float = 0.3
+    titled: float = 0.8
     likeness: float = 0.3
     before: float = 0.5
     hinted: float = 0.14
