@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+from copy import deepcopy
 from random import Random
 from typing import Any, Final
 
@@ -28,7 +29,21 @@ def _picture(width: int, height: int) -> str:
 _SMALL, _WIDE, _HUGE = _picture(320, 200), _picture(9000, 90), _picture(3000, 2500)
 _URL: Final = "https://example.org/maps/tide table.png?size=3"
 #: What stands where a text, a list, an object or an id is expected.
-_WRONG: Final = (None, 0, 1.5, True, "", " ", "text", [], {}, [None], ["a"], {"type": "text"}, [{"type": "text", "text": "t"}])
+_WRONG: Final[tuple[Any, ...]] = (
+    None,
+    0,
+    1.5,
+    True,
+    "",
+    " ",
+    "text",
+    [],
+    {},
+    [None],
+    ["a"],
+    {"type": "text"},
+    [{"type": "text", "text": "t"}],
+)
 
 _CHAT_PARTS: Final[tuple[Part, ...]] = (
     *({"type": "text", "text": said} for said in ("The tide is at nine.", "", "  ", "Keep <keep>bay 7</keep> free.")),
@@ -199,7 +214,7 @@ def _spoil(random: Random, value: Any) -> None:
             value = value[key]
             continue
         if random.random() < 0.6:
-            value[key] = random.choice(_WRONG)
+            value[key] = deepcopy(random.choice(_WRONG))  # the next change may be inside of it
         elif isinstance(value, list) and random.random() < 0.5:
             value.append(value[key])
         else:
