@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import golden, words
+from tests.support import golden, odd_texts, words
 from turnfold.compression.budgeted import (
     History,
     HistoryMessage,
@@ -17,8 +17,8 @@ from turnfold.compression.budgeted import (
     export_history,
     search,
 )
-from turnfold.compression.layers import Compressor, CompressRequest
-from turnfold.compression.negotiate import Demand, negotiate
+from turnfold.compression.layers import Compressor, CompressRequest, truncate_to_tokens
+from turnfold.compression.negotiate import Demand, negotiate, to_a2a_part, to_mcp_resource
 
 FILES = Path(__file__).parent / "golden"
 QUERIES = ("When does the lease end?", "何が決まりましたか", "Что с картой?", "budget euros")
@@ -46,6 +46,24 @@ def test_layers() -> None:
             if name in ("oncall_en", "mixed 1"):
                 lines += [f"  {line}" for layer in made.layers[1:] for line in layer.text.splitlines()]
     golden.agrees(FILES / "layers.txt", lines)
+
+
+def test_layers_of_odd_texts() -> None:
+    lines = []
+    for seed in range(30):
+        text = "\n\n".join(odd_texts.text(3000 + 5 * seed + i) for i in range(1 + seed % 6))
+        text += "\n\n" + odd_texts.json_text(seed) if seed % 5 == 0 else ""
+        ratio, most, query = (0.1, 0.35, 0.8)[seed % 3], 1 + seed % 4, QUERIES[seed % 4] if seed % 2 else None
+        scorer = ("textrank", None, "tfidf", "conversation")[seed % 4]
+        made = Compressor().compress(CompressRequest(text, l1_ratio=ratio, l2_max_sentences=most, query=query, scorer=scorer))
+        offered = [
+            negotiate(made, Demand(budget=budget)) for budget in (None, 15, made.layers[1].tokens, made.layers[1].tokens - 1)
+        ]
+        parts = [(to_a2a_part(one), to_mcp_resource(one)) for one in offered]
+        cuts = [truncate_to_tokens(text, limit) for limit in (0, 1, 9, 40, made.layers[0].tokens)]
+        names = " ".join(map(golden.name_of, (made, offered, parts, cuts)))
+        lines.append(f"{seed} {ratio} {most} {scorer}: {[layer.tokens for layer in made.layers]} {names}")
+    golden.agrees(FILES / "odd_layers.txt", lines)
 
 
 @pytest.mark.parametrize("name", sorted(golden.conversations()))

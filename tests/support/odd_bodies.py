@@ -17,6 +17,7 @@ from turnfold.compression.wire.conversation import Beside, Changes, Conversation
 
 Part = dict[str, Any]
 
+_FEW: Final = 9  # items that a body has where nobody asks for more
 _MARK: Final = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 _BREAKPOINT: Final = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 
@@ -30,19 +31,8 @@ _SMALL, _WIDE, _HUGE = _picture(320, 200), _picture(9000, 90), _picture(3000, 25
 _URL: Final = "https://example.org/maps/tide table.png?size=3"
 #: What stands where a text, a list, an object or an id is expected.
 _WRONG: Final[tuple[Any, ...]] = (
-    None,
-    0,
-    1.5,
-    True,
-    "",
-    " ",
-    "text",
-    [],
-    {},
-    [None],
-    ["a"],
-    {"type": "text"},
-    [{"type": "text", "text": "t"}],
+    *(None, 0, 1.5, True, "", " ", "text", [], {}, [None], ["a"]),
+    *({"type": "text"}, [{"type": "text", "text": "t"}]),
 )
 
 _CHAT_PARTS: Final[tuple[Part, ...]] = (
@@ -190,8 +180,7 @@ def _content(random: Random, parts: tuple[Part, ...]) -> Any:
     return [random.choice(parts) for _ in range(random.randrange(1, 5))]
 
 
-def _items(random: Random, wire: str) -> list[Any]:
-    number = random.randrange(1, 9)
+def _items(random: Random, wire: str, number: int) -> list[Any]:
     if wire == "messages":
         roles = ("user", "assistant")
         return [
@@ -199,6 +188,8 @@ def _items(random: Random, wire: str) -> list[Any]:
             for i in range(number)
         ]
     items, parts = (_CHAT, _CHAT_PARTS) if wire == "chat" else (_ITEMS, _INPUT_PARTS)
+    if number > _FEW:  # what lies upstream, or stands for all before it, leaves nothing to fold
+        items = tuple(one for one in items if one.get("type") not in (None, "item_reference", "compaction") or "role" in one)
     found = [dict(random.choice(items)) for _ in range(number)]
     for one in found:
         if one.get("role") in ("user", "assistant", "tool") and random.random() < 0.4:
@@ -222,10 +213,10 @@ def _spoil(random: Random, value: Any) -> None:
         return
 
 
-def body(wire: str, seed: int) -> bytes:
-    """A body of the wire; half of them have something in them that does not belong there."""
+def body(wire: str, seed: int, number: int = 0) -> bytes:
+    """A body of the wire with so many items (0: a few); half of them have something in them that does not belong there."""
     random = Random(f"{wire} {seed}")
-    items: Any = json.loads(json.dumps(_items(random, wire)))
+    items: Any = json.loads(json.dumps(_items(random, wire, number or random.randrange(1, _FEW))))
     for _ in range((0, 1, 0, 2)[seed % 4]):
         _spoil(random, items)
     if wire == "responses" and seed % 15 == 8:

@@ -103,7 +103,15 @@ thanks!
 We decided to use Postgres instead of MySQL.
 This was never true.
 These three points matter.
-The former is cheap; the latter is not.""".splitlines()
+The former is cheap; the latter is not.
+He wrote: “We pay on Friday. All of it. Nobody was told before.” Then he left the harbour.
+(The first pump ran for nine years. The second one was sold to Anna.) It still stands there.
+She said "the boats come at nine (or at ten. Perhaps later), and nobody waits. Never" to the crew.
+«Nous partons lundi matin. Le bateau attend.» 「明日の朝に行く。船は待っている。」
+Anna: The second pump is the one that failed. I saw it.
+Ben: It is fine. Nobody else heard of that.
+the long list goes on and on with valves and pipes and pumps and ropes and lamps and nets and oars and masts and sails and hooks
+aGVsbG8gd29ybGQgdGhpcyBpcyBub3QgYSBzZWNyZXQgYXQgYWxsIGJ1dCBsb29rcyBsaWtlIG9uZSBvZiB0aGVt""".splitlines()
 
 #: What is put between words, at the end of a line, or instead of a few characters.
 ODD: Final = (
