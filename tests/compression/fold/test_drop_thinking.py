@@ -127,7 +127,7 @@ def test_thinking_before_a_summary_of_the_providers_stays() -> None:
     messages[at + 1 : at + 1] = [{"role": "user", "content": "Go on."}, summary, {"role": "user", "content": "And then?"}]
     thoughts = [block for m in messages[: at + 1] if isinstance(m["content"], list) for block in m["content"]]
     assert any(block["type"] == "thinking" for block in thoughts)
-    body = encode(messages, model=BINDING, **THINKS)
+    body = encode(messages, model=BINDING, thinking=THINKS["thinking"])
     folded = fold(MESSAGES.read(body, Memo()), replace(DROPS, drops_thinking=False, preserved_thinking=True), Memo())
     assert folded.events
     assert json.loads(folded.body)["messages"][: at + 3] == messages[: at + 3]
