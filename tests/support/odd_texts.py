@@ -228,3 +228,37 @@ def json_text(seed: int) -> str:
         case 9:
             return text.replace("null", "1e400", 1)
     return text
+
+
+#: What texts of every length are made of.
+_UNITS: Final = (
+    *("word ", "Wort, ", "It rains. ", "x", "aGVsbG8", "7", "中", "? "),
+    *("a,b,c\n", "key: value\n", "    x = 1\n", "| a | b |\n"),
+)
+_LENGTHS: Final = (*range(1, 13), 16, 19, 20, 21, 24, 29, 30, 31, 32, 39, 40, 41, 60, 80, 120, 150, 200, 300, 400)
+_LINES: Final = (
+    "The boats came in late that night",
+    "2026-03-01 11:00:00 INFO worker-3 took 30 ms",
+    "    total = count(rows) + 1",
+    '{"id": 7, "name": "ines"}',
+    "R-0417,12,3.50",
+    "src/a/b.py:12: error: Missing return",
+    "- Anna: 0x7f9A, a_b, c->d {x};",
+)
+
+
+def of_every_length() -> list[str]:
+    """A few words or characters again and again: wherever a rule counts, one of these is just long enough."""
+    return [unit * number for unit in _UNITS for number in _LENGTHS if len(unit) * number <= 1300]
+
+
+def of_every_share() -> list[str]:
+    """Lines of two kinds: wherever a rule asks for most or a few of them, one of these has just so many."""
+    pairs = [(one, other) for i, one in enumerate(_LINES) for other in _LINES[i + 1 :]]
+    found = []
+    for number, (one, other) in enumerate(pairs):
+        for size in (3, 5, 10)[number % 3 :][:1] + (4, 8, 20)[number % 3 :][:1]:
+            for share in range(size + 1):
+                rows = [f"{one} {i}" for i in range(share)] + [f"{other} {i}" for i in range(size - share)]
+                found.append("\n".join(rows if number % 2 else rows[::2] + rows[1::2]))
+    return found

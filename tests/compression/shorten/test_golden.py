@@ -140,6 +140,20 @@ def test_texts_of_odd_pieces() -> None:
     golden.agrees(FILES / "odd.txt", lines)
 
 
+def test_texts_of_every_length_and_share() -> None:
+    texts = [text for text in [*odd_texts.of_every_length(), *odd_texts.of_every_share()] if len(text) > 60]
+    made = [
+        [
+            facts(text, (15, 40, 90)[i % 3], WORDS, count),
+            shorten(text, (10, 30, 70)[i % 3], role="user", count=count),
+            (shape(text, count), short_lines(text), line_figures(text)),
+            [facts_tokens(role, count(text), text, calls=i % 2 == 0) for role in ("user", "assistant", "tool")],
+        ]
+        for i, text in enumerate(texts)
+    ]
+    golden.agrees(FILES / "lengths.txt", [f"{i}: {golden.name_of(made[i : i + 40])}" for i in range(0, len(made), 40)])
+
+
 def test_choices_among_pieces_that_need_each_other() -> None:
     """Random pieces under every kind of budget: greed, and greed improved by exchange."""
     chosen: list[object] = []

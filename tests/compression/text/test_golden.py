@@ -124,6 +124,16 @@ def test_texts_of_odd_pieces() -> None:
     golden.agrees(FILES / "odd.txt", lines)
 
 
+def test_texts_of_every_length_and_share() -> None:
+    texts = [*odd_texts.of_every_length(), *odd_texts.of_every_share()]
+    groups = [texts[i : i + 100] for i in range(0, len(texts), 100)]
+    lines = []
+    for stage, read in ODD_STAGES.items():
+        if stage not in ("middle", "duplicates"):
+            lines += [f"{stage} {i}: {golden.name_of([read(text) for text in some])}" for i, some in enumerate(groups)]
+    golden.agrees(FILES / "lengths.txt", lines)
+
+
 def test_near_duplicates() -> None:
     said = [line for some in _inputs().values() for text in some for line in text.split("\n\n")]
     said += [f"{text} And so on." for text in said[::9]] + said[::31]
