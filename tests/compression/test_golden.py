@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.support import golden, odd_texts, words
+from tests.support import golden, odd_bodies, odd_texts, words
 from turnfold.compression.budgeted import (
     History,
     HistoryMessage,
@@ -17,6 +18,8 @@ from turnfold.compression.budgeted import (
     export_history,
     search,
 )
+from turnfold.compression.budgeted.exports import read_export
+from turnfold.compression.errors import InvalidInput
 from turnfold.compression.layers import Compressor, CompressRequest, truncate_to_tokens
 from turnfold.compression.negotiate import Demand, negotiate, to_a2a_part, to_mcp_resource
 
@@ -81,3 +84,18 @@ def test_a_history_within_a_budget(name: str) -> None:
         found = search(state, golden.conversations()[name][5]["content"] or "tapes", 3)
         lines += [golden.name_of(drilled), golden.name_of(found), golden.name_of(export_history(state)), *told.text.splitlines()]
     golden.agrees(FILES / f"history.{name}.txt", lines)
+
+
+def test_what_is_no_export_of_a_history() -> None:
+    """Exports with something else in one or two places: what is wrong with each, in full."""
+    state, settings = History(), HistorySettings(60, 2)
+    for role, text in (("system", "Be short."), *(("user" if i % 2 else "assistant", odd_texts.text(i)) for i in range(8))):
+        state, _ = add(state, HistoryMessage(role, text), settings)
+    kept, lines = json.loads(export_history(state, settings)), list[str]()
+    for seed in range(220):
+        made = odd_bodies.spoiled(kept, seed)
+        try:
+            lines.append(f"{seed} read {golden.name_of(read_export(json.dumps(made)))}")
+        except InvalidInput as refused:
+            lines.append(f"{seed} {refused}"[:150])
+    golden.agrees(FILES / "exports.txt", lines)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from copy import deepcopy
 from random import Random
 from typing import Any, Final
@@ -197,20 +198,37 @@ def _items(random: Random, wire: str, number: int) -> list[Any]:
     return found
 
 
-def _spoil(random: Random, value: Any) -> None:
+def _spoil(random: Random, value: Any, change: Callable[[Random, Any], Any] | None = None) -> None:
     """Something else in one place of the value, or nothing, or the same twice."""
     while isinstance(value, dict | list) and value:
         key = random.choice(list(value)) if isinstance(value, dict) else random.randrange(len(value))
         if isinstance(value[key], dict | list) and value[key] and random.random() < 0.75:
             value = value[key]
             continue
-        if random.random() < 0.6:
+        if change is not None:
+            value[key] = change(random, value[key])
+        elif random.random() < 0.6:
             value[key] = deepcopy(random.choice(_WRONG))  # the next change may be inside of it
         elif isinstance(value, list) and random.random() < 0.5:
             value.append(value[key])
         else:
             del value[key]
         return
+
+
+def spoiled(value: Any, seed: int) -> Any:
+    """A copy of a value of JSON with one or two places changed, doubled or gone, or a number one higher or lower."""
+    random, copy = Random(seed), deepcopy(value)
+    for _ in range(1 + seed % 2):
+        _spoil(random, copy, _nearby if seed % 3 == 0 else None)
+    return copy
+
+
+def _nearby(random: Random, value: Any) -> Any:
+    """A value like it: one more, a little longer, the same with a blank around it."""
+    if isinstance(value, str):
+        return random.choice((value + value, f" {value}", value[1:], value.upper(), value + "x" * 300))
+    return value + random.choice((-1, 1, 0.5)) if isinstance(value, int | float) else value
 
 
 def body(wire: str, seed: int, number: int = 0) -> bytes:
