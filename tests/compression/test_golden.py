@@ -51,6 +51,23 @@ def test_layers() -> None:
     golden.agrees(FILES / "layers.txt", lines)
 
 
+def test_layers_of_chunks_with_titles_at_every_size() -> None:
+    """Titles and the lines that say where a chunk is from are kept as far as the budget goes."""
+    chunks = [
+        f"[Chunk {i}] Source: desk/{i}.md\n\n{words.prose(i, 'en', 2 + i % 3)}\n\n{words.text_of_kind('json', i)[:300]}"
+        for i in range(6)
+    ]
+    texts = ("\n\n".join(chunks), "\n\n".join(f"## Part {i}\n\n{words.prose(9 + i, 'en', 3)}" for i in range(7)))
+    lines = []
+    for percent in range(4, 100, 6):
+        made = [
+            Compressor().compress(CompressRequest(text, l1_ratio=percent / 100, l2_max_sentences=1 + percent % 4))
+            for text in texts
+        ]
+        lines.append(f"{percent}: {[layer.tokens for one in made for layer in one.layers]} {golden.name_of(made)}")
+    golden.agrees(FILES / "titles.txt", lines)
+
+
 def test_layers_of_odd_texts() -> None:
     lines = []
     for seed in range(30):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -152,6 +152,32 @@ def test_texts_of_every_length_and_share() -> None:
         for i, text in enumerate(texts)
     ]
     golden.agrees(FILES / "lengths.txt", [f"{i}: {golden.name_of(made[i : i + 40])}" for i in range(0, len(made), 40)])
+
+
+def _pages() -> Iterator[str]:
+    """Pages, feeds and JSON inside JSON, with failures, headings and lines of every length."""
+    for size in range(30, 50):
+        said = ("All is well in bay seven " * 3)[:size]
+        rows = [f"<p>{said} {i}</p>" for i in range(6)]
+        rows[2:2] = [
+            "<h1>Night shift</h1>",
+            f"<p>ERROR: valve {size} failed</p>",
+            "<p>Warning: low tide</p>",
+            "<p>exit code 1</p>",
+        ]
+        yield f"<!DOCTYPE html><html><body>{''.join(rows)}</body></html>"
+        items = "\n".join(f"  <item id='{i}'><state>{('failed', 'ok', said)[i % 3]}</state></item>" for i in range(9))
+        yield f'<?xml version="1.0"?>\n<items>\n{items}\n</items>'
+        inner = json.dumps({"id": 1, "note": "x" * (size - 21)})
+        yield json.dumps([{"id": i, "payload": inner if i % 2 else [inner], "note": said} for i in range(7)])
+        yield "\n".join(
+            f"# {said}" if i % 4 == 0 else f"{said} {i}. The pump of bay {i} failed at {i}:30." for i in range(size // 3)
+        )
+
+
+def test_pages_and_json_in_json() -> None:
+    made = [[facts(text, keep, WORDS, count) for keep in (30, 90)] for text in _pages()]
+    golden.agrees(FILES / "pages.txt", [f"{i}: {golden.name_of(made[i : i + 4])}" for i in range(0, len(made), 4)])
 
 
 def test_choices_among_pieces_that_need_each_other() -> None:
