@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -27,6 +27,7 @@ from turnfold.compression.recall.ranking import Question, recall
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
 
+T = TypeVar("T")
 FILES = Path(__file__).parent / "golden"
 FREE, HALF, OPENAI, CLAUDE = CachePrices(1.0, 1.0), CachePrices(0.5, 1.0), CachePrices(0.25, 1.0), CachePrices(0.1, 1.25)
 MEMO = Memo()
@@ -312,3 +313,46 @@ def test_recall_from_odd_texts() -> None:
         places = " ".join(f"{one.source}:{one.start}-{one.end}" for one in found)
         lines.append(f"{seed} {text[:40]!r}: {places} {golden.name_of(render(held, found))}")
     golden.agrees(FILES / "recall.odd.txt", lines)
+
+
+# ---------------------------------------------------------------- work
+
+
+class CountedMemo(Memo):
+    """A memo that says what was made anew, and what that weighs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made, self.weight = Counter[str](), 0
+
+    def _note(self, key: Hashable, weight: int) -> None:
+        self.made[key[0] if isinstance(key, tuple) and isinstance(key[0], str) else type(key).__name__] += 1
+        self.weight += weight
+
+    def get(self, key: Hashable, make: Callable[[], T], weigh: Callable[[T], int] = lambda _: 64) -> T:
+        def noted() -> T:
+            value = make()
+            self._note(key, weigh(value))
+            return value
+
+        return super().get(key, noted, weigh)
+
+    def put(self, key: Hashable, value: T, weigh: Callable[[T], int]) -> None:
+        self._note(key, weigh(value))
+        super().put(key, value, weigh)
+
+
+@pytest.mark.parametrize("wire", sorted(WIRES))
+def test_what_is_made_anew_as_a_conversation_grows(wire: str) -> None:
+    """Whatever is remembered is made once: a memo that forgets shows in no output, only here."""
+    messages = conversation(5, Kind(turns=12, loops=1, sentences=14))
+    memo, lines = CountedMemo(), list[str]()
+    asked = [i for i, one in enumerate(messages) if one["role"] == "user"][2::3]
+    for options in (FoldOptions(prices=FREE, recall_stays=True), FoldOptions(prices=HALF, budget=900)):
+        for end in (*asked, asked[-1]):
+            memo.made.clear()
+            memo.weight = 0
+            fold(WIRES[wire].wire.read(WIRES[wire].encode(messages[: end + 1]), memo), options, memo)
+            made = " ".join(f"{name} {number}" for name, number in sorted(memo.made.items()))
+            lines.append(f"{options.budget} {end}: {made}, {memo.weight} in all")
+    golden.agrees(FILES / f"made.{wire}.txt", lines)
