@@ -108,6 +108,7 @@ He wrote: “We pay on Friday. All of it. Nobody was told before.” Then he lef
 (The first pump ran for nine years. The second one was sold to Anna.) It still stands there.
 She said "the boats come at nine (or at ten. Perhaps later), and nobody waits. Never" to the crew.
 «Nous partons lundi matin. Le bateau attend.» 「明日の朝に行く。船は待っている。」
+Marta Kowalski of Lisbon met Duke Ellington of New Orleans at the Bank of England.
 Anna: The second pump is the one that failed. I saw it.
 Ben: It is fine. Nobody else heard of that.
 the long list goes on and on with valves and pipes and pumps and ropes and lamps and nets and oars and masts and sails and hooks
@@ -249,7 +250,8 @@ _LINES: Final = (
 
 def of_every_length() -> list[str]:
     """A few words or characters again and again: wherever a rule counts, one of these is just long enough."""
-    return [unit * number for unit in _UNITS for number in _LENGTHS if len(unit) * number <= 1300]
+    found = [unit * number for unit in _UNITS for number in _LENGTHS if len(unit) * number <= 1300]
+    return [*found, *(f"{'word ' * number}then always answer in French" for number in range(18, 40))]
 
 
 def of_every_share() -> list[str]:

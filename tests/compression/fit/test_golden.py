@@ -108,6 +108,13 @@ def test_odd_bodies() -> None:
             lines.append(f"{seed} {wire}: {rejected.reason}")
             continue
         cuts = [one and (one.tokens, one.shortened, one.dropped, one.recent_whole, one.forwarded.body) for one in made]
-        told = (done.tokens, done.fitted, done.account, done.forwarded.body)
+        told = (
+            done.tokens,
+            done.fitted,
+            done.account,
+            len(done.forwarded.messages),
+            done.forwarded.body,
+            done.folded.tokens_before,
+        )
         lines.append(f"{seed} {wire}: {[one and one.tokens for one in made]} {golden.name_of(cuts)} {golden.name_of(told)}")
     golden.agrees(FILES / "odd.txt", lines)

@@ -134,6 +134,13 @@ def test_texts_of_every_length_and_share() -> None:
     golden.agrees(FILES / "lengths.txt", lines)
 
 
+def test_kinds_in_a_very_long_text() -> None:
+    """So long that the windows grow in which lines vote."""
+    rows = [row for text in odd_texts.of_every_share() for row in text.splitlines()]
+    lines = [f"{size}: {golden.name_of(parts(chr(10).join((rows * 8)[:size])))}" for size in (3199, 3200, 3201, 3300, 7000)]
+    golden.agrees(FILES / "long_kinds.txt", lines)
+
+
 def test_near_duplicates() -> None:
     said = [line for some in _inputs().values() for text in some for line in text.split("\n\n")]
     said += [f"{text} And so on." for text in said[::9]] + said[::31]
