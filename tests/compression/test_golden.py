@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.support import golden, words
+from tests.support import golden, odd_bodies, odd_texts, words
 from turnfold.compression.budgeted import (
     History,
     HistoryMessage,
@@ -17,8 +18,10 @@ from turnfold.compression.budgeted import (
     export_history,
     search,
 )
-from turnfold.compression.layers import Compressor, CompressRequest
-from turnfold.compression.negotiate import Demand, negotiate
+from turnfold.compression.budgeted.exports import read_export
+from turnfold.compression.errors import InvalidInput
+from turnfold.compression.layers import Compressor, CompressRequest, truncate_to_tokens
+from turnfold.compression.negotiate import Demand, negotiate, to_a2a_part, to_mcp_resource
 
 FILES = Path(__file__).parent / "golden"
 QUERIES = ("When does the lease end?", "何が決まりましたか", "Что с картой?", "budget euros")
@@ -48,6 +51,41 @@ def test_layers() -> None:
     golden.agrees(FILES / "layers.txt", lines)
 
 
+def test_layers_of_chunks_with_titles_at_every_size() -> None:
+    """Titles and the lines that say where a chunk is from are kept as far as the budget goes."""
+    chunks = [
+        f"[Chunk {i}] Source: desk/{i}.md\n\n{words.prose(i, 'en', 2 + i % 3)}\n\n{words.text_of_kind('json', i)[:300]}"
+        for i in range(6)
+    ]
+    texts = ("\n\n".join(chunks), "\n\n".join(f"## Part {i}\n\n{words.prose(9 + i, 'en', 3)}" for i in range(7)))
+    lines = []
+    for percent in range(4, 100, 6):
+        made = [
+            Compressor().compress(CompressRequest(text, l1_ratio=percent / 100, l2_max_sentences=1 + percent % 4))
+            for text in texts
+        ]
+        lines.append(f"{percent}: {[layer.tokens for one in made for layer in one.layers]} {golden.name_of(made)}")
+    golden.agrees(FILES / "titles.txt", lines)
+
+
+def test_layers_of_odd_texts() -> None:
+    lines = []
+    for seed in range(30):
+        text = "\n\n".join(odd_texts.text(3000 + 5 * seed + i) for i in range(1 + seed % 6))
+        text += "\n\n" + odd_texts.json_text(seed) if seed % 5 == 0 else ""
+        ratio, most, query = (0.1, 0.35, 0.8)[seed % 3], 1 + seed % 4, QUERIES[seed % 4] if seed % 2 else None
+        scorer = ("textrank", None, "tfidf", "conversation")[seed % 4]
+        made = Compressor().compress(CompressRequest(text, l1_ratio=ratio, l2_max_sentences=most, query=query, scorer=scorer))
+        offered = [
+            negotiate(made, Demand(budget=budget)) for budget in (None, 15, made.layers[1].tokens, made.layers[1].tokens - 1)
+        ]
+        parts = [(to_a2a_part(one), to_mcp_resource(one)) for one in offered]
+        cuts = [truncate_to_tokens(text, limit) for limit in (0, 1, 9, 40, made.layers[0].tokens)]
+        names = " ".join(map(golden.name_of, (made, offered, parts, cuts)))
+        lines.append(f"{seed} {ratio} {most} {scorer}: {[layer.tokens for layer in made.layers]} {names}")
+    golden.agrees(FILES / "odd_layers.txt", lines)
+
+
 @pytest.mark.parametrize("name", sorted(golden.conversations()))
 def test_a_history_within_a_budget(name: str) -> None:
     lines = []
@@ -63,3 +101,18 @@ def test_a_history_within_a_budget(name: str) -> None:
         found = search(state, golden.conversations()[name][5]["content"] or "tapes", 3)
         lines += [golden.name_of(drilled), golden.name_of(found), golden.name_of(export_history(state)), *told.text.splitlines()]
     golden.agrees(FILES / f"history.{name}.txt", lines)
+
+
+def test_what_is_no_export_of_a_history() -> None:
+    """Exports with something else in one or two places: what is wrong with each, in full."""
+    state, settings = History(), HistorySettings(60, 2)
+    for role, text in (("system", "Be short."), *(("user" if i % 2 else "assistant", odd_texts.text(i)) for i in range(8))):
+        state, _ = add(state, HistoryMessage(role, text), settings)
+    kept, lines = json.loads(export_history(state, settings)), list[str]()
+    for seed in range(220):
+        made = odd_bodies.spoiled(kept, seed)
+        try:
+            lines.append(f"{seed} read {golden.name_of(read_export(json.dumps(made)))}")
+        except InvalidInput as refused:
+            lines.append(f"{seed} {refused}"[:150])
+    golden.agrees(FILES / "exports.txt", lines)

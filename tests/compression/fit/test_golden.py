@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
-from tests.support import golden
+from tests.support import golden, odd_bodies
 from tests.support.block_conversations import Kind, conversation
 from tests.support.overfull import CURABLE, overfull
 from tests.support.three_wires import WIRES, with_marks
@@ -15,6 +18,7 @@ from turnfold.compression.calibration import Learned
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.cut import cut
 from turnfold.compression.fit.fit import fit
+from turnfold.compression.fit.overflow import detect
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.conversation import Conversation
@@ -67,3 +71,50 @@ def test_fits() -> None:
             names = f"{golden.name_of(made.account)} {golden.name_of(made.forwarded.body)}"
             lines.append(f"{name} {window}: {made.tokens} {made.fitted} {dict(kinds)} {names}")
     golden.agrees(FILES / "fits.txt", lines)
+
+
+def odd_errors() -> Iterator[tuple[int, bytes, bool]]:
+    """Errors of upstreams with other figures, cut off, one inside another, in streams, as strings, with another status."""
+    cases = json.loads((FILES.parent / "cases" / "overflow.json").read_text("utf-8"))
+    random = Random(5)
+    for case in cases:
+        said: str = case["body"]
+        yield from ((status, said.encode(), stream) for status in (200, 400, 413, 422, 429, 500) for stream in (False, True))
+        for _ in range(6):
+            made = re.sub(r"\d+", lambda m: random.choice((m[0], m[0], str(random.randrange(10**6)), f"{m[0]}7")), said)
+            made = random.choice((made, made.replace("token", "word"), made.replace("maximum", "most"), made.replace('"', "'")))
+            made = random.choice((made, made[: random.randrange(1 + len(made))], json.dumps({"error": {"message": made}})))
+            made = random.choice((made, f"data: {made}\n\n", json.dumps({"detail": [made]}), f"x {made} {cases[0]['body']}"))
+            yield 400, made.encode(), case["in_stream"]
+
+
+def test_odd_errors() -> None:
+    found = [detect(status, body, in_stream=stream) for status, body, stream in odd_errors()]
+    groups = [found[i : i + 90] for i in range(0, len(found), 90)]
+    names = [f"{i} {sum(one is not None for one in some)} {golden.name_of(some)}" for i, some in enumerate(groups)]
+    golden.agrees(FILES / "errors.txt", names)
+
+
+def test_odd_bodies() -> None:
+    """Cut, and folded into a window; a body that can't be is left alone."""
+    lines = []
+    for seed in range(45):
+        wire = sorted(WIRES)[seed % 3]
+        try:
+            request = WIRES[wire].wire.read(odd_bodies.body(wire, 20 * (seed // 3) + 2 * (seed % 2), 30 + seed), MEMO)
+            made = [cut(request, budget, OPTIONS, MEMO) for budget in (12_000, 5000, 1200)]
+            done = fit(request, replace(OPTIONS, window=7000), MEMO, Learned((1.1,)))
+        except FoldRejected as rejected:
+            lines.append(f"{seed} {wire}: {rejected.reason}")
+            continue
+        cuts = [one and (one.tokens, one.shortened, one.dropped, one.recent_whole, one.forwarded.body) for one in made]
+        told = (
+            done.tokens,
+            done.fitted,
+            done.account,
+            len(done.forwarded.messages),
+            done.forwarded.body,
+            done.folded.tokens_before,
+        )
+        lines.append(f"{seed} {wire}: {[one and one.tokens for one in made]} {golden.name_of(cuts)} {golden.name_of(told)}")
+    golden.agrees(FILES / "odd.txt", lines)

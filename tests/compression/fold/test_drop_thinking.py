@@ -116,3 +116,18 @@ def test_other_models_are_never_asked() -> None:
     body = encode(loop(30), thinking=THINKS["thinking"])
     folded = fold(MESSAGES.read(body, Memo()), DROPS, Memo())
     assert b"block_binding" not in folded.body
+
+
+def test_thinking_before_a_summary_of_the_providers_stays() -> None:
+    """What stands before it is verbatim for ever, so no fold may take its thinking out."""
+    kind = Kind(turns=8, loops=2, sentences=40, thinks=1.0)
+    messages = conversation(3, kind)
+    at = next(i for i, m in enumerate(messages) if m["role"] == "assistant" and i > 1)
+    summary = {"role": "assistant", "content": [{"type": "compaction", "content": "Bays were booked."}]}
+    messages[at + 1 : at + 1] = [{"role": "user", "content": "Go on."}, summary, {"role": "user", "content": "And then?"}]
+    thoughts = [block for m in messages[: at + 1] if isinstance(m["content"], list) for block in m["content"]]
+    assert any(block["type"] == "thinking" for block in thoughts)
+    body = encode(messages, model=BINDING, thinking=THINKS["thinking"])
+    folded = fold(MESSAGES.read(body, Memo()), replace(DROPS, drops_thinking=False, preserved_thinking=True), Memo())
+    assert folded.events
+    assert json.loads(folded.body)["messages"][: at + 3] == messages[: at + 3]

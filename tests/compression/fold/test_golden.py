@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
-from tests.support import golden
+from tests.support import golden, odd_bodies, odd_texts
 from tests.support.block_conversations import Kind, conversation
 from tests.support.three_wires import WIRES, with_marks
+from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import fold
 from turnfold.compression.fold.pieces import recall_tokens
 from turnfold.compression.fold.replay import Replay, course, start, step, thresholds_at
@@ -26,6 +27,7 @@ from turnfold.compression.recall.ranking import Question, recall
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
 
+T = TypeVar("T")
 FILES = Path(__file__).parent / "golden"
 FREE, HALF, OPENAI, CLAUDE = CachePrices(1.0, 1.0), CachePrices(0.5, 1.0), CachePrices(0.25, 1.0), CachePrices(0.1, 1.25)
 MEMO = Memo()
@@ -194,6 +196,37 @@ def test_thinking_images_marks_and_hosted_tools(wire: str) -> None:
     golden.agrees(FILES / f"wire.{wire}.txt", lines)
 
 
+def odd_options(seed: int) -> FoldOptions:
+    return FoldOptions(
+        model=("", "gpt-4o", "claude-sonnet-4-5")[seed % 3],
+        prices=(FREE, HALF, CLAUDE, OPENAI)[seed % 4],
+        budget=(None, 1500, 4000)[seed % 3],
+        recall=seed % 5 != 0,
+        recall_stays=seed % 2 == 0,
+        recall_tool_text=seed % 7 != 1,
+        cache_breakpoints=seed % 2 == 1,
+        preserved_thinking=seed % 3 == 1,
+        drops_thinking=seed % 6 == 1,
+        prose=Prose(("off", "lite", "ultra")[seed % 3]),
+        keep=Keep(frozenset({"read"}), frozenset({"assistant"})) if seed % 8 == 3 else Keep(),
+        wants_summaries=seed % 4 == 2,
+        wants_likeness=seed % 4 == 1,
+    )
+
+
+@pytest.mark.parametrize("wire", sorted(WIRES))
+def test_bodies_of_odd_parts(wire: str) -> None:
+    """Long enough to be folded; a body that can't be is left alone."""
+    lines = []
+    for seed in range(28):
+        body = odd_bodies.body(wire, 10 * (seed + seed % 7) + 2 * (seed % 2), 40 + 3 * seed)
+        try:
+            lines.append(f"{seed}: {figures(body, wire, odd_options(seed))[0]}")
+        except FoldRejected as rejected:
+            lines.append(f"{seed}: {rejected.reason}")
+    golden.agrees(FILES / f"odd.{wire}.txt", lines)
+
+
 # ---------------------------------------------------------------- recall
 
 QUESTIONS = (
@@ -262,3 +295,65 @@ def test_a_decision_of_the_past_holds() -> None:
             f"{end}: {folded.events} {[p.at for p in folded.decided]} {folded.tokens_after} {golden.name_of(folded.body)}"
         )
     golden.agrees(FILES / "decided.txt", lines)
+
+
+def test_recall_from_odd_texts() -> None:
+    """Questions that repeat, ask for everything or for nothing, about texts of any kind, some said twice."""
+    lines = []
+    for seed in range(40):
+        random = Random(seed)
+        known = [text for text in golden.texts().values() if "\n" in text][:5]
+        numbers = range(9 * seed, 9 * seed + 4 + seed % 20)
+        said = [odd_texts.output(i, known) if i % 4 == 3 else odd_texts.text(i) for i in numbers]
+        said += said[:1] * (seed % 2)
+        held = [Source(random.choice(("user", "assistant", "tool")), text, digest(text, str(i))) for i, text in enumerate(said)]
+        text = random.choice((*QUESTIONS, *odd_texts.PIECES, odd_texts.text(seed)))
+        asked = Question(text, tuple(held[-2:]) if seed % 3 == 0 else ())
+        found = recall(held, asked, (60, 200, 700)[seed % 3], tuple(said[1:2]) * (seed % 4 == 1), count, MEMO, fill=seed % 5 == 0)
+        places = " ".join(f"{one.source}:{one.start}-{one.end}" for one in found)
+        lines.append(f"{seed} {text[:40]!r}: {places} {golden.name_of(render(held, found))}")
+    golden.agrees(FILES / "recall.odd.txt", lines)
+
+
+# ---------------------------------------------------------------- work
+
+
+class CountedMemo(Memo):
+    """A memo that says what was made anew, and what that weighs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made, self.weight = Counter[str](), 0
+
+    def _note(self, key: Hashable, weight: int) -> None:
+        name = key[0] if isinstance(key, tuple) and isinstance(key[0], str) else type(key).__name__
+        self.made[name] += 1
+        self.weight += weight * (name not in WIRES)  # the size of a body in memory differs from Python to Python
+
+    def get(self, key: Hashable, make: Callable[[], T], weigh: Callable[[T], int] = lambda _: 64) -> T:
+        def noted() -> T:
+            value = make()
+            self._note(key, weigh(value))
+            return value
+
+        return super().get(key, noted, weigh)
+
+    def put(self, key: Hashable, value: T, weigh: Callable[[T], int]) -> None:
+        self._note(key, weigh(value))
+        super().put(key, value, weigh)
+
+
+@pytest.mark.parametrize("wire", sorted(WIRES))
+def test_what_is_made_anew_as_a_conversation_grows(wire: str) -> None:
+    """Whatever is remembered is made once: a memo that forgets shows in no output, only here."""
+    messages = conversation(5, Kind(turns=12, loops=1, sentences=14))
+    memo, lines = CountedMemo(), list[str]()
+    asked = [i for i, one in enumerate(messages) if one["role"] == "user"][2::3]
+    for options in (FoldOptions(prices=FREE, recall_stays=True), FoldOptions(prices=HALF, budget=900)):
+        for end in (*asked, asked[-1]):
+            memo.made.clear()
+            memo.weight = 0
+            fold(WIRES[wire].wire.read(WIRES[wire].encode(messages[: end + 1]), memo), options, memo)
+            made = " ".join(f"{name} {number}" for name, number in sorted(memo.made.items()))
+            lines.append(f"{options.budget} {end}: {made}, {memo.weight} in all")
+    golden.agrees(FILES / f"made.{wire}.txt", lines)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
-from tests.support import golden, small_talk
+from tests.support import golden, odd_texts, small_talk
 from turnfold.compression import CompressOptions, compress, uncompress
 
 FILES = Path(__file__).parent / "golden"
@@ -63,3 +64,39 @@ def test_options(name: str) -> None:
 def test_in_full(name: str) -> None:
     made = compress(inputs()[name], {"recency_window": 4, "fuzzy_dedup": True})
     golden.agrees(FILES / f"{name}.txt", [json.dumps(one, ensure_ascii=False) for one in made.messages])
+
+
+def odd_messages(seed: int) -> list[golden.Message]:
+    """Odd texts, some said twice or nearly so, as parts, with calls, ids and results of tools."""
+    random, found = Random(seed), list[golden.Message]()
+    known = [odd_texts.json_text(seed), small_talk.FENCE, odd_texts.text(seed)]
+    for i in range(random.randrange(4, 26)):
+        text = odd_texts.output(50 * seed + i, known) if random.random() < 0.3 else odd_texts.text(50 * seed + i)
+        if random.random() < 0.2 and found:
+            text = str(random.choice(found)["content"])[random.randrange(2) :] + random.choice(("", " x"))
+        role = random.choice(("user", "user", "assistant", "assistant", "tool", "system")) if i else "system"
+        message: golden.Message = {"role": role, "content": text or "-"}
+        if random.random() < 0.2:
+            message["content"] = [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": "x"}}][: i % 2 + 1]
+        if role == "tool":
+            call = {"id": f"c{i}", "type": "function", "function": {"name": "read", "arguments": odd_texts.json_text(i)}}
+            found.append({"role": "assistant", "content": None if i % 2 else text[:90], "tool_calls": [call]})
+            message["tool_call_id"] = f"c{i}"
+        if random.random() < 0.2:
+            message[random.choice(("name", "id", "index", "index"))] = random.choice(("ines", "m-7"))
+        found.append(message)
+    return [*found, {"role": "user", "content": odd_texts.text(seed)}]
+
+
+def test_odd_messages() -> None:
+    lines = []
+    for seed in range(36):
+        options = {**OPTIONS[list(OPTIONS)[seed % len(OPTIONS)]], "recency_window": (0, 4, 1)[seed % 3]}
+        if "token_budget" in options:
+            options["token_budget"] = (90, 400, 1500)[seed % 3]
+        if seed % 5 == 0:
+            options["preserve"] = ["system", "tool"]
+        made = compress(odd_messages(seed), CompressOptions(**options, trace=True))
+        assert uncompress(made).messages == odd_messages(seed)
+        lines.append(f"{seed}: {made.fits} {golden.name_of(json.dumps(made.as_dict(), ensure_ascii=False))}")
+    golden.agrees(FILES / "odd.txt", lines)

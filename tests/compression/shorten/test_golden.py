@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from tests.support import golden
+from tests.support import golden, odd_texts, words
 from turnfold.compression.memo import Memo
-from turnfold.compression.shorten.birth import shape
+from turnfold.compression.shorten.birth import count_runs, render_terminal, shape, shape_json, unshape_json
+from turnfold.compression.shorten.coverage import CoverageItem, cover, cover_closely
+from turnfold.compression.shorten.facts import arguments, facts_tokens
+from turnfold.compression.shorten.facts import facts as full_facts
+from turnfold.compression.shorten.figure_lines import line_figures, with_figures
+from turnfold.compression.shorten.lines import names, short_lines, visible_parts
 from turnfold.compression.shorten.prose import shorten
 from turnfold.compression.shorten.registry import facts, facts_arguments, within
 from turnfold.compression.shorten.sift import read, sift
 from turnfold.compression.shorten.summary import summarise
-from turnfold.compression.shorten.terse import terse
+from turnfold.compression.shorten.terse import compress, expand, terse
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
 
@@ -72,6 +78,122 @@ def test_runs_of_messages() -> None:
             sifted = sift(reads, budget / 2000, keep_figures=budget == 60)
             lines.append(f"{name} {budget}: {len(quotes)} quotes {golden.name_of(quotes)}, {golden.name_of(sifted)}")
     golden.agrees(FILES / "runs.txt", lines)
+
+
+def _known_outputs() -> list[str]:
+    recorded = [path.read_text("utf-8", errors="replace") for path in sorted((CASES.parent / "corpus").glob("*.txt"))]
+    cases = [path.read_bytes().decode().partition("\n==========\n") for path in sorted(CASES.glob("*/*.txt"))]
+    made = [words.text_of_kind(kind, seed) for kind in words.KINDS for seed in range(3)]
+    return [*recorded, *(text.partition("\n")[2] for text, _, _ in cases), *made]
+
+
+def _spoken(text: str, seed: int) -> list[object]:
+    """One message in the forms that there are of it."""
+    keep, role = (8, 25, 60)[seed % 3], ("user", "assistant", "user", "system")[seed % 4]
+    made = compress(text, ("lite", "full", "ultra")[seed % 3])
+    return [
+        shorten(text, keep, role=role, words=WORDS if seed % 2 else None, count=count),
+        sift([read(text, role)], keep / 70, at_least_one=seed % 2 == 0, keep_figures=seed % 5 == 0),
+        [full_facts(text, role=one, words=WORDS, known=text.splitlines()[:1], count=count) for one in ("user", "tool", "x")],
+        [facts_tokens(role, count(text), text, calls=calls) for calls in (True, False)],
+        (made, expand(made.text, made.receipt)),
+    ]
+
+
+def _printed(text: str, seed: int) -> list[object]:
+    """The output of a tool in the forms that there are of it."""
+    keep, known = (20, 70, 200)[seed % 3], frozenset(line.strip() for line in text.splitlines()[::3])
+    return [
+        facts(text, keep, WORDS, count, known=known if seed % 2 else ()),
+        facts(text, 3 * keep, frozenset(), count, role="user"),
+        within(text, keep // 3, WORDS, count),
+        (render_terminal(text), count_runs(text), shape(text, count)),
+        (line_figures(text), with_figures(text, text[: len(text) // 2], line_figures(text))),
+        (names(text), sorted(visible_parts(text)), short_lines(text)),
+    ]
+
+
+def _values(text: str, seed: int) -> list[object]:
+    """JSON in the forms that there are of it; what is shaped says the same."""
+    shaped = shape_json(text)
+    if shaped is not None:
+        assert unshape_json(shaped) == json.loads(text)
+    keep = (15, 60, 200)[seed % 3]
+    sizes = [facts(text, keep, WORDS, count), facts_arguments(text, keep, count), arguments(text, count=count)]
+    return [
+        shaped,
+        *sizes,
+        within(text, 2 * keep, WORDS, count),
+        full_facts(text, role="tool", words=WORDS, known=(), count=count),
+    ]
+
+
+def test_texts_of_odd_pieces() -> None:
+    """Messages, output of tools, and JSON at the borders of the rules."""
+    known, lines = _known_outputs(), list[str]()
+    for first in range(0, 120, 20):
+        seeds = range(first, first + 20)
+        spoken = [_spoken(odd_texts.text(seed + 1000), seed) for seed in seeds]
+        printed = [_printed(odd_texts.output(seed, known), seed) for seed in seeds]
+        values = [_values(odd_texts.json_text(seed), seed) for seed in seeds]
+        lines.append(" ".join([str(first), *(golden.name_of(one) for one in (spoken, printed, values))]))
+    golden.agrees(FILES / "odd.txt", lines)
+
+
+def test_texts_of_every_length_and_share() -> None:
+    texts = [text for text in [*odd_texts.of_every_length(), *odd_texts.of_every_share()] if len(text) > 60]
+    made = [
+        [
+            facts(text, (15, 40, 90)[i % 3], WORDS, count),
+            shorten(text, (10, 30, 70)[i % 3], role="user", count=count),
+            (shape(text, count), short_lines(text), line_figures(text)),
+            [facts_tokens(role, count(text), text, calls=i % 2 == 0) for role in ("user", "assistant", "tool")],
+        ]
+        for i, text in enumerate(texts)
+    ]
+    golden.agrees(FILES / "lengths.txt", [f"{i}: {golden.name_of(made[i : i + 40])}" for i in range(0, len(made), 40)])
+
+
+def _pages() -> Iterator[str]:
+    """Pages, feeds and JSON inside JSON, with failures, headings and lines of every length."""
+    for size in range(30, 50):
+        said = ("All is well in bay seven " * 3)[:size]
+        rows = [f"<p>{said} {i}</p>" for i in range(6)]
+        rows[2:2] = [
+            "<h1>Night shift</h1>",
+            f"<p>ERROR: valve {size} failed</p>",
+            "<p>Warning: low tide</p>",
+            "<p>exit code 1</p>",
+        ]
+        yield f"<!DOCTYPE html><html><body>{''.join(rows)}</body></html>"
+        items = "\n".join(f"  <item id='{i}'><state>{('failed', 'ok', said)[i % 3]}</state></item>" for i in range(9))
+        yield f'<?xml version="1.0"?>\n<items>\n{items}\n</items>'
+        inner = json.dumps({"id": 1, "note": "x" * (size - 21)})
+        yield json.dumps([{"id": i, "payload": inner if i % 2 else [inner], "note": said} for i in range(7)])
+        yield "\n".join(
+            f"# {said}" if i % 4 == 0 else f"{said} {i}. The pump of bay {i} failed at {i}:30." for i in range(size // 3)
+        )
+
+
+def test_pages_and_json_in_json() -> None:
+    made = [[facts(text, keep, WORDS, count) for keep in (30, 90)] for text in _pages()]
+    golden.agrees(FILES / "pages.txt", [f"{i}: {golden.name_of(made[i : i + 4])}" for i in range(0, len(made), 4)])
+
+
+def test_choices_among_pieces_that_need_each_other() -> None:
+    """Random pieces under every kind of budget: greed, and greed improved by exchange."""
+    chosen: list[object] = []
+    for seed in range(400):
+        random = Random(seed)
+        pieces = [
+            CoverageItem(random.randrange(1, 12), random.choice((0, 0.4, 1.3)), random.choice((0.0, 0.5, 1.0, 1.0)), tuple(some))
+            for some in (random.sample("abcdef", random.randrange(4)) for _ in range(random.randrange(1, 13)))
+        ]
+        weights = {fact: random.choice((0.2, 1.0, 3.0)) for fact in "abcde"} | {"f": 0.5}
+        needs = [sorted(random.sample(range(i), random.randrange(min(i, 3)))) if i > 1 else [] for i in range(len(pieces))]
+        given = pieces, weights, seed % 37
+        chosen.append([choose(*given, some) for choose in (cover, cover_closely) for some in ((), needs)])
+    golden.agrees(FILES / "choices.txt", [golden.name_of(chosen[i : i + 100]) for i in range(0, len(chosen), 100)])
 
 
 @pytest.mark.parametrize("intensity", ["lite", "full", "ultra"])

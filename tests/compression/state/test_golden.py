@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.support import golden
-from turnfold.compression.state import StateOptions, Turn, place
-from turnfold.compression.state.record import Record
+from tests.support import golden, odd_bodies
+from turnfold.compression.errors import InvalidInput
+from turnfold.compression.state import StateOptions, Turn, create_engine, place, preview, step
+from turnfold.compression.state.record import Record, read_record
 from turnfold.compression.state.seen import resumed_at, seen_run
+from turnfold.compression.state.serial import read_checkpoint, read_state
 
 FILES = Path(__file__).parent / "golden"
 
@@ -86,3 +90,64 @@ def test_what_was_seen_before() -> None:
             resumed = [resumed_at(seen, keys, run) for keys, run in zip(asked, runs, strict=True)]
             lines.append(f"{b''.join(seen).decode() or '-'}: {golden.name_of((runs, resumed))}")
     golden.agrees(FILES / "seen.txt", lines)
+
+
+def _outcome(read: Callable[[Any], Any], value: Any) -> str:
+    try:
+        return f"read {golden.name_of(read(value))}"
+    except InvalidInput as refused:
+        return f"{type(refused).__name__} {refused}"[:150]
+
+
+def _stored(value: Any) -> Record:
+    return read_record(json.dumps(value).encode())
+
+
+def test_what_is_no_state() -> None:
+    """Checkpoints, states and records with something else in one or two places: what is wrong with each, in full."""
+    engine, record, turns = create_engine(), Record(), list[Turn]()
+    for said in ("set premise the harbour desk", "use docker", "prohibit peanuts", "use ruff instead of flake8"):
+        engine.step(said)
+        turns.append(Turn("user", said))
+        record = place(turns, StateOptions(), record).record
+        turns.append(Turn("assistant", "All right."))
+    kept, lines = json.loads(record.to_bytes()), list[str]()
+    first = {"record_version": 1, "machine": kept["machine"], "seen": 3, "base": kept["machine"], "after": 1}
+    for seed in range(150):
+        told = [
+            _outcome(read_checkpoint, odd_bodies.spoiled(engine.export_checkpoint(), seed)),
+            _outcome(read_state, odd_bodies.spoiled(engine.state, seed)),
+            _outcome(_stored, odd_bodies.spoiled(kept, seed)),
+            _outcome(_stored, odd_bodies.spoiled(first, seed)),
+        ]
+        lines += [f"{seed} {one}" for one in told]
+    for text in (
+        "",
+        "[]",
+        "{",
+        '{"a": 1, "a": 2}',
+        "[" * 9000,
+        "null",
+        "1",
+    ):  # what JSON says of them differs from Python to Python
+        told = [_outcome(lambda value: read_record(value.encode()), text), _outcome(engine.import_checkpoint_json, text)]
+        lines += [f"{text[:9]} {one.partition('payload')[0]}" for one in told]
+    golden.agrees(FILES / "unreadable.txt", lines)
+
+
+def test_every_pair_of_directives() -> None:
+    """What each directive does behind each other one, and what it would do."""
+    said = (
+        *(*DIRECTIVES, "use a|b", "replace x", "use x instead of", "use ﬁre", "prohibit the", "replace docker", "use ruff"),
+        *("change premise", "change premise to", "change premise the desk", "clear premise ", "use don’t", "yes", "no", "No."),
+    )
+    lines = []
+    for first in said:
+        told: list[Any] = []
+        for second in said:
+            engine = create_engine()
+            engine.step(first)
+            seen = preview(engine, second)
+            told += [seen, step(engine, second), step(engine, "yes"), engine.export_json(), engine.export_checkpoint_json()]
+        lines.append(f"{first!r}: {golden.name_of(told)}")
+    golden.agrees(FILES / "pairs.txt", lines)

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support import golden
+from tests.support import golden, odd_texts
 from turnfold.compression.summary.checks import anchored_fault, prose_fault
+from turnfold.compression.summary.template import plain_reply, read_lines, transcript
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.tokens import count
@@ -45,3 +46,18 @@ def test_faults() -> None:
         found = Counter(fault for row in [*faults, anchored] for fault in row if fault)
         lines.append(f"{name}: {dict(sorted(found.items()))} {golden.name_of((faults, anchored))}")
     golden.agrees(FILES / "faults.txt", lines)
+
+
+def test_faults_in_odd_texts() -> None:
+    lines = []
+    for seed in range(0, 120, 2):
+        text = f"{odd_texts.text(seed)}\n{odd_texts.text(seed + 1)}"
+        said = [piece for span in sentences(text) if (piece := span.of(text).strip())][: 1 + seed % 3]
+        made = [new for one in said for new in turned(one)] + [odd_texts.text(seed + 2), " ".join(said)]
+        sources = [Source(("user", "assistant", "tool")[i % 3], line, b"k") for i, line in enumerate(text.splitlines())]
+        listed = [f"{HEADINGS[i % 4]}:\n- {new}\n- {odd_texts.PIECES[(seed + i) % 80]}" for i, new in enumerate(made)]
+        faults = [prose_fault(new, text, 40, count, ("Okafor",) * (seed % 4 == 0)) for new in made]
+        anchored = [anchored_fault(new, sources, 60, count) for new in listed]
+        read = [(read_lines(new), plain_reply(f"```\n{new}\n```")) for new in (*listed, *made)]
+        lines.append(f"{seed}: {golden.name_of(faults)} {golden.name_of(anchored)} {golden.name_of((read, transcript(sources)))}")
+    golden.agrees(FILES / "odd.txt", lines)

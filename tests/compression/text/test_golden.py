@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
@@ -9,20 +10,25 @@ from typing import Any
 
 import pytest
 
-from tests.support import golden
+from tests.support import golden, odd_texts
+from turnfold.compression.text import lower, requests, words
 from turnfold.compression.text.amounts import amounts
 from turnfold.compression.text.data_blocks import data_blocks
-from turnfold.compression.text.duplicates import near_duplicates
+from turnfold.compression.text.dense_names import dense_names
+from turnfold.compression.text.duplicates import duplicates, near_duplicates
 from turnfold.compression.text.entities import entities
 from turnfold.compression.text.figures import figures
+from turnfold.compression.text.inline import tokens
 from turnfold.compression.text.kinds import kind_of, parts
 from turnfold.compression.text.middle import cut_middle
-from turnfold.compression.text.orders import begins_with_command, is_standing_order, standing_orders
-from turnfold.compression.text.own_words import own_words
+from turnfold.compression.text.orders import begins_with_command, is_standing_order, may_order, standing_orders
+from turnfold.compression.text.own_words import asks, own_words
 from turnfold.compression.text.passages import estimate, passages
-from turnfold.compression.text.protect import block_spans, protected_spans
+from turnfold.compression.text.private import is_private, redact, redact_all, redact_json
+from turnfold.compression.text.protect import block_spans, inline_joints, protected_spans
 from turnfold.compression.text.sections import section_starts
 from turnfold.compression.text.self_statements import statement_weight
+from turnfold.compression.text.sentences import language as sentence_language
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight, signals
 from turnfold.compression.text.statements import statements
@@ -69,6 +75,70 @@ def _inputs() -> dict[str, list[str]]:
 def test_stage(stage: str) -> None:
     lines = [f"{name}: {golden.name_of([STAGES[stage](text) for text in some])}" for name, some in _inputs().items()]
     golden.agrees(FILES / f"{stage.replace(' ', '_')}.txt", lines)
+
+
+def _words_of(text: str) -> list[Any]:
+    low, folded = lower.lower_text(text), words.fold(text)
+    found = words.words(folded)
+    grams, sources = words.grams(text.split("\n"))
+    return [
+        (lower.words(low), lower.joined_words(low), lower.words_within(text)(3, 40), lower.joined_words_within(text)(2, 50)),
+        (found, words.language(set(found)), [words.content(found, name) for name in ("en", "de", "")], words.has_pairs(folded)),
+        (sorted(words.stem_table(set(found), "en").items()), words.run_on_terms(folded).tolist(), words.codes(text).tolist()),
+        (grams.tolist(), sources.tolist(), sentence_language(text)),
+        (requests.asks_for_cover(folded), requests.without_cover_words(folded), requests.without_empty_phrases(folded)),
+    ]
+
+
+def _redacted(text: str) -> list[Any]:
+    """A text in which a word opens and another closes what is private, alone, over its lines, and inside JSON."""
+    tagged = text.replace(" the ", " <private> ").replace(" a ", " </private> ").replace("pump", "<PRIVATE x>")
+    value = {"id": tagged[:40], "role": "user", "content": [tagged, {"text": f"x</private>{tagged[:30]}", "type": text[:9]}]}
+    return [redact(tagged), redact_all(tagged.splitlines()), redact_json(json.dumps(value)), is_private(tagged)]
+
+
+#: What is read in texts of odd pieces beside that.
+ODD_STAGES: dict[str, Callable[[str], Any]] = {
+    **STAGES,
+    "statements": lambda text: [
+        (found := statements(text)),
+        [sorted(found.with_needs(i)) for i in range(len(found.spans))],
+        [sorted(found.complete({i})) for i in range(len(found.spans))],
+    ],
+    "middle": lambda text: [cut_middle(text, cap, count(text)) for cap in (12, 30, 60)],
+    "joints": lambda text: [inline_joints(line) for line in text.splitlines()],
+    "tokens": tokens,
+    "dense names": lambda text: list(dense_names(text)),
+    "words": _words_of,
+    "asked": lambda text: [(asks(line), may_order(line.split())) for line in text.splitlines()],
+    "private": _redacted,
+    "duplicates": lambda text: (duplicates(text.splitlines()), near_duplicates([*text.split(". "), f"{text}. x"], 0.7)),
+}
+
+
+def test_texts_of_odd_pieces() -> None:
+    groups = [[odd_texts.text(seed) for seed in range(first, first + 40)] for first in range(0, 240, 40)]
+    lines = []
+    for stage, read in ODD_STAGES.items():
+        lines += [f"{stage} {i}: {golden.name_of([read(text) for text in some])}" for i, some in enumerate(groups)]
+    golden.agrees(FILES / "odd.txt", lines)
+
+
+def test_texts_of_every_length_and_share() -> None:
+    texts = [*odd_texts.of_every_length(), *odd_texts.of_every_share()]
+    groups = [texts[i : i + 100] for i in range(0, len(texts), 100)]
+    lines = []
+    for stage, read in ODD_STAGES.items():
+        if stage not in ("middle", "duplicates"):
+            lines += [f"{stage} {i}: {golden.name_of([read(text) for text in some])}" for i, some in enumerate(groups)]
+    golden.agrees(FILES / "lengths.txt", lines)
+
+
+def test_kinds_in_a_very_long_text() -> None:
+    """So long that the windows grow in which lines vote."""
+    rows = [row for text in odd_texts.of_every_share() for row in text.splitlines()]
+    lines = [f"{size}: {golden.name_of(parts(chr(10).join((rows * 8)[:size])))}" for size in (3199, 3200, 3201, 3300, 7000)]
+    golden.agrees(FILES / "long_kinds.txt", lines)
 
 
 def test_near_duplicates() -> None:
@@ -214,8 +284,8 @@ ORDERS = {
 def test_every_order_of_up_to_three_words(language: str) -> None:
     lines = []
     for size in (1, 2, 3):
-        for words in product(ORDERS[language], repeat=size):
-            said = " ".join(words).replace(" ,", ",")
+        for parts_said in product(ORDERS[language], repeat=size):
+            said = " ".join(parts_said).replace(" ,", ",")
             order = is_standing_order(said)
             if order or begins_with_command(said):
                 lines.append(f"{'order' if order else 'command'} {said}")

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.support import golden
+from tests.support import golden, odd_bodies
 from tests.support.block_conversations import Kind, conversation
 from tests.support.three_wires import WIRES, with_marks
+from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import conversation_tokens
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.conversation import Changes, Conversation
@@ -62,3 +63,31 @@ def test_reading_writing_and_answering(wire: str) -> None:
         names = [every(request), changed.body, shortened.body, on.wire.unmarked(request), answered]
         lines.append(f"{seed}: {len(request.messages)} messages, {counted} tokens, {' '.join(map(golden.name_of, names))}")
     golden.agrees(FILES / f"{wire}.txt", lines)
+
+
+def _outcome(wire: str, seed: int) -> list[Any]:
+    """What is read from a body of odd parts, and what it is with changes; why not, where it is left alone."""
+    on, body = WIRES[wire].wire, odd_bodies.body(wire, seed)
+    try:
+        request = on.read(body, Memo())
+    except FoldRejected as rejected:
+        return [rejected.reason]
+    counted = [conversation_tokens(request, model, Memo()) for model in ("gpt-4o", "claude-sonnet-4-5", "gpt-4")]
+    unsigned = [one.unsigned.tokens for one in request.messages]
+    told = [every(request), counted, unsigned, on.unmarked(request), on.reply(request, "Done.", 1_760_000_000)]
+    for i in range(2):
+        try:
+            told.append(request.with_changes(odd_bodies.changes(2 * seed + i, request), Memo()).body)
+        except FoldRejected as rejected:
+            told.append(rejected.reason)
+    return told
+
+
+@pytest.mark.parametrize("wire", sorted(WIRES))
+def test_bodies_of_odd_parts(wire: str) -> None:
+    lines = []
+    for first in range(0, 240, 30):
+        outcomes = [_outcome(wire, seed) for seed in range(first, first + 30)]
+        read = sum(len(one) > 1 for one in outcomes)
+        lines.append(f"{first}: {read} read, {golden.name_of(outcomes)}")
+    golden.agrees(FILES / f"odd.{wire}.txt", lines)

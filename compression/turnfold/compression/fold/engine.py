@@ -231,8 +231,8 @@ def conversation_name(conversation: Conversation) -> str:
     """
     start, stop = conversation.history
     messages = [m for m, (at, _) in zip(conversation.messages, conversation.spans, strict=True) if start <= at < stop]
-    end = next((i for i, m in enumerate(messages) if m.role == "user"), len(messages) - 1) + 1
-    return digest(*(m.key.hex() for m in messages[:end])).hex()
+    first = next((i for i, m in enumerate(messages) if m.role == "user"), len(messages))
+    return digest(*(m.key.hex() for m in messages[: first + 1])).hex()
 
 
 def _fold_nothing(conversation: Conversation, options: FoldOptions, memo: Memo, rejected: Changes = _NO_CHANGES) -> Folded:

@@ -96,7 +96,6 @@ class Rewriter:
         size = len(self._texts)
         self._next = [*range(1, size), size - 1]
         self._prev = [0, *range(size - 1)]
-        self._kept.clear()
 
     def run(self, tree: Mapping[str, Node], fresh: Set[str]) -> None:
         """Apply rules until none applies.
@@ -119,8 +118,8 @@ class Rewriter:
     def _compact(self) -> None:
         """Remove deleted parts."""
         keys = self._keys
+        self._kept.clear()
         if _DEAD not in keys:
-            self._kept.clear()
             return
         if self._long:
             places = dict(zip((i for i, key in enumerate(keys) if key), range(len(keys)), strict=False))

@@ -72,7 +72,8 @@ def read(body: bytes, memo: Memo) -> Conversation:
         messages += element.messages
         spans += [(start + a, start + b) for a, b in element.places]
     compacted = 1 + max((i for i, m in enumerate(messages) if m.role == "assistant" and m.attached), default=-1)
-    messages[:compacted] = [replace(m, key=m.key + b"fixed", fixed=True) for m in messages[:compacted]]
+    # Its thinking stays as well: nothing in front of it ever changes.
+    messages[:compacted] = [replace(m, key=m.key + b"fixed", fixed=True, reasoning=None) for m in messages[:compacted]]
     model, output, thinking = values.get("model"), values.get("max_tokens"), values.get(_THINKING)
     binds = isinstance(thinking, dict) and _BINDING in thinking
     return Conversation(

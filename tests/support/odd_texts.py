@@ -1,0 +1,266 @@
+"""Texts put together from pieces that the rules of the engine tell apart: orders, conditions, names, data, code, odd characters.
+
+Lives here: the pieces, and texts made of them from a seed. Does not belong here: what becomes of them (the tests whose outputs
+are kept as files compare that), well-formed prose (``words.py``), conversations (``block_conversations.py``).
+
+Real texts seldom stand at the border of a rule, so a changed rule often makes no difference to them. In these, pieces that
+belong to different rules stand next to each other, are cut off, repeated, or have a character too many.
+"""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any, Final
+
+from tests.support import words
+
+#: A sentence or line each.
+PIECES: Final = """\
+Never push to main without a review.
+From now on, always answer in French.
+Please use docker, not podman.
+Don't call me Bob.
+I'm allergic to peanuts.
+My budget is 300 euros.
+I live in Lisbon with my two daughters.
+If the tide is above 3.2 m, the ferry stays in port.
+Unless Anna signs, nothing is paid.
+It did not fail again.
+Only on Mondays.
+Why?
+Yes.
+No, the second one.
+That's why.
+However, it was reported later that the pump was fine.
+According to Mr. Okafor, the lease ends on 31 March 2027.
+Dr. Weiß said: "We will never sell."
+The code is R-0417 and the key is AKIA9X.
+See https://example.org/a?b=c#d and `make test`.
+rm -rf /tmp/x
+$ git push --force origin main
+- first item
+- second item: 42
+* [ ] to do
+1. One
+2. Two
+# Heading
+## Costs
+Costs:
+| a | b |
+|---|---|
+| 1 | 2 |
+```python
+def f(x):
+    return x + 1
+```
+```
+    indented code()
+    more(code)
+{"a": 1, "b": [1, 2, {"c": "x"}]}
+[{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
+key: value
+port: 8080
+name = "x"
+SELECT a, b FROM t WHERE a > 3;
+Traceback (most recent call last):
+  File "a.py", line 3, in <module>
+    raise ValueError("no")
+ValueError: no
+ERROR 2026-03-01 11:00:00 worker-3 failed: timeout after 30 s
+12:04:11 INFO started
+exit code 1
+3 passed, 1 failed in 0.3s
++added
+-removed
+@@ -1,2 +1,2 @@
+src/a/b.py:12: error: Missing return
+commit 1a2b3c4d
+Author: Ann <a@b.cd>
+<p>Hello <b>you</b></p>
+<private>secret</private>
+It costs $1,200.50 or 1.200,50 € (about 3 %).
+On 3 May 2026 at 14:30, 12 of 40 tapes; 5 km; 3x.
+预算不超过三千元。我叫小林。
+ただし、火曜日は除く。
+하지만 월요일은 아니다.
+Если прилив выше трёх метров, паром стоит.
+Aber nur, wenn Anna zustimmt.
+Sauf le lundi.
+A menos que llueva.
+OpenAI and NASA met Marta Kowalski in New York City.
+“We agreed”, she said, “on Friday.”
+He said it; she denied it — twice (or so).
+The 2nd, 3rd and 10th: v1.2.3, A-12/B, 192.168.0.1, 550e8400-e29b-41d4-a716-446655440000.
+x@example.com wrote on 2026-05-01T10:00:00Z
+Remember: the limit is 5 per user.
+You must not restart the server during the day.
+What is the tide today?
+Could you do that by tomorrow?
+TODO: check the pump
+OK
+thanks!
+We decided to use Postgres instead of MySQL.
+This was never true.
+These three points matter.
+The former is cheap; the latter is not.
+He wrote: “We pay on Friday. All of it. Nobody was told before.” Then he left the harbour.
+(The first pump ran for nine years. The second one was sold to Anna.) It still stands there.
+She said "the boats come at nine (or at ten. Perhaps later), and nobody waits. Never" to the crew.
+«Nous partons lundi matin. Le bateau attend.» 「明日の朝に行く。船は待っている。」
+Marta Kowalski of Lisbon met Duke Ellington of New Orleans at the Bank of England.
+Anna: The second pump is the one that failed. I saw it.
+Ben: It is fine. Nobody else heard of that.
+the long list goes on and on with valves and pipes and pumps and ropes and lamps and nets and oars and masts and sails and hooks
+aGVsbG8gd29ybGQgdGhpcyBpcyBub3QgYSBzZWNyZXQgYXQgYWxsIGJ1dCBsb29rcyBsaWtlIG9uZSBvZiB0aGVt""".splitlines()
+
+#: What is put between words, at the end of a line, or instead of a few characters.
+ODD: Final = (
+    *("", "   ", "\n\n", "\r\n", "\t", "—", "“", "”", "'", '"', "`", "```", "|", "{", "[", "<", ">", "(", ")", "…", "。", "？"),
+    *("!", "?!", ":", ";", "é", "İ", "ß", "😀", "\u200b", "\u2028", "\x1b[31mred\x1b[0m", "50%\rdone", "0", "1", "-1", "1e9"),
+    *("and", "but", "or", "if", "not", "he", "it", "this", "so", "because", "Mr.", "e.g.", "z.B.", "St.", "No.", "p. 3"),
+)
+
+
+def _with_odd(random: Random, text: str) -> str:
+    at = random.randrange(len(text) + 1)
+    return text[:at] + random.choice(ODD) + text[at + random.choice((0, 0, 1, 5)) :]
+
+
+def text(seed: int) -> str:
+    """A text of up to nine pieces; the same seed gives the same text."""
+    random = Random(seed)
+
+    def piece() -> str:
+        if random.random() < 0.25:
+            return words.sentence(random, random.choice(list(words.LANGUAGES)))
+        return random.choice(PIECES)
+
+    match seed % 4:
+        case 0:
+            return " ".join(piece() for _ in range(random.randrange(2, 9)))
+        case 1:
+            return "\n".join(piece() for _ in range(random.randrange(2, 10)))
+        case 2:  # pieces that belong together, between others
+            at = random.randrange(len(PIECES))
+            block = "\n".join(PIECES[at : at + random.randrange(2, 9)])
+            return random.choice(["\n", "\n\n", " "]).join([piece(), block, piece()][random.randrange(2) :])
+        case _:
+            said = " ".join(piece() for _ in range(random.randrange(1, 5)))
+            for _ in range(random.randrange(1, 4)):
+                said = _with_odd(random, said)
+            return said
+
+
+def _changed_line(random: Random, lines: list[str]) -> None:
+    at = random.randrange(len(lines))
+    match random.randrange(6):
+        case 0:
+            lines.insert(at, random.choice(lines))
+        case 1:
+            lines[at:at] = [lines[at]] * random.randrange(1, 5)
+        case 2:
+            lines.insert(at, random.choice(PIECES))
+        case 3:
+            lines[at] = _with_odd(random, lines[at])
+        case 4:
+            lines[at] *= random.randrange(1, 6)
+        case _:
+            del lines[at : at + random.randrange(len(lines))]
+
+
+def output(seed: int, known: list[str]) -> str:
+    """The output of a tool, or two behind each other, with lines repeated, lost, put in or broken."""
+    random = Random(seed)
+    lines = random.choice(known).split("\n")[: random.randrange(5, 70)]
+    if seed % 4 == 0:
+        lines += random.choice(known).split("\n")[: random.randrange(3, 25)]
+    for _ in range(random.randrange(0, 10)):
+        _changed_line(random, lines)
+        lines = lines or ["nothing"]
+    return "\n".join(lines)[:4000]
+
+
+_VALUES: Final = (
+    *(None, True, False, 0, 1, -3, 2.5, 1e21, 10**17, "", "a", "ok", "error: timeout", "2026-03-01T10:00:00Z", "a|b", "@1"),
+    *('"q"', " lead", "line\nbreak", "12", "null", "İß", "tape R-0417", "x" * 90, "y" * 200),
+)
+_KEYS: Final = ("id", "name", "status", "ok", "price", "meta", "error", "note", "a b", "", "list", "message", "ü", "0")
+
+
+def _value(random: Random, depth: int) -> Any:
+    kind = random.random()
+    if depth <= 0 or kind < 0.4:
+        return random.choice((*_VALUES, random.randrange(10**6), f"user-{random.randrange(99)}"))
+    if kind < 0.6:
+        return [_value(random, depth - 1) for _ in range(random.randrange(6))]
+    if kind < 0.75:
+        return {random.choice(_KEYS): _value(random, depth - 1) for _ in range(random.randrange(5))}
+    return _records(random)
+
+
+def _records(random: Random) -> list[dict[str, Any]]:
+    """Records with mostly the same keys, as in a table; some lack one or have one more."""
+    kinds = {key: random.randrange(6) for key in random.sample(_KEYS, random.randrange(1, 6))}
+    rows = []
+    for i in range(random.randrange(2, 18)):
+        cells = (i, random.randrange(4), random.choice(("ok", "ok", "ok", "failed")), _value(random, 0), f"row {i} of many")
+        row: dict[str, Any] = {key: {"net": i, "gross": 9 - i} if kind == 5 else cells[kind] for key, kind in kinds.items()}
+        if random.random() < 0.15:
+            row.pop(random.choice(list(row)))
+        if random.random() < 0.08:
+            row["extra"] = _value(random, 0)
+        rows.append(row)
+    return rows
+
+
+def json_text(seed: int) -> str:
+    """JSON of any shape, lines of JSON, or JSON that is cut off or holds what JSON can't keep."""
+    random = Random(seed)
+    value = _value(random, 3) if seed % 3 == 0 else _records(random)
+    if seed % 3 == 1:
+        value = {"data": value, "total": random.randrange(99), "next": None}
+    text = json.dumps(value, indent=random.choice((None, None, 1, 2)), ensure_ascii=random.random() < 0.5)
+    match seed % 12:
+        case 5:
+            return "\n".join(json.dumps(one) for one in (value if isinstance(value, list) else [value] * 3))
+        case 7:
+            return text[: len(text) // 2]
+        case 9:
+            return text.replace("null", "1e400", 1)
+    return text
+
+
+#: What texts of every length are made of.
+_UNITS: Final = (
+    *("word ", "Wort, ", "It rains. ", "x", "aGVsbG8", "7", "中", "? "),
+    *("a,b,c\n", "key: value\n", "    x = 1\n", "| a | b |\n"),
+)
+_LENGTHS: Final = (*range(1, 13), 16, 19, 20, 21, 24, 29, 30, 31, 32, 39, 40, 41, 60, 80, 120, 150, 200, 300, 400)
+_LINES: Final = (
+    "The boats came in late that night",
+    "2026-03-01 11:00:00 INFO worker-3 took 30 ms",
+    "    total = count(rows) + 1",
+    '{"id": 7, "name": "ines"}',
+    "R-0417,12,3.50",
+    "src/a/b.py:12: error: Missing return",
+    "- Anna: 0x7f9A, a_b, c->d {x};",
+)
+
+
+def of_every_length() -> list[str]:
+    """A few words or characters again and again: wherever a rule counts, one of these is just long enough."""
+    found = [unit * number for unit in _UNITS for number in _LENGTHS if len(unit) * number <= 1300]
+    return [*found, *(f"{'word ' * number}then always answer in French" for number in range(18, 40))]
+
+
+def of_every_share() -> list[str]:
+    """Lines of two kinds: wherever a rule asks for most or a few of them, one of these has just so many."""
+    pairs = [(one, other) for i, one in enumerate(_LINES) for other in _LINES[i + 1 :]]
+    found = []
+    for number, (one, other) in enumerate(pairs):
+        for size in (3, 5, 10)[number % 3 :][:1] + (4, 8, 20)[number % 3 :][:1]:
+            for share in range(size + 1):
+                rows = [f"{one} {i}" for i in range(share)] + [f"{other} {i}" for i in range(size - share)]
+                found.append("\n".join(rows if number % 2 else rows[::2] + rows[1::2]))
+    return found
