@@ -25,6 +25,7 @@ Without a conversation label only the request's own share of cached tokens is kn
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from typing import Any, Final
 
 import orjson
@@ -98,7 +99,7 @@ class PastRequest:
 
     def to_bytes(self) -> bytes:
         """For the store."""
-        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        named = dict(zip(_NAMES, _values_of(self), strict=True))
         return orjson.dumps({VERSION: 1, **named, "trails": self.trails and self.trails.to_json()})
 
     @classmethod
@@ -109,9 +110,13 @@ class PastRequest:
     @classmethod
     def _build(cls, value: Any) -> PastRequest:
         """From the JSON value; a field that is not there has its default."""
-        named = {field.name: value[field.name] for field in fields(cls) if field.name in value}
+        named = {name: value[name] for name in _NAMES if name in value}
         trails = named.pop("trails", None)
         return cls(**named, trails=Trails.from_json(trails) if trails else None)
+
+
+_NAMES: Final = tuple(field.name for field in fields(PastRequest))
+_values_of: Final = attrgetter(*_NAMES)
 
 
 def token_use(usage: Usage) -> TokenUse | None:

@@ -81,7 +81,7 @@ class SumRow(NamedTuple):
 
     def to_stem(self) -> str:
         """As a part of a field's name; "" is left out."""
-        return orjson.dumps({name: value for name, value in self._asdict().items() if value}).decode()
+        return orjson.dumps({name: value for name, value in zip(self._fields, self, strict=True) if value}).decode()
 
     @classmethod
     def from_stem(cls, stem: str) -> SumRow | None:
@@ -225,31 +225,41 @@ def _table_names(hour: int) -> tuple[str, str, str]:
     return f"hour:{when:%Y-%m-%dT%H}", f"day:{when:%Y-%m-%d}", f"conversations:{when:%Y-%m-%d}"
 
 
-def _tables(receipt: Receipt, about: SumRow) -> Iterator[tuple[str, SumRow]]:
-    """The tables that a receipt is added to, and the row in each."""
+def _rows(receipt: Receipt) -> Iterator[tuple[tuple[str, ...], SumRow]]:
+    """The rows that a receipt is added to, each with the tables that have it."""
     hour, day, conversations = _table_names(int(receipt.at // 3600))
-    yield hour, about
-    yield day, about
-    named = about._replace(conversation=receipt.conversation or "", session=receipt.session)
-    yield conversations, named
-    for tag in ("", *receipt.tags) if receipt.tags else ():
-        yield BY_TAG + hour, about._replace(tag=tag)
-        yield BY_TAG + day, about._replace(tag=tag)
-
-
-def add(sums: dict[str, dict[str, int]], receipt: Receipt, priced: RequestCost) -> None:
-    """Add a receipt to the additions of a batch."""
-    added = [(measure, number) for measure, number in measures(receipt, priced) if number]
     about = SumRow(receipt.tenant, receipt.model, receipt.status, receipt.reason, "", receipt.wire)
-    before: SumRow | None = None
-    named: list[tuple[str, int]] = []
-    for table, row in _tables(receipt, about):
-        fields = sums.setdefault(table, {})
-        if row is not before:  # two tables have the same row
-            before, stem = row, row.to_stem()
-            named = [(f"{measure}:{stem}", number) for measure, number in added]
-        for name, number in named:
-            fields[name] = fields.get(name, 0) + number
+    yield (hour, day), about
+    yield (conversations,), SumRow(*about[:4], receipt.conversation or "", receipt.wire, receipt.session)
+    for tag in ("", *receipt.tags) if receipt.tags else ():
+        yield (BY_TAG + hour, BY_TAG + day), about._replace(tag=tag)
+
+
+class Additions:
+    """What the receipts of a batch add to the tables. Fields are named once for all receipts of a row."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[tuple[str, ...], SumRow], dict[str, int]] = {}
+
+    def add(self, receipt: Receipt, priced: RequestCost) -> None:
+        """Add a receipt."""
+        added = [(measure, number) for measure, number in measures(receipt, priced) if number]
+        for row in _rows(receipt):
+            sums = self._sums.setdefault(row, {})
+            for measure, number in added:
+                sums[measure] = sums.get(measure, 0) + number
+
+    def tables(self) -> dict[str, dict[str, int]]:
+        """Additions to fields, by table."""
+        found: dict[str, dict[str, int]] = {}
+        for (tables, row), sums in self._sums.items():
+            stem = row.to_stem()
+            named = [(f"{measure}:{stem}", number) for measure, number in sums.items()]
+            for table in tables:
+                fields = found.setdefault(table, {})
+                for name, number in named:  # an hour before may have the row too, on the same day
+                    fields[name] = fields.get(name, 0) + number
+        return found
 
 
 def rows(table: Mapping[str, int]) -> dict[SumRow, dict[str, int]]:
