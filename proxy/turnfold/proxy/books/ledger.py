@@ -230,9 +230,9 @@ class Ledger:
             return
         carried = tuple(section.id for section in sections)
         fingerprint = digest(*carried).hex() if carried else ""
-        fresh = self._fresh(receipt.tenant, sections) if self._settings.keeps_originals else ()
+        fresh = self._fresh(receipt.tenant, sections) if sections and self._settings.keeps_originals else ()
         size = sum(map(_size, fresh))
-        if not self._shares.has_room_for(receipt.tenant, size):
+        if fresh and not self._shares.has_room_for(receipt.tenant, size):
             self.dropped_originals += 1
             self._forget(receipt.tenant, fresh)
             fresh, size = (), 0

@@ -23,6 +23,7 @@ from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.outbound.destinations import Destination
 
 _NOTHING_LEARNED: Final = Learned()
+_SMALL: Final = 4096  # bytes of a body: what is known of the request takes as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +182,9 @@ class Exchange(_Changeable):
         return self.but(settled=True, status=status, reason=reason)
 
     def without_bodies(self) -> Exchange:
-        """The same once it was sent and answered: streams last minutes, and need none of it any more."""
+        """The same once it was sent and answered: streams last minutes, and need none of it any more. Small ones stay."""
+        if len(self.request.body) <= _SMALL:
+            return self
         request = self.request.but(body=b"")
         bare = None if self.conversation is None else replace(self.conversation, text="", messages=(), spans=())
         return self.but(request=request, conversation=bare, plain=None, body=b"", sent=None)
