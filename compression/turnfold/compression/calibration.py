@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil
 from statistics import median
-from typing import Final
+from typing import Any, Final
 
 _KEPT: Final = 9  # figures whose median is taken: five wrong ones in nine are needed to move it
 _LEAST: Final = 0.4  # theirs / ours; a vocabulary of 200k against a costlier one on Chinese text comes near this
@@ -148,7 +148,7 @@ def learn_from_usage(known: Learned, ours: int, reported: int) -> Learned:
         return replace(known, quiet=quiet)
     ratios = (*known.ratios, clamp_ratio(reported / ours))[-_KEPT:] if ours >= _SMALL else known.ratios
     beyond = known.limit is not None and reported > known.limit
-    said = {
+    said: dict[str, Any] = {
         "ratios": ratios,
         "over": (*known.over, True)[-_KEPT:] if beyond else known.over,
         "fits": max(known.fits, reported),

@@ -18,7 +18,7 @@ from turnfold.compression.errors import FoldRejected
 
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _COMMA: Final = re.compile(r"[ \t\n\r]*(,?)[ \t\n\r]*")
-_EXPECTED: Final = {mark: re.compile(rf"[ \t\n\r]*{re.escape(mark)}[ \t\n\r]*") for mark in "{}[]:"}
+_EXPECTED: Final = {mark: re.compile(rf"[ \t\n\r]*{re.escape(mark)}[ \t\n\r]*") for mark in "{}[]:,"}
 _SCAN: Final = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 #: What was scanned, and where it begins and ends.

@@ -90,14 +90,13 @@ class Sending:
         except UpstreamFailed as exc:
             _log.warning("%s: %s: %s", exchange.request.id, exchange.request.to.origin, exc)
             raise refusal(exc) from exc
-        try:
-            if exchange.recoverable:
-                known = exchange.known
-                suspect = exchange.tokens is not None and known.may_overflow(known.theirs(exchange.tokens[1]))
+        known = exchange.known
+        suspect = exchange.tokens is not None and known.may_overflow(known.theirs(exchange.tokens[1]))
+        if exchange.recoverable and (suspect or answer.status != 200):
+            with contextlib.ExitStack() as unless_served:
+                unless_served.callback(answer.close)
                 await answer.look(inside=suspect)
-        except BaseException:
-            answer.close()
-            raise
+                unless_served.pop_all()
         return exchange.but(answer=answer, upstream_status=answer.status)
 
     async def _send(self, exchange: Exchange, body: bytes) -> Answer:
