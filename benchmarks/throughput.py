@@ -211,7 +211,8 @@ def headroom(upstream: int, python: str) -> Iterator[Target]:
     """headroom's proxy."""
     port = free_port()
     binary = str(Path(python).with_name("headroom"))
-    arguments = [binary, "proxy", "--host", "127.0.0.1", "--port", str(port)]
+    # By default it answers 429 to all but 60 requests a minute.
+    arguments = [binary, "proxy", "--no-rate-limit", "--host", "127.0.0.1", "--port", str(port)]
     variables = dict(os.environ) | _OFFLINE | {"OPENAI_TARGET_API_URL": f"http://127.0.0.1:{upstream}"}
     with tempfile.TemporaryDirectory() as directory:
         _keep_vocabularies(Path(directory))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil
 from statistics import median
-from typing import Final
+from typing import Any, Final
 
 _KEPT: Final = 9  # figures whose median is taken: five wrong ones in nine are needed to move it
 _LEAST: Final = 0.4  # theirs / ours; a vocabulary of 200k against a costlier one on Chinese text comes near this
@@ -148,15 +148,16 @@ def learn_from_usage(known: Learned, ours: int, reported: int) -> Learned:
         return replace(known, quiet=quiet)
     ratios = (*known.ratios, clamp_ratio(reported / ours))[-_KEPT:] if ours >= _SMALL else known.ratios
     beyond = known.limit is not None and reported > known.limit
-    return replace(
-        known,
-        ratios=ratios,
-        over=(*known.over, True)[-_KEPT:] if beyond else known.over,
-        fits=max(known.fits, reported),
-        fails=None if known.fails is not None and reported >= known.fails else known.fails,
-        top=(ours, reported) if reported > _STEADY * known.top[1] or ours < known.top[0] <= reported else known.top,
-        quiet=() if any(reported > cut for _, cut in known.quiet) else known.quiet,
-    )
+    said: dict[str, Any] = {
+        "ratios": ratios,
+        "over": (*known.over, True)[-_KEPT:] if beyond else known.over,
+        "fits": max(known.fits, reported),
+        "fails": None if known.fails is not None and reported >= known.fails else known.fails,
+        "top": (ours, reported) if reported > _STEADY * known.top[1] or ours < known.top[0] <= reported else known.top,
+        "quiet": () if any(reported > cut for _, cut in known.quiet) else known.quiet,
+    }
+    new = {name: value for name, value in said.items() if value != getattr(known, name)}
+    return replace(known, **new) if new else known  # as a rule a request teaches nothing
 
 
 def learn_from_refusal(known: Learned, limit: int | None, theirs: int | None) -> Learned:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
@@ -95,7 +95,7 @@ def replayed(units: Sequence[Unit], options: FoldOptions, squeeze: float) -> Ite
         if now.events > before.events:
             yield told(now)
         askers = [(one.unit, one.last, recall_tokens(one, options)) for one in now.askers]
-        every.append((astuple(limits), round(now.saved, 2), round(now.spent, 2), askers, [at for at, _ in now.decided]))
+        every.append((tuple(limits), round(now.saved, 2), round(now.spent, 2), askers, [at for at, _ in now.decided]))
     yield f"  {now.events} events in {now.turns} requests, {golden.name_of(every)}"
 
 

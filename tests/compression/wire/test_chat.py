@@ -6,6 +6,7 @@ import copy
 import json
 import struct
 from base64 import b64encode
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -245,3 +246,14 @@ def test_a_picture_counts_by_the_published_rule(width: int, height: int, counted
     bodies = [{"model": "gpt-4o", "messages": [{"role": "user", "content": [part]}]} for part in parts]
     high, low = (CHAT.read(json.dumps(body).encode(), Memo()).messages[0].other_tokens for body in bodies)
     assert high - low == counted - 85
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Hello.", " \n", "<keep>this</keep>", "caf\u00e9 \U0001f600", 'a "cache_control": {} in words']
+)
+@pytest.mark.parametrize("role", ["user", "assistant", "system", "tool", "odd"])
+def test_a_message_of_a_role_and_a_text_is_read_like_any_other(role: str, text: str) -> None:
+    turns = [{"role": role, "content": text}, {"role": role, "content": text, "x": None}]
+    plain, other = CHAT.read(json.dumps({"messages": turns}).encode(), Memo()).messages
+    assert plain.keys == {"role", "content"}
+    assert replace(plain, raw=other.raw, key=other.key, keys=other.keys) == other

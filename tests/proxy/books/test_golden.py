@@ -30,7 +30,7 @@ from turnfold.proxy.books.baseline import (
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.metrics import Health, Metrics
 from turnfold.proxy.books.report import GROUPINGS, Query, report
-from turnfold.proxy.books.rollups import RequestCost, add, conversation_days, covering_tables, hours, rows, whole_hours
+from turnfold.proxy.books.rollups import Additions, RequestCost, conversation_days, covering_tables, hours, rows, whole_hours
 from turnfold.proxy.chat.receipts import OwnCall, Receipt, Usage
 from turnfold.proxy.chat.trail import Trail, Trails
 from turnfold.proxy.store.memory import MemoryStore
@@ -126,7 +126,7 @@ def test_the_cache_model() -> None:
 
 
 def test_sums() -> None:
-    sums: dict[str, dict[str, int]] = {}
+    additions = Additions()
     random = Random(5)
     for seed in range(30):
         for one, _ in requests(seed):
@@ -139,8 +139,8 @@ def test_sums() -> None:
                 grown=random.randrange(900),
                 folded=random.choice([None, 0.25]),
             )
-            add(sums, one, cost)
-    lines = []
+            additions.add(one, cost)
+    lines, sums = [], additions.tables()
     for table in sorted(sums):
         found = sorted(rows(sums[table]).items())
         lines.append(f"{table}: {len(found)} rows {golden.name_of(found)}")

@@ -36,19 +36,36 @@ class Fitted:
 
     Attributes:
         folded: what the fold gave.
-        forwarded: what to send.
-        tokens: tokens of `forwarded`, by our own count.
-        sections: originals of what is folded in `forwarded`, for drill-down.
-        account: what became of each message.
-        fitted: whether it is shrink than what the fold alone would have sent.
+        small: what is sent in its place; None: what the fold gave fits.
     """
 
     folded: Folded
-    forwarded: Conversation
-    tokens: int
-    sections: tuple[Section, ...]
-    account: Account
-    fitted: bool = False
+    small: SmallRequest | None = None
+
+    @property
+    def forwarded(self) -> Conversation:
+        """What to send."""
+        return self.folded.forwarded if self.small is None else self.small.forwarded
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of `forwarded`, by our own count."""
+        return self.folded.tokens_after if self.small is None else self.small.tokens
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """Originals of what is folded in `forwarded`, for drill-down."""
+        return self.folded.sections if self.small is None else self.small.sections
+
+    @property
+    def account(self) -> Account:
+        """What became of each message."""
+        return self.folded.account if self.small is None else self.small.account
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it is smaller than what the fold alone would have sent."""
+        return self.small is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +98,16 @@ def fit(
         FoldRejected: our own output failed a check.
     """
     folded = fold(conversation, options, memo)
-    plain = Fitted(folded, folded.forwarded, folded.tokens_after, folded.sections, folded.account)
     theirs = known.theirs(folded.tokens_after)
     window = known.window(theirs, options.window)
     if window is None or theirs < window / 4:  # where that is too much, the room for the answer is to blame
-        return plain
+        return Fitted(folded)
     if theirs + (conversation.output or 0) <= window:
-        return plain
+        return Fitted(folded)
     ratio = planning_ratio(known, options.model or conversation.model)
     room = int((window - output_reserve(conversation.output, window)) * SLACK / ratio)
     steady = replace(options, belief=None)  # what is believed changes, and nobody keeps what would be decided here
-    small = shrink(conversation, room, steady, memo, fold) if room >= LEAST_ROOM else None
-    if small is None:
-        return plain
-    return Fitted(folded, small.forwarded, small.tokens, small.sections, small.account, fitted=True)
+    return Fitted(folded, shrink(conversation, room, steady, memo, fold) if room >= LEAST_ROOM else None)
 
 
 def planning_ratio(known: Learned, model: str) -> float:

@@ -66,7 +66,7 @@ class Folded:
     recalls: Mapping[int, Recall] = field(default_factory=dict)
     events: int = 0
     fitting: int = 0
-    outlook: Outlook = Outlook()  # noqa: RUF009 - frozen
+    outlook: Outlook = Outlook()  # noqa: RUF009 - immutable
     decided: tuple[Precedent, ...] = ()
     wanted: tuple[WantedSummary, ...] = ()
     open_questions: tuple[int, ...] = ()
@@ -99,6 +99,7 @@ class Folded:
 LEFT_OUT: Final = "attachments-left-out"
 
 _NO_CHANGES: Final = Changes()
+_NO_OUTLOOK: Final = Outlook()
 
 #: The engine, as whoever drives it sees it.
 Fold = Callable[[Conversation, FoldOptions, Memo], Folded]
@@ -111,18 +112,16 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
         FoldRejected: our own output failed a check (never for what a client can send).
     """
     options = _under(conversation, options)
-    plain = _fold_nothing(conversation, options, memo)
     if conversation.held:
-        return replace(plain, reason=conversation.held)
+        return replace(_fold_nothing(conversation, options, memo), reason=conversation.held)
     results = shaped_results(conversation, options, memo)
     cut = cut_units(conversation, results, options, memo)
     drawn = plan(cut, options, memo=memo)
     best = steady_attempt(conversation, cut, drawn, results, options, memo)
     drawn = drawn if best is None else best.plan
     decided = fresh(drawn.decided, options.precedents, [m.key for m in conversation.messages])
-    if best is None:
-        return replace(plain, reason=drawn.outlook.reason, outlook=drawn.outlook, decided=decided)
-    return replace(_chosen(plain, best, options, memo), outlook=drawn.outlook, decided=decided)
+    plain = _fold_nothing(conversation, options, memo, outlook=drawn.outlook, decided=decided)
+    return plain if best is None else replace(_chosen(plain, best, options, memo), outlook=drawn.outlook, decided=decided)
 
 
 def _chosen(plain: Folded, best: Attempt, options: FoldOptions, memo: Memo) -> Folded:
@@ -235,15 +234,34 @@ def conversation_name(conversation: Conversation) -> str:
     return digest(*(m.key.hex() for m in messages[: first + 1])).hex()
 
 
-def _fold_nothing(conversation: Conversation, options: FoldOptions, memo: Memo, rejected: Changes = _NO_CHANGES) -> Folded:
+def _fold_nothing(
+    conversation: Conversation,
+    options: FoldOptions,
+    memo: Memo,
+    rejected: Changes = _NO_CHANGES,
+    outlook: Outlook = _NO_OUTLOOK,
+    decided: tuple[Precedent, ...] = (),
+) -> Folded:
     """The conversation as it came, but for the blocks of its state, and for thinking that is no longer valid.
 
     Args:
         rejected: changes that made nothing smaller: what they do to thinking is done.
+        outlook: why nothing is folded.
+        decided: as of `Folded`.
     """
     before = conversation_tokens(conversation, options.model, memo)
     if not (conversation.state.pins or rejected.unsigned or rejected.drops_thinking):
-        return Folded(conversation, conversation, Changes(), False, "short", before, before)
+        made, forwarded, after = _NO_CHANGES, conversation, before
+    else:
+        made = _state_changes(conversation, options, memo, rejected)
+        forwarded = conversation.with_changes(made, memo)
+        check(conversation, forwarded)
+        after = conversation_tokens(forwarded, options.model, memo)
+    return Folded(conversation, forwarded, made, False, outlook.reason, before, after, outlook=outlook, decided=decided)
+
+
+def _state_changes(conversation: Conversation, options: FoldOptions, memo: Memo, rejected: Changes) -> Changes:
+    """The blocks of a conversation's state, and what rejected changes do to thinking."""
     cut = units(conversation.messages, {}, memo)
     nothing = Plan((), len(cut), (), 0, len(cut), 0)
     blocks = draft(conversation, cut, frozenset(), nothing, options, {}, memo)
@@ -251,8 +269,4 @@ def _fold_nothing(conversation: Conversation, options: FoldOptions, memo: Memo, 
     if options.refuses_trailing_space:
         made = trim_endings(conversation.messages, made)
     made = without_thinking(made, conversation.messages, rejected.unsigned)
-    made = replace(made, drops_thinking=rejected.drops_thinking)
-    forwarded = conversation.with_changes(made, memo)
-    check(conversation, forwarded)
-    after = conversation_tokens(forwarded, options.model, memo)
-    return Folded(conversation, forwarded, made, False, "short", before, after)
+    return replace(made, drops_thinking=rejected.drops_thinking)

@@ -6,8 +6,7 @@ belong here: what is folded (``replay``). A forecast moves no border.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from turnfold.compression.fold import policy
 from turnfold.compression.fold.pieces import Level, Piece
@@ -18,8 +17,7 @@ _AHEAD: Final = 250  # requests that are looked ahead at most
 _MOST_LEFT: Final = 0.7  # of messages that have come so far a fold may leave all; longer ones are to come
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+class Outlook(NamedTuple):
     """Why nothing is folded yet.
 
     Attributes:
@@ -40,19 +38,19 @@ def outlook(course: Course, now: Replay) -> Outlook:
     if now.decision.brake:
         return Outlook("braked", None, course.raw[-1])
     index = course.requests[-1]
-    limits = thresholds_at(course, replace(now, turns=now.turns - 1), index)
-    total = course.total[index + 1]
-    at = _pays_at(course, now, limits)
+    shape, total = shape_at(course, now.turns - 1), course.total[index + 1]
+    limits = policy.thresholds(course.options, now.decision.warmth, total, shape, course.squeeze)
+    at = _pays_at(course, now, limits, shape)
     if 2 * course.raw[index + 1] < total and total > limits.start:
         return Outlook("unfoldable", at, course.raw[-1])
     return Outlook("short" if total <= limits.start else "waiting", at, course.raw[-1])
 
 
-def _pays_at(course: Course, now: Replay, limits: Thresholds) -> int | None:
+def _pays_at(course: Course, now: Replay, limits: Thresholds, shape: Shape) -> int | None:
     """About how many tokens the conversation has when the next fold pays, if it grows as it has; None: not soon."""
     index = course.requests[-1]
     total, tail = course.total[index + 1], course.tokens(now.tail, index + 1)
-    shape, prices = shape_at(course, now.turns - 1), course.options.prices
+    prices = course.options.prices
     warm = now.decision.warmth.share(shape.loops)
     pace = max(1, int(shape.pace))
     due = max(limits.start, total - tail + limits.fold_at) + 1
@@ -85,7 +83,7 @@ def expected_use(course: Course, now: Replay, piece: Piece) -> float:
     if at is None:
         return 0.0
     index, total = course.requests[-1], course.total[course.requests[-1] + 1]
-    limits = thresholds_at(course, replace(now, turns=now.turns - 1), index)
+    limits = thresholds_at(course, now._replace(turns=now.turns - 1), index)
     pace = total / now.turns
     between = max(1.0, (limits.fold_at - limits.keep_recent) / pace)
     wait = max(0.0, (at - total) / pace)

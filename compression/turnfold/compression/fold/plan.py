@@ -46,7 +46,7 @@ class Plan:
     since: int
     moved: int
     decided: Mapping[int, FoldDecision] = field(default_factory=dict)
-    outlook: Outlook = Outlook()  # noqa: RUF009 - frozen
+    outlook: Outlook = Outlook()  # noqa: RUF009 - immutable
     summaries: tuple[WrittenSummary, ...] = ()
     uses: Mapping[Piece, float] = field(default_factory=dict)
     price: float = 1.0

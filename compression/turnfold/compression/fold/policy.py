@@ -10,11 +10,10 @@ fold pays. The cheaper a read, the more a rewritten prefix costs beside it, so f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import exp, log, sqrt
-from typing import Final
+from typing import Final, NamedTuple
 
 from turnfold.compression import warmth
 from turnfold.compression.options import FoldOptions, Warmth
@@ -42,6 +41,8 @@ _START_SPARED: Final = 0.65
 _TAIL_SPARED: Final = 0.7
 _TAIL_SPARED_UNCACHED: Final = 0.6  # they fold oftener there, and less stands at FACTS
 _RECALL_SPARED: Final = 0.7  # of what recall takes elsewhere: it would mostly say again what such FACTS say
+#: Tokens up to which nothing is folded without a budget: the least that `Thresholds.start` can be.
+EARLIEST: Final = int(min(start for _, start, _ in _PROFILES) * (1 - _START_SPARED))
 _LOOP_FACTS: Final = (16.0, 5.0)  # tails of them that may stand
 _HARDLY_SHRINKS: Final = 0.7
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
@@ -59,8 +60,7 @@ _MOST_STANDING: Final = 0.9  # share of a budget
 _LADDER: Final = 1.19  # a changing budget moves the borders in steps of a quarter of an octave
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
+class Thresholds(NamedTuple):
     """What holds for one fold event; all in tokens of the border counter.
 
     Attributes:
@@ -80,8 +80,7 @@ class Thresholds:
     limit: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """What is known of a conversation's kind from its prefix.
 
     Attributes:

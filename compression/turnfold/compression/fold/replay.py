@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 from turnfold.compression.fold import decisions, policy
 from turnfold.compression.fold.adoption import adoptable
@@ -27,8 +27,7 @@ from turnfold.compression.options import FoldDecision, FoldOptions, WrittenSumma
 _RECENT: Final = 6  # units in which a client's cache mark moves along with the conversation
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(NamedTuple):
     """What is replayed: units with their running sums, and the options. A sum at index i is that of the units before i.
 
     Attributes:
@@ -115,8 +114,7 @@ def _sums(known: Sequence[int] | None, same: int, more: Sequence[int]) -> list[i
     return [*known[:same], *accumulate(more, initial=known[same])]
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
+class Replay(NamedTuple):
     """What a replay has come to behind a number of requests.
 
     Attributes:
@@ -165,7 +163,7 @@ def step(course: Course, before: Replay) -> Replay:
     askers = _settle(course, after, index) if course.units[index].is_user else after.askers
     saved = after.saved + _saving(course, after, index)
     spent = before.spent + _unfolded_cost(course, after, index)
-    return replace(after, turns=before.turns + 1, askers=askers, saved=saved, spent=spent)
+    return after._replace(turns=before.turns + 1, askers=askers, saved=saved, spent=spent)
 
 
 def _unfolded_cost(course: Course, now: Replay, index: int) -> float:
@@ -201,7 +199,7 @@ def _decide(course: Course, before: Replay, index: int) -> Replay:
         return before
     at = course.units[index].end
     decision = course.decided.get(at, course.options.belief)
-    return replace(before, decision=decision, decided=(*before.decided, (at, decision)))
+    return before._replace(decision=decision, decided=(*before.decided, (at, decision)))
 
 
 def _adopt(course: Course, before: Replay, after: Replay) -> Replay:
@@ -214,7 +212,7 @@ def _adopt(course: Course, before: Replay, after: Replay) -> Replay:
         return after
     decision = replace(after.decision, summaries=chosen)
     decided = (*after.decided[:-1], (after.decided[-1][0], decision))
-    return replace(after, decision=decision, decided=decided, summaries=(*after.summaries, *chosen))
+    return after._replace(decision=decision, decided=decided, summaries=(*after.summaries, *chosen))
 
 
 def thresholds_at(course: Course, now: Replay, index: int) -> Thresholds:
@@ -239,10 +237,12 @@ def shape_at(course: Course, turn: int) -> Shape:
 
 def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
     """The replay with the request that ends here folded, where a budget asks for it or it pays; else itself."""
+    total = course.total[index + 1]
+    if total <= policy.EARLIEST and course.options.budget is None:  # whatever it is, and whatever it costs
+        return before
     limits = thresholds_at(course, before, index)
     if course.options.preserved_thinking and course.loop(index) is not None:
         return before
-    total = course.total[index + 1]
     if limits.limit is not None and total > (course.options.budget or 0):
         standing = total - sum(p.tokens - p.size for p in before.pieces)  # about what is forwarded, without recall
         if standing > limits.limit:
@@ -255,7 +255,7 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
         price = course.options.prices.reread(before.decision.warmth.share(shape_at(course, before.turns).loops))
         spent = before.spent + _unfolded_cost(course, before, index)
         if policy.pays(price, rewrite, saving, before.turns + 1, policy.allowance(before.saved, spent)):
-            return replace(after, saved=before.saved - rewrite)
+            return after._replace(saved=before.saved - rewrite)
     return before
 
 
@@ -300,7 +300,7 @@ def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Rep
         return before
     since = before.since if before.events else index
     askers = tuple(a for a in before.askers if a.last or a.unit >= tail)
-    return replace(before, tail=tail, pieces=pieces, askers=askers, events=before.events + 1, since=since, moved=index)
+    return before._replace(tail=tail, pieces=pieces, askers=askers, events=before.events + 1, since=since, moved=index)
 
 
 def _border(course: Course, tail: int, index: int, keep: int) -> int:

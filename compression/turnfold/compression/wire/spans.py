@@ -17,6 +17,8 @@ from typing import Any, Final
 from turnfold.compression.errors import FoldRejected
 
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
+_COMMA: Final = re.compile(r"[ \t\n\r]*(,?)[ \t\n\r]*")
+_EXPECTED: Final = {mark: re.compile(rf"[ \t\n\r]*{re.escape(mark)}[ \t\n\r]*") for mark in "{}[]:,"}
 _SCAN: Final = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 #: What was scanned, and where it begins and ends.
@@ -32,12 +34,10 @@ def array(text: str, at: int, *, after: bool = False) -> tuple[list[Value], int]
 
 def skip(text: str, at: int, expected: str = "") -> int:
     """Past white space; past `expected` too and the white space behind it, where it is asked for."""
-    at = _SPACE.match(text, at).end()  # type: ignore[union-attr]  # matches the empty string
-    if not expected:
-        return at
-    if text[at : at + 1] != expected:
+    found = (_EXPECTED[expected] if expected else _SPACE).match(text, at)
+    if found is None:
         raise ValueError(f"expected {expected} at {at}")
-    return _SPACE.match(text, at + 1).end()  # type: ignore[union-attr]
+    return found.end()
 
 
 def value(_key: str, text: str, at: int) -> tuple[Any, int]:
@@ -74,9 +74,9 @@ def elements(text: str, at: int, *, after: bool = False) -> Iterator[Value]:
 
 def _past_comma(text: str, at: int, closing: str) -> int:
     """From the end of a member to the next one, or to the bracket that closes them all."""
-    at = skip(text, at)
-    comma = text[at : at + 1] == ","
-    at = skip(text, at + 1) if comma else at
+    found = _COMMA.match(text, at)
+    assert found is not None  # noqa: S101 - it matches the empty string
+    comma, at = found[1] == ",", found.end()
     if (text[at : at + 1] == closing) is comma:
         raise ValueError(f"expected {'more' if comma else f', or {closing}'} at {at}")
     return at

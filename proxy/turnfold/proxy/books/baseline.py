@@ -24,8 +24,8 @@ Without a conversation label only the request's own share of cached tokens is kn
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -41,8 +41,7 @@ _TOLERANCE: Final = 0.002  # of what would have been paid: the model above is no
 _TELLS: Final = 3 * _SMALLEST // 2  # a repeated prefix of so many tokens is over the smallest however roughly it was counted
 
 
-@dataclass(frozen=True, slots=True)
-class PastRequest:
+class PastRequest(NamedTuple):
     """The last request of a conversation.
 
     Attributes:
@@ -98,8 +97,7 @@ class PastRequest:
 
     def to_bytes(self) -> bytes:
         """For the store."""
-        named = {field.name: getattr(self, field.name) for field in fields(self)}
-        return orjson.dumps({VERSION: 1, **named, "trails": self.trails and self.trails.to_json()})
+        return orjson.dumps({VERSION: 1, **self._asdict(), "trails": self.trails and self.trails.to_json()})
 
     @classmethod
     def from_bytes(cls, value: bytes) -> PastRequest | None:
@@ -109,7 +107,7 @@ class PastRequest:
     @classmethod
     def _build(cls, value: Any) -> PastRequest:
         """From the JSON value; a field that is not there has its default."""
-        named = {field.name: value[field.name] for field in fields(cls) if field.name in value}
+        named = {name: value[name] for name in cls._fields if name in value}
         trails = named.pop("trails", None)
         return cls(**named, trails=Trails.from_json(trails) if trails else None)
 
@@ -276,4 +274,4 @@ def with_dollars(past: PastRequest, paid: float | None, without: float | None) -
     """The same with what a request cost; unchanged where a price is unknown."""
     if paid is None or without is None:
         return past
-    return replace(past, paid=past.paid + paid, without=past.without + without)
+    return past._replace(paid=past.paid + paid, without=past.without + without)

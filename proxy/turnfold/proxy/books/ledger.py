@@ -230,9 +230,9 @@ class Ledger:
             return
         carried = tuple(section.id for section in sections)
         fingerprint = digest(*carried).hex() if carried else ""
-        fresh = self._fresh(receipt.tenant, sections) if self._settings.keeps_originals else ()
+        fresh = self._fresh(receipt.tenant, sections) if sections and self._settings.keeps_originals else ()
         size = sum(map(_size, fresh))
-        if not self._shares.has_room_for(receipt.tenant, size):
+        if fresh and not self._shares.has_room_for(receipt.tenant, size):
             self.dropped_originals += 1
             self._forget(receipt.tenant, fresh)
             fresh, size = (), 0
@@ -399,7 +399,7 @@ class Ledger:
     def _attempt(self, entries: list[_QueuedReceipt], pasts: dict[Key, PastRequest], tags: TagPlaces) -> _PendingWrite:
         originals = [item for entry in entries for item in self._originals(entry)]
         lines: dict[str, list[bytes]] = {}
-        sums: dict[str, dict[str, int]] = {}
+        sums = rollups.Additions()
         touched: dict[Key, PastRequest] = {}
         done: list[tuple[Receipt, RequestCost]] = []
         for entry in entries:
@@ -414,13 +414,13 @@ class Ledger:
                 lines.setdefault(log_name(receipt.at), []).append(line_of(receipt, priced, entry.carried))
                 if receipt.tags:
                     receipt = replace(receipt, tags=tags.placed(receipt.tenant, receipt.tags, receipt.at))
-                rollups.add(sums, receipt, priced)
+                sums.add(receipt, priced)
             done.append((receipt, priced))
         kept = [Item(key, past.to_bytes(), _PAST_TTL, key.id) for key, past in touched.items()]
         batch = Batch(
             id=uuid.uuid4().hex,
             lines=lines,
-            additions=sums,
+            additions=sums.tables(),
             ttl=float(self._settings.report_ttl),
             items=[*originals, *kept, *tags.items(float(self._settings.report_ttl))],
             lines_ttl=float(self._settings.receipts_ttl),
@@ -439,19 +439,22 @@ class Ledger:
             return UNPRICED, past
         without = without_turnfold(receipt, used, past, fingerprint)
         paid = self._price(receipt.model, used, receipt.at)
+        plain = paid if without is used else self._price(receipt.model, without, receipt.at)
         would = with_fold(receipt, used, past)
+        paid, plain = _plausible(None if paid is None or own is None else paid + own), _plausible(plain)
+        after = with_dollars(next_past(receipt, used, without, past, fingerprint), paid, plain)
         priced = RequestCost(
-            paid=_plausible(None if paid is None or own is None else paid + own),
-            without=_plausible(self._price(receipt.model, without, receipt.at)),
+            paid=paid,
+            without=plain,
             own=_plausible(own) or 0.0,
             fold_event=receipt.conversation is not None and fingerprint not in {"", past.sections if past else ""},
             grown=_growth(receipt, past),
             folded=None if would is None else self._price(receipt.model, would, receipt.at),
             warm=cache_was_warm(receipt, used, past, fingerprint),
             elapsed=receipt.at - past.at if past else 0.0,
+            overdue=after.overdue,
         )
-        after = with_dollars(next_past(receipt, used, without, past, fingerprint), priced.paid, priced.without)
-        return replace(priced, overdue=after.overdue), after
+        return priced, after
 
     def _own_cost(self, receipt: Receipt) -> float | None:
         """Dollars for our own calls; unknown if the usage or price of any call is unknown."""

@@ -30,12 +30,14 @@ from turnfold.proxy.books.baseline import is_folded
 from turnfold.proxy.books.rollups import RequestCost, is_served
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.learning.tags import OTHER
+from turnfold.proxy.telemetry.in_flight import InFlightCount
 from turnfold.proxy.telemetry.labels import BoundedLabel
 from turnfold.proxy.telemetry.process_metrics import ProcessMetrics
 
 M = TypeVar("M", Counter, Gauge)
 
 _DIRECTORY: Final = "PROMETHEUS_MULTIPROC_DIR"
+_KINDS: Final = ("prompt", "completion", "cached", "cache_write")
 _MOST_TAGS: Final = 200
 _LIVE_GAUGE: Final = re.compile(r"gauge_live\w*_(\d+)\.db")
 _MOST_MODELS: Final = 200  # names of models as labels, half of them for one tenant at most: each is a time series
@@ -101,6 +103,8 @@ class Metrics:
         self._tag_paid = counter("tag_dollars_paid", "Dollars paid, for models of known price, by tag.", "tag")
         self._tags: set[str] = set()
         self._series: dict[tuple[object, tuple[str, ...]], Any] = {}
+        self._served: dict[str, tuple[Counter, ...]] = {}
+        self._open: dict[str, InFlightCount] = {}
         self._folds = counter("folds", "Requests that went out folded.", "model")
         self._recoveries = counter("recoveries", "Requests recovered from a context overflow.", "model")
         self._failed_open = counter("failed_open", "Requests sent as they came because of a failure of ours.", "reason")
@@ -200,15 +204,22 @@ class Metrics:
 
     def _observe_served(self, receipt: Receipt, model: str) -> None:
         sent = receipt.tokens_before if receipt.status == "observed" else receipt.tokens_after
-        self._of(self._tokens_before, model).inc(receipt.tokens_before)
-        self._of(self._tokens_sent, model).inc(sent)
         if is_folded(receipt):
             self._of(self._folds, model).inc(receipt.status != "shaped")
             self._of(self._tokens_saved, model).inc(receipt.tokens_before - sent)
         usage = receipt.usage
-        kinds = (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.cache_write_tokens)
-        for kind, number in zip(("prompt", "completion", "cached", "cache_write"), kinds, strict=True):
-            self._of(self._usage, kind, model).inc(max(number or 0, 0))
+        reported = (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.cache_write_tokens)
+        for series, number in zip(self._served_series(model), (receipt.tokens_before, sent, *reported), strict=True):
+            if number and number > 0:
+                series.inc(number)
+
+    def _served_series(self, model: str) -> tuple[Counter, ...]:
+        """What every served request of a model adds to: tokens as they came and as they went, and those reported, by kind."""
+        found = self._served.get(model)
+        if found is None:
+            ours = (self._tokens_before.labels(model), self._tokens_sent.labels(model))
+            found = self._served[model] = (*ours, *(self._usage.labels(kind, model) for kind in _KINDS))
+        return found
 
     def _observe_money(self, priced: RequestCost, model: str) -> None:
         if priced.paid is None or priced.without is None:
@@ -218,13 +229,15 @@ class Metrics:
             self._of(self._without, model).inc(priced.without)
             self._of(self._saved, model).inc(priced.without - priced.paid)
 
-    def in_flight(self, kind: str) -> contextlib.AbstractContextManager[object]:
-        """Counts requests for as long as it is entered, by any number of them at a time."""
-        return self._in_flight.labels(kind).track_inprogress()
+    def in_flight(self, kind: str) -> InFlightCount:
+        """Counts requests of a kind; `tick` shows how many there are."""
+        return self._open.setdefault(kind, InFlightCount())
 
     def tick(self) -> None:
         """Update the gauges from this process's health."""
         self._process.tick()
+        for kind, count in self._open.items():
+            self._of(self._in_flight, kind).set(count.now)
         if self._health is None:
             return
         now, last = self._health(), self._last

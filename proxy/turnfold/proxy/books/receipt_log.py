@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Final
 
 import orjson
@@ -24,6 +25,8 @@ from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_recor
 RECEIPTS: Final = "receipts:"
 
 _FIELDS: Final = tuple(field for field in fields(Receipt) if field.name != "trails")
+_NAMES: Final = tuple(field.name for field in _FIELDS)
+_values_of: Final = attrgetter(*_NAMES)
 _USAGE: Final = tuple(field.name for field in fields(Usage))
 
 
@@ -43,7 +46,7 @@ def line_of(receipt: Receipt, priced: RequestCost, sections: Sequence[str] = ())
     Args:
         sections: ids of what is folded in the request.
     """
-    named = {field.name: getattr(receipt, field.name) for field in _FIELDS}
+    named = dict(zip(_NAMES, _values_of(receipt), strict=True))
     sums = {"paid": priced.paid, "paid_own": priced.own, "without": priced.without}
     return orjson.dumps({VERSION: 1, **named, "sections": sections, **sums})
 

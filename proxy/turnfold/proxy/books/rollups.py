@@ -81,7 +81,7 @@ class SumRow(NamedTuple):
 
     def to_stem(self) -> str:
         """As a part of a field's name; "" is left out."""
-        return orjson.dumps({name: value for name, value in self._asdict().items() if value}).decode()
+        return orjson.dumps({name: value for name, value in zip(self._fields, self, strict=True) if value}).decode()
 
     @classmethod
     def from_stem(cls, stem: str) -> SumRow | None:
@@ -138,84 +138,83 @@ def is_served(receipt: Receipt) -> bool:
     return receipt.upstream_status is not None and 200 <= receipt.upstream_status < 300
 
 
-def _tokens(receipt: Receipt) -> Iterator[tuple[str, int]]:
-    if receipt.tokens_before <= 0:
-        yield "uncounted", 1
-    elif receipt.status == "observed":
-        yield from (("before", receipt.tokens_before), ("after", receipt.tokens_before))
-        yield from (("observed_before", receipt.tokens_before), ("observed_after", receipt.tokens_after))
-    else:
-        yield from (("before", receipt.tokens_before), ("after", receipt.tokens_after))
+def _tokens(receipt: Receipt) -> list[tuple[str, int]]:
+    before, after = receipt.tokens_before, receipt.tokens_after
+    if before <= 0:
+        return [("uncounted", 1)]
+    if receipt.status == "observed":
+        return [("before", before), ("after", before), ("observed_before", before), ("observed_after", after)]
+    return [("before", before), ("after", after)]
 
 
-def _usage(receipt: Receipt) -> Iterator[tuple[str, int]]:
+def _usage(receipt: Receipt) -> list[tuple[str, int]]:
     usage = receipt.usage
-    if usage.prompt_tokens is None:
-        yield "no_usage", 1
-    yield "prompt", usage.prompt_tokens or 0
-    yield "completion", usage.completion_tokens or 0
-    yield "cached", usage.cached_tokens or 0
-    yield "written", usage.cache_write_tokens or 0
+    return [
+        ("no_usage", int(usage.prompt_tokens is None)),
+        ("prompt", usage.prompt_tokens or 0),
+        ("completion", usage.completion_tokens or 0),
+        ("cached", usage.cached_tokens or 0),
+        ("written", usage.cache_write_tokens or 0),
+    ]
 
 
-def _money(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]:
+def _money(receipt: Receipt, priced: RequestCost) -> list[tuple[str, int]]:
     if receipt.usage.prompt_tokens is None and is_served(receipt):
-        return
+        return []
     if priced.paid is None or priced.without is None:
-        yield "unpriced", 1
-        return
-    yield "priced", 1
-    yield "paid", round(priced.paid * NANO)
-    yield "paid_own", round(priced.own * NANO)
-    yield "without", round(priced.without * NANO)
+        return [("unpriced", 1)]
+    return [
+        ("priced", 1),
+        ("paid", round(priced.paid * NANO)),
+        ("paid_own", round(priced.own * NANO)),
+        ("without", round(priced.without * NANO)),
+    ]
 
 
-def _observed(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]:
+def _observed(receipt: Receipt, priced: RequestCost) -> list[tuple[str, int]]:
     if receipt.status != "observed":
-        return
-    yield "observed", 1
-    if priced.paid is not None and priced.folded is not None:
-        yield "observed_priced", 1
-        yield "observed_paid", round(priced.paid * NANO)
-        yield "observed_folded", round(priced.folded * NANO)
+        return []
+    if priced.paid is None or priced.folded is None:
+        return [("observed", 1)]
+    return [
+        ("observed", 1),
+        ("observed_priced", 1),
+        ("observed_paid", round(priced.paid * NANO)),
+        ("observed_folded", round(priced.folded * NANO)),
+    ]
 
 
-def _own_calls(receipt: Receipt) -> Iterator[tuple[str, int]]:
-    for call in receipt.calls:
-        yield "own_calls", 1
-        yield "own_prompt", call.usage.prompt_tokens or 0
-        yield "own_completion", call.usage.completion_tokens or 0
+def _own_calls(receipt: Receipt) -> list[tuple[str, int]]:
+    if not receipt.calls:
+        return []
+    return [
+        ("own_calls", len(receipt.calls)),
+        ("own_prompt", sum(call.usage.prompt_tokens or 0 for call in receipt.calls)),
+        ("own_completion", sum(call.usage.completion_tokens or 0 for call in receipt.calls)),
+    ]
 
 
-def measures(receipt: Receipt, priced: RequestCost) -> Iterator[tuple[str, int]]:
-    """What one receipt adds to each measure."""
+def measures(receipt: Receipt, priced: RequestCost) -> list[tuple[str, int]]:
+    """What one receipt adds to each measure; some of it may be nothing."""
     if receipt.status == "own":  # no request of a client's: calls that nobody waited for, or that Turnfold's own API made
-        yield from _own_calls(receipt)
-        yield from _money(receipt, priced)
-        return
-    yield "requests", 1
-    yield "overhead_us", round(receipt.overhead_ms * 1000)
-    yield from _own_calls(receipt)
+        return [*_own_calls(receipt), *_money(receipt, priced)]
+    found = [("requests", 1), ("overhead_us", round(receipt.overhead_ms * 1000)), *_own_calls(receipt)]
     if not is_served(receipt):  # or answered by ourselves: nothing was paid, and nothing saved, but for our own calls
         if receipt.status != "answered":
-            yield "failed", 1
-        if receipt.calls:
-            yield from _money(receipt, priced)
-        return
-    yield "incomplete", int(not receipt.complete)
-    yield "streamed", int(receipt.streamed)
-    yield "folded", int(receipt.status in {"folded", "recovered"})
-    yield "fold_events", int(priced.fold_event)
-    if receipt.recall:
-        yield f"recall_by_{receipt.recall}", 1
-    yield "grown", priced.grown
-    yield "total_us", round(receipt.total_ms * 1000)
+            found.append(("failed", 1))
+        return [*found, *_money(receipt, priced)] if receipt.calls else found
+    found += [
+        ("incomplete", int(not receipt.complete)),
+        ("streamed", int(receipt.streamed)),
+        ("folded", int(receipt.status in {"folded", "recovered"})),
+        ("fold_events", int(priced.fold_event)),
+        (f"recall_by_{receipt.recall}", int(receipt.recall != "")),
+        ("grown", priced.grown),
+        ("total_us", round(receipt.total_ms * 1000)),
+    ]
     if receipt.first_byte_ms is not None:
-        yield from (("first_bytes", 1), ("first_byte_us", round(receipt.first_byte_ms * 1000)))
-    yield from _tokens(receipt)
-    yield from _usage(receipt)
-    yield from _money(receipt, priced)
-    yield from _observed(receipt, priced)
+        found += [("first_bytes", 1), ("first_byte_us", round(receipt.first_byte_ms * 1000))]
+    return [*found, *_tokens(receipt), *_usage(receipt), *_money(receipt, priced), *_observed(receipt, priced)]
 
 
 @lru_cache(maxsize=64)
@@ -225,31 +224,41 @@ def _table_names(hour: int) -> tuple[str, str, str]:
     return f"hour:{when:%Y-%m-%dT%H}", f"day:{when:%Y-%m-%d}", f"conversations:{when:%Y-%m-%d}"
 
 
-def _tables(receipt: Receipt, about: SumRow) -> Iterator[tuple[str, SumRow]]:
-    """The tables that a receipt is added to, and the row in each."""
+def _rows(receipt: Receipt) -> Iterator[tuple[tuple[str, ...], SumRow]]:
+    """The rows that a receipt is added to, each with the tables that have it."""
     hour, day, conversations = _table_names(int(receipt.at // 3600))
-    yield hour, about
-    yield day, about
-    named = about._replace(conversation=receipt.conversation or "", session=receipt.session)
-    yield conversations, named
-    for tag in ("", *receipt.tags) if receipt.tags else ():
-        yield BY_TAG + hour, about._replace(tag=tag)
-        yield BY_TAG + day, about._replace(tag=tag)
-
-
-def add(sums: dict[str, dict[str, int]], receipt: Receipt, priced: RequestCost) -> None:
-    """Add a receipt to the additions of a batch."""
-    added = [(measure, number) for measure, number in measures(receipt, priced) if number]
     about = SumRow(receipt.tenant, receipt.model, receipt.status, receipt.reason, "", receipt.wire)
-    before: SumRow | None = None
-    named: list[tuple[str, int]] = []
-    for table, row in _tables(receipt, about):
-        fields = sums.setdefault(table, {})
-        if row is not before:  # two tables have the same row
-            before, stem = row, row.to_stem()
-            named = [(f"{measure}:{stem}", number) for measure, number in added]
-        for name, number in named:
-            fields[name] = fields.get(name, 0) + number
+    yield (hour, day), about
+    yield (conversations,), SumRow(*about[:4], receipt.conversation or "", receipt.wire, receipt.session)
+    for tag in ("", *receipt.tags) if receipt.tags else ():
+        yield (BY_TAG + hour, BY_TAG + day), about._replace(tag=tag)
+
+
+class Additions:
+    """What the receipts of a batch add to the tables. Fields are named once for all receipts of a row."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[tuple[str, ...], SumRow], dict[str, int]] = {}
+
+    def add(self, receipt: Receipt, priced: RequestCost) -> None:
+        """Add a receipt."""
+        added = [one for one in measures(receipt, priced) if one[1]]
+        for row in _rows(receipt):
+            sums = self._sums.setdefault(row, {})
+            for measure, number in added:
+                sums[measure] = sums.get(measure, 0) + number
+
+    def tables(self) -> dict[str, dict[str, int]]:
+        """Additions to fields, by table."""
+        found: dict[str, dict[str, int]] = {}
+        for (tables, row), sums in self._sums.items():
+            stem = row.to_stem()
+            named = [(f"{measure}:{stem}", number) for measure, number in sums.items()]
+            for table in tables:
+                fields = found.setdefault(table, {})
+                for name, number in named:  # an hour before may have the row too, on the same day
+                    fields[name] = fields.get(name, 0) + number
+        return found
 
 
 def rows(table: Mapping[str, int]) -> dict[SumRow, dict[str, int]]:

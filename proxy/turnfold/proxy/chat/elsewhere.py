@@ -187,7 +187,7 @@ class Elsewhere:
             if isinstance(read, WorkFailed) or read.reason:
                 return exchange.settle("passthrough", read.reason)
             name = exchange.request.label or read.name
-            spot = Spot.of(tenant, exchange.request.to.url, read.model)
+            spot = Spot(tenant, exchange.request.to.origin, read.model)
             underway.places, underway.read = (*underway.places, Place(spot, read.name, name)), True
             stub = _stub(exchange.request.wire, read.model)
             exchange = exchange.but(conversation=stub, name=name, loop=read.loop)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol, Self
+from typing import Any, ClassVar, Final, Protocol, Self
 
 from turnfold.compression.calibration import Learned
 from turnfold.compression.fold.adoption import WantedSummary
@@ -23,6 +23,7 @@ from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.outbound.destinations import Destination
 
 _NOTHING_LEARNED: Final = Learned()
+_SMALL: Final = 4096  # bytes of a body: what is known of the request takes as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +54,18 @@ class _Changeable:
     """A frozen value of many attributes that changes often. A small request takes a dozen changes, which ``dataclasses.replace``
     would make in five times the time. It has no slots, so that its attributes are copied all at once."""
 
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
     def but(self, **changes: Any) -> Self:
         """The same with other values of these attributes.
 
         Raises:
             TypeError: there is no such attribute.
         """
+        if not changes.keys() <= self.__dataclass_fields__.keys():
+            raise TypeError(f"{type(self).__name__} has not all of these: {', '.join(changes)}")
         made = object.__new__(type(self))
-        values = vars(made)
-        values.update(vars(self))
-        values.update(changes)
-        if len(values) != len(vars(self)):
-            raise TypeError(f"{type(self).__name__} has none of these: {', '.join(changes)}")
+        vars(made).update(vars(self), **changes)
         return made
 
 
@@ -106,7 +107,7 @@ class ChatRequest(_Changeable):
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Exchange(_Changeable):
     """A request on its way through the stations; each returns a new one.
 
@@ -166,6 +167,9 @@ class Exchange(_Changeable):
     open_questions: tuple[int, ...] = ()
     recall: str = ""
 
+    def __init__(self, request: ChatRequest, conversation: Conversation | None = None) -> None:
+        vars(self).update(request=request, conversation=conversation)  # the others have their defaults, which the class holds
+
     @property
     def model(self) -> str:
         """As the client named it; "" where it did not, or could not be read."""
@@ -181,7 +185,9 @@ class Exchange(_Changeable):
         return self.but(settled=True, status=status, reason=reason)
 
     def without_bodies(self) -> Exchange:
-        """The same once it was sent and answered: streams last minutes, and need none of it any more."""
+        """The same once it was sent and answered: streams last minutes, and need none of it any more. Small ones stay."""
+        if len(self.request.body) <= _SMALL:
+            return self
         request = self.request.but(body=b"")
         bare = None if self.conversation is None else replace(self.conversation, text="", messages=(), spans=())
         return self.but(request=request, conversation=bare, plain=None, body=b"", sent=None)

@@ -154,6 +154,10 @@ class Folding:
         """Whether reading its body takes less than going to a thread."""
         return len(request.body) <= INSTANT_BODY and not request.coding
 
+    def is_folded_at_once(self, exchange: Exchange) -> bool:
+        """Whether folding it takes less than going to a thread."""
+        return exchange.conversation is not None and _is_instant(exchange.request, exchange.conversation)
+
     def read(self, exchange: Exchange) -> Exchange:
         """The same, here and now.
 
@@ -214,7 +218,7 @@ class Folding:
             return await self.elsewhere.fold_request(exchange, exchange.plain, self._decide)
         if conversation is None:
             return exchange
-        known = await self._windows.learned(Spot.of(request.tenant, request.to.url, conversation.model))
+        known = await self._windows.learned(Spot(request.tenant, request.to.origin, conversation.model))
         exchange = exchange.but(known=known, loop=ends_in_loop(conversation))
         if _is_instant(request, conversation):
             return self.fold_read(exchange, conversation, self.options_at_first(exchange, conversation.model))
@@ -311,7 +315,7 @@ def _chosen_by(folded: Folded, options: FoldOptions) -> str:
 def place_of(exchange: Exchange, model: str, name: str) -> Place:
     """Where decisions of its conversation, which the engine calls `name`, are remembered."""
     request = exchange.request
-    return Place(Spot.of(request.tenant, request.to.url, model), name, request.label or name)
+    return Place(Spot(request.tenant, request.to.origin, model), name, request.label or name)
 
 
 def ends_in_loop(conversation: Conversation) -> bool:

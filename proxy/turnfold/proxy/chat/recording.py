@@ -12,28 +12,22 @@ from typing import Final
 from turnfold.proxy.chat.exchange import Exchange, Watch
 from turnfold.proxy.chat.labels import may_name_a_session, session_of
 from turnfold.proxy.chat.receipts import Receipt, Usage
-from turnfold.proxy.http.headers import first, returned_headers, without
+from turnfold.proxy.http.headers import first_of, returned_headers
 from turnfold.proxy.http.refusals import RawHeaders
 from turnfold.proxy.outbound.relay import RelayableAnswer
 
-_OURS: Final = (
-    b"x-turnfold-status",
-    b"x-turnfold-reason",
-    b"x-turnfold-tokens-before",
-    b"x-turnfold-tokens-after",
-    b"x-turnfold-overhead-ms",
-    b"x-turnfold-state",
-    b"x-turnfold-recall",
-    b"x-turnfold-request-id",
+_OURS: Final = frozenset(
+    b"x-turnfold-" + name
+    for name in (b"status", b"reason", b"tokens-before", b"tokens-after", b"overhead-ms", b"state", b"recall", b"request-id")
 )
 _NOT_A_SLUG: Final = re.compile(r"[^\w.-]+", re.ASCII)
 
 
 def response_headers(exchange: Exchange, answer: RelayableAnswer) -> RawHeaders:
     """The answer's own headers, with ours behind them."""
-    headers = without(returned_headers(answer.headers, answer.status), *_OURS)
+    headers = [pair for pair in returned_headers(answer.headers, answer.status) if pair[0].lower() not in _OURS]
     headers += _our_headers(exchange)
-    if is_event_stream(answer) and first(lowered(answer.headers), b"x-accel-buffering") is None:
+    if is_event_stream(answer) and first_of(answer.headers, b"x-accel-buffering") is None:
         headers.append((b"x-accel-buffering", b"no"))  # else nginx in front of us gathers the stream
     return headers
 
@@ -54,14 +48,9 @@ def _our_headers(exchange: Exchange) -> RawHeaders:
     return headers
 
 
-def lowered(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The same with names in lower case."""
-    return [(key.lower(), value) for key, value in headers]
-
-
 def is_event_stream(answer: RelayableAnswer) -> bool:
     """Whether the answer is a stream of server-sent events."""
-    return (first(lowered(answer.headers), b"content-type") or b"").lower().startswith(b"text/event-stream")
+    return (first_of(answer.headers, b"content-type") or b"").lower().startswith(b"text/event-stream")
 
 
 def _overhead_ms(exchange: Exchange) -> float:
@@ -106,7 +95,7 @@ def receipt_of(exchange: Exchange, watch: Watch, ended: float) -> Receipt:
         calls=exchange.calls,
         wire=request.wire.name,
         session=_session(exchange),
-        upstream=str(request.to.url.origin()),
+        upstream=request.to.origin,
         loop=exchange.loop,
         folds_at=exchange.outlook.at if exchange.outlook else None,
         foldable=exchange.outlook.foldable if exchange.outlook else None,

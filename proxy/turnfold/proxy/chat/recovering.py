@@ -73,8 +73,10 @@ class Peeked:
             inside: whether an answer with status 200 is looked at too, which holds its head back until its first event.
         """
         enough = self._enough() if inside or self.status != 200 else None
+        if enough is None:
+            return
         deadline = asyncio.get_running_loop().time() + _PATIENCE
-        while enough is not None and not enough(self.head) and not self._is_whole():
+        while not enough(self.head) and not self._is_whole():
             if not await self._read_before(deadline):
                 return
 
@@ -101,8 +103,11 @@ class Peeked:
         self._held.append(task.result())
         return True
 
-    async def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
+    def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
         """As of the answer itself: what was looked at first, then the rest."""
+        return self._held_and_rest() if self._held or self._waiting is not None else self._rest
+
+    async def _held_and_rest(self) -> AsyncIterator[tuple[bytes, bool]]:
         for held in self._held:
             yield held
         if self._waiting is not None:

@@ -88,15 +88,15 @@ class Sending:
         try:
             answer = Peeked(await self._send(exchange, exchange.outgoing))
         except UpstreamFailed as exc:
-            _log.warning("%s: %s: %s", exchange.request.id, exchange.request.to.url.origin(), exc)
+            _log.warning("%s: %s: %s", exchange.request.id, exchange.request.to.origin, exc)
             raise refusal(exc) from exc
-        with contextlib.ExitStack() as unless_served:
-            unless_served.callback(answer.close)
-            if exchange.recoverable:
-                known = exchange.known
-                suspect = exchange.tokens is not None and known.may_overflow(known.theirs(exchange.tokens[1]))
+        known = exchange.known
+        suspect = exchange.tokens is not None and known.may_overflow(known.theirs(exchange.tokens[1]))
+        if exchange.recoverable and (suspect or answer.status != 200):
+            with contextlib.ExitStack() as unless_served:
+                unless_served.callback(answer.close)
                 await answer.look(inside=suspect)
-            unless_served.pop_all()
+                unless_served.pop_all()
         return exchange.but(answer=answer, upstream_status=answer.status)
 
     async def _send(self, exchange: Exchange, body: bytes) -> Answer:
@@ -155,7 +155,7 @@ class Sending:
     async def _resend_without_thinking(self, exchange: Exchange, answer: Peeked) -> Exchange:
         """Send it once more without any thinking, and remember that this model binds it; where that fails, the error stands."""
         request = exchange.request
-        known = await self._windows.learn_binding(Spot.of(request.tenant, request.to.url, exchange.model))
+        known = await self._windows.learn_binding(Spot(request.tenant, request.to.origin, exchange.model))
         try:
             async with asyncio.timeout(self._patience):
                 bare = await self._folding.take_thinking_out(exchange)
@@ -191,7 +191,7 @@ class Sending:
         outcome, answer = recovered.outcome, recovered.answer
         exchange = exchange.but(answer=answer, upstream_status=answer.status, calls=_unseen_call(exchange, recovered.unseen))
         theirs = overflow.requested or exchange.known.theirs(outcome.tokens_before)
-        spot = Spot.of(exchange.request.tenant, exchange.request.to.url, exchange.model)
+        spot = Spot(exchange.request.tenant, exchange.request.to.origin, exchange.model)
         known = await self._windows.learn_from_refusal(spot, outcome.window or overflow.limit, theirs)
         ending = "sent again, smaller" if outcome.recovered else _WHY_NOT.get(outcome.reason, outcome.reason)
         _log.warning("%s: the context was full: %s", exchange.request.id, ending)
@@ -215,7 +215,7 @@ class Sending:
         if not exchange.recoverable or exchange.tokens is None or reported is None or exchange.upstream_status != 200:
             return exchange
         ours = exchange.tokens[1]
-        spot = Spot.of(exchange.request.tenant, exchange.request.to.url, exchange.model)
+        spot = Spot(exchange.request.tenant, exchange.request.to.origin, exchange.model)
         if not self._windows.learn_at_once(spot, ours, reported):
             self._in_background(
                 asyncio.get_running_loop().create_task(self._remember(spot, ours, reported), name=exchange.request.id)

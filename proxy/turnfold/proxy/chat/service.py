@@ -7,7 +7,6 @@ here: how a station does its work (``folding``, ``stating``, ``sending``, ``reco
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 import traceback
@@ -30,12 +29,12 @@ from turnfold.proxy.chat.exchange import ChatRequest, Exchange, Moments, Watch
 from turnfold.proxy.chat.folding import Folding, Lanes, OptionsFor, SlowRequests, place_of
 from turnfold.proxy.chat.own_models import NO_MODELS, NO_VECTORS, OwnModels, OwnVectors
 from turnfold.proxy.chat.receipts import Recorder
-from turnfold.proxy.chat.recording import lowered, receipt_of, response_headers
+from turnfold.proxy.chat.recording import receipt_of, response_headers
 from turnfold.proxy.chat.recovering import Run
 from turnfold.proxy.chat.sending import Sending, depart
 from turnfold.proxy.chat.stating import Stating
 from turnfold.proxy.chat.usage import UsageReader
-from turnfold.proxy.http.headers import first
+from turnfold.proxy.http.headers import first_of
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.incidents import Incidents, attempt
 from turnfold.proxy.lanes.processes import FoldProcesses
@@ -162,7 +161,8 @@ class Service:
         Raises:
             Refused: there is no answer of the upstream's to pass on, or the body unpacks to more than the limit.
         """
-        exchange, watch, served = Exchange(request), Watch(), contextlib.ExitStack()
+        exchange, watch = Exchange(request), Watch()
+        ends: list[Callable[[], None]] = []
         del request  # the exchange lets go of the body once it was sent
         self._serving += 1
         try:
@@ -170,8 +170,8 @@ class Service:
                 exchange = await station(exchange)
             if exchange.answer is None:
                 exchange = depart(exchange)
-                served.callback(self._begin_summaries(exchange))
-                served.callback(self._begin_vectors(exchange))
+                ends.append(self._begin_summaries(exchange))
+                ends.append(self._begin_vectors(exchange))
                 for station in (self._sending.send_request, self._sending.recover_request):
                     exchange = await station(exchange)
             if exchange.request.mode != "observe":
@@ -183,8 +183,9 @@ class Service:
                 exchange = exchange.but(reason=refused.code)
             raise
         finally:
-            served.close()
             self._serving -= 1
+            for end in ends:
+                end()
             if exchange.answer is not None:
                 exchange.answer.close()
             self._record(exchange, watch)
@@ -227,13 +228,15 @@ class Service:
         return exchange.settle("bypassed" if mode == "off" else "observed")
 
     async def _fold(self, exchange: Exchange) -> Exchange:
-        return exchange if exchange.settled else await self._guarded(exchange, self._folding.fold_request)
+        if exchange.settled:
+            return exchange
+        return await self._guarded(exchange, self._folding.fold_request, waits=not self._folding.is_folded_at_once(exchange))
 
     async def _guarded(self, exchange: Exchange, station: Station, *, waits: bool = True) -> Exchange:
         """Whatever goes wrong in a station, the request goes out as it is.
 
         Args:
-            waits: whether it may wait for anything, so that its time has to be limited.
+            waits: whether it may wait for more than the store, so that its time has to be limited.
         """
         try:
             if not waits:
@@ -271,13 +274,13 @@ class Service:
     async def _relay(self, exchange: Exchange, watch: Watch, send: Send) -> None:
         answer = exchange.answer
         assert answer is not None  # noqa: S101 - there is one, or Refused was raised
-        coding = (first(lowered(answer.headers), b"content-encoding") or b"").strip().lower().decode("latin-1")
-        watch.reader = UsageReader(coding)
+        if coding := (first_of(answer.headers, b"content-encoding") or b"").strip().lower().decode("latin-1"):
+            watch.reader = UsageReader(coding)
         try:
             await relay(answer, response_headers(exchange, answer), send, watch.see)
             watch.complete = True
         except UpstreamFailed as exc:  # the head is out: returning now makes the server cut the connection
-            _log.warning("%s: %s: %s", exchange.request.id, exchange.request.to.url.origin(), exc)
+            _log.warning("%s: %s: %s", exchange.request.id, exchange.request.to.origin, exc)
 
     def _in_background(self, task: asyncio.Task[None], holds: int = 0) -> None:
         self._background[task] = holds

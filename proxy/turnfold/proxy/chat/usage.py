@@ -49,12 +49,6 @@ _PATHS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
 }
 
 
-def _reported(usage: dict[str, Any], path: tuple[str, ...]) -> Any:
-    """What stands at a path of one or two keys; None where nothing does."""
-    value = usage.get(path[0])
-    return value if len(path) == 1 else value.get(path[1]) if isinstance(value, dict) else None
-
-
 def _figures(usage: dict[str, Any], before: Usage) -> dict[str, int | None] | None:
     """The figures of a report, each as its most trusted place says it, else as known before; None where any place holds what is
     no count of tokens."""
@@ -62,7 +56,9 @@ def _figures(usage: dict[str, Any], before: Usage) -> dict[str, int | None] | No
     for name, paths in _PATHS.items():
         figure = None
         for path in paths:
-            value = _reported(usage, path)
+            value = usage.get(path[0])
+            if value is not None and len(path) > 1:
+                value = value.get(path[1]) if isinstance(value, dict) else None
             if value is None:
                 continue
             if type(value) is not int or not 0 <= value <= MOST_TOKENS:

@@ -42,6 +42,14 @@ def first(headers: RawHeaders, name: bytes) -> bytes | None:
     return None
 
 
+def first_of(headers: RawHeaders, name: bytes) -> bytes | None:
+    """The same of headers whose names are written as their sender likes."""
+    for key, value in headers:
+        if len(key) == len(name) and key.lower() == name:
+            return value
+    return None
+
+
 def _connection_headers(headers: RawHeaders) -> frozenset[bytes]:
     values = [value for key, value in headers if key.lower() == b"connection"]
     return frozenset([token.strip().lower() for value in values for token in value.split(b",")]) if values else frozenset()

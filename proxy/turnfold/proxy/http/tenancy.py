@@ -185,6 +185,8 @@ class Gate:
 
     def _brings_admin_token(self, headers: RawHeaders) -> bool:
         """Whether a credential is the admin token, and none of the clients' tokens."""
+        if self._admin_token is None:
+            return False
         found = [_token(value) for key, value in headers if key in _CREDENTIALS]
         return sum(self._is_admin_token(token) and not self._is_ours(token) for token in found) > 0
 
@@ -199,8 +201,9 @@ class Gate:
 
     def _credential(self, headers: RawHeaders) -> tuple[bytes, bytes]:
         """The header that carries the credential, and the credential; if there are several, the one that is a client token."""
-        found = [(key, _token(value)) for name in _CREDENTIALS for key, value in headers if key == name]
-        ours = [pair for pair in found if self._is_ours(pair[1])]
+        found = [(key, _token(value)) for key, value in headers if key in _CREDENTIALS]
+        found.sort(key=lambda pair: _CREDENTIALS.index(pair[0]))
+        ours = [pair for pair in found if self._is_ours(pair[1])] if self._client_tokens else found
         return next(iter(ours or found), (b"authorization", b""))
 
     def _is_ours(self, token: bytes) -> bool:

@@ -15,10 +15,9 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
-from yarl import URL
 
 from turnfold.compression.calibration import Learned
 from turnfold.proxy.store.base import Item, Key, Scope, Store
@@ -38,18 +37,12 @@ _LONGEST: Final = 200  # characters of a name in a record; clients choose the mo
 Marks = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """Whose view of what: the credential's tenant, the upstream's URL, the model's name."""
+class Spot(NamedTuple):
+    """Whose view of what: the credential's tenant, the upstream's origin, the model's name."""
 
     tenant: str
     upstream: str
     model: str
-
-    @classmethod
-    def of(cls, tenant: str, url: URL, model: str) -> Spot:
-        """Of a request to this URL."""
-        return cls(tenant, str(url.origin()), model)
 
     @property
     def key(self) -> Key:

@@ -51,6 +51,11 @@ class Destination:
     url: URL
     keys: Keys
 
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port of the URL."""
+        return self.upstream.origin
+
 
 class Destinations:
     """The upstreams of a process; `running` opens and closes their connections."""

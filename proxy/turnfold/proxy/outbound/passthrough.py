@@ -75,12 +75,12 @@ class Passthrough:
         try:
             answer = await to.upstream.send(passing.method, to.url, headers, body)
         except UpstreamFailed as exc:
-            _log.warning("%s: %s: %s", passing.id, to.url.origin(), exc)
+            _log.warning("%s: %s: %s", passing.id, to.origin, exc)
             raise refusal(exc) from exc
         passing.status = answer.status
         try:
             await relay(answer, returned_headers(answer.headers, answer.status), send, see_nothing)
         except UpstreamFailed as exc:  # the head is out: returning now makes the server cut the connection
-            _log.warning("%s: %s: %s", passing.id, to.url.origin(), exc)
+            _log.warning("%s: %s: %s", passing.id, to.origin, exc)
         finally:
             answer.close()

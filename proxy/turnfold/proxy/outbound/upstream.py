@@ -146,6 +146,8 @@ class Upstream:
             raise InvalidInput("upstream.url", "must not carry credentials; the key goes into upstream.api_key")
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._host = parts.hostname
+        #: Scheme, host and port, as URLs of this upstream name them.
+        self.origin: Final = str(URL(self._origin, encoded=True).origin())
         self._base = parts.path.rstrip("/")
         self._tls = tls_context(settings)
         self._proxy = proxy_for(settings.url, settings.proxy)

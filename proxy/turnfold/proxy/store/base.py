@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class StoreError(Exception):
@@ -45,8 +45,7 @@ class StoreOff(StoreFailed):
     """Nothing is kept, by setting (``none://``)."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Key:
+class Key(NamedTuple):
     """The key of an item. No item can be read without its tenant.
 
     Attributes:

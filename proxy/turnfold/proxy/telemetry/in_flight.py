@@ -1,23 +1,34 @@
 """Counting requests while they are served.
 
-Lives here: an ASGI layer around an endpoint. Does not belong here: the gauge (``books.metrics``).
+Lives here: the count, and an ASGI layer around an endpoint. Does not belong here: the gauge (``books.metrics``).
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+class InFlightCount:
+    """How many there are now; entered for each request, and left when it has ended, several at a time."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __enter__(self) -> None:
+        self.now += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.now -= 1
 
 
 class InFlight:
     """An endpoint whose requests are counted as long as they last, streams to their end.
 
     Args:
-        count: entered for each request, and left when it has ended; several at a time.
+        count: counts them.
     """
 
-    def __init__(self, app: ASGIApp, count: AbstractContextManager[object]) -> None:
+    def __init__(self, app: ASGIApp, count: InFlightCount) -> None:
         self._app = app
         self._count = count
 
