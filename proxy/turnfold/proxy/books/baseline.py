@@ -25,6 +25,7 @@ Without a conversation label only the request's own share of cached tokens is kn
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -89,11 +90,12 @@ class PastRequest(NamedTuple):
         return self.since >= _PATIENCE and self.paid > (1 + _TOLERANCE) * self.without
 
     def missing_marks(self, usual: float) -> float:
-        """Probability that a fold event finds nothing in a warm cache: the misses that the share of cold caches leaves
-        unexplained."""
+        """Probability that a fold event finds nothing in a warm cache: the misses that neither the share of cold caches nor
+        chance explains (one standard error)."""
         if not self.events or not usual:
             return 1.0
-        return min(1.0, max(0.0, (self.silent - (1 - usual) * self.events) / (usual * self.events)))
+        explained = (1 - usual) * self.events + sqrt(usual * (1 - usual) * self.events)
+        return min(1.0, max(0.0, (self.silent - explained) / (usual * self.events)))
 
     def to_bytes(self) -> bytes:
         """For the store."""
