@@ -56,7 +56,7 @@ class QuickServer(uvicorn.Server):
             connection.shutdown()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.config.timeout_graceful_shutdown):
-                while state.connections or state.tasks:
+                while state.connections or state.tasks:  # noqa: ASYNC110 - uvicorn has no event for it
                     await asyncio.sleep(0.002)
         for task in state.tasks:
             task.cancel()
