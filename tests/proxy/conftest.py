@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 import uvicorn
 
 from tests.proxy.harness import NO_LOGGING, ProxyServer, Running, StartProxy, UpstreamServer, proxy_server, reply, running
@@ -22,6 +23,16 @@ from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.redis_store import RedisStore
 from turnfold.proxy.store.sqlite import SqliteStore
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_public_authorities(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing here leaves loopback, and an HTTP client that reads all public authorities takes 25 ms for it."""
+    path = tmp_path_factory.mktemp("authority") / "own.pem"
+    trustme.CA().cert_pem.write_to_path(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(path))
+        yield
 
 
 @pytest.fixture(scope="session")
