@@ -29,6 +29,9 @@ RUN     := $(VENV)/.run
 DEV     := $(VENV)/.dev
 PROJECT := $(VENV)/.project
 
+# Where it is set (many a container sets it), each process of the tests compiles every file anew, and rewrites its assertions.
+unexport PYTHONDONTWRITEBYTECODE
+
 .NOTPARALLEL:
 .PHONY: all serve demo wheel test test-node check fix docs lock audit sbom site clean
 all: $(DEV) $(PROJECT)

@@ -1,6 +1,6 @@
-"""What holds for every test: how hard Hypothesis tries, and that nobody closes the process's log handlers.
+"""What holds for every test: how hard Hypothesis tries, that log handlers stay open, that nothing is left behind.
 
-Lives here: Hypothesis' profiles, and that guard. Does not belong here: fixtures that one folder needs.
+Lives here: Hypothesis' profiles, and these guards. Does not belong here: fixtures that one folder needs.
 
 The profile is `HYPOTHESIS_PROFILE`, or `--hypothesis-profile`; by default `ci` where `CI` is set, else `quick`. None has a time
 limit for an example: such a limit says how busy the machine is. A test with costly examples takes its settings from
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -52,3 +53,18 @@ def log_guard() -> Iterator[logging.Handler]:
     yield guard
     guard.armed = False
     guard.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_leftovers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A folder for temporary files, which is empty again after the last test.
+
+    It lies in pytest's own, of which pytest keeps the last three: a run that is killed leaves nothing for good either.
+    """
+    folder = tmp_path_factory.mktemp("t")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(folder))
+        patch.setattr(tempfile, "tempdir", str(folder))
+        yield
+    left = sorted(path.name for path in folder.iterdir())
+    assert not left, f"the tests left in the folder for temporary files: {left}"

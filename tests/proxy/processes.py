@@ -70,8 +70,9 @@ def serve_process(upstream: UpstreamServer, directory: Path, **settings: str) ->
     own = {"UPSTREAM_URL": upstream.origin + "/v1", "PORT": str(port), "ADMIN_TOKEN": "adm", "STORE_URL": "memory://"}
     others = {name: value for name, value in os.environ.items() if not name.startswith("TURNFOLD_")}
     mine = {f"TURNFOLD_{name}": value for name, value in (own | settings).items()}
-    # The user's key, which the dashboard's link takes, is the test's own.
-    environment = {**others, "XDG_STATE_HOME": str(directory), **mine, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
+    # The user's key, which the dashboard's link takes, is the test's own, and so is what a server that is killed leaves.
+    environment = {**others, "XDG_STATE_HOME": str(directory), "TMPDIR": str(directory), **mine}
+    environment["PYTHONPATH"] = os.pathsep.join([os.getcwd(), *sys.path])
     command = [sys.executable, "-m", "turnfold.proxy.cli", "serve"]
     process = subprocess.Popen(command, env=environment, cwd=directory, start_new_session=True)  # noqa: S603 - ours
     try:

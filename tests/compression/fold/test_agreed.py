@@ -56,9 +56,9 @@ def under_a_yes(proposal: str, calls: int, reply: str) -> list[Message]:
     return [*before, *asked, *(one for n in range(100, 100 + calls) for one in call("search", n, flights(n)))]
 
 
-def fold(messages: list[Message], prices: CachePrices = HALF) -> Folded:
+def fold(messages: list[Message], prices: CachePrices = HALF, memo: Memo | None = None) -> Folded:
     body = encode(messages, model="gpt-4o")
-    found = fold_request(body, FoldOptions(model="gpt-4o", prices=prices, cache_hit_share=0.7), Memo())
+    found = fold_request(body, FoldOptions(model="gpt-4o", prices=prices, cache_hit_share=0.7), memo or Memo())
     assert structure_faults(body, found.body) == []
     return found
 
@@ -85,10 +85,10 @@ def test_of_a_long_proposal_its_end_stands() -> None:
 
 def test_it_moves_nothing_between_two_fold_events() -> None:
     """Each request's messages begin with those of the request before, unless something was folded in between."""
-    messages = under_a_yes(PROPOSAL, 60, "yes")
-    before, events = fold(messages[:25], CachePrices(1.0)), 0
+    messages, memo = under_a_yes(PROPOSAL, 60, "yes"), Memo()
+    before, events = fold(messages[:25], CachePrices(1.0), memo), 0
     for end in range(27, len(messages) + 1, 2):
-        now = fold(messages[:end], CachePrices(1.0))
+        now = fold(messages[:end], CachePrices(1.0), memo)
         if now.events == before.events and before.events:
             sent = messages_of(before.body)
             assert messages_of(now.body)[: len(sent)] == sent

@@ -118,7 +118,7 @@ def quotes_are_told_as_they_stand(folded: Folded) -> None:
         assert all(line.partition("\n")[0][:40] in recall.text for line in lines)
 
 
-@costly(4)
+@costly(3)
 @given(bodies(st.one_of(conversations(3, 8), odd_conversations(), long_conversations(6, 9))), st.integers(100, 3000))
 def test_what_stands_instead_is_what_a_section_says(body: bytes, budget: int) -> None:
     folded = fold_request(body, FoldOptions(budget=budget), Memo())

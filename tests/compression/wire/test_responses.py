@@ -436,7 +436,7 @@ def test_long_conversations(body: bytes, chosen: FoldOptions) -> None:
     holds(body, chosen)
 
 
-@costly(3)
+@costly(2)
 @given(bodies(inputs(chat.conversations(3, 6))), st.integers(1500, 4000))
 def test_what_is_cut_to_a_window_is_well_formed(body: bytes, window: int) -> None:
     fitted = fit(RESPONSES.read(body, Memo()), FoldOptions(window=window), Memo())

@@ -172,7 +172,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 def story(origin: str) -> list[int]:
     """Calls that write every kind of record, and read it; their statuses."""
-    asked = ask(origin, "/v1/chat/completions", 60, ("x-turnfold-conversation", "c1"), ("x-turnfold-state", "enforce"))
+    asked = ask(origin, "/v1/chat/completions", 25, ("x-turnfold-conversation", "c1"), ("x-turnfold-state", "enforce"))
     own = [KEY, ("content-type", "application/json")]
     text = " ".join(f"Sentence number {number} is here." for number in range(80))
     add = json.dumps({"conversation_id": "own", "message": {"role": "user", "content": text}}).encode()

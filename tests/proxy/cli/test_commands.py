@@ -325,7 +325,7 @@ def test_doctor_looks_at_both_upstreams(run: RunCommand, server: tuple[str, list
     monkeypatch.setenv("TURNFOLD_PORT", "0")
     code, out, _ = run("doctor", "--json")
     found = [one["found"] for one in json.loads(out) if one["part"] == "upstream"]
-    assert (code, len(found)) == (0, 2)
+    assert (code, len(found)) == (0, 2), out
     assert all(server[0] + "/v1 answers" in text for text in found)
     assert [text.partition("it gets ")[2] for text in found] == ["chat completions and responses", "messages"]
     monkeypatch.setenv("TURNFOLD_ANTHROPIC_URL", "http://127.0.0.1:9")

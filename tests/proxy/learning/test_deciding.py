@@ -28,7 +28,7 @@ from turnfold.proxy.store.memory import MemoryStore
 STRONG, HALF, FREE = CachePrices(0.1, 1.25), CachePrices(0.5, 1.0), CachePrices()
 SPOT = Spot("t1", "https://api.example", "m")
 SHARES = st.sampled_from([0.0, 0.3, 0.5, 0.7, 0.85, 1.0])
-few = costly(6)
+few = costly(4)
 
 
 class Breakable(MemoryStore):

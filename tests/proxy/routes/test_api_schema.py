@@ -15,6 +15,6 @@ from tests.proxy.routes.fuzz import fuzz
 
 
 def test_the_fuzzer_finds_nothing(tmp_path: Path) -> None:
-    done = fuzz(2, tmp_path, "examples", "coverage", "fuzzing")
+    done = fuzz(1, tmp_path, "examples", "coverage", "fuzzing")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "35/35" in done.stdout

@@ -16,8 +16,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, cast
@@ -33,6 +31,7 @@ from turnfold.proxy.learning.tags import OTHER
 from turnfold.proxy.telemetry.in_flight import InFlightCount
 from turnfold.proxy.telemetry.labels import BoundedLabel
 from turnfold.proxy.telemetry.process_metrics import ProcessMetrics
+from turnfold.proxy.telemetry.shared_folder import shared_folder
 
 M = TypeVar("M", Counter, Gauge)
 
@@ -270,13 +269,12 @@ class Metrics:
 @contextlib.contextmanager
 def shared_by_workers() -> Iterator[None]:
     """Provide the directory that the workers share; used in their parent process around their lifetime."""
-    directory = tempfile.mkdtemp(prefix="turnfold-metrics-")
-    os.environ[_DIRECTORY] = directory
-    try:
-        yield
-    finally:
-        del os.environ[_DIRECTORY]
-        shutil.rmtree(directory, ignore_errors=True)
+    with shared_folder("turnfold-metrics-") as directory:
+        os.environ[_DIRECTORY] = directory
+        try:
+            yield
+        finally:
+            del os.environ[_DIRECTORY]
 
 
 def _forget_the_dead(directory: str) -> None:

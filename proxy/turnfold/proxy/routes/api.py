@@ -5,7 +5,7 @@ Lives here: which operations there are, and the parts that they share. Does not 
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from starlette.routing import Route
@@ -67,5 +67,5 @@ def api_routes(
         *data_operations(forgetting),
         *window_operations(windows or Windows(patient), partial(fold_options, settings)),
     ]
-    described = document(operations)
+    described = cache(partial(document, operations))
     return [*mount(operations, gate, settings.limits), openapi_route(described), *docs_routes(described)]

@@ -8,8 +8,9 @@ from elsewhere, and keeps to the strictest content security policy.
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import Any, Final
 
@@ -136,12 +137,12 @@ def _table(rows: Any) -> Iterator[str]:
         yield "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
 
 
-def docs_routes(document: Mapping[str, Any]) -> list[Route]:
-    """The page and its style; they need no credential."""
-    html, style = page(document).encode(), _STYLE.encode()
+def docs_routes(document: Callable[[], Mapping[str, Any]]) -> list[Route]:
+    """The page and its style; they need no credential. The page is made when first asked for, in a thread, as the document is."""
+    html, style = functools.cache(lambda: page(document()).encode()), _STYLE.encode()
 
-    async def get_page(_: Request) -> Response:
-        return Response(html, media_type="text/html")
+    def get_page(_: Request) -> Response:
+        return Response(html(), media_type="text/html")
 
     async def get_style(_: Request) -> Response:
         return Response(style, media_type="text/css")
