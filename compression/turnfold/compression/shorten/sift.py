@@ -22,7 +22,7 @@ from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.shorten.coverage import CoverageItem, cover
 from turnfold.compression.shorten.prose import TELLS, has_order, join
 from turnfold.compression.text import inline
-from turnfold.compression.text.figures import figures
+from turnfold.compression.text.figures import figures, may_hold_figures
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.protect import protected_spans
 from turnfold.compression.text.signals import signal_weight
@@ -82,6 +82,8 @@ class Read:
     @cached_property
     def figures(self) -> dict[int, tuple[str, ...]]:
         """By the index of a sentence or block, where it has any, its figures."""
+        if not may_hold_figures(self.text):
+            return {}
         return {j: held for j, (start, end, _) in enumerate(self.spans) if (held := figures(self.text[start:end]))}
 
     @property

@@ -20,8 +20,6 @@ _PIECE: Final = re.compile(
     r"|[^\s`\u0e00-\u0e7f\u2010-\u203a\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff0f\uff1a-\uff20"
     r"\uff3b-\uff40\uff5b-\uff65\u060c\u061b\u061f\u0964]++"
 )
-# The same for ASCII without backticks, past lower-case and capitalised words: these are most tokens, and no figures.
-_ODD_PIECE: Final = re.compile(r"(?:\s++|[A-Za-z][a-z]++[.,;:!?]*+(?!\S))*+(\S++|\Z)")
 _TELLS: Final = re.compile(
     r"[\d_\\@=`¼½¾²³一二三四五六七八九十百千万萬億亿零〇]|[a-z][A-Z]|\w(?:[.:]|::|->)\w|\w\(\)|[A-Z]-[A-Z]"
     r"|\A--?[A-Za-z]|\A[.~]{0,2}/\w|\w/[^/]*[/.A-Z]|://|#\w"
@@ -33,6 +31,11 @@ _EDGES: Final = ".,;:!?\"'*”’“‘«»…()[]{}<>¿¡|"
 _LEAD: Final = ",;:!?\"'*”’“‘«»…()[]{}<>¿¡|"
 
 
+def may_hold_figures(text: str) -> bool:
+    """The cheap look: False is certain, for a text and so for each piece of it."""
+    return _HINT.search(text) is not None
+
+
 def figures(piece: str) -> tuple[str, ...]:
     """What a piece of a text holds that may have to be copied, each once, in order.
 
@@ -41,21 +44,23 @@ def figures(piece: str) -> tuple[str, ...]:
     if not _HINT.search(piece):
         return ()
     found: dict[str, None] = {}
-    is_odd = piece.isascii() and "`" not in piece
-    for m in (_ODD_PIECE if is_odd else _PIECE).finditer(piece):
-        raw = m[1] if is_odd else m[0]
-        token = _token_of(raw)
-        plain = token.isascii() and token.isalpha() and token[1:].islower()  # told without the pattern
+    bare = ""
+    for raw in _PIECE.findall(piece):
+        if not bare and raw[1:].islower() and raw.isalpha() and raw.isascii():  # most tokens
+            continue
+        token = raw.lstrip(_LEAD)
+        call = _CALL.match(token) if "()" in token else None
+        token = call[0] if call else token.rstrip(_EDGES)
+        if bare:
+            found[f"{bare} {token.lower()}"] = None
+            bare = ""
+        plain = token.isascii() and token.isalpha() and token[1:].islower()  # most tokens: told without the pattern
         if plain or not token or not _TELLS.search(token) or _NOT_ONE.fullmatch(token):
             continue
-        if _FIGURE.fullmatch(token) and raw[-1] not in ".,;:!?)" and (behind := _PIECE.search(piece, m.end())):
-            token = f"{token} {_token_of(behind[0]).lower()}"
-        found[token] = None
+        if _FIGURE.fullmatch(token) and raw[-1] not in ".,;:!?)":
+            bare = token
+        else:
+            found[token] = None
+    if bare:
+        found[bare] = None
     return tuple(found)
-
-
-def _token_of(raw: str) -> str:
-    """A token without the marks around it."""
-    token = raw.lstrip(_LEAD)
-    call = _CALL.match(token) if "()" in token else None
-    return call[0] if call else token.rstrip(_EDGES)
