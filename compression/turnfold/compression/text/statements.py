@@ -295,7 +295,7 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     for dependent, needed in _needs(pieces):
         if of[dependent] != of[needed]:
             needs.setdefault(of[dependent], {})[of[needed]] = None
-    listed = [tuple(needs.get(i, ())) for i in range(of[-1] + 1)] if needs else ((),) * (of[-1] + 1)
+    listed = tuple(tuple(needs.get(i, ())) for i in range(of[-1] + 1)) if needs else ((),) * (of[-1] + 1)
     if True not in joined:
         return Statements(spans, listed, [int(span.kind != "label") for span in spans])
     whole: list[Span] = []
