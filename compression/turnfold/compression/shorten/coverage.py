@@ -35,10 +35,11 @@ def cover(
         needs: for each piece all others that it can't be without; they are chosen in front of it, at its expense.
     """
     choice = _Choice(pieces, weights, needs)
-    heap = [(-choice.value(i), i) for i in range(len(pieces)) if pieces[i].factor > 0]
+    heap = [(-value, i) for i, value in enumerate(choice.first_values()) if pieces[i].factor > 0]
     heapq.heapify(heap)
     left = budget
-    while heap and left > 0:
+    least = min((pieces[i].cost for _, i in heap), default=0)
+    while heap and left > 0 and left >= least:  # with less room none fits
         old, i = heapq.heappop(heap)
         cost = choice.cost(i)
         if i in choice.taken or cost > left:
@@ -74,6 +75,19 @@ class _Choice:
         if not (self._needs and self._needs[i]):
             return self._pieces[i].cost
         return sum([self._pieces[j].cost for j in self._missing(i)])
+
+    def first_values(self) -> list[float]:
+        """The value of each piece while nothing is chosen; of most it is what they have by themselves."""
+        values = [
+            factor * (base + (sum([self._weights[fact] for fact in facts]) if facts else 0)) / (cost + _OVERHEAD)
+            if factor > 0
+            else 0.0
+            for cost, base, factor, facts in self._pieces
+        ]
+        for i, needed in enumerate(self._needs):
+            if needed:
+                values[i] = self.value(i)
+        return values
 
     def value(self, i: int) -> float:
         """Worth per token now."""

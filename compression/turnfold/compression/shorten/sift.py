@@ -45,6 +45,9 @@ _TELLING_WORDS: Final = "password passwd passphrase secret token apikey api acce
 _TELLING: Final = frozenset(_TELLING_WORDS.split())
 _SQL_WORDS: Final = ("SELECT", "INSERT", "DELETE", "UPDATE", "CREATE", "ALTER", "DROP")
 _LONG_TOKEN: Final = 12  # characters of the shortest that is taken for a secret by its looks
+_FACT_SIGNS: Final = bytes(48 if 48 <= byte < 58 else 65 if 65 <= byte < 91 else 32 for byte in range(256))
+_SOLID: Final = bytes(32 if chr(byte).isspace() else 120 for byte in range(256))
+_LONG_RUN: Final = b"x" * _LONG_TOKEN
 _is_stop: Final = STOP.__contains__
 _MARKS: Final = ".,;:!?\"'()*"
 _SHORT: Final = 3  # words: a sentence of so few says nothing by itself, unless it names something
@@ -97,24 +100,36 @@ class Read:
 def read(text: str, role: str) -> Read:
     """Cut a text into sentences and rate them; linear."""
     parts = statements(text)
-    pieces = [None if span.kind in EXACT else span.of(text) for span in parts.spans]
+    pieces = [None if kind in EXACT else text[start:end] for start, end, kind in parts.spans]
     within = words_within(text)
-    said = [within(span.start, span.end) if piece else [] for span, piece in zip(parts.spans, pieces, strict=True)]
+    said = [within(start, end) if piece else [] for (start, end, _), piece in zip(parts.spans, pieces, strict=True)]
+    tells = role in TELLS
     exact = _may_hold_exact(text, chain.from_iterable(said))
-    noted = [
-        None if piece is None else _sentence(piece, heard, role, size, exact=exact)
-        for piece, heard, size in zip(pieces, said, parts.sizes, strict=True)
-    ]
+    noted: list[_Sentence | None] = []
+    for piece, heard, size, facts in zip(pieces, said, parts.sizes, _facts(text, parts.spans), strict=True):
+        if piece is None:
+            noted.append(None)
+            continue
+        must = (tells and has_order(piece, heard, size)) or (exact and holds_exact(piece, heard))
+        dense = not piece.isascii() and len(heard) < len(piece) // 12  # a script without blanks
+        bag = terms(piece) if dense else filterfalse(_is_stop, heard)
+        noted.append(_Sentence(must, signal_weight(piece, heard), tuple(dict.fromkeys(bag)), facts))
     return Read(text, role, parts, noted)
 
 
-def _sentence(piece: str, said: list[str], role: str, size: int, *, exact: bool) -> _Sentence:
-    """One sentence, of these words, judged; `exact` is false where the whole text holds nothing like a secret, JSON or SQL."""
-    dense = not piece.isascii() and len(said) < len(piece) // 12  # a script without blanks
-    must = (role in TELLS and has_order(piece, said, size)) or (exact and holds_exact(piece, said))
-    bag = terms(piece) if dense else filterfalse(_is_stop, said)
-    found = (_ASCII_FACT if piece.isascii() else _FACT).findall(piece)
-    return _Sentence(must, signal_weight(piece, said), tuple(dict.fromkeys(bag)), tuple(dict.fromkeys(found)) if found else ())
+def _facts(text: str, spans: Sequence[Span]) -> list[tuple[str, ...]]:
+    """By span the names and figures in it, each once. Plain spans without digits and inner capitals have none."""
+    if not text.isascii() or "`" in text or "http" in text:
+        return [_facts_of(span.of(text)) for span in spans]
+    signs = text.encode().translate(_FACT_SIGNS)
+    return [
+        _facts_of(text[start:end]) if signs.find(b"A", start + 1, end) >= 0 or signs.find(b"0", start, end) >= 0 else ()
+        for start, end, _ in spans
+    ]
+
+
+def _facts_of(piece: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((_ASCII_FACT if piece.isascii() else _FACT).findall(piece)))
 
 
 def holds_exact(piece: str, said: Sequence[str] | None = None) -> bool:
@@ -128,10 +143,7 @@ def _may_hold_exact(text: str, said: Iterable[str]) -> bool:
 
 
 def _has_sql_word(text: str) -> bool:
-    for word in _SQL_WORDS:  # noqa: SIM110 - a generator takes twice as long, and every text is asked
-        if word in text:
-            return True
-    return False
+    return ("E" in text or "DROP" in text) and any(word in text for word in _SQL_WORDS)  # each has one of these
 
 
 def _looks_exact(piece: str) -> bool:
@@ -143,10 +155,9 @@ def _looks_exact(piece: str) -> bool:
 
 def _has_long_token(text: str) -> bool:
     """Whether a word is as long as a secret and has more than letters."""
-    tokens = text.split()
-    if max(map(len, tokens), default=0) < _LONG_TOKEN:
+    if text.isascii() and _LONG_RUN not in text.encode().translate(_SOLID):
         return False
-    return any(len(word) >= _LONG_TOKEN and not word.strip(_MARKS).isalpha() for word in tokens)
+    return any(len(word) >= _LONG_TOKEN and not word.strip(_MARKS).isalpha() for word in text.split())
 
 
 def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, keep_figures: bool = False) -> list[str]:
@@ -167,8 +178,8 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, kee
     weights = _fact_weights(reads)
     pieces = [_piece(reads[i], j, note, centre[k]) for k, ((i, j), note) in enumerate(zip(places, noted, strict=True))]
     kept: list[set[int]] = [_fixed_sentences(one) for one in reads]
-    size = sum(piece.cost for piece in pieces)
-    left = int(share * size) - sum(piece.cost for piece, (i, j) in zip(pieces, places, strict=True) if j in kept[i])
+    size = sum([piece.cost for piece in pieces])
+    left = int(share * size) - sum([piece.cost for piece, (i, j) in zip(pieces, places, strict=True) if j in kept[i]])
     free = [k for k, (i, j) in enumerate(places) if j not in kept[i] and k not in again]
     chosen = cover([pieces[k] for k in free], weights, left, _needs(reads, places, free))
     if at_least_one and not chosen and not any(kept) and free:
@@ -245,7 +256,7 @@ def _repeats(said: Sequence[str]) -> set[int]:
 
 def _centres(distinct: Sequence[_Sentence], noted: Sequence[_Sentence]) -> list[float]:
     """How central each sentence is to the run, from 0 to 1."""
-    times = Counter(word for note in distinct for word in note.words)
+    times = Counter(chain.from_iterable([note.words for note in distinct]))
     # What a tenth of all sentences have is grammar: weight falls again above that.
     weight = defaultdict(float, {word: math.log(n) / (1 + 10 * n / len(distinct)) for word, n in times.items() if n > 1})
     sums = [sum(map(weight.__getitem__, note.words)) / (len(note.words) + 4) for note in noted]

@@ -174,7 +174,9 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
     low = lower_text(sentence)
     if (known is None and not may_order(words(low))) or (_ASKS.search(low) and not _ASKS_YOU.search(low)):
         return False
-    pieces = [part for piece in _PIECE.findall(_plain(low)) for part in _split_elision(piece)]
+    pieces = _PIECE.findall(_plain(low))
+    if "'" in low:
+        pieces = [part for piece in pieces for part in _split_elision(piece)]
     said = frozenset(pieces)
     return any(_orders(language, _clauses(language, pieces)) for language in _SPACED if not language.triggers.isdisjoint(said))
 

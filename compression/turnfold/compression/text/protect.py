@@ -62,6 +62,8 @@ def _secrets(text: str) -> Iterator[Range]:
             yield found.span()
 
 
+_dates: Final = _near_digits(inline.DATE_WORDS)
+
 _Stages = tuple[tuple[str, Callable[[str], Iterable[Range]]], ...]
 
 _BLOCKS_BEFORE_JSON: Final[_Stages] = (("fence", blocks.fences), ("key", blocks.keys), ("trace", blocks.traces))
@@ -78,7 +80,7 @@ _INLINE: Final[_Stages] = (
     ("shell", inline.shell_commands),
     ("inline-sql", _guarded_finder(re.compile("SELECT|INSERT INTO|DELETE FROM|UPDATE|TABLE|INDEX|VIEW"), inline.INLINE_SQL)),
     ("pull", _near_digits(inline.PULL_WORDS)),
-    ("date", _near_digits(inline.DATE_WORDS)),
+    ("date", _dates),
 )
 
 
@@ -118,10 +120,14 @@ _LONE_BLOCK: Final = re.compile(
 _LONE_INSIDE: Final = ("-----BEGIN ", "Traceback (most")
 
 
+def _may_be_block(line: str) -> bool:
+    return _LONE_BLOCK.match(line) is not None or _holds_any(line, _LONE_INSIDE)
+
+
 def _block_scan(text: str) -> tuple[_Scan, list[Range]]:
     """The text with its blocks masked, and all its JSON values, including inline ones."""
     scan = _Scan(text)
-    if "\n" not in text and not _LONE_BLOCK.match(text) and not _holds_any(text, _LONE_INSIDE):
+    if "\n" not in text and not _may_be_block(text):
         return scan, list(blocks.json_values(scan.lined))
     for kind, find in _BLOCKS_BEFORE_JSON:
         scan.take(kind, find(scan.lined))
@@ -185,11 +191,11 @@ def inline_joints(line: str) -> list[Span]:
     """The inline spans of one line of prose if one of them could contain the end of a sentence, else none; of an ASCII line
     without single tokens: no sentence ends in one, as there a blank stands behind it."""
     if (
-        _holds_any(line, _HINTS)
-        or _holds_any(line.lower(), _SECRET_HINTS)
-        or _DAY_STOP.search(line)
+        (_holds_any(line, _HINT_SIGNS) and _holds_any(line, _HINTS))
+        or (_holds_any(low := line.lower(), _SECRET_SIGNS) and _holds_any(low, _SECRET_HINTS))
+        or (_DAY_STOP.search(line) and (not line.isascii() or _may_be_block(line) or _dates(line)))
         or _PROMPT.match(line)
-        or (_QUOTED.search(line) and inline.SHELL.search(line))
+        or (_holds_any(line, "\"'") and _QUOTED.search(line) and inline.SHELL.search(line))
     ):
         return _outermost(_scan(line).spans) if line.isascii() else protected_spans(line)
     return []
@@ -198,6 +204,8 @@ def inline_joints(line: str) -> list[Span]:
 # What a span that holds the end of a sentence has: a mark of code or JSON, a word of SQL or one before a secret, the stop of a
 # day or of a short month; or it is a command behind a prompt or with a quoted argument. Words are found faster than patterns.
 _HINTS: Final = ("`", '{"', '["', "{ ", "[ ", "SELECT", "INSERT", "DELETE", "UPDATE", "CREATE", "ALTER", "DROP")
+_HINT_SIGNS: Final = ("`", "{", "[", "E", "DROP")  # each hint has one of them
+_SECRET_SIGNS: Final = ("bearer", "pass", "token", "secret", "key", "authorization")
 _SECRET_HINTS: Final = ("bearer", "passw", "passp", "token", "secret", "key:", "key=", "key is", 'key"', "key ", "authorization")
 _DAY_STOP: Final = re.compile(r"\. ?(?:\d|(?<=\d\. )[^\W\d_])")
 _PROMPT: Final = re.compile(r"\s*(?:[$%>]|PS )")

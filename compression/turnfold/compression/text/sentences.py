@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 import sentencex
 
 from turnfold.compression.text.protect import block_spans, inline_joints
-from turnfold.compression.text.spans import Span
+from turnfold.compression.text.spans import Span, spans_of
 
 #: A sentence of more characters is cut at a blank: text without punctuation must still be selectable piece by piece.
 LONGEST: Final = 1200
@@ -69,8 +70,7 @@ def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
     if not starts:
         return [Span(0, len(text))] if text else []
     starts[0] = (0, starts[0][1])
-    ends = [start for start, _ in starts[1:]] + [len(text)]
-    return [Span(start, end, kind) for (start, kind), end in zip(starts, ends, strict=True)]
+    return spans_of([(start, end, kind) for (start, kind), (end, _) in pairwise([*starts, (len(text), "")])])
 
 
 def _cut_prose(text: str, start: int, end: int, starts: list[tuple[int, str]]) -> None:

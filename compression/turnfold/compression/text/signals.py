@@ -70,7 +70,8 @@ _BY_PAIR: Final[dict[tuple[str, str], str]] = {
     for name, listed in _PAIRS.items()
     for first, _, second in (pair.partition(" ") for pair in listed.split("|"))
 }
-_PAIR_OPENERS: Final = frozenset(first for first, _ in _BY_PAIR)
+_PAIRED: Final = frozenset(_BY_PAIR)
+_TELLING: Final = _LISTED | {first for first, _ in _BY_PAIR}  # most sentences have none of these
 _BY_PIECE: Final = tuple((piece, name) for name, listed in _DENSE.items() for piece in listed.split())
 _ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 
@@ -81,9 +82,10 @@ def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...
     `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
     """
     said = words(lower_text(sentence)) if known is None else known
-    found = {_BY_WORD[word] for word in _LISTED.intersection(said)} if not _LISTED.isdisjoint(said) else set()
-    if not _PAIR_OPENERS.isdisjoint(said):
-        found.update(_BY_PAIR[pair] for pair in pairwise(said) if pair in _BY_PAIR)
+    found: set[str] = set()
+    if not _TELLING.isdisjoint(said):
+        found.update([_BY_WORD[word] for word in _LISTED.intersection(said)])
+        found.update([_BY_PAIR[pair] for pair in _PAIRED.intersection(pairwise(said))])
     if not sentence.isascii():
         found.update(name for piece, name in _BY_PIECE if piece in sentence)
     end = sentence[-12:]

@@ -13,8 +13,10 @@ says behind the label. In doubt the rule ties: a tie costs tokens, a missing one
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import accumulate
+from types import MappingProxyType
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
@@ -50,6 +52,7 @@ _SIGN: Final = re.compile(r"\s*[,.;:!?…—–،。，！？、-]")
 _INTRODUCES: Final = re.compile(r"[:：][\"'”’»*_)\s]*\Z")
 _ENDED: Final = re.compile(r"[.!?…。！？।॥؟۔｡][\"'”’»」』)\]*_\s]*\Z|\n\s*\Z")
 _TERMINATORS: Final = frozenset(".!?…。！？।॥؟۔｡")
+_PLAIN_ENDS: Final = frozenset((". ", "? ", "! ", ".\n"))
 _CLOSERS: Final = {"”": "“„”", "»": "«", "«": "»", "」": "「", "』": "『", "“": "„", ")": "(", "）": "（"}
 _OPENERS: Final = frozenset("“„«»「『(（")
 _QUOTING: Final = re.compile('["“”„«»「」『』()（）]')
@@ -70,16 +73,31 @@ _LISTED: Final = {
     for name in ("restricts", "follows", "answers", "back", "ahead", "supposes", "counts", "points", "conditions")
 }
 _RUN_ON: Final = {name: tuple(_TIES[f"{name}-run-on"]) for name in _LISTED}
-#: The lists with phrases that begin with a word.
+#: Lists that no sentence is asked for at its beginning alone.
+_ANYWHERE: Final = frozenset({"back", "ahead", "points"})
+#: The other lists with phrases that begin with a word, and these phrases.
+_OPENING: Final = {name: phrases for name, phrases in _LISTED.items() if name not in _ANYWHERE}
 _LISTS_BY_OPENING: Final = {
-    word: tuple(name for name in _LISTED if word in _LISTED[name]) for listed in _LISTED.values() for word in listed
+    word: tuple((name, phrases[word]) for name, phrases in _OPENING.items() if word in phrases)
+    for listed in _OPENING.values()
+    for word in listed
 }
-#: Of each phrase its longest word: a text without any of them has no phrase of the list.
-_RAREST: Final = {name: frozenset(max(p, key=len) for ps in listed.values() for p in ps) for name, listed in _LISTED.items()}
+_NO_OPENINGS: Final[Mapping[str, int]] = MappingProxyType({})
+
+
+def _by_longest_word(names: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
+    """The phrases of some lists, each with its list, by their longest words: a sentence without any of these has no phrase."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name in names:
+        for phrase in (phrase for phrases in _LISTED[name].values() for phrase in phrases):
+            found.setdefault(max(phrase, key=len), []).append((name, f" {' '.join(phrase)} "))
+    return found
 
 
 #: Lists of which most texts have nothing.
 _RARE: Final = ("back", "ahead")
+_RARE_PHRASES: Final = _by_longest_word(_RARE)
+_RARE_WORDS: Final = frozenset(_RARE_PHRASES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +117,8 @@ class Statements:
     def with_needs(self, index: int) -> set[int]:
         """The statement and all that it needs, directly or not."""
         found = {index}
+        if not self.needs[index]:
+            return found
         rest = [index]
         while rest:
             for needed in self.needs[rest.pop()]:
@@ -118,36 +138,68 @@ class _Hints:
     def __init__(self, text: str) -> None:
         self.dense = not text.isascii() and _DENSE.search(text) is not None
         self.introduces = ":" in text or "：" in text
-        #: Lists of which some sentence has a phrase's longest word.
-        self.rare: frozenset[str] = frozenset(_RARE)
+        #: Rare lists of which some sentence has a phrase.
+        self.rare: Set[str] = frozenset(_RARE)
 
-    def hear(self, said: Sequence[Sequence[str]]) -> None:
+    def hear(self, pieces: Sequence[_StatementPiece]) -> None:
         """Take in the words of all sentences."""
         if not self.dense:
-            heard = set().union(*said)
-            self.rare = frozenset([name for name in _RARE if not _RAREST[name].isdisjoint(heard)])
+            found = [(piece.said, _RARE_WORDS.intersection(piece.said)) for piece in pieces if piece.may_be_rare]
+            lines = ((f" {' '.join(said)} ", words) for said, words in found)
+            self.rare = {
+                name for line, words in lines for word in words for name, phrase in _RARE_PHRASES[word] if phrase in line
+            }
+            if self.rare:
+                for piece in pieces:
+                    piece.stands_alone = False
 
 
 class _StatementPiece:
     """One sentence and what is asked of it."""
 
-    __slots__ = ("body", "dense", "hints", "item", "kind", "opens", "said", "span", "starts_line", "text")
+    __slots__ = (
+        "_begin",
+        "_whole",
+        "dense",
+        "hints",
+        "item",
+        "kind",
+        "may_be_rare",
+        "opens",
+        "said",
+        "span",
+        "stands_alone",
+        "starts_line",
+    )
 
     def __init__(self, text: str, span: Span, hints: _Hints, words: Callable[[int, int], list[str]]) -> None:
         start, end, self.kind = span
-        self.span, self.hints = span, hints
-        self.text = self.body = text[start:end]
+        self._whole, self.span, self.hints = text, span, hints
         self.starts_line = start == 0 or text[start - 1] == "\n"
-        self.item = self.starts_line and not self.kind and _ITEM.match(self.text) is not None
-        if not self.text[:1].isalpha() and (lead := _LEAD.match(self.text)):
-            self.body = self.text[lead.end() :]
-            start += lead.end()
-        self.said = words(start, min(end, start + _READ))
+        self.item = self.starts_line and not self.kind and _ITEM.match(text, start, end) is not None
+        if not text[start].isalpha() and (lead := _LEAD.match(text, start, end)):
+            start = lead.end()
+        self._begin = start
+        self.said = said = words(start, min(end, start + _READ))
         self.dense = hints.dense and _DENSE.search(self.body) is not None
         #: Words of the listed phrase that it begins with, by the list's name.
-        self.opens = _openings(self.said) if self.said and self.said[0] in _LISTS_BY_OPENING else {}
+        self.opens = _openings(said) if said and said[0] in _LISTS_BY_OPENING else _NO_OPENINGS
         if self.dense:
-            self.opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | self.opens
+            self.opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | {**self.opens}
+        #: Whether it may have a phrase of a rare list.
+        self.may_be_rare = not _RARE_WORDS.isdisjoint(said)
+        #: Whether no rule has more to ask, as of most sentences: not short, without a listed phrase that matters.
+        self.stands_alone = len(said) > _SHORT_WORDS and not (self.opens or self.kind or self.item or hints.dense)
+
+    @property
+    def text(self) -> str:
+        """The whole sentence."""
+        return self._whole[self.span.start : self.span.end]
+
+    @property
+    def body(self) -> str:
+        """The sentence without the marks in front of its first word."""
+        return self._whole[self._begin : self.span.end]
 
     def holds(self, name: str) -> bool:
         """Whether a listed phrase is anywhere in it."""
@@ -160,7 +212,7 @@ class _StatementPiece:
 
     def holds_rare(self, name: str) -> bool:
         """`holds`, for the lists of which most texts have nothing."""
-        return name in self.hints.rare and (self.dense or not _RAREST[name].isdisjoint(self.said)) and self.holds(name)
+        return name in self.hints.rare and (self.dense or self.may_be_rare) and self.holds(name)
 
     @property
     def asks(self) -> bool:
@@ -211,13 +263,18 @@ class _StatementPiece:
 
 def _openings(said: Sequence[str]) -> dict[str, int]:
     """Words of the listed phrase that a sentence begins with, by the list's name; its first word is in a list."""
-    return {name: words for name in _LISTS_BY_OPENING[said[0]] if (words := _phrase_at(name, said, 0))}
+    return {name: words for name, phrases in _LISTS_BY_OPENING[said[0]] if (words := _longest(phrases, said, 0))}
 
 
 def _phrase_at(name: str, said: Sequence[str], i: int) -> int:
     """Words of the longest listed phrase that stands at `i`, 0 for none."""
+    return _longest(_LISTED[name].get(said[i], ()), said, i) if i < len(said) else 0
+
+
+def _longest(phrases: Iterable[tuple[str, ...]], said: Sequence[str], i: int) -> int:
+    """Words of the longest of the phrases, which begin with the word at `i`, that stands there; 0 for none."""
     longest = 0
-    for phrase in _LISTED[name].get(said[i], ()) if i < len(said) else ():
+    for phrase in phrases:
         size = len(phrase)
         if size > longest and (size == 1 or tuple(said[i : i + size]) == phrase):
             longest = size
@@ -231,17 +288,16 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
         return Statements(spans, ((),) * len(spans), (1,) * len(spans))
     hints, words = _Hints(text), joined_words_within(text)
     pieces = [_StatementPiece(text, span, hints, words) for span in spans]
-    hints.hear([piece.said for piece in pieces])
+    hints.hear(pieces)
     joined = _joined(pieces, quotes=_QUOTING.search(text) is not None)
-    of: list[int] = []
-    for tied in joined:
-        of.append(of[-1] + (not tied) if of else 0)
-    needs: list[dict[int, None]] = [{} for _ in range(of[-1] + 1)]
+    of = list(accumulate([not tied for tied in joined], initial=-1))[1:]
+    needs: dict[int, dict[int, None]] = {}
     for dependent, needed in _needs(pieces):
         if of[dependent] != of[needed]:
-            needs[of[dependent]][of[needed]] = None
-    if not any(joined):
-        return Statements(spans, tuple(map(tuple, needs)), [int(span.kind != "label") for span in spans])
+            needs.setdefault(of[dependent], {})[of[needed]] = None
+    listed = tuple(tuple(needs.get(i, ())) for i in range(of[-1] + 1)) if needs else ((),) * (of[-1] + 1)
+    if True not in joined:
+        return Statements(spans, listed, [int(span.kind != "label") for span in spans])
     whole: list[Span] = []
     sizes: list[int] = []
     for span, tied in zip(spans, joined, strict=True):
@@ -251,7 +307,7 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
         else:
             whole.append(span)
             sizes.append(int(span.kind != "label"))
-    return Statements(whole, tuple(map(tuple, needs)), sizes)
+    return Statements(whole, listed, sizes)
 
 
 def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
@@ -284,9 +340,9 @@ def _joined(pieces: Sequence[_StatementPiece], *, quotes: bool) -> list[bool]:
     begun = short = 0
     for i, piece in enumerate(pieces[1:], start=1):
         size = piece.span.end - pieces[begun].span.start
-        short = short + 1 if _is_aside(piece) else 0
+        short = short + 1 if not piece.stands_alone and _is_aside(piece) else 0
         tied = not (piece.kind or pieces[i - 1].kind) and (
-            (size <= _MOST_JOINED and (quoted[i] or _is_about_it(piece) or 0 < short < _MOST_SHORT))
+            (size <= _MOST_JOINED and (quoted[i] or (not piece.stands_alone and _is_about_it(piece)) or 0 < short < _MOST_SHORT))
             or (size <= _LONGEST_SENTENCE and _was_cut(pieces, i))
         )
         out.append(tied)
@@ -301,7 +357,7 @@ def _is_part(piece: _StatementPiece) -> bool:
 
 def _is_about_it(piece: _StatementPiece) -> bool:
     """Whether it answers, takes back or narrows what was said."""
-    if not piece.opens and not piece.hints.rare:  # most sentences: all three ask for a listed word
+    if not piece.opens and not piece.hints.rare:  # all three ask for a listed word
         return False
     return not piece.item and (piece.restricts or piece.answers or piece.is_condition)
 
@@ -316,6 +372,8 @@ def _was_cut(pieces: Sequence[_StatementPiece], i: int) -> bool:
     if pieces[i].starts_line:
         return False
     end = pieces[i - 1].text[-40:]
+    if end[-2:] in _PLAIN_ENDS:
+        return False
     return end.rstrip()[-1:] not in _TERMINATORS and not _ENDED.search(end)
 
 
@@ -365,7 +423,7 @@ def _pointing_back(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
         if piece.kind in ("label", "heading"):
             last = -1 if piece.kind == "heading" else last
             continue
-        said = not piece.kind and not piece.item and (piece.follows or piece.restricts or piece.answers)
+        said = not (piece.stands_alone or piece.kind or piece.item) and (piece.follows or piece.restricts or piece.answers)
         if last >= 0 and said:
             found.append((i, last))
         last = i
@@ -401,6 +459,8 @@ def _introduced(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
     """What stands under "Never do:", behind "The following is not true." or "Suppose that it fails."; items below an item."""
     found = []
     leads = [not piece.kind and _leads(piece) for piece in pieces]
+    if True not in leads and not any(piece.item for piece in pieces):
+        return []
     above: list[tuple[int, int]] = []  # the items that are open: how far each is indented, and which it is
     listed = False
     for i, piece in enumerate(pieces[:-1]):
@@ -423,6 +483,8 @@ def _introduced(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
 def _leads(piece: _StatementPiece) -> bool:
     """Whether what comes behind it is not to be read without it."""
     colon = piece.hints.introduces and _INTRODUCES.search(piece.text[-12:]) is not None
+    if piece.stands_alone:
+        return colon
     return colon or "supposes" in piece.opens or piece.holds_rare("ahead")
 
 
