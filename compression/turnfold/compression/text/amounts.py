@@ -31,8 +31,8 @@ _CODE: Final = (
     r"|THB|EGP|NGN|KES)"
 )
 _COINS: Final = (
-    r"(?:(?:[Dd]ollars?|dólar(?:es)?|dollari|[Ee]uros?|pounds|pound sterling|rupees?|yen|yuan|francs?|Franken|pesos?|reais|real|rubles?|roubles?|zloty"
-    r"|złotych|zł|рублей|рубля|рубль|руб\b\.?|гривен|крон\w?|Kč|kroner|kronor|lei|lire|won|liras?|dinars?|dirhams?|riyals?|cents?"
+    r"(?:(?:[Dd]ollars?|dólar(?:es)?|dollari|[Ee]uros?|pounds|pound sterling|rupees?|yen|yuan|francs?|Franken|pesos?|reais|real"
+    r"|rubles?|roubles?|zloty|złotych|zł|рублей|рубля|рубль|руб\b\.?|гривен|крон\w?|Kč|kroner|kronor|lei|lire|won|liras?|dinars?|dirhams?|riyals?|cents?"
     rf"|{_CODE})(?!\w)|[€£¥₹₽₩$](?!\d)|(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円|ドル|ユーロ)|원|달러|유로"
     r"|(?:دولار|دينار|ريال|درهم|جنيه|يورو|ليرة)(?!\w))"
 )
@@ -56,14 +56,16 @@ _DATED: Final = re.compile(r"(?i:\b(?:in|since|until|from|after|before|between|d
 _HAPPENED: Final = re.compile(r" (?:\w+ed|sold|won|lost|fell|rose|led|ran|grew|began|saw|became)\Z")
 #: "ninety days", "two hundred people", "sechs Wochen": in words, of what is counted most.
 _SPELLED: Final = re.compile(
-    r"\b(?:(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)"
-    r"(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million|dozen)){0,2}+ (?:seconds|minutes|hours|days|nights"
-    r"|weeks|months|years|decades|centuries|miles|kilomet(?:er|re)s|met(?:er|re)s|feet|inches|acres|hectares|kilos|kilograms|grams|tons"
-    r"|tonnes|lit(?:er|re)s|gallons|people|men|women|children|users|employees|workers|patients|soldiers|votes|pages|copies|times)"
+    r"\b(?:(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy"
+    r"|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million|dozen)){0,2}+ (?:seconds|minutes"
+    r"|hours|days|nights|weeks|months|years|decades|centuries|miles|kilomet(?:er|re)s|met(?:er|re)s|feet|inches|acres|hectares|kilos|kilograms"
+    r"|grams|tons|tonnes|lit(?:er|re)s|gallons|people|men|women|children|users|employees|workers|patients|soldiers|votes|pages|copies|times)"
     r"|(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|vierzig|fünfzig|hundert|tausend)"
     r" (?:Sekunden|Minuten|Stunden|Tagen?|Wochen|Monaten?|Jahren?|Kilometer|Meter|Menschen|Leute)"
-    r"|(?:deux|trois|quatre|cinq|six|sept|huit|neuf|dix|vingt|trente|cent|mille) (?:secondes|minutes|heures|jours|semaines|mois|ans|années)"
-    r"|(?:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|veinte|treinta|cien|mil) (?:segundos|minutos|horas|días|semanas|meses|años))\b"
+    r"|(?:deux|trois|quatre|cinq|six|sept|huit|neuf|dix|vingt|trente|cent|mille)"
+    r" (?:secondes|minutes|heures|jours|semaines|mois|ans|années)"
+    r"|(?:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|veinte|treinta|cien|mil)"
+    r" (?:segundos|minutos|horas|días|semanas|meses|años))\b"
 )
 _YEAR: Final = re.compile(r"1[0-9]\d\d|20\d\d")
 # Words of grammar; what stands behind a figure and is none of these is what the figure counts.

@@ -411,7 +411,7 @@ def _pointing_back(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
 
 
 def _taken_back(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
-    """Sentences that a later one of the paragraph takes back, with that one; where it begins a paragraph, those of the one before."""
+    """Sentences of a paragraph (where the later one begins one, of that before it) and a later one that takes them back."""
     found = []
     for i, piece in enumerate(pieces[1:], start=1):
         if piece.kind or piece.hints.rare.isdisjoint(("untrue", "retracts")) or not piece.takes_back:
