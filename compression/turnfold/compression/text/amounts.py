@@ -57,9 +57,9 @@ _HAPPENED: Final = re.compile(r" (?:\w+ed|sold|won|lost|fell|rose|led|ran|grew|b
 #: "ninety days", "two hundred people", "sechs Wochen": in words, of what is counted most.
 _SPELLED: Final = re.compile(
     r"\b(?:(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy"
-    r"|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million|dozen)){0,2}+ (?:seconds|minutes"
-    r"|hours|days|nights|weeks|months|years|decades|centuries|miles|kilomet(?:er|re)s|met(?:er|re)s|feet|inches|acres|hectares|kilos|kilograms"
-    r"|grams|tons|tonnes|lit(?:er|re)s|gallons|people|men|women|children|users|employees|workers|patients|soldiers|votes|pages|copies|times)"
+    r"|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million|dozen)){0,2}+"
+    r" (?:seconds|minutes|hours|days|nights|weeks|months|years|decades|centuries|miles|kilomet(?:er|re)s|met(?:er|re)s"
+    r"|feet|inches|acres|hectares|kilos|kilograms|grams|tons|tonnes|lit(?:er|re)s|gallons|people|men|women|children|users|employees|workers|patients|soldiers|votes|pages|copies|times)"
     r"|(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|vierzig|fünfzig|hundert|tausend)"
     r" (?:Sekunden|Minuten|Stunden|Tagen?|Wochen|Monaten?|Jahren?|Kilometer|Meter|Menschen|Leute)"
     r"|(?:deux|trois|quatre|cinq|six|sept|huit|neuf|dix|vingt|trente|cent|mille)"
