@@ -34,6 +34,7 @@ _ANSWER_WORDS: Final = 6
 _WORD_ABOUT_IT: Final = 8
 _CONDITION_WORDS: Final = 12
 _VERDICT_WORDS: Final = 12
+_OBJECTION: Final = 500  # characters within which the first sentence of a message says that it objects
 _FARTHEST_BACK: Final = 12  # sentences that one verdict takes back at most
 _PAUSE: Final = re.compile(r"[,:;،，、—–]")
 _LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
@@ -75,7 +76,7 @@ _LISTED: Final = {
     name: _phrases(name)
     for name in (
         *("restricts", "follows", "answers", "back", "ahead", "supposes", "counts", "points", "conditions"),
-        *("ordinals", "pronouns", "persons", "sweeping", "untrue", "retracts"),
+        *("ordinals", "objects", "pronouns", "persons", "sweeping", "untrue", "retracts"),
     )
 }
 _RUN_ON: Final = {name: tuple(_TIES.get(f"{name}-run-on", ())) for name in _LISTED}
@@ -281,6 +282,18 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
             whole.append(span)
             sizes.append(int(span.kind != "label"))
     return Statements(whole, tuple(map(tuple, needs)), sizes)
+
+
+def objection(text: str) -> Span | None:
+    """The first statement of a message if it answers, takes back or narrows what was said in front of the message; else None."""
+    begin = text[:_OBJECTION]
+    pieces = [_StatementPiece(begin, span, _Hints(begin), joined_words_within(begin)) for span in sentences(begin)[:1]]
+    if not pieces or pieces[0].kind or pieces[0].item:
+        return None
+    first = pieces[0]
+    if not ("objects" in first.opens or first.restricts or first.answers or first.takes_back):
+        return None
+    return statements(text).spans[0]
 
 
 def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
