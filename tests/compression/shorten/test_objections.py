@@ -24,24 +24,7 @@ CASES = [
     ("assistant", "Орлов перевёл 3 миллиона рублей фирме «Вектор» 4 мая.", "user", "Нет, это неправда."),
     ("assistant", "长江公司在2020年向王明支付了300万元。", "user", "不对，这不是真的。"),
 ]
-WORDS = [
-    "harbour",
-    "ledger",
-    "crane",
-    "berth",
-    "invoice",
-    "tide",
-    "cargo",
-    "permit",
-    "engine",
-    "rope",
-    "pilot",
-    "customs",
-    "seal",
-    "winch",
-    "barge",
-    "quay",
-]
+WORDS = ["harbour", "ledger", "crane", "berth", "invoice", "tide", "cargo", "permit", "engine", "rope", "pilot", "seal", "quay"]
 
 
 def talk(seed: int, sentences: int) -> str:

@@ -34,6 +34,7 @@ _ANSWER_WORDS: Final = 6
 _WORD_ABOUT_IT: Final = 8
 _CONDITION_WORDS: Final = 12
 _VERDICT_WORDS: Final = 12
+_VERDICT: Final = 120  # characters of a message that may be nothing but one
 _OBJECTION: Final = 500  # characters within which the first sentence of a message says that it objects
 _FARTHEST_BACK: Final = 12  # sentences that one verdict takes back at most
 _PAUSE: Final = re.compile(r"[,:;،，、—–]")
@@ -84,6 +85,10 @@ _RUN_ON: Final = {name: tuple(_TIES.get(f"{name}-run-on", ())) for name in _LIST
 _LISTS_BY_OPENING: Final = {
     word: tuple(name for name in _LISTED if word in _LISTED[name]) for listed in _LISTED.values() for word in listed
 }
+_FIRST_WORD: Final = re.compile(r"[^\w\n]{0,9}([\w'-]+)")
+_OBJECTING: Final = (
+    frozenset(_LISTED["objects"]) | _LISTED["restricts"].keys() | _LISTED["answers"].keys() | _LISTED["follows"].keys()
+)
 #: Of each phrase its longest word: a text without any of them has no phrase of the list.
 _RAREST: Final = {name: frozenset(max(p, key=len) for ps in listed.values() for p in ps) for name, listed in _LISTED.items()}
 
@@ -286,6 +291,9 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
 
 def objection(text: str) -> Span | None:
     """The first statement of a message if it answers, takes back or narrows what was said in front of the message; else None."""
+    word = _FIRST_WORD.match(text)
+    if text.isascii() and (len(text) > _VERDICT) and not (word and word[1].lower() in _OBJECTING):
+        return None
     begin = text[:_OBJECTION]
     pieces = [_StatementPiece(begin, span, _Hints(begin), joined_words_within(begin)) for span in sentences(begin)[:1]]
     if not pieces or pieces[0].kind or pieces[0].item:
