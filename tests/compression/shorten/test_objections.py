@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from turnfold.compression import compress
+from turnfold.compression import CompressOptionsDict, compress
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.sift import read, sift
 from turnfold.compression.shorten.summary import summarise
@@ -54,7 +54,9 @@ def conversation(case: tuple[str, str, str, str], place: int) -> list[dict[str, 
 @pytest.mark.parametrize("place", [1, 5, 6, 11])
 @pytest.mark.parametrize("budget", [None, 2500, 1200])
 def test_the_round_trip_shows_a_claim_with_what_takes_it_back(case: tuple[str, str, str, str], place: int, budget: int) -> None:
-    options = {"recency_window": 4} | ({"token_budget": budget} if budget else {})
+    options: CompressOptionsDict = {"recency_window": 4}
+    if budget:
+        options["token_budget"] = budget
     sent = "\n".join(str(m["content"]) for m in compress(conversation(case, place), options).messages)
     assert case[1] not in sent or case[3] in sent
 
