@@ -108,6 +108,14 @@ def test_what_stands_between_keep_marks_keeps_its_bytes(at: int, role: str, insi
     assert any(stands_whole(marked, m["content"]) for m in folded(messages, Keep()) if m["role"] == role and m["content"])
 
 
+@pytest.mark.parametrize("tag", ["KEEP", "Keep"])
+def test_keep_marks_may_be_written_in_capitals(tag: str) -> None:
+    messages = session(24)
+    marked = f"{messages[1]['content']} <{tag}>7 kegs,  2 casks</{tag}> and so on."
+    messages[1] = {**messages[1], "content": marked}
+    assert any(stands_whole(marked, m["content"]) for m in folded(messages, Keep()) if m["role"] == "user")
+
+
 def test_a_mark_that_is_not_closed_marks_nothing() -> None:
     messages = session(24)
     plain = folded(messages, Keep())

@@ -102,3 +102,45 @@ def test_a_cut_keeps_marks(seed: int, kind: Kind, on: OnWire, share: float, data
     kept, came = marks(made.forwarded.body), marks(found.body)
     assert kept <= came
     assert bool(kept) == bool(came)
+
+
+@pytest.mark.parametrize("name", sorted(WIRES))
+@pytest.mark.parametrize("empty", [None, {}, ""])
+def test_a_mark_that_is_null_or_empty_is_none(name: str, empty: object) -> None:
+    messages = conversation(7, Kind(turns=14, loops=3, sentences=60))
+    on, options = WIRES[name], FoldOptions(prices=FREE)
+    body = json.loads(on.encode(with_marks(messages, range(len(messages)))))
+    _, plain = forward(on, with_marks(messages, [len(messages) - 1]), options, Memo())
+    memo, last = Memo(), _last_marked(body)
+    folded = fold(on.wire.read(json.dumps(_emptied(body, empty, last)).encode(), memo), options, memo)
+    assert plain.tokens_after < plain.tokens_before
+    assert folded.tokens_after < plain.tokens_after * 1.1
+    assert marks(folded.body) - folded.body.count(b'"cache_control": ' + json.dumps(empty).encode()) >= 1
+    assert json.loads(folded.body, object_pairs_hook=_once)
+
+
+def _holders(value: Any) -> list[dict[str, Any]]:
+    """Everything in a body that carries a mark, in order."""
+    if isinstance(value, list):
+        return [found for one in value for found in _holders(one)]
+    if not isinstance(value, dict):
+        return []
+    inside = [found for one in value.values() for found in _holders(one)]
+    return inside + [value] * any(key in value for key in ("cache_control", "prompt_cache_breakpoint"))
+
+
+def _last_marked(body: Any) -> dict[str, Any]:
+    return _holders(body)[-1]
+
+
+def _emptied(body: Any, empty: object, last: dict[str, Any]) -> Any:
+    for holder in _holders(body):
+        for key in ("cache_control", "prompt_cache_breakpoint"):
+            if key in holder and holder is not last:
+                holder[key] = empty
+    return body
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    assert len({key for key, _ in pairs}) == len(pairs), pairs
+    return dict(pairs)

@@ -103,6 +103,78 @@ def test_what_takes_a_sentence_back_stays_with_it(claim: str, retraction: str) -
         assert (claim in said) == (retraction in said)
 
 
+TAKEN_BACK = [
+    (("Kim Lee left Acme in 2023.", "Mara Lind owes $3 million."), "None of the two rumours is true."),
+    (("The Turin plant closes on 4 May.", "Wages fall by 40%."), "All of this was invented by a blogger."),
+    (("Acme paid the invoice of $8,400.", "I checked it with Mona on 3 May."), "Actually, wait."),
+    (("Dr. Falk forged the will of 2019.", "Falk then sold the farm to Acme."), "The defence denies both."),
+    (("Carla sold 40 houses in Peru.", "Carla bought the ship Petrel for $900,000."), "Then Carla woke up."),
+    (("Die Brücke kostet 9 Millionen Euro.", "Uwe Lang trat am 4. Mai zurück."), "Nichts davon ist wahr."),
+    (("Le maire a volé 2 millions.", "Paul Rey a fui le 3 mai."), "Rien de tout cela n'est vrai."),
+    (("Орлов украл 3 миллиона рублей.", "Белова уехала 4 мая."), "Ничего из этого не было."),
+    (("王明偷了300万元。", "李强五月四日逃到了曼谷。"), "以上说法均不属实。"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("claims", "verdict"), TAKEN_BACK)
+def test_what_takes_several_sentences_back_stays_with_each(claims: tuple[str, ...], verdict: str) -> None:
+    text = f"{FILLER}\n\n{' '.join(claims)} {verdict}\n\n{FILLER.replace('Kim', 'Tim')}"
+    for said in shown(text):
+        for claim in claims:
+            assert claim not in said or verdict in said
+
+
+def test_a_verdict_in_front_stays_with_what_follows() -> None:
+    verdict, claim = "Everything in this paragraph is fiction.", "Dr. Malik of Acme cured 40 patients with salt in 2023."
+    for said in shown(f"{FILLER}\n\n{verdict} The nurses sang. {claim}\n\n{FILLER.replace('Kim', 'Tim')}"):
+        assert claim not in said or verdict in said
+
+
+ANTECEDENTS = [
+    ("Ann Moss opened the fair in Graz.", "Bob Reyes ran the till.", "He was fired for theft of $3 million in May 2023."),
+    ("Omar Diaz did not steal the money.", "Luis Vega took it.", "The police are looking for him."),
+    ("The Bosch K7 passed the test of 3 May.", "The Grundfos A4 did not.", "It leaked 4 litres an hour."),
+    ("Eva Lund stayed in Oslo.", "Ida Wells went to Doha with $2 million.", "Her passport was found near Brest on 4 June."),
+    ("Орлов не крал 3 миллиона рублей.", "Деньги взял Белов.", "Полиция его ищет."),
+    ("王明没有偷三百万元。", "偷钱的是李强。", "警方正在曼谷和武汉两地全力追捕他。"),
+]
+
+
+@pytest.mark.parametrize(("other", "antecedent", "later"), ANTECEDENTS)
+def test_a_pronoun_keeps_whom_it_means(other: str, antecedent: str, later: str) -> None:
+    gap = "" if not other.isascii() else " "
+    for said in shown(f"{other}{gap}{antecedent}{gap}{later} {FILLER}"):
+        assert later not in said or antecedent in said
+
+
+NARROWED = [
+    ("Everyone got the bonus of $2,000 in May.", "Everyone but the night shift, that is."),
+    ("I will sell the farm to Acme.", "If, and only if, he pays $800,000 by June."),
+    ("Acme ships to all 40 users.", "The only exception is Bavaria."),
+    ('"We will close the plant in Gary," said Lisa Moyer of Acme.', "She was quoting a letter from 1983."),
+    ("شركة النيل خسرت 3 ملايين دولار في 2020.", "هذا غير صحيح."),
+]
+
+
+@pytest.mark.parametrize(("claim", "limit"), NARROWED)
+def test_what_narrows_a_sentence_stays_with_it(claim: str, limit: str) -> None:
+    for said in shown(f"{FILLER} {claim} {limit} {FILLER.replace('Kim', 'Tim')}"):
+        assert claim not in said or limit in said
+
+
+@pytest.mark.parametrize(
+    ("lead", "claim"),
+    [
+        ("In the dream, Carla sold 40 houses.", "Acme bought a ship named Petrel for $900,000."),
+        ("Legend has it that Mara Lind slew a bear.", "The king gave Lind 40 horses and Bavaria in 1203."),
+        ("The court heard two versions.", "In the first, Bell shot Grant at noon on 3 May."),
+    ],
+)
+def test_what_is_only_told_has_its_frame(lead: str, claim: str) -> None:
+    for said in shown(f"{FILLER}\n\n{lead} {claim}\n\n{FILLER.replace('Kim', 'Tim')}"):
+        assert claim not in said or lead in said
+
+
 INTRODUCED = [
     ("Never do:\n", ["1. Delete table t4 of Acme on Friday.\n", "2. Push v2.1 to main after 17:00.\n"]),
     ("None of the following is true.\n\n", ["- Acme paid $3 million to Mara Lind.\n", "- Kim Lee left Berlin in 2023.\n"]),

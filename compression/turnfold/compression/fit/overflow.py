@@ -63,7 +63,7 @@ _TAG: Final = re.compile(r"<(?:style|script)[^>]{0,200}>[^<]{0,4000}<|<[^<>]{0,4
 _ECHO: Final = re.compile(
     r"(?:input was|input_value|received value|value was|got value|you (?:sent|passed)"
     r"|\b(?:content|near|unexpected|pars(?:e|ing)|text|says|saying|said|wrote|unsupported|decod(?:e|ing)|user message"
-    r"|starting with|beginning with|found))\W{0,5}['\"`“‘«].*",
+    r"|starting with|beginning with|found|invalid (?:message|content|text|string|role)))\W{0,5}['\"`“‘«].*",
     re.DOTALL,
 )
 

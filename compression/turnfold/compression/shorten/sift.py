@@ -27,7 +27,7 @@ from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.protect import protected_spans
 from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statements import Statements, statements
+from turnfold.compression.text.statements import Statements, objection, statements
 
 #: Blocks that stay byte for byte.
 EXACT: Final = frozenset({"fence", "code", "json", "sql", "table", "trace", "key"})
@@ -50,6 +50,8 @@ _SOLID: Final = bytes(32 if chr(byte).isspace() else 120 for byte in range(256))
 _LONG_RUN: Final = b"x" * _LONG_TOKEN
 _is_stop: Final = STOP.__contains__
 _MARKS: Final = ".,;:!?\"'()*"
+# Messages that one which begins with "No" or "Wait" may be about: another speaker's, and the one that this answered.
+_OBJECTED: Final = 2
 _SHORT: Final = 3  # words: a sentence of so few says nothing by itself, unless it names something
 _LEAST_GAP: Final = 80  # characters: prose beside a block that is shorter stays
 _ROLE_WORTH: Final = {"user": 1.2}
@@ -78,6 +80,11 @@ class Read:
     def spans(self) -> Sequence[Span]:
         """Its statements and blocks."""
         return self.parts.spans
+
+    @cached_property
+    def objects(self) -> bool:
+        """Whether its first statement takes back or narrows what the messages before it said."""
+        return objection(self.text) is not None
 
     @cached_property
     def figures(self) -> dict[int, tuple[str, ...]]:
@@ -187,6 +194,7 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, kee
     for n in chosen:
         i, j = places[free[n]]
         kept[i] |= reads[i].parts.with_needs(j)
+    _keep_objections(reads, kept)
     if keep_figures:
         repeated: defaultdict[int, set[int]] = defaultdict(set)
         for i, j in map(places.__getitem__, again):
@@ -195,6 +203,14 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, kee
             for j in _figure_sentences(one, kept[i], repeated[i]):
                 kept[i] |= one.parts.with_needs(j)
     return [join(one.text, one.spans, chosen) if chosen else "" for one, chosen in zip(reads, kept, strict=True)]
+
+
+def _keep_objections(reads: Sequence[Read], kept: Sequence[set[int]]) -> None:
+    """Keeps "No, it wasn't." where something of the two messages before it is kept; at the beginning, in any case."""
+    for i, one in enumerate(reads):
+        near = kept[max(0, i - _OBJECTED) : i]
+        if (len(near) < _OBJECTED or any(near)) and one.objects:
+            kept[i] |= one.parts.with_needs(0)
 
 
 def _figure_sentences(one: Read, kept: Set[int], repeated: Set[int]) -> set[int]:

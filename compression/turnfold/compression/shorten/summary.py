@@ -26,7 +26,7 @@ from turnfold.compression.text.orders import may_order
 from turnfold.compression.text.own_words import own_words
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.signals import signal_weight
-from turnfold.compression.text.statements import Statements, statements
+from turnfold.compression.text.statements import Statements, objection, statements
 
 Count = Callable[[str], int]
 
@@ -37,6 +37,7 @@ FIXED, PER_QUOTE = 15, 3
 _SHORT, _LONG = 4, 480
 _ROLE_WORTH: Final = {"user": 0.25, "assistant": 0.15, "system": 0.3, "developer": 0.3}
 _TAKE: Final = 4  # candidates of one message at most: a summary speaks of the whole block
+_OBJECTED: Final = 2  # messages behind one that may take it back
 _OPEN: Final = 0.4  # what a question of the last two messages is worth more: nobody has answered it yet
 _ASKED: Final = 1.0  # what a user says beside a pasted text is worth more: it is all that the text was sent for
 _PASTED: Final = 400  # characters from which a message may hold a pasted text
@@ -81,6 +82,10 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) 
     standing_out = _standouts(sources, messages, weights, budget)
     kept = {i: _candidates_of(sources[i], memo) for i in sorted(standing_out)}
     chosen, spent = _orders(sources, kept, count)
+    for quote in _objections(sources, range(_OBJECTED)):  # what stands in front of the block may be quoted by another summary
+        if quote not in chosen:
+            chosen.append(quote)
+            spent += count(sources[quote.source].text[quote.start : quote.end]) + PER_QUOTE
     seen = {fact for quote in chosen for fact in _facts(sources, quote)}
     queue = _ranking(sources, kept, weights)
     # Lazy greedy: worth only falls as facts are quoted, so what is still on top with its worth of now is the best.
@@ -91,13 +96,24 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) 
             heapq.heappush(queue, top._replace(minus_value=-value))
             continue
         needed = (Quote(top.quote.source, start, end) for start, end in top.needs)
-        new = [quote for quote in (*needed, top.quote) if quote not in chosen]
+        next_ones = range(top.quote.source + 1, top.quote.source + 1 + _OBJECTED)
+        new = [quote for quote in (*needed, top.quote, *_objections(sources, next_ones)) if quote not in chosen]
         cost = sum(count(sources[quote.source].text[quote.start : quote.end]) + PER_QUOTE for quote in new)
         if spent + cost <= budget:
             chosen += new
             spent += cost
             seen.update(fact for quote in new for fact in _facts(sources, quote))
     return tuple(sorted(chosen))
+
+
+def _objections(sources: Sequence[Source], places: range) -> list[Quote]:
+    """What these messages object to those before them ("No, it wasn't.")."""
+    found = []
+    for i in range(places.start, min(len(sources), places.stop)):
+        if sources[i].role != "tool" and (first := objection(sources[i].text)):
+            piece = first.of(sources[i].text)
+            found.append(Quote(i, first.end - len(piece.lstrip()), first.start + len(piece.rstrip())))
+    return found
 
 
 def _message_of(source: Source, memo: Memo) -> _MessageWords:

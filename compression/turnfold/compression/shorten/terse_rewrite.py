@@ -244,6 +244,8 @@ class Rewriter:
         front = self._keys[self._prev[at]]
         if (rule.after is not None and front not in rule.after) or (rule.not_after is not None and front in rule.not_after):
             return False
+        if rule.at == "sentence" and "?" in self._texts[self._prev[at]]:
+            return False  # it may be the answer: "What did she say? Thanks."
         if rule.at == "any" or front in _FRONTS[rule.at]:
             return True
         return rule.at == "sentence" and front == COLON and self._is_label(at)

@@ -31,14 +31,16 @@ _CODE: Final = (
     r"|THB|EGP|NGN|KES)"
 )
 _COINS: Final = (
-    r"(?:(?:[Dd]ollars?|[Ee]uros?|pounds|pound sterling|rupees?|yen|yuan|francs?|Franken|pesos?|reais|real|rubles?|roubles?|zloty"
-    r"|złotych|zł|рублей|рубля|рубль|руб\b\.?|гривен|крон\w?|Kč|kroner|kronor|lei|lire|won|liras?|dinars?|dirhams?|riyals?|cents?"
+    r"(?:(?:[Dd]ollars?|dólar(?:es)?|dollari|[Ee]uros?|pounds|pound sterling|rupees?|yen|yuan|francs?|Franken|pesos?|reais|real"
+    r"|rubles?|roubles?|zloty|złotych|zł|рублей|рубля|рубль|руб\b\.?|гривен|крон\w?|Kč|kroner|kronor|lei|lire|won|liras?|dinars?|dirhams?|riyals?|cents?"
     rf"|{_CODE})(?!\w)|[€£¥₹₽₩$](?!\d)|(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円|ドル|ユーロ)|원|달러|유로"
     r"|(?:دولار|دينار|ريال|درهم|جنيه|يورو|ليرة)(?!\w))"
 )
+#: "4 millones de pesos", "2 millions d'euros".
+_OF: Final = rf"(?:{_BLANK}(?:(?:de|di|of){_BLANK}|d['’]))"
 _MONEY: Final = re.compile(
     rf"(?:{_SYMBOL}|(?<!\w){_CODE}){_BLANK}?(?:{_SPACED}|{_NUMBER}){_MAGNITUDE}(?:{_BLANK}?{_COINS})?+"
-    rf"|(?:{_SPACED}|{_NUMBER}){_MAGNITUDE}{_BLANK}?{_COINS}"
+    rf"|(?:{_SPACED}|{_NUMBER}){_MAGNITUDE}(?:{_OF}|{_BLANK}?){_COINS}"
     r"|[一二三四五六七八九十百千万萬亿億两兩零〇]{1,12}+(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円)"
 )
 _PERCENT: Final = re.compile(
@@ -51,6 +53,20 @@ _COUNTED: Final = re.compile(
 )
 # "In 1987 Rosalind": a name behind a year is not counted by it.
 _DATED: Final = re.compile(r"(?i:\b(?:in|since|until|from|after|before|between|during|im jahr|seit|en|desde|depuis|nel)) \Z")
+_HAPPENED: Final = re.compile(r" (?:\w+ed|sold|won|lost|fell|rose|led|ran|grew|began|saw|became)\Z")
+#: "ninety days", "two hundred people", "sechs Wochen": in words, of what is counted most.
+_SPELLED: Final = re.compile(
+    r"\b(?:(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy"
+    r"|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million|dozen)){0,2}+"
+    r" (?:seconds|minutes|hours|days|nights|weeks|months|years|decades|centuries|miles|kilomet(?:er|re)s|met(?:er|re)s"
+    r"|feet|inches|acres|hectares|kilos|kilograms|grams|tons|tonnes|lit(?:er|re)s|gallons|people|men|women|children|users|employees|workers|patients|soldiers|votes|pages|copies|times)"
+    r"|(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|vierzig|fünfzig|hundert|tausend)"
+    r" (?:Sekunden|Minuten|Stunden|Tagen?|Wochen|Monaten?|Jahren?|Kilometer|Meter|Menschen|Leute)"
+    r"|(?:deux|trois|quatre|cinq|six|sept|huit|neuf|dix|vingt|trente|cent|mille)"
+    r" (?:secondes|minutes|heures|jours|semaines|mois|ans|années)"
+    r"|(?:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|veinte|treinta|cien|mil)"
+    r" (?:segundos|minutos|horas|días|semanas|meses|años))\b"
+)
 _YEAR: Final = re.compile(r"1[0-9]\d\d|20\d\d")
 # Words of grammar; what stands behind a figure and is none of these is what the figure counts.
 _SMALL: Final = lexicon("amounts")["small"]
@@ -69,13 +85,16 @@ def amounts(text: str) -> Iterator[Mention]:
         unit = m["unit"]
         if unit.startswith("/") or start in begun:
             continue
-        dated = unit[:1] == " " and unit[1:2].isupper() and _DATED.search(text, max(0, start - 12), start)
+        dated = (
+            unit[:1] == " " and (unit[1:2].isupper() or _HAPPENED.match(unit)) and _DATED.search(text, max(0, start - 12), start)
+        )
         if not unit or dated or (unit[0] in "- " and unit[1:].lower() in _SMALL):
             figure = text[start : m.start("unit")]
             if _YEAR.fullmatch(figure):
                 yield start, m.start("unit"), "date"
             continue
         yield start, end, "quantity"
+    yield from ((*m.span(), "quantity") for m in _SPELLED.finditer(text))
 
 
 def sure_amounts(text: str) -> Iterator[Mention]:

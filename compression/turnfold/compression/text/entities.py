@@ -59,35 +59,38 @@ _DATES: Final = re.compile(
 # Words that open sentences, or stand with a capital for other reasons than being a name. Closed classes only.
 _OPENING_WORDS: Final = (
     "A About Above Actually Additionally After Again All Already Also Although Always An And Another Any Anyway Are As At "
-    "Basically Be Because Before Below Best Between Both But By Can Certainly Could Dear Depending Did Do Does Don't During Each "
-    "Either Even Every Everyone Everything Except Finally First Firstly For From Further Furthermore Given Good Great Had "
-    "Has Have Haven't Having He Hello Hence Her Here Hey Hi His How However I I'd I'll I'm I've If In Instead Into Is It "
-    "It'll It's Its Just Last Let Let's Like Look Many May Maybe Meanwhile Might More Moreover Most Much Must My Neither "
-    "Never Next No None Nor Not Note Now Of Often Oh Ok Okay On Once One Only Or Other Our Out Over Overall Per Perhaps "
-    "Please Rather Right Second Secondly See She Should Similarly Since So Some Something Sometimes Soon Still Such Sure "
-    "Thank Thanks That That's The Their Them Then There There's Therefore These They They're They've Third This Those "
-    "Though Through Thus To Today Together Tomorrow Too Toward Under Unless Unlike Until Up Upon Us Use Using Usually Very "
-    "Via Was We We'd We'll We're We've Well Were What What's When Whenever Where Whereas Whether Which While Who Why Will "
-    "With Within Without Would Wow Yeah Yes Yesterday Yet You You'd You'll You're You've Your Der Die Das Ein Eine Und Oder "
-    "Aber Wir Ich Sie Es Ist Im Am Nach Mit Von Vom Zum Zur Bei Beim Seit Für Auf Aus Den Dem Wer Wo Wenn Dann Auch Heute "
-    "Gestern Au Aux Du Des Ce Cette Ces Selon Pour Avec Dans Mon Ma Mes Leur Mi Mis Su Sus Con Por Para En Según Cuando Meu "
-    "Minha Seu Sua O Os Um Uma Na Com Het De Een Op Van Voor Bij W Z В На С По Из За От Для Мы Он Она Они Это Его Как Что "
-    "Le La Les Un Une Et Mais Nous Je Il Elle El Los Las Una Y Pero Yo Assistant User System Tool "
+    "Basically Be Because Before Below Best Between Both But By Can Certainly Could Dear Depending Did Do Does Don't During "
+    "Each Either Even Every Everyone Everything Except Finally First Firstly For From Further Furthermore Given Good Great Had "
+    "Has Have Haven't Having He Hello Hence Her Here Hey Hi His How However I I'd I'll I'm I've If In Instead Into Is It It'll "
+    "It's Its Just Last Let Let's Like Look Many May Maybe Meanwhile Might More Moreover Most Much Must My Neither Never Next "
+    "No None Nor Not Note Now Of Often Oh Ok Okay On Once One Only Or Other Our Out Over Overall Per Perhaps Please Rather "
+    "Right Second Secondly See She Should Similarly Since So Some Something Sometimes Soon Still Such Sure Thank Thanks That "
+    "That's The Their Them Then There There's Therefore These They They're They've Third This Those Though Through Thus To "
+    "Today Together Tomorrow Tonight Too Toward Under Unless Unlike Until Up Upon Us Use Using Usually Very Via Was We We'd "
+    "We'll We're We've Well Were What What's When Whenever Where Whereas Whether Which While Who Why Will With Within Without "
+    "Would Wow Yeah Yes Yesterday Yet You You'd You'll You're You've Your Der Die Das Ein Eine Und Oder Aber Wir Ich Sie Es Ist "
+    "Im Am Nach Mit Von Vom Zum Zur Bei Beim Seit Für Auf Aus Den Dem Wer Wo Wenn Dann Auch Heute Gestern Au Aux Du Des Ce "
+    "Cette Ces Selon Pour Avec Dans Mon Ma Mes Leur Mi Mis Su Sus Con Por Para En Según Cuando Meu Minha Seu Sua O Os Um Uma Na "
+    "Com Het De Een Op Van Voor Bij W Z В На С По Из За От Для Мы Он Она Они Это Его Как Что Le La Les Un Une Et Mais Nous Je "
+    "Il Elle El Los Las Una Y Pero Yo Assistant User System Tool "
 )
 _OPENERS: Final = frozenset(_OPENING_WORDS.split())
 _WHOLE: Final = frozenset({"I", "A", "I'm", "I'd", "I'll", "I've", "OK", "Ok"})
-_LEGAL: Final = r"GmbH|AG|SE|KG|SA|S\.A|SARL|SAS|SpA|Ltda|BV|NV|AB|ASA|Oy|Oyj"
+_LEGAL: Final = r"GmbH|AG|SE|KG|SA|S\.A|SARL|SAS|SpA|Ltda|BV|NV|AB|ASA|Oy|Oyj|A/S|ApS|Kft|Zrt|LLP|LP|Pty|Pte|Sdn|Bhd"
 _LEGAL_BEFORE: Final = re.compile(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО)\b")
 _CUT_BEFORE: Final = re.compile(rf"(?:.* )?(?:der|die|des|dem|den|de la|du) (?=[^ ]+(?: [^ ]+)* (?:{_LEGAL})\Z)")
+_IN_QUOTES: Final = re.compile(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО|НПО|ФГУП|ТОО|ИП|ТОВ|Банк|Завод|Фонд|Компания) «[^»\n]{1,60}»")
 _ORGANISATION: Final = re.compile(
     rf"\b(?:{_LEGAL}|ООО|ОАО|ЗАО|ПАО|АО|Банк|Университет\w?|Министерств\w|Академи\w)\b|\b\w+(?:werke|gesellschaft|verband"
     r"|universität|ministerium)\b|\b(?:Universi(?:dad|dade|té|tät|teit|tà|tet)|Uniwersytet|Banco|Banque|Banca|Compañía|Companhia"
-    r"|Compagnie|Société|Minist(?:erio|ère|ério|ero|erium)|Mus(?:ée|eo|eu)|Instituto|Institut|École|Escola|Escuela|Stiftung|Verein"
+    r"|Compagnie|Société|Minist(?:erio|ère|ério|ero|erium)|Mus(?:ée|eo|eu)|Instituto|Institut|École|Escola|Escuela|Stiftung|Verein|Fundación|Fundação|Fondation|Fondazione|Fundacja|Fundația|Quartet|Orchestra|Philharmonic"
+    r"|Brewery|Brothers"
     r"|Hochschule|Stadtwerke|Bundesbank|Sans Frontières|Fund|Organi[sz]ations?|Bureau|Federation|Federal Reserve|League|Alliance"
     r"|Society|Red Cross|Crescent|Church|Parliament|Congress|Senate|Police|Airlines?|Airways|Motors|Industries|Ventures|Studios?"
     r"|Network|Forum|Assembly|Chamber|Treasury|Programme|Center|Centre|Academy|Clinic|Laborator(?:y|ies)|United Nations"
     r"|Inc|Corp|Corporation|Ltd|LLC|GmbH|AG|SA|PLC|Co|Company|Group|Holdings|Partners|University|Institute|College|School|Bank"
-    r"|Foundation|Association|Agency|Ministry|Department|Council|Committee|Commission|Board|Team|Labs?|Systems|Technologies|Union"
+    r"|Foundation|Navy|Army|Air Force|Coast Guard|Marines"
+    r"|Association|Agency|Ministry|Department|Council|Committee|Commission|Board|Team|Labs?|Systems|Technologies|Union"
     r"|Authority|Court|Hospital|Museum|Office|Service)\b"
 )
 _TITLE: Final = re.compile(r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Sir|Herrn?|Frau|Sr|Sra|Dra|Don|Doña|M|Mme|Mlle|Dott|Pan|Pani|Lord|Lady)\b")
@@ -131,13 +134,16 @@ def entities(text: str) -> list[Entity]:
     plain = text.replace("`", " ")  # a fact in code quotes is a fact
     found = [Entity(m.group(), "date", m.start(), m.end()) for m in DATE_WORDS.finditer(plain)]
     found += [Entity(m.group(), "date", m.start(), m.end()) for m in _DATES.finditer(plain)]
+    if "«" in plain:
+        found += [Entity(m.group(), "organisation", m.start(), m.end()) for m in _IN_QUOTES.finditer(plain)]
     found += [Entity(plain[start:end], kind, start, end) for start, end, kind in sure_amounts(plain)]
     sure = [(e.start, e.end) for e in found]
     found += _technical(plain)
-    found += _names(_without(plain, sure))
+    free = _without(plain, sure)
+    found += _names(free)
     found += [Entity(plain[start:end], kind, start, end) for start, end, kind in amounts(plain)]
     if not text.isascii():
-        found += [Entity(plain[start:end], kind, start, end) for start, end, kind in dense_names(plain)]
+        found += [Entity(plain[start:end], kind, start, end) for start, end, kind in dense_names(free)]
         found += [Entity(m.group(), "product", m.start(), m.end()) for m in _KATAKANA.finditer(plain)]
     found.sort(key=lambda e: (e.start, -e.end))
     out: list[Entity] = []
@@ -185,7 +191,10 @@ def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: l
     opens = bool(_BORDER.search(text, max(0, start - 8), start))
     words = text[start:end].split(" ")
     first = 0
-    while first < len(words) and words[first] in _OPENERS and (opens or words[first] in _WHOLE):
+    while first < len(words) and (
+        (words[first] in _OPENERS and (opens or words[first] in _WHOLE))
+        or (first and words[first].isdigit())  # "In 1959 Ada Lee"
+    ):
         start += len(words[first]) + 1
         first += 1
         opens = False

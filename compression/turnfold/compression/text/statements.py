@@ -35,6 +35,10 @@ _SHORT_DENSE: Final = 12  # characters, in scripts without blanks
 _ANSWER_WORDS: Final = 6
 _WORD_ABOUT_IT: Final = 8
 _CONDITION_WORDS: Final = 12
+_VERDICT_WORDS: Final = 12
+_VERDICT: Final = 120  # characters of a message that may be nothing but one
+_OBJECTION: Final = 500  # characters within which the first sentence of a message says that it objects
+_FARTHEST_BACK: Final = 12  # sentences that one verdict takes back at most
 _PAUSE: Final = re.compile(r"[,:;،，、—–]")
 _LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
 _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else could have said the rest
@@ -46,11 +50,15 @@ LABEL: Final = re.compile(
 )
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[[ xX]\])[ \t]")
 _LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
-_NAMES: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-z][^\W_]+|\w[._/@]\w|\d|`|[\u30a1-\u30f6]{3,}")
+_LOWER: Final = "".join(chr(c) for c in (*range(0x61, 0x590), *range(0x1E00, 0x2000)) if chr(c).islower())
+_NAMES: Final = re.compile(rf"(?<=[\w,;:] )[^\W\d_{_LOWER}][^\W_]+|\w[._/@]\w|\d|`|[\u30a1-\u30f6]{{3,}}")
 _DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 _SIGN: Final = re.compile(r"\s*[,.;:!?…—–،。，！？、-]")
+#: So many words, and a sign behind the last.
+_SIGN_BEHIND: Final = [re.compile(rf"(?:[^\W_]+\W+){{{n - 1}}}[^\W_]+{_SIGN.pattern}" if n else r"\Z.") for n in range(6)]
 _INTRODUCES: Final = re.compile(r"[:：][\"'”’»*_)\s]*\Z")
 _ENDED: Final = re.compile(r"[.!?…。！？।॥؟۔｡][\"'”’»」』)\]*_\s]*\Z|\n\s*\Z")
+_BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
 _TERMINATORS: Final = frozenset(".!?…。！？।॥؟۔｡")
 _PLAIN_ENDS: Final = frozenset((". ", "? ", "! ", ".\n"))
 _CLOSERS: Final = {"”": "“„”", "»": "«", "«": "»", "」": "「", "』": "『", "“": "„", ")": "(", "）": "（"}
@@ -70,11 +78,14 @@ def _phrases(section: str) -> dict[str, tuple[tuple[str, ...], ...]]:
 
 _LISTED: Final = {
     name: _phrases(name)
-    for name in ("restricts", "follows", "answers", "back", "ahead", "supposes", "counts", "points", "conditions")
+    for name in (
+        *("restricts", "follows", "answers", "back", "ahead", "supposes", "counts", "points", "conditions"),
+        *("ordinals", "objects", "pronouns", "persons", "sweeping", "untrue", "retracts"),
+    )
 }
-_RUN_ON: Final = {name: tuple(_TIES[f"{name}-run-on"]) for name in _LISTED}
+_RUN_ON: Final = {name: tuple(_TIES.get(f"{name}-run-on", ())) for name in _LISTED}
 #: Lists that no sentence is asked for at its beginning alone.
-_ANYWHERE: Final = frozenset({"back", "ahead", "points"})
+_ANYWHERE: Final = frozenset({"back", "ahead", "points", "persons", "sweeping", "untrue", "retracts"})
 #: The other lists with phrases that begin with a word, and these phrases.
 _OPENING: Final = {name: phrases for name, phrases in _LISTED.items() if name not in _ANYWHERE}
 _LISTS_BY_OPENING: Final = {
@@ -83,6 +94,10 @@ _LISTS_BY_OPENING: Final = {
     for word in listed
 }
 _NO_OPENINGS: Final[Mapping[str, int]] = MappingProxyType({})
+_FIRST_WORD: Final = re.compile(r"[^\w\n]{0,9}([\w'-]+)")
+_OBJECTING: Final = (
+    frozenset(_LISTED["objects"]) | _LISTED["restricts"].keys() | _LISTED["answers"].keys() | _LISTED["follows"].keys()
+)
 
 
 def _by_longest_word(names: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
@@ -95,7 +110,7 @@ def _by_longest_word(names: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
 
 
 #: Lists of which most texts have nothing.
-_RARE: Final = ("back", "ahead")
+_RARE: Final = ("back", "ahead", "untrue", "retracts")
 _RARE_PHRASES: Final = _by_longest_word(_RARE)
 _RARE_WORDS: Final = frozenset(_RARE_PHRASES)
 
@@ -250,15 +265,35 @@ class _StatementPiece:
     @property
     def follows(self) -> bool:
         """Whether its first words point back."""
-        return "follows" in self.opens
+        return "follows" in self.opens or self.names_by_place
+
+    @property
+    def names_by_place(self) -> bool:
+        """Whether it begins with "In the first, ": of several things, told apart by their order alone."""
+        words = self.opens.get("ordinals", 0)
+        return bool(words) and _SIGN_BEHIND[words].match(self.body) is not None
+
+    @property
+    def takes_back(self) -> bool:
+        """Whether it takes back more than the sentence before it: "None of the three is true.", "Wait, no."."""
+        return not self.item and not self.asks and (self.is_verdict or self.holds_rare("retracts"))
+
+    @property
+    def is_verdict(self) -> bool:
+        """Whether it says of several things at once that they are true or not: "All of this is invented."."""
+        return len(self.said) <= _VERDICT_WORDS and self.holds_rare("untrue") and self.holds("sweeping")
+
+    @property
+    def means_somebody(self) -> bool:
+        """Whether another sentence must tell whom it speaks of: it begins with a pronoun, or has one and no name."""
+        return "pronouns" in self.opens or (self.holds("persons") and not _NAMES.search(self.body))
 
     @property
     def answers(self) -> bool:
         words = self.opens.get("answers", 0)
         if not words or len(self.said) <= _ANSWER_WORDS:
             return bool(words)
-        last = re.match(rf"(?:[^\W_]+\W+){{{words - 1}}}[^\W_]+", self.body)
-        return self.dense or bool(last and _SIGN.match(self.body, last.end()))
+        return self.dense or _SIGN_BEHIND[words].match(self.body) is not None
 
 
 def _openings(said: Sequence[str]) -> dict[str, int]:
@@ -308,6 +343,21 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
             whole.append(span)
             sizes.append(int(span.kind != "label"))
     return Statements(whole, listed, sizes)
+
+
+def objection(text: str) -> Span | None:
+    """The first statement of a message if it answers, takes back or narrows what was said in front of the message; else None."""
+    word = _FIRST_WORD.match(text)
+    if text.isascii() and (len(text) > _VERDICT) and not (word and word[1].lower() in _OBJECTING):
+        return None
+    begin = text[:_OBJECTION]
+    pieces = [_StatementPiece(begin, span, _Hints(begin), joined_words_within(begin)) for span in sentences(begin)[:1]]
+    if not pieces or pieces[0].kind or pieces[0].item:
+        return None
+    first = pieces[0]
+    if not ("objects" in first.opens or first.restricts or first.answers or first.takes_back):
+        return None
+    return statements(text).spans[0]
 
 
 def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
@@ -404,11 +454,12 @@ def _in_quotation(pieces: Sequence[_StatementPiece]) -> list[bool]:
 def _needs(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
     """Pairs of a sentence and one that it needs."""
     if not any(piece.kind for piece in pieces):
-        return [*_pointing_back(pieces), *_introduced(pieces), *_counted(pieces)]
+        return [*_pointing_back(pieces), *_taken_back(pieces), *_introduced(pieces), *_counted(pieces)]
     return [
         *_under_headings(pieces),
         *_behind_labels(pieces),
         *_pointing_back(pieces),
+        *_taken_back(pieces),
         *_introduced(pieces),
         *_about_blocks(pieces),
         *_counted(pieces),
@@ -419,14 +470,35 @@ def _pointing_back(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
     """Sentences whose first words point back, and an answer or objection of another speaker, with what they are about."""
     found = []
     last = -1  # the last thing said, labels and headings aside
+    named = -1  # the last sentence of the line that names whom a pronoun may mean
     for i, piece in enumerate(pieces):
         if piece.kind in ("label", "heading"):
             last = -1 if piece.kind == "heading" else last
+            named = -1
             continue
+        if piece.starts_line or piece.kind:
+            named = -1
+        if piece.kind or not piece.means_somebody:
+            named = -1 if piece.kind else i
+        elif named >= 0:
+            found.append((i, named))
         said = not (piece.stands_alone or piece.kind or piece.item) and (piece.follows or piece.restricts or piece.answers)
         if last >= 0 and said:
             found.append((i, last))
         last = i
+    return found
+
+
+def _taken_back(pieces: Sequence[_StatementPiece]) -> list[tuple[int, int]]:
+    """Sentences of a paragraph (where the later one begins one, of that before it) and a later one that takes them back."""
+    found = []
+    for i, piece in enumerate(pieces[1:], start=1):
+        if piece.kind or piece.hints.rare.isdisjoint(("untrue", "retracts")) or not piece.takes_back:
+            continue
+        for k in range(i - 1, max(-1, i - 1 - _FARTHEST_BACK), -1):
+            if pieces[k].kind == "heading" or (k < i - 1 and _BLANK_LINE.search(pieces[k].text)):
+                break
+            found.append((k, i))
     return found
 
 
@@ -485,7 +557,7 @@ def _leads(piece: _StatementPiece) -> bool:
     colon = piece.hints.introduces and _INTRODUCES.search(piece.text[-12:]) is not None
     if piece.stands_alone:
         return colon
-    return colon or "supposes" in piece.opens or piece.holds_rare("ahead")
+    return colon or "supposes" in piece.opens or piece.holds_rare("ahead") or (piece.starts_line and piece.is_verdict)
 
 
 def _governed(pieces: Sequence[_StatementPiece], i: int, leads: Sequence[bool]) -> range:

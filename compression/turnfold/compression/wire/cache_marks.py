@@ -46,6 +46,11 @@ def cut_marks(raw: str, names: Collection[str]) -> str:
     return apply(run, [edit for _, start, _ in elements(run, 0) for edit in _cuts(run, start, names)])[1:-1]
 
 
+def has_mark(part: Mapping[str, object], names: Collection[str]) -> bool:
+    """Whether a part carries a mark. One that is null or empty is none: it is what ``model_dump()`` writes where none was set."""
+    return any(part.get(name) for name in names)
+
+
 def mark_of(raw: str, names: Collection[str]) -> str:
     """The last mark in the JSON text of a message, or of a run of values, as a member with a comma in front; "" for none."""
     if not _may_be_marked(raw, names):
@@ -94,6 +99,7 @@ def _marks(raw: str, start: int, names: Collection[str]) -> Iterator[str]:
     """The marks of the object at `start` and of its parts."""
     for key, (data, begin, end) in members(raw, start) if raw[start] == "{" else ():
         if key in names:
-            yield f',"{key}":{raw[begin:end]}'
+            if data:
+                yield f',"{key}":{raw[begin:end]}'
         elif key in _HOLDERS:
             yield from (mark for at in _parts(raw, data, begin) for mark in _marks(raw, at, names))

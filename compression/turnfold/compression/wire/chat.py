@@ -19,7 +19,7 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.wire.bodies import Layout, is_plainly_typed, read_body
-from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, cut_marks, mark_of, placed_marks
+from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, cut_marks, has_mark, mark_of, placed_marks
 from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE, completion, reply_to, stream
 from turnfold.compression.wire.content_edits import BREAKPOINT, mark_last_part, merge, put_beside, replace_text, split_apart
 from turnfold.compression.wire.conversation import (
@@ -158,7 +158,7 @@ def _parse(raw: str, data: Mapping[str, Any], memo: Memo) -> Message:
         answers=data["tool_call_id"] if isinstance(data.get("tool_call_id"), str) else None,
         is_list=isinstance(content, list),
         sealed=is_sealed(data),
-        marked=any(isinstance(p, dict) and any(m in p for m in _MARKS) for p in [data, *parts]),
+        marked=any(isinstance(p, dict) and has_mark(p, _MARKS) for p in [data, *parts]),
         has_calls=bool(data.get("tool_calls") or data.get("function_call")),
         attached=tuple(_attached(parts)),
         sole=_sole(content),

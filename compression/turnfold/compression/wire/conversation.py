@@ -15,6 +15,7 @@ So a span may lie anywhere in the body. Spans never overlap, and inside the arra
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
@@ -25,6 +26,8 @@ from turnfold.compression.wire.edits import Edit, apply
 
 _PINNED: Final = frozenset({"system", "developer"})
 _RESULTS: Final = frozenset({"tool", "function"})
+#: In capitals too, as HTML is written.
+_KEEP, _KEPT = re.compile("<[kK][eE][eE][pP]>"), re.compile("</[kK][eE][eE][pP]>")
 
 _STATELESS: Final = StateBlocks()
 
@@ -167,8 +170,8 @@ class Message:
         # Fields and not properties: every station asks them of every message.
         object.__setattr__(self, "pinned", self.fixed or self.role in _PINNED)
         object.__setattr__(self, "is_result", self.role in _RESULTS)
-        marked = self.text.find("<keep>")
-        object.__setattr__(self, "has_kept", marked >= 0 and self.text.find("</keep>", marked) >= 0)
+        marked = _KEEP.search(self.text) if "</" in self.text else None
+        object.__setattr__(self, "has_kept", marked is not None and _KEPT.search(self.text, marked.end()) is not None)
 
     @property
     def unsigned(self) -> Message:

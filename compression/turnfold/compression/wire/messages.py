@@ -89,7 +89,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
         settings={key: value for key, value in values.items() if key != "system"},
         history=members["messages"][1:],
         groups=tuple(groups),
-        marked_at_end=MARK in members,
+        marked_at_end=MARK in members and bool(members[MARK][0]),
         can_drop_thinking=_can_drop(thinking),
         betas=(_DROP_BETA,) if binds else (),
         held="server-history" if "context_management" in members and _compacts(text, members["context_management"]) else "",

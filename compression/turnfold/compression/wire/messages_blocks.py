@@ -15,7 +15,7 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.wire.bodies import is_plainly_typed
-from turnfold.compression.wire.cache_marks import cut_marks
+from turnfold.compression.wire.cache_marks import cut_marks, has_mark
 from turnfold.compression.wire.conversation import Attachment, Call, Message, Path, Place, Reasoning, Text, full_text
 from turnfold.compression.wire.edits import Edit, apply
 from turnfold.compression.wire.media import source_attachment, source_tokens
@@ -146,7 +146,7 @@ def _spoken(raw: str, key: bytes, role: str, content: Any, path: Path, keys: fro
         holds=bool(own.strip()) or bool(blocks),
         keys=keys,
         is_list=isinstance(content, list),
-        marked=any(MARK in block for block in blocks),
+        marked=any(has_mark(block, MARKS) for block in blocks),
         attached=attached,
         sole=_sole(content),
         takes_mark=bool(blocks) and _takes_mark(blocks[-1]),
@@ -200,7 +200,7 @@ def _result(raw: str, key: bytes, block: Block) -> Message:
         answers=answers if isinstance(answers, str) else None,
         is_list=isinstance(content, list),
         sealed=any(one.get("type") not in _RESULT_BLOCKS for one in inside),
-        marked=any(MARK in one for one in (block, *inside)),
+        marked=any(has_mark(one, MARKS) for one in (block, *inside)),
         attached=tuple(source_attachment(("content", i), one) for i, one in attached),
         sole=_sole(content) if inside or isinstance(content, str) else None,
         takes_mark=_takes_mark(block),
@@ -258,7 +258,7 @@ def _assistant(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         call_ids=tuple(call.id for call, _ in calls),
         is_list=isinstance(content, list),
         sealed=sealed or reasoning is not None,
-        marked=any(MARK in block for block in blocks),
+        marked=any(has_mark(block, MARKS) for block in blocks),
         has_calls=bool(calls),
         attached=tuple(_compactions(blocks)),
         sole=_sole(content),

@@ -16,7 +16,7 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import digest
 from turnfold.compression.wire.bodies import is_plainly_typed
-from turnfold.compression.wire.cache_marks import cut_marks
+from turnfold.compression.wire.cache_marks import cut_marks, has_mark
 from turnfold.compression.wire.conversation import Attachment, Call, Message, Text, full_text
 from turnfold.compression.wire.media import attachment, media_tokens
 
@@ -148,7 +148,7 @@ def build(raw: str, key: bytes, found: Reading, data: Mapping[str, Any]) -> Mess
         answers=found.answers,
         is_list=found.parts is not None,
         sealed=found.sealed or (found.role == "assistant" and any(p.get(k) for p in inside for k in _SEALS)),
-        marked=any(mark in p for p in inside for mark in MARKS),
+        marked=any(has_mark(p, MARKS) for p in inside),
         has_calls=bool(found.call_ids or found.calls),
         attached=found.attached,
         sole=found.sole,
