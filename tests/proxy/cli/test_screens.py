@@ -125,12 +125,12 @@ async def test_reports(run: RunCommand, server: Answers) -> None:
         server.of["/admin/report"] = made | ({"windows": rows[: 5 + n], "caches": caches} if n < 3 else {})
         arguments = ("report", "--group-by", group, "--since", "2025-10-09", "--until", "2025-10-11", "--url")
         lines += shown(arguments, run(*arguments, server.origin + "/"))
-    arguments = ("report", "--csv", "--only", "tenant=anna", "--since", "2025-10-09", "--until", "2025-10-10", "--url")
-    lines += shown(arguments, run(*arguments, server.origin))
+    asked: tuple[str, ...] = ("report", "--csv", "--only", "tenant=anna", "--since", "2025-10-09", "--until", "2025-10-10", "--url")
+    lines += shown(asked, run(*asked, server.origin))
     made["totals"]["own_calls"]["requests"], made["totals"]["dollars"]["unknown_requests"] = 1, 0
     made["totals"]["dollars"] |= {"paid": None, "paid_for_own_calls": 0.25}
     server.of["/admin/report"] = {**made, "groups": [{**made["totals"], made["group_by"]: ""}]}
-    lines += shown(("report", "one own call"), run(*arguments[:1], *arguments[4:], server.origin))
+    lines += shown(("report", "one own call"), run(*asked[:1], *asked[4:], server.origin))
     golden.agrees(FILES / "report.txt", [*lines, *server.asked])
 
 
@@ -209,6 +209,6 @@ def test_forgetting(run: RunCommand, server: Answers) -> None:
         ("--tenant", "a/b", "--conversation", "c 1"),
     ):
         lines += shown(("forget", *arguments), run("forget", *arguments, "--yes", "--url", server.origin + "/"))
-    for arguments in (("--tenant", "a", "--key", "k"), ()):
-        lines += shown(("forget", *arguments), run("forget", *arguments))
+    for refused in (["--tenant", "a", "--key", "k"], []):
+        lines += shown(("forget", *refused), run("forget", *refused))
     golden.agrees(FILES / "forget.txt", [*lines, *server.asked])
