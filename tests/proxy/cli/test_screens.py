@@ -125,7 +125,17 @@ async def test_reports(run: RunCommand, server: Answers) -> None:
         server.of["/admin/report"] = made | ({"windows": rows[: 5 + n], "caches": caches} if n < 3 else {})
         arguments = ("report", "--group-by", group, "--since", "2025-10-09", "--until", "2025-10-11", "--url")
         lines += shown(arguments, run(*arguments, server.origin + "/"))
-    asked: tuple[str, ...] = ("report", "--csv", "--only", "tenant=anna", "--since", "2025-10-09", "--until", "2025-10-10", "--url")
+    asked: tuple[str, ...] = (
+        "report",
+        "--csv",
+        "--only",
+        "tenant=anna",
+        "--since",
+        "2025-10-09",
+        "--until",
+        "2025-10-10",
+        "--url",
+    )
     lines += shown(asked, run(*asked, server.origin))
     made["totals"]["own_calls"]["requests"], made["totals"]["dollars"]["unknown_requests"] = 1, 0
     made["totals"]["dollars"] |= {"paid": None, "paid_for_own_calls": 0.25}
