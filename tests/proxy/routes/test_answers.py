@@ -19,8 +19,9 @@ from turnfold.config.settings import AuthSettings, ServerSettings
 
 FILES = Path(__file__).parent / "golden"
 _VARYING = frozenset({
-    "at", "compression_ms", "first_byte_mean", "first_byte_ms", "learned_at", "overhead_mean", "overhead_ms", "request_id",
-    "result_id", "background", "damaged_records", "written", "queued", "retry_at", "total_mean", "total_ms", "upstream", "from", "to", "tenant",
+    "at", "background", "compression_ms", "damaged_records", "first_byte_mean", "first_byte_ms", "from", "learned_at",
+    "overhead_mean", "overhead_ms", "queued", "request_id", "result_id", "retry_at", "tenant", "to", "total_mean", "total_ms",
+    "upstream", "written",
 })  # fmt: skip
 _NAMED = ("allow", "connection", "content-type", "retry-after", "www-authenticate", "x-turnfold-reason", "x-turnfold-status")
 ANNA, BERT = ("authorization", "Bearer anna"), ("authorization", "Bearer bert")
