@@ -7,14 +7,19 @@ here: whether the model is right (``test_baseline`` replays a provider's cache b
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, get_args
 
-from tests.proxy.receipts import NOON, SECTION, price, requests
+from tests.proxy.receipts import NOON, SECTION, price, receipt, requests
 from tests.support import golden
-from turnfold.config.settings import StoreSettings
+from turnfold.compression.layers import Layer
+from turnfold.compression.warmth import WarmthCounts, observe
+from turnfold.config.fold import fold_options
+from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.books.baseline import (
     PastRequest,
     cache_was_warm,
@@ -24,13 +29,26 @@ from turnfold.proxy.books.baseline import (
     with_fold,
     without_turnfold,
 )
+from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.metrics import Health, Metrics
+from turnfold.proxy.books.reasons import in_words
 from turnfold.proxy.books.report import GROUPINGS, Query, report
+from turnfold.proxy.books.request_details import request_details
 from turnfold.proxy.books.rollups import RequestCost, add, conversation_days, covering_tables, hours, rows, whole_hours
+from turnfold.proxy.books.section_records import Layered, section_items
+from turnfold.proxy.chat.receipts import Status
+from turnfold.proxy.learning.warmth_records import add_counts
+from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.store import Key
 from turnfold.proxy.store.memory import MemoryStore
 
 FILES = Path(__file__).parent / "golden"
+REASONS = (
+    *("short", "waiting", "unfoldable", "braked", "not-smaller", "over-budget", "attachments-left-out", "unparsable"),
+    *("content-encoding", "window", "held-out", "slow", "slow-before", "busy", "too-large", "client-left", "observer-busy"),
+    *("stopped", "server-history", "background", "upstream-truncated", "thinking-refused", "unheard-of", ""),
+)
 
 
 def test_the_cache_model() -> None:
@@ -111,3 +129,55 @@ def test_the_metrics() -> None:
     golden.agrees(
         FILES / "metrics.txt", (line for line in own if not line.startswith(("turnfold_build", "# HELP turnfold_build")))
     )
+
+
+def test_reasons() -> None:
+    """Every status with every reason, and with one that nobody knows; those that wait also with the tokens that they wait for."""
+    lines = [f"{status} {reason}: {in_words(status, reason)}" for status in ("folded", "odd") for reason in REASONS]
+    lines += [f"{status}: {in_words(status, '')} {in_words(status, 'short')}" for status in get_args(Status)]
+    lines += [
+        f"at {status} {reason}: {in_words(status, reason, 12_345)}" for status in ("passthrough", "shaped") for reason in REASONS
+    ]
+    golden.agrees(FILES / "reasons.txt", lines)
+
+
+async def test_what_is_learned() -> None:
+    """Windows and caches of two tenants, as reports show them: of everybody, of one tenant, of one model."""
+    memory, lines = MemoryStore(), list[str]()
+    windows = Windows(memory)
+    for tenant, model, times in (("anna", "m", 1), ("anna", "n", 3), ("bert", "m", 2)):
+        spot = Spot(tenant, "http://u", model)
+        for _ in range(times):
+            await windows.learn_from_refusal(spot, 5000 * times, 16_000)
+        await windows.learn_from_usage(spot, 1000, 1000 + times)
+        seen = WarmthCounts()
+        for n in range(7 * times):
+            seen = observe(seen, 40.0 * n, loop=n % 3 == 0, warm=n % 5 > 1)
+        await add_counts(memory, spot, seen)
+    await add_counts(memory, Spot("bert", "http://u", "few"), observe(WarmthCounts(), 9.0, loop=True, warm=True))
+    narrowed: tuple[dict[str, str], ...] = ({}, {"tenant": "anna"}, {"model": "m"}, {"tenant": "bert", "model": "few"})
+    for only in narrowed:
+        for options_of in (None, partial(fold_options, Settings())):
+            found = await learned_of(memory, Query(NOON, NOON + 1, only=only), time.time(), options_of)
+            for rows_ in found.values():
+                lines += [json.dumps({key: one for key, one in row.items() if not key.endswith("_at")}) for row in rows_]
+            lines.append("")
+    golden.agrees(FILES / "learned.txt", lines)
+
+
+async def test_request_details() -> None:
+    """A request whose sections are kept, expired, of another kind, or never came."""
+    memory = MemoryStore()
+    book = Ledger(memory, StoreSettings(), price)
+    layers = Layered("s-2", (Layer("raw", 3), Layer("facts", 2), Layer("sum", 1)), (("user", "raw"),))
+    replaced = replace(SECTION, id="s-3", instead=("short", None))
+    book.record(receipt(request_id="tf-1", folds_at=9000, reason="short"), (SECTION, replaced, replace(SECTION, id="s-4")))
+    book.record(receipt(request_id="tf-2"), (replace(SECTION, id="s-2"),))
+    await book.flush()
+    await memory.put(section_items("anna", layers, 60.0, "c"))
+    await memory.discard([Key("anna", "section", "s-4")])
+    lines = []
+    for name, tenant in (("tf-1", None), ("tf-1", "anna"), ("tf-1", "bert"), ("tf-2", None), ("tf-3", None)):
+        found = await request_details(memory, name, NOON - 1, NOON + 1, tenant)
+        lines += [f"{name} {tenant}", *(json.dumps(found, indent=1).splitlines() if tenant is None else [golden.name_of(found)])]
+    golden.agrees(FILES / "details.txt", lines)
