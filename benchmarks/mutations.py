@@ -56,7 +56,7 @@ def _pytest(plugin: str, *options: str, **environment: str) -> None:
                 **os.environ,
                 "PYTHONPATH": os.pathsep.join([*(str(tree / name) for name in SOURCES), os.environ.get("PYTHONPATH", "")]),
                 "HYPOTHESIS_PROFILE": "small",
-                "TURNFOLD_SHARED": str(tree / "absent"),
+                # No name of the settings: doctor and serve refuse those that they do not know.
                 **environment,
             },
             check=False,
@@ -69,7 +69,7 @@ def _pytest(plugin: str, *options: str, **environment: str) -> None:
 def _copy() -> Iterator[Path]:
     """A copy of the tree, for as long as it is needed."""
     with tempfile.TemporaryDirectory(prefix="turnfold-mutations-", ignore_cleanup_errors=True) as folder:
-        tree = Path(folder)
+        tree = Path(folder) / "tree"  # so that there is no evaluation data beside it
         listed = ("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
         for name in subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0"):
             if name and (ROOT / name).is_file():

@@ -38,13 +38,13 @@ from benchmarks.support.mutants import ROOT, Mutation, sample
 from benchmarks.support.test_map import TestMap
 
 #: The task as JSON; the plugin takes over the run when it is set.
-TASK: Final = "TURNFOLD_MUTATIONS"
+TASK: Final = "MUTATIONS_TASK"
 #: What a copy says of a change that it can't make.
 _IMPORTED: Final = "runs at import"
 _STALLED: Final = "takes too long by the clock"
 _PR_SET_CHILD_SUBREAPER: Final = 36
 #: A list of tests as JSON; only they run, in its order.
-CHOICE: Final = "TURNFOLD_CHOICE"
+CHOICE: Final = "MUTATIONS_CHOICE"
 _PATIENCE: Final = 3  # seconds by the clock for one of processor time
 _OPTIONS: Final = ("-x", "-q", "-n", "0", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "benchmarks.support.mutation_runs")
 

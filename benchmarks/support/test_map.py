@@ -28,9 +28,9 @@ import pytest
 from benchmarks.support.mutants import ROOT, SOURCES, Mutation
 
 #: Where the map goes; the plugin records when it is set.
-OUTPUT: Final = "TURNFOLD_TEST_MAP"
+OUTPUT: Final = "MUTATIONS_MAP"
 #: After so many minutes no other test is begun; the map then has the tests that ran.
-MINUTES: Final = "TURNFOLD_TEST_MAP_MINUTES"
+MINUTES: Final = "MUTATIONS_MAP_MINUTES"
 _RAN: Final = "__turnfold_ran__"
 _USUAL: Final = 0.2  # seconds
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import itertools
+import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -33,6 +34,33 @@ def no_public_authorities(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", str(path))
         yield
+
+
+class _Lines(logging.Handler):
+    """Writes every line of the log; those that cannot be written are remembered, as nobody reads standard error."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.broken: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            record.getMessage()
+        except (TypeError, ValueError, KeyError) as exc:
+            self.broken.append(f"{record.name}:{record.lineno} {record.msg!r} {record.args!r}: {exc}")
+
+
+@pytest.fixture(autouse=True)
+def log_lines() -> Iterator[None]:
+    """Every line that is logged, and every one that would be on the level of a server, can be written."""
+    log, lines = logging.getLogger("turnfold"), _Lines()
+    level = log.level
+    log.addHandler(lines)
+    log.setLevel(logging.INFO)
+    yield
+    log.setLevel(level)
+    log.removeHandler(lines)
+    assert not lines.broken
 
 
 @pytest.fixture(scope="session")

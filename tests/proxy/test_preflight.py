@@ -54,6 +54,24 @@ def test_an_upstream_that_is_ourselves_is_refused(url: str, host: str) -> None:
     assert "itself" in problem
 
 
+@pytest.mark.parametrize(
+    ("url", "host", "here"),
+    [
+        ("http://0.0.0.0:8420/v1", "::", True),
+        ("http://192.0.2.1:8420/v1", "0.0.0.0", False),  # noqa: S104 - nothing listens; the address is one of documents
+        ("http://no-such-name.invalid:8420/v1", "0.0.0.0", False),  # noqa: S104
+        ("http://0.0.0.0:8420/v1", "127.0.0.1", False),
+        ("http://127.0.0.1/v1", "127.0.0.1", False),
+    ],
+)
+def test_a_server_on_every_address_is_at_each_of_this_machine(url: str, host: str, here: bool) -> None:
+    assert preflight.leads_here(url, ServerSettings(host=host)) is here
+
+
+def test_a_url_without_a_port_names_the_usual_one() -> None:
+    assert preflight.leads_here("http://127.0.0.1/v1", ServerSettings(port=80))
+
+
 @pytest.mark.parametrize("url", ["https://127.0.0.1:8420/v1", "http://127.0.0.1:8421/v1", "http://192.0.2.1:8420/v1"])
 def test_another_server_is_none_of_ours(url: str) -> None:
     assert not preflight.leads_here(url, ServerSettings())

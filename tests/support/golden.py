@@ -25,6 +25,8 @@ from typing import Any, Final
 
 Message = dict[str, Any]
 
+#: Read here, since tests of the command line empty the environment.
+_ACCEPTS: Final = bool(os.environ.get("TURNFOLD_ACCEPT"))
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _DEMO: Final = _ROOT / "proxy" / "turnfold" / "proxy" / "demo_data" / "conversation.json"
 _CASES: Final = _ROOT / "benchmarks" / "cases" / "orders"
@@ -33,7 +35,7 @@ _CASES: Final = _ROOT / "benchmarks" / "cases" / "orders"
 def agrees(path: Path, lines: Iterable[str]) -> None:
     """Fail where the lines are not those of the file; write the file where that is asked for."""
     got = "".join(f"{line}\n" for line in lines)
-    if os.environ.get("TURNFOLD_ACCEPT"):
+    if _ACCEPTS:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(got.encode())
     assert got.splitlines() == path.read_bytes().decode().splitlines()

@@ -193,11 +193,8 @@ def _give_way() -> None:
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO, "ascii")
 
 
-def main() -> None:
-    """Work until the input ends."""
-    _give_way()
-    stdin, stdout = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever else writes to standard output must not break a frame
+def work_until_the_end(stdin: BinaryIO, stdout: BinaryIO) -> None:
+    """Settings come in first, then pieces of work, until the input ends."""
     frame = read_frame(stdin)
     if frame is None:
         return
@@ -206,6 +203,14 @@ def main() -> None:
     while (frame := read_frame(stdin)) is not None:
         _serve(worker, stdin, stdout, *frame)
         worker.end()
+
+
+def main() -> None:
+    """Work for whoever holds the other ends of standard input and output."""
+    _give_way()
+    stdout = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever else writes to standard output must not break a frame
+    work_until_the_end(sys.stdin.buffer, stdout)
 
 
 if __name__ == "__main__":

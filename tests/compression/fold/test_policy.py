@@ -73,20 +73,28 @@ def test_of_records_that_facts_cut_down_as_much_stays_raw_as_of_files() -> None:
 @pytest.mark.parametrize("prices", [NONE, WEAK])
 def test_talk_may_recall_twice_as_much_and_still_saves_half(prices: CachePrices) -> None:
     saved, folded = 18_000, 20_000
-    usual = recall_tokens(options(prices), WARMTH, saved, folded)
-    most = most_recall_tokens(options(prices), WARMTH, 1.0, saved, folded)
+    short, medium, long = Shape(60, 0, 0.5), Shape(150, 0, 0.5), Shape(400, 0, 0.5)
+    usual = recall_tokens(options(prices), WARMTH, short, saved, folded)
+    most = most_recall_tokens(options(prices), WARMTH, short, saved, folded)
     assert 1.5 * usual < most <= 0.5 * saved * prices.reread(WARMTH.turns) / prices.write
-    assert most_recall_tokens(options(prices), WARMTH, 0.0, saved, folded) == usual
-    assert usual < most_recall_tokens(options(prices), WARMTH, 0.5, saved, folded) < most
+    assert most_recall_tokens(options(prices), WARMTH, long, saved, folded) == usual
+    assert usual < most_recall_tokens(options(prices), WARMTH, medium, saved, folded) < most
 
 
 def test_recall_keeps_to_the_quarter_where_a_cached_token_costs_little() -> None:
-    strong = options(STRONG)
-    assert most_recall_tokens(strong, WARMTH, 1.0, 18_000, 20_000) == recall_tokens(strong, WARMTH, 18_000, 20_000)
+    strong, short = options(STRONG), Shape(60, 0, 0.5)
+    assert most_recall_tokens(strong, WARMTH, short, 18_000, 20_000) == recall_tokens(strong, WARMTH, short, 18_000, 20_000)
 
 
 def test_there_is_room_for_a_passage_even_where_nearly_nothing_is_saved() -> None:
-    assert most_recall_tokens(options(WEAK), WARMTH, 1.0, 10, 400) >= 100
+    assert most_recall_tokens(options(WEAK), WARMTH, Shape(60, 0, 0.5), 10, 400) >= 100
+
+
+@pytest.mark.parametrize("prices", [NONE, WEAK, STRONG])
+def test_recall_takes_less_where_facts_keep_the_values_of_records(prices: CachePrices) -> None:
+    files = recall_tokens(options(prices), WARMTH, Shape(300, 0.5, 0.6, lines=0.3), 8_000, 20_000)
+    records = recall_tokens(options(prices), WARMTH, CLERK, 8_000, 20_000)
+    assert records == files if prices is STRONG else records < 0.5 * files
 
 
 def test_a_cache_that_hits_at_ends_of_requests_makes_a_fold_behind_long_instructions_dearer() -> None:

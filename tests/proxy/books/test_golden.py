@@ -7,17 +7,19 @@ here: whether the model is right (``test_baseline`` replays a provider's cache b
 from __future__ import annotations
 
 import json
-import zlib
-from collections.abc import Iterator
+import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, get_args
 
-from tests.proxy.receipts import NOON, SECTION, receipt
+from tests.proxy.receipts import NOON, SECTION, price, receipt, requests
 from tests.support import golden
-from turnfold.config.prices import TokenUse
-from turnfold.config.settings import StoreSettings
+from turnfold.compression.layers import Layer
+from turnfold.compression.warmth import WarmthCounts, observe
+from turnfold.config.fold import fold_options
+from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.books.baseline import (
     PastRequest,
     cache_was_warm,
@@ -27,82 +29,26 @@ from turnfold.proxy.books.baseline import (
     with_fold,
     without_turnfold,
 )
+from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.metrics import Health, Metrics
+from turnfold.proxy.books.reasons import in_words
 from turnfold.proxy.books.report import GROUPINGS, Query, report
+from turnfold.proxy.books.request_details import request_details
 from turnfold.proxy.books.rollups import Additions, RequestCost, conversation_days, covering_tables, hours, rows, whole_hours
-from turnfold.proxy.chat.receipts import OwnCall, Receipt, Usage
-from turnfold.proxy.chat.trail import Trail, Trails
+from turnfold.proxy.books.section_records import Layered, section_items
+from turnfold.proxy.chat.receipts import Status
+from turnfold.proxy.learning.warmth_records import add_counts
+from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.store import Key
 from turnfold.proxy.store.memory import MemoryStore
 
 FILES = Path(__file__).parent / "golden"
-STATUSES = ("folded", "folded", "folded", "passthrough", "observed", "shaped", "recovered", "bypassed")
-
-
-def price(model: str, use: TokenUse, at: float) -> float | None:
-    """Dollars; those of the price table change with its releases."""
-    fresh = use.prompt - use.cached - use.written
-    factor = 1.0 if at < NOON + 40_000 else 0.5
-    return (
-        None
-        if model == "nobody's"
-        else factor * (fresh + use.cached / 10 + use.written + use.written_hour + 4 * use.completion) / 1e6
-    )
-
-
-def trail(tokens: int, kept: int, version: int) -> Trail:
-    """Of a text of which the first `kept` tokens are those of every version."""
-    names = (f"{step}" if 256 * step < kept else f"{step}/{version}" for step in range(tokens // 256))
-    return Trail(4 * tokens, b"".join(zlib.crc32(name.encode()).to_bytes(4, "little") for name in names))
-
-
-def requests(seed: int) -> Iterator[tuple[Receipt, str]]:
-    """The requests of a conversation, with the fingerprint of what is folded in each."""
-    random = Random(seed)
-    before, folded, version = 200 + random.randrange(3000), 0, 0
-    trails, writes = random.random() < 0.8, random.random() < 0.5
-    for number in range(14):
-        before += random.choice([90, 128, 700, 2100])
-        if random.random() < 0.3:
-            folded, version = int(before * random.choice([0.0, 0.2, 0.7])), version + 1
-        after = before - folded
-        prompt = int(after * random.choice([0.98, 1.0, 1.1]))
-        cached = random.choice([0, 0, prompt // 2, prompt - prompt % 128, max(0, prompt - 700)])
-        written = random.choice([0, prompt - cached]) if writes else 0
-        usage: tuple[Any, ...] = (prompt, random.randrange(300), cached, written, written // 3)
-        if random.random() < 0.1:
-            usage = random.choice([(None, None, None, None, None), (prompt, None, None, None, None), (0, 0, 0, 0, 0)])
-        yield (
-            receipt(
-                request_id=f"{seed}-{number}",
-                at=NOON + 5000 * seed + 400 * number,
-                conversation=f"c{seed}" if seed % 7 else None,
-                model=random.choice(["gpt-4o", "claude-sonnet-4-5", "nobody's"]),
-                tenant=random.choice(["anna", "bert"]),
-                status=random.choice(STATUSES) if folded else random.choice(STATUSES[3:]),
-                tokens_before=before if random.random() < 0.9 else 0,
-                tokens_after=after,
-                usage=usage,
-                upstream_status=random.choice([200, 200, 200, 200, 299, 300, 199, None, 500]),
-                overhead_ms=random.random() * 9,
-                first_byte_ms=random.choice([None, 180.25]),
-                total_ms=random.random() * 900,
-                streamed=random.random() < 0.5,
-                complete=random.random() < 0.8,
-                wire=random.choice(["", "chat", "messages"]),
-                session=random.choice(["", "s"]),
-                loop=random.random() < 0.3,
-                foldable=random.choice([None, before // 2]),
-                recall=random.choice(["", "words", "vectors"]),
-                tags=random.choice([(), ("team-a",), ("team-a", "night")]),
-                reason=random.choice(["", "", "held-out", "short"]),
-                calls=(OwnCall("summary", "gpt-4o", Usage(90, 12, 0, 0)),) * random.choice([0, 0, 2]),
-                trails=Trails(trail(before, before - 300 * (number % 3 == 2), seed), trail(after, before - folded, version))
-                if trails
-                else None,
-            ),
-            f"v{version}" if folded else "",
-        )
+REASONS = (
+    *("short", "waiting", "unfoldable", "braked", "not-smaller", "over-budget", "attachments-left-out", "unparsable"),
+    *("content-encoding", "window", "held-out", "slow", "slow-before", "busy", "too-large", "client-left", "observer-busy"),
+    *("stopped", "server-history", "background", "upstream-truncated", "thinking-refused", "unheard-of", ""),
+)
 
 
 def test_the_cache_model() -> None:
@@ -183,3 +129,55 @@ def test_the_metrics() -> None:
     golden.agrees(
         FILES / "metrics.txt", (line for line in own if not line.startswith(("turnfold_build", "# HELP turnfold_build")))
     )
+
+
+def test_reasons() -> None:
+    """Every status with every reason, and with one that nobody knows; those that wait also with the tokens that they wait for."""
+    lines = [f"{status} {reason}: {in_words(status, reason)}" for status in ("folded", "odd") for reason in REASONS]
+    lines += [f"{status}: {in_words(status, '')} {in_words(status, 'short')}" for status in get_args(Status)]
+    lines += [
+        f"at {status} {reason}: {in_words(status, reason, 12_345)}" for status in ("passthrough", "shaped") for reason in REASONS
+    ]
+    golden.agrees(FILES / "reasons.txt", lines)
+
+
+async def test_what_is_learned() -> None:
+    """Windows and caches of two tenants, as reports show them: of everybody, of one tenant, of one model."""
+    memory, lines = MemoryStore(), list[str]()
+    windows = Windows(memory)
+    for tenant, model, times in (("anna", "m", 1), ("anna", "n", 3), ("bert", "m", 2)):
+        spot = Spot(tenant, "http://u", model)
+        for _ in range(times):
+            await windows.learn_from_refusal(spot, 5000 * times, 16_000)
+        await windows.learn_from_usage(spot, 1000, 1000 + times)
+        seen = WarmthCounts()
+        for n in range(7 * times):
+            seen = observe(seen, 40.0 * n, loop=n % 3 == 0, warm=n % 5 > 1)
+        await add_counts(memory, spot, seen)
+    await add_counts(memory, Spot("bert", "http://u", "few"), observe(WarmthCounts(), 9.0, loop=True, warm=True))
+    narrowed: tuple[dict[str, str], ...] = ({}, {"tenant": "anna"}, {"model": "m"}, {"tenant": "bert", "model": "few"})
+    for only in narrowed:
+        for options_of in (None, partial(fold_options, Settings())):
+            found = await learned_of(memory, Query(NOON, NOON + 1, only=only), time.time(), options_of)
+            for rows_ in found.values():
+                lines += [json.dumps({key: one for key, one in row.items() if not key.endswith("_at")}) for row in rows_]
+            lines.append("")
+    golden.agrees(FILES / "learned.txt", lines)
+
+
+async def test_request_details() -> None:
+    """A request whose sections are kept, expired, of another kind, or never came."""
+    memory = MemoryStore()
+    book = Ledger(memory, StoreSettings(), price)
+    layers = Layered("s-2", (Layer("raw", 3), Layer("facts", 2), Layer("sum", 1)), (("user", "raw"),))
+    replaced = replace(SECTION, id="s-3", instead=("short", None))
+    book.record(receipt(request_id="tf-1", folds_at=9000, reason="short"), (SECTION, replaced, replace(SECTION, id="s-4")))
+    book.record(receipt(request_id="tf-2"), (replace(SECTION, id="s-2"),))
+    await book.flush()
+    await memory.put(section_items("anna", layers, 60.0, "c"))
+    await memory.discard([Key("anna", "section", "s-4")])
+    lines = []
+    for name, tenant in (("tf-1", None), ("tf-1", "anna"), ("tf-1", "bert"), ("tf-2", None), ("tf-3", None)):
+        found = await request_details(memory, name, NOON - 1, NOON + 1, tenant)
+        lines += [f"{name} {tenant}", *(json.dumps(found, indent=1).splitlines() if tenant is None else [golden.name_of(found)])]
+    golden.agrees(FILES / "details.txt", lines)

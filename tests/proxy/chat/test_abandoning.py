@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 import redis
+from yarl import URL
 
 from tests.proxy.harness import ProxyServer, UpstreamServer, proxy_server, reply, until
 from tests.proxy.processes import chat, serve_process
@@ -25,10 +27,16 @@ from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
 from turnfold.config.fold import fold_options
-from turnfold.config.settings import FoldingSettings, Settings
+from turnfold.config.settings import FoldingSettings, LimitSettings, Settings, UpstreamSettings
+from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
+from turnfold.proxy.chat.exchange import ChatRequest, Exchange
+from turnfold.proxy.chat.trail import Trail, Trails
+from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.abandoned_records import KIND, AbandonedFold, keep_abandoned, read_abandoned
 from turnfold.proxy.learning.deciding import Place
 from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.outbound.destinations import Destination
+from turnfold.proxy.outbound.upstream import Upstream
 from turnfold.proxy.store.base import Item, Scope
 from turnfold.proxy.store.memory import MemoryStore
 
@@ -258,3 +266,150 @@ async def test_a_damaged_record_is_none(value: bytes) -> None:
     await store.put([Item(key, value, 60)])
     assert await read_abandoned(store, PLACE) is None
     assert await keep_abandoned(store, PLACE, AbandonedFold(True, 1)) == AbandonedFold(True, 1)
+
+
+PATIENCE = 100.0
+
+
+def abandoned_folds(store: MemoryStore, patience: float = PATIENCE, workers: int = 2) -> AbandonedFolds:
+    limits = LimitSettings(fold_timeout=patience, max_fold_workers=workers)
+    return AbandonedFolds(store, store, limits, Incidents())
+
+
+def asked(**more: Any) -> Exchange:
+    nowhere = Destination(Upstream(UpstreamSettings()), URL("http://localhost"), "openai")
+    request = ChatRequest("tf-1", 0.0, 0.0, 0.0, CHAT, nowhere, (), "", b"{}", "on", None, None, tenant="t1")
+    return Exchange(request.but(**more))
+
+
+def made(exchange: Exchange, events: int) -> Exchange:
+    """A fold of it."""
+    sides = Trails(Trail(8, b"received"), Trail(4, b"sent"))
+    folded = exchange.but(folded=True, status="folded", reason="", tokens=(90, 40), events=events, trails=sides, name="c1")
+    return folded.but(body=b"{}")
+
+
+async def quickly(exchange: Exchange, events: int = 1) -> Exchange:
+    return made(exchange, events)
+
+
+async def give_up(folds: AbandonedFolds, exchange: Exchange, waited: float, worked: float | None, end: asyncio.Event) -> Underway:
+    """A request that leaves its fold after so many seconds; the fold ends when it is told."""
+
+    async def slowly() -> Exchange:
+        await end.wait()
+        return made(exchange, 3)
+
+    now = time.monotonic()
+    began = None if worked is None else now - worked
+    underway = Underway((PLACE,), "threads", read=True, since=now - waited, began=began)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0):
+            await folds.wait(exchange, underway, slowly())
+    return underway
+
+
+@pytest.mark.parametrize(
+    ("waited", "worked", "slow"),
+    [(91, 51, True), (89, 51, False), (91, 49, False), (91, None, False), (300, 300, True)],
+)
+async def test_what_counts_as_too_long(waited: float, worked: float | None, slow: bool) -> None:
+    store, end = MemoryStore(), asyncio.Event()
+    folds = abandoned_folds(store)
+    underway = await give_up(folds, asked(), waited, worked, end)
+    assert folds.is_slow(underway) is slow
+    again = await folds.wait(asked(), Underway((PLACE,), "threads", read=True), quickly(asked()))
+    assert (again.status, again.reason) == (("passthrough", "slow-before") if slow else ("folded", ""))
+    await folds.close()
+    kept = await read_abandoned(store, PLACE)
+    assert kept == (AbandonedFold(True) if slow else None)
+
+
+async def test_it_stays_raw_until_the_next_event_and_is_folded_from_then_on() -> None:
+    store, end = MemoryStore(), asyncio.Event()
+    folds, exchange = abandoned_folds(store), asked()
+    underway = await give_up(folds, exchange, 99, 99, end)
+    assert folds.is_slow(underway)
+    end.set()
+    for _ in range(9):  # until the fold has ended and was taken note of
+        await asyncio.sleep(0)
+    assert not folds.is_slow(underway)
+    for events, status in ((3, "passthrough"), (2, "passthrough"), (4, "folded"), (3, "folded")):
+        sent = await folds.wait(exchange, Underway((PLACE,), "threads", read=True), quickly(exchange, events))
+        assert sent.status == status, events
+        if status == "passthrough":
+            assert (sent.reason, sent.tokens, sent.name, sent.body) == ("slow-before", (90, 90), "c1", None)
+            assert sent.trails == Trails(Trail(8, b"received"), Trail(8, b"received"))
+    await folds.close()
+    assert await read_abandoned(store, PLACE) == AbandonedFold(True, 3)
+
+
+@pytest.mark.parametrize(
+    ("more", "underway", "status"),
+    [
+        ({}, {"read": True}, "passthrough"),
+        ({"budget": 50}, {"read": True}, "folded"),
+        ({"mode": "observe"}, {"read": True}, "folded"),
+        ({}, {"read": False}, "folded"),
+    ],
+)
+async def test_what_another_replica_gave_up_stays_raw(more: dict[str, Any], underway: dict[str, bool], status: str) -> None:
+    store, exchange = MemoryStore(), asked(**more)
+    await keep_abandoned(store, PLACE, AbandonedFold(True, 3))
+    folds = abandoned_folds(store)
+    sent = await folds.wait(exchange, Underway((PLACE,), "threads", **underway), quickly(exchange, 3))
+    assert sent.status == status
+    await folds.close()
+
+
+async def test_the_first_that_knows_its_events_says_so() -> None:
+    store, exchange = MemoryStore(), asked()
+    await keep_abandoned(store, PLACE, AbandonedFold(True))
+    folds = abandoned_folds(store)
+    sent = await folds.wait(exchange, Underway((PLACE,), "threads", read=True), quickly(exchange, 5))
+    assert (sent.status, sent.reason) == ("passthrough", "slow-before")
+    await folds.close()
+    assert await read_abandoned(store, PLACE) == AbandonedFold(True, 5)
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_a_slow_fold_is_left_where_another_replica_gave_it_up(known: bool) -> None:
+    store, end, exchange = MemoryStore(), asyncio.Event(), asked()
+    if known:
+        await keep_abandoned(store, PLACE, AbandonedFold(False, 3))
+    folds = abandoned_folds(store, patience=0.2)
+
+    async def slowly() -> Exchange:
+        await end.wait()
+        return made(exchange, 3)
+
+    underway = Underway((PLACE,), "threads", read=True, began=time.monotonic())
+    if known:
+        sent = await folds.wait(exchange, underway, slowly())
+        assert (sent.status, sent.reason, underway.left) == ("passthrough", "slow-before", True)
+    else:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await folds.wait(exchange, underway, slowly())
+        assert not underway.left
+    end.set()
+    await folds.close()
+
+
+async def test_nobody_waits_behind_folds_that_hold_every_place() -> None:
+    store, end, exchange = MemoryStore(), asyncio.Event(), asked()
+    folds = abandoned_folds(store, patience=1.0, workers=2)
+    await give_up(folds, exchange, 0.4, 0.4, end)
+
+    async def waits() -> Exchange:
+        await end.wait()
+        return made(exchange, 1)
+
+    other = PLACE._replace(label="c2")
+    sent = await folds.wait(exchange, Underway((other,), "threads", read=True), waits())
+    assert (sent.status, sent.reason, sent.recoverable) == ("passthrough", "busy", False)
+    with pytest.raises(TimeoutError):  # the other lane has places
+        async with asyncio.timeout(0.3):
+            await folds.wait(exchange, Underway((other,), "processes", read=True), waits())
+    end.set()
+    await folds.close()

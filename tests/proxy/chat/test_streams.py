@@ -308,3 +308,14 @@ def test_an_answer_to_http_1_0_ends_with_its_connection(upstream: UpstreamServer
     head, _, rest = received.partition(b"\r\n\r\n")
     assert b"transfer-encoding" not in head.lower()
     assert rest == b"data: 1\n\ndata: 2\n\n"
+
+
+def test_an_answer_that_breaks_off_is_told_of(
+    upstream: UpstreamServer, proxy: ProxyServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    upstream.handler = reply(b"1", headers=((b"content-length", b"9"),))
+    with pytest.raises(http.client.IncompleteRead):
+        call(proxy.origin, "POST", "/v1/chat/completions", b'{"model": "m", "messages": []}')
+    request = proxy.recorder.one().request_id
+    said = f"{request}: {upstream.origin}: it closed the connection in the middle of its answer"
+    assert [one.getMessage() for one in caplog.records if one.name.endswith("chat.service")] == [said]

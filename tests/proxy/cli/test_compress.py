@@ -219,3 +219,16 @@ def test_prose_prints_the_text_and_what_it_saved(run: RunCommand, tmp_path: Path
     assert run("prose", "note.md", "--intensity", "most")[0] == 1
     assert run("prose", "note.md", "--output", "no/such/dir")[0] == 1
     assert "absent.toml" in run("prose", "note.md", "--lexicon", "absent.toml")[2]
+
+
+def test_benchmark_of_a_text_that_is_made_up(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same text in every release, so that figures can be compared."""
+    monkeypatch.setattr("turnfold.proxy.cli.benchmark._SIZES", (1000, 2000))
+    rows = json.loads(run("benchmark", "--json")[1])
+    assert [(row["text"], row["scorer"]) for row in rows] == [("made up, 1k", "composite"), ("made up, 2k", "composite")]
+    assert [(row["raw"], row["facts"], row["summary"], row["ratio"]) for row in rows] == [
+        (975, 291, 60, 3.35),
+        (1950, 581, 72, 3.36),
+    ]
+    for row in rows:
+        assert row["tokens_per_second"] == pytest.approx(1000 * row["raw"] / row["ms"], rel=0.1)

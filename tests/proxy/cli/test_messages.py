@@ -78,3 +78,19 @@ def test_failures_are_one_line(run: RunCommand, arguments: tuple[str, ...], code
     assert ended == code
     assert word in err
     assert "Traceback" not in err
+
+
+def test_what_was_edited_or_deleted_since_is_told(run: RunCommand) -> None:
+    run("compress", "--messages", "m.json", "--output", "small.json")
+    result = json.loads(Path("small.json").read_text("utf-8"))
+    (short,) = [n for n, one in enumerate(result["messages"]) if "turnfold" in one.get("metadata", {})]
+    ids = result["messages"][short]["metadata"]["turnfold"]["ids"]
+    told = f"{len(ids)} originals belong to messages that were {{}}, the first is {{}}\n"
+    result["messages"][short]["content"] += " (edited)"
+    save("edited.json", result)
+    code, out, err = run("uncompress", "edited.json")
+    assert (code, json.loads(out), err) == (0, result["messages"], told.format("edited", ids[0]))
+    del result["messages"][short]
+    save("deleted.json", result)
+    code, out, err = run("uncompress", "deleted.json")
+    assert (code, json.loads(out), err) == (0, result["messages"], told.format("deleted", min(ids)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,13 @@ from tests.support import golden
 
 FILES = Path(__file__).parent / "golden"
 _PROSE = frozenset({"description", "summary", "title"})
-_EXAMPLES = frozenset({"example", "examples", "operationId"})
+_EXAMPLES = frozenset({"example", "examples"})
 
 
 def bare(value: Any) -> Any:
     """Without words that may be put better at any time."""
     if isinstance(value, dict):
-        kept = {name: one for name, one in value.items() if name not in _EXAMPLES}
+        kept = {name: one for name, one in value.items() if name not in _EXAMPLES | {"operationId"}}
         return {name: bare(one) for name, one in kept.items() if not (name in _PROSE and isinstance(one, str))}
     return list(map(bare, value)) if isinstance(value, list) else value
 
@@ -34,3 +35,23 @@ def test_the_api(proxy: ProxyServer) -> None:
         lines += [f"{method.upper()} {path} {short(one)}" for method, one in methods.items()]
     lines += [f"{name} {short(one)}" for name, one in found["components"]["schemas"].items()]
     golden.agrees(FILES / "api.txt", lines)
+
+
+def examples(value: Any, place: str = "") -> Iterator[str]:
+    """Every example in a document, with its place; whole, since readers copy them."""
+    if isinstance(value, dict):
+        for name, one in value.items():
+            if name in _EXAMPLES:
+                yield f"{place} {json.dumps(one, ensure_ascii=False)}"
+            else:
+                yield from examples(one, f"{place}/{name}")
+    for number, one in enumerate(value if isinstance(value, list) else ()):
+        yield from examples(one, f"{place}/{number}")
+
+
+def test_the_examples(proxy: ProxyServer) -> None:
+    document = json.loads(call(proxy.origin, "GET", "/openapi.json").body)
+    shown = list(examples(document["paths"]))
+    errors = {line.partition("/responses/")[2] for line in shown if "invalid_request_error" in line or "api_error" in line}
+    answers = [line for line in shown if line.partition("/responses/")[2] not in errors]
+    golden.agrees(FILES / "examples.txt", [*answers, *sorted(errors)])

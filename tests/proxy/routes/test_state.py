@@ -19,6 +19,7 @@ from tests.proxy.harness import NO_LOGGING, running
 from turnfold.compression.state import Record, create_engine, read_record
 from turnfold.proxy.client import Client, errors
 from turnfold.proxy.routes.state import MAX_BODY, state_routes
+from turnfold.proxy.store.records import left_out
 
 EMPTY: dict[str, Any] = {"premise": None, "policies": {}, "version": 2}
 STATE = {"premise": "p", "policies": {"docker": "use"}, "version": 2}
@@ -174,8 +175,10 @@ def test_names_are_bounded(http: httpx.Client) -> None:
 @pytest.mark.parametrize("kept", [b'{"record_version":2}', b'{"record_version":1,"machine":[]}', b"\xff"])
 def test_a_state_of_a_newer_release_is_left_alone(http: httpx.Client, records: Records, kept: bytes) -> None:
     records.kept["mine", "c"] = kept
+    before = left_out["conversation state"]
     assert http.get("/v1/state/c").status_code == 404
     assert http.post("/v1/state/preview", json={"input": "x", "conversation": "c"}).status_code == 404
+    assert left_out["conversation state"] == before + 2
     answer = http.put("/v1/state/c", json=STATE)
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "state_unreadable")
     assert records.kept["mine", "c"] == kept

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Sequence
 
 import pytest
 
 from turnfold.proxy.store import Batch, Item, Key, Scope, Store
+from turnfold.proxy.store.base import BooksOf
+from turnfold.proxy.store.cached import CachedStore
+from turnfold.proxy.store.guard import GuardedStore, TimedStore
+from turnfold.proxy.store.memory import MemoryStore, NothingStore
+from turnfold.proxy.store.redis_store import RedisStore
+from turnfold.proxy.store.sealed import SealedStore
+from turnfold.proxy.store.sqlite import SqliteStore
 
 A, B = Key("anna", "section", "s1"), Key("anna", "section", "s2")
 STATE = Key("anna", "conversation", "c1")
@@ -246,3 +254,15 @@ async def test_ping_and_closing_twice(store: Store) -> None:
     await store.ping()
     await store.close()
     await store.close()
+
+
+KINDS = (Store, BooksOf, MemoryStore, NothingStore, SqliteStore, RedisStore, CachedStore, TimedStore, GuardedStore, SealedStore)
+
+
+def test_a_call_without_limits_means_the_same_to_every_store() -> None:
+    """A store may stand around another one, which must not be asked for another page."""
+    pages = {"keys": {"offset": 0, "limit": 1000}, "log": {"position": 0, "limit": 1000}, "newest": {"skip": 0, "limit": 100}}
+    for kind in KINDS:
+        for name in pages.keys() & dir(kind):
+            given = inspect.signature(getattr(kind, name)).parameters.values()
+            assert {one.name: one.default for one in given if one.default is not one.empty} == pages[name], (kind, name)

@@ -269,7 +269,6 @@ class Folding:
         folded, before, after = fitted.folded, fitted.folded.tokens_before, fitted.tokens
         name = request.label or conversation_name(conversation)
         plain = exchange.but(
-            settled=True,
             status="passthrough",
             reason=folded.reason,
             tokens=(before, after),

@@ -1,0 +1,115 @@
+"""What the process that folds answers to each piece of work, frame by frame (``tests.support.golden`` says when to write anew).
+
+Lives here: its loop in this process, from frames to frames. Does not belong here: starting and killing it, what becomes of its
+answers (``chat/test_elsewhere.py``).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support import golden
+from tests.support.block_conversations import Kind, conversation
+from tests.support.three_wires import WIRES
+from turnfold.compression.calibration import Learned
+from turnfold.compression.fit.overflow import Overflow
+from turnfold.compression.layers import CompressRequest
+from turnfold.compression.options import KEEP_NOTHING, FoldDecision, Keep, Warmth
+from turnfold.config.settings import FoldingSettings, Settings, StoreSettings
+from turnfold.proxy.api.workshop import ApiResult, ApiWork
+from turnfold.proxy.books.section_records import unpack_section
+from turnfold.proxy.chat.elsewhere import BareWork, FoldUnder, FoldWork, RecoverWork, Work, WorkFailed
+from turnfold.proxy.chat.receipts import PackedSection
+from turnfold.proxy.fold_process import work_until_the_end
+from turnfold.proxy.lanes.frames import Frame, read_frame, write_frame
+
+FILES = Path(__file__).parent / "golden"
+SETTINGS = Settings(folding=FoldingSettings(cache_hit_share=0.1), store=StoreSettings(url="memory://"))
+UNDER = FoldUnder(Learned(), None, ())
+FULL = Overflow("prompt", limit=900, requested=1800, prompt=1800)
+
+
+def answers(*frames: tuple[Any, ...], settings: Settings = SETTINGS) -> list[Frame]:
+    """What comes out where this goes in."""
+    stdin, stdout = io.BytesIO(), io.BytesIO()
+    write_frame(stdin, settings)
+    for frame in frames:
+        write_frame(stdin, *frame)
+    stdin.seek(0)
+    work_until_the_end(stdin, stdout)
+    stdout.seek(0)
+    return list(iter(lambda: read_frame(stdout), None))
+
+
+def told(value: Any) -> Any:
+    """A value of an answer for a file; sections as what they hold, since their packed bytes change with Python."""
+    if isinstance(value, PackedSection):
+        return [value.id, golden.name_of(unpack_section(value.id, value.original)), value.instead is not None]
+    if is_dataclass(value):
+        return {one.name: told(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, tuple | list):
+        return [told(one) for one in value]
+    return golden.name_of(value) if isinstance(value, bytes) else value if isinstance(value, str | int | None) else repr(value)
+
+
+def lines(frames: list[Frame]) -> Iterator[str]:
+    for value, first, second in frames:
+        shown = {name: one for name, one in told(value).items() if one not in ("", None, [])}
+        yield f"  {type(value).__name__} {json.dumps(shown)} {len(first)} {golden.name_of(first)} {len(second)}"
+
+
+def work(kind: type[Work], wire: str, *more: Any, budget: int | None = None, keep: Keep = KEEP_NOTHING) -> Work:
+    return kind("tf-1", wire, "on", budget, None, keep, *more)
+
+
+def test_answers() -> None:
+    found = []
+    for seed, wire in enumerate(WIRES):
+        body = WIRES[wire].encode(conversation(60 + seed, Kind(turns=6, loops=1, sentences=8, thinks=0.5)))
+        short = WIRES[wire].encode(conversation(60 + seed, Kind(turns=2, loops=1, sentences=8, thinks=0.5)))
+        fold = work(FoldWork, wire, budget=600)
+        believed = FoldUnder(Learned(), FoldDecision(Warmth(0.1, 0.9)), ())
+        cases: dict[str, list[tuple[Any, ...]]] = {
+            "fold": [(fold, body), (UNDER,), (None,)],
+            "fold under a belief, then under none": [(work(FoldWork, wire), body), (believed,), (UNDER,), (None,)],
+            "fold, learned": [(fold, body), (FoldUnder(Learned(limit=700, claims=3), None, ()),), (None,)],
+            "fold, keep": [
+                (work(FoldWork, wire, budget=600, keep=Keep(roles=frozenset({"user"}))), body),
+                (UNDER,),
+                (None,),
+            ],
+            "read and left": [(fold, short), (None,)],
+            "unreadable": [(fold, b"{"), (work(BareWork, wire), b"7", short), (fold, body), (UNDER,), (None,)],
+            "recover": [(work(RecoverWork, wire, Learned(), FULL), body)],
+            "recover what was sent": [(work(RecoverWork, wire, Learned(), FULL), body, short)],
+            "recover what can't be": [(work(RecoverWork, wire, Learned(), Overflow("prompt", limit=3)), short)],
+            "recover what is unreadable": [(work(RecoverWork, wire, Learned(), FULL), b"{")],
+            "without thinking": [(work(BareWork, wire), body, body)],
+        }
+        for name, frames in cases.items():
+            found += [f"{wire} {name}", *lines(answers(*frames))]
+    golden.agrees(FILES / "answers.txt", found)
+
+
+def length(request: CompressRequest) -> int:
+    return len(request.text)
+
+
+def test_work_of_the_api() -> None:
+    job = pickle.dumps((length, (CompressRequest("four"),)))
+    broken = pickle.dumps((length, ()))
+    (result, packed, _), (failed, _, _) = answers((ApiWork(), job), (ApiWork(), broken))
+    assert (result, pickle.loads(packed)) == (ApiResult(), 4)  # noqa: S301 - made a line above
+    assert failed == WorkFailed("TypeError", False)
+
+
+def test_nothing_is_done_without_settings() -> None:
+    stdout = io.BytesIO()
+    work_until_the_end(io.BytesIO(b"\0\0"), stdout)
+    assert stdout.getvalue() == b""

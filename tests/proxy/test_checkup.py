@@ -1,0 +1,133 @@
+"""Everything that ``turnfold doctor`` finds in installations of many sorts (``tests.support.golden`` says when to write anew).
+
+Lives here: whole findings of settings, upstreams and stores. Does not belong here: printing, what stops a start
+(``test_preflight``), damaged files and models of sentence vectors, which have tests beside their own.
+"""
+
+from __future__ import annotations
+
+import re
+from email.utils import formatdate
+from pathlib import Path
+from time import time
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+from starlette.types import Receive, Scope, Send
+
+from tests.proxy.harness import Handler, UpstreamServer, reply, settings_for
+from tests.support import golden
+from turnfold.config.settings import Settings
+from turnfold.config.sources import LoadedSettings
+from turnfold.proxy.checkup import examine
+from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.store import open_store
+
+FILES = Path(__file__).parent / "golden"
+_ALWAYS = ("tokens", "versions")
+
+
+def at(status: int, skew: float | None = 0.0, paths: tuple[str, ...] = ()) -> Handler:
+    """Answers with this status, or with 200 at some paths, under a clock that is so many seconds late."""
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        date = () if skew is None else ((b"date", formatdate(time() - skew, usegmt=True).encode()),)
+        await reply(b"{}", status=200 if scope["path"] in paths else status, headers=date)(scope, receive, send)
+
+    return handler
+
+
+async def findings(settings: Settings, *names: tuple[str, str]) -> list[str]:
+    """The findings, a line each, without what is another at each time and place."""
+    lines = []
+    for one in await examine(LoadedSettings(settings)):
+        text = f"{one.verdict} {one.part}: {one.found}" + (f" ({one.advice})" if one.advice else "")
+        for name, instead in names:
+            text = text.replace(name, instead)
+        text = re.sub(r"off by (-?)\d+ s", r"off by \1# s", re.sub(r"\b\d+ ms", "# ms", text))
+        if one.part not in _ALWAYS:
+            lines.append("  " + re.sub(r"genai-prices [\d.]+", "genai-prices #", text))
+    return lines
+
+
+async def learn(settings: Settings, models: int) -> None:
+    store = open_store(settings.store)
+    for number in range(models):
+        for _ in range(3):
+            await Windows(store).learn_from_refusal(Spot("t", "http://u", f"own-{number}"), 4000 + number, 9000)
+    await store.close()
+
+
+async def test_findings(upstream: UpstreamServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    (tmp_path / "blocked").touch()
+    (tmp_path / "words.toml").write_text("", "utf-8")
+    url, free, file = f"{upstream.origin}/v1", {"port": 0}, f"sqlite:///{tmp_path}/t.db"
+    port = int(upstream.origin.rpartition(":")[2])
+    installations: dict[str, tuple[Handler, str, dict[str, Any]]] = {
+        "as it is installed": (at(200), url, {}),
+        "open to all": (at(200), url, {"server": {"host": "0.0.0.0", "port": 0}}),  # noqa: S104 - nothing listens
+        "closed": (at(200), url, {"auth": {"admin_token": SecretStr("a"), "secret": SecretStr("s")}}),
+        "a late clock": (at(200, 85), url, {}),
+        "an early clock": (at(200, -61.5), url, {}),
+        "a clock that is hardly late": (at(200, 55), url, {}),
+        "no clock": (at(401, None), url, {}),
+        "an upstream in trouble": (at(500), url, {}),
+        "nearly in trouble": (at(499), url, {}),
+        "no such path": (at(404), f"{upstream.origin}/gateway", {}),
+        "no version in its path": (at(404, paths=("/gateway/v1/models",)), f"{upstream.origin}/gateway", {}),
+        "no path": (at(404, paths=("/v1/models",)), upstream.origin, {}),
+        "nobody": (at(200), "http://127.0.0.1:9/v1", {}),
+        "ourselves": (at(200), url, {"server": {"port": port}}),
+        "a taken port": (at(200), "http://127.0.0.1:9/v1", {"server": {"port": port}}),
+        "two upstreams": (at(200), url, {"anthropic": {"url": upstream.origin}}),
+        "nothing kept": (at(200), url, {"store": {"url": "none://"}}),
+        "nothing kept, receipts neither": (at(200), url, {"store": {"url": "none://", "save_receipts": False}}),
+        "receipts alone": (at(200), url, {"store": {"url": file, "save_originals": False}}),
+        "originals alone": (at(200), url, {"store": {"url": file, "save_receipts": False}}),
+        "four workers": (at(200), url, {"store": {"url": file}, "server": {"port": 0, "workers": 4}}),
+        "five workers": (at(200), url, {"store": {"url": file}, "server": {"port": 0, "workers": 5}}),
+        "two workers in memory": (at(200), url, {"server": {"port": 0, "workers": 2}}),
+        "no store": (at(200), url, {"store": {"url": f"sqlite:///{tmp_path}/blocked/t.db"}}),
+        "a proxy": (at(200), url, {"upstream": {"proxy": f"http://me:pw@127.0.0.1:{port}"}}),
+        "no such bundle": (at(200), url, {"upstream": {"ca_bundle": tmp_path / "absent.pem"}}),
+        "words": (at(200), url, {"folding": {"prose_lexicon": tmp_path / "words.toml"}}),
+        "no words": (at(200), url, {"folding": {"prose_lexicon": tmp_path / "absent.toml"}}),
+        "vectors that nothing recalls": (
+            at(200),
+            url,
+            {"semantic": {"embedding_model": "text-embedding-3-small"}, "folding": {"recall": False}},
+        ),
+        "vectors of texts that are not kept": (
+            at(200),
+            url,
+            {"semantic": {"embedding_model": "text-embedding-3-small"}, "store": {"url": "memory://", "save_originals": False}},
+        ),
+        "vectors without a key": (at(200), url, {"semantic": {"embedding_model": "text-embedding-3-small"}}),
+        "vectors of an unknown price": (at(200), url, {"semantic": {"embedding_model": "nobodys"}}),
+        "vectors by clients' keys": (
+            at(200),
+            url,
+            {"semantic": {"embedding_model": "text-embedding-3-small", "use_client_key": True}, "store": {"url": file}},
+        ),
+        "no such model": (at(200), url, {"semantic": {"model": "nowhere/model.onnx"}}),
+    }
+    lines, usual = list[str](), list[str]()
+    for name, (handler, where, groups) in installations.items():
+        upstream.handler = handler
+        groups.setdefault("server", free)
+        settings = settings_for(where, **groups)
+        found = await findings(settings, (upstream.origin, "UPSTREAM"), (str(port), "PORT"), (str(tmp_path), "HOME"))
+        gone = [line.replace("  ", "  - ", 1) for line in usual if line not in found]
+        lines += [name, *(line for line in found if line not in usual), *gone]
+        usual = usual or found
+    upstream.handler = at(200)
+    for models in (3, 4):
+        settings = settings_for(url, store={"url": f"sqlite:///{tmp_path}/{models}.db"}, server=free)
+        await learn(settings, models)
+        told = await findings(settings, (upstream.origin, "UPSTREAM"), (str(tmp_path), "HOME"))
+        lines += [f"{models} windows", *(line for line in told if "windows" in line)]
+    golden.agrees(FILES / "findings.txt", lines)
