@@ -12,7 +12,7 @@ pytest.importorskip("rouge_score", reason="rouge-score is in the dev group")
 from benchmarks.cctx_suite import HERE, PUBLISHED, datasets, rows
 
 FLOOR = 0.7  # of our four cases, with the question in mind; .8 as measured
-TARGETS = {"conversations": 0.70, "documents": 0.65, "rag_chunks": 0.73}
+TARGETS = {"conversations": 0.70, "documents": 0.64, "rag_chunks": 0.73}
 
 
 def test_it_runs_on_our_own_cases() -> None:

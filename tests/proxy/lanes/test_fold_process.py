@@ -68,7 +68,7 @@ def work(kind: type[Work], wire: str, *more: Any, budget: int | None = None, kee
     return kind("tf-1", wire, "on", budget, None, keep, *more)
 
 
-def test_answers() -> None:
+def test_golden_answers() -> None:
     found = []
     for seed, wire in enumerate(WIRES):
         body = WIRES[wire].encode(conversation(60 + seed, Kind(turns=6, loops=1, sentences=8, thinks=0.5)))
