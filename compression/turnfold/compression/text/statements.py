@@ -93,6 +93,7 @@ _LISTS_BY_OPENING: Final = {
     for listed in _OPENING.values()
     for word in listed
 }
+_PERSONS: Final = frozenset(_LISTED["persons"])
 _NO_OPENINGS: Final[Mapping[str, int]] = MappingProxyType({})
 _FIRST_WORD: Final = re.compile(r"[^\w\n]{0,9}([\w'-]+)")
 _OBJECTING: Final = (
@@ -166,7 +167,7 @@ class _Hints:
             }
             if self.rare:
                 for piece in pieces:
-                    piece.stands_alone = False
+                    piece.stands_alone = piece.stands_alone and not piece.may_be_rare
 
 
 class _StatementPiece:
@@ -286,7 +287,11 @@ class _StatementPiece:
     @property
     def means_somebody(self) -> bool:
         """Whether another sentence must tell whom it speaks of: it begins with a pronoun, or has one and no name."""
-        return "pronouns" in self.opens or (self.holds("persons") and not _NAMES.search(self.body))
+        if "pronouns" in self.opens:
+            return True
+        if _PERSONS.isdisjoint(self.said) and not (self.dense and self.holds("persons")):
+            return False
+        return not _NAMES.search(self.body)
 
     @property
     def answers(self) -> bool:
