@@ -42,6 +42,12 @@ def test_a_cache_of_five_minutes_is_warm_for_a_tool_loop_and_cold_for_a_person_w
     assert found.turns <= 0.3
 
 
+@pytest.mark.parametrize("prices", [STRONG, WEAK])
+def test_of_people_who_were_not_seen_yet_no_more_is_believed_than_loops_show(prices: CachePrices) -> None:
+    found = belief(counts_of([(5.0, True, i % 5 < 2) for i in range(200)]), usual_warmth(prices))
+    assert found.turns <= found.loops <= 0.5
+
+
 def test_the_same_pause_says_the_same_whoever_made_it() -> None:
     """Nobody has seen a loop that pauses long, yet one that would is known to find the cache cold."""
     seen: list[Seen] = [(2000.0, False, False)] * 30 + [(2000.0, True, False)]

@@ -115,7 +115,8 @@ def belief(counts: WarmthCounts, usual: Warmth) -> Warmth:
     rates = [(warm + _PRIOR * mean) / (number + _PRIOR) for warm, number in zip(counts.warm, seen, strict=True)]
 
     def expected(kind: Counts, prior: float) -> float:
-        share = (sum(n * rate for n, rate in zip(kind, rates, strict=True)) + _UNSEEN * prior) / (sum(kind) + _UNSEEN)
-        return round(share * _STEP) / _STEP
+        return (sum(n * rate for n, rate in zip(kind, rates, strict=True)) + _UNSEEN * prior) / (sum(kind) + _UNSEEN)
 
-    return Warmth(expected(counts.turns, usual.turns), expected(counts.loops, usual.loops))
+    loops = expected(counts.loops, usual.loops)
+    turns = expected(counts.turns, min(usual.turns, loops))  # people are not quicker than loops
+    return Warmth(*(round(share * _STEP) / _STEP for share in (turns, loops)))
