@@ -15,6 +15,7 @@ import json
 import re
 import struct
 from collections.abc import Callable
+from itertools import count
 from typing import Any, Final
 from zlib import crc32
 
@@ -44,6 +45,9 @@ def tokens(text: str) -> int:
     return max(1, len(text) // 4)
 
 
+_NUMBERS: Final = count()
+
+
 class EmbeddingsUpstream:
     """Serves chats and embeddings; a test sets how.
 
@@ -56,10 +60,12 @@ class EmbeddingsUpstream:
         refused: a text with these words makes it refuse the whole call.
         spoil: changes the answer's value.
         chat: answers everything else.
+        path: of this one's URLs.
     """
 
     def __init__(self, server: UpstreamServer) -> None:
         self.server = server
+        self.path = f"/test-{next(_NUMBERS)}"
         self.status, self.delay, self.takes_base64 = 200, 0.0, True
         self.refused = "\0"
         self.most_inputs = _MOST_INPUTS
@@ -69,14 +75,23 @@ class EmbeddingsUpstream:
         server.handler = self.handle
 
     @property
+    def root(self) -> str:
+        """A URL of this test alone: a proxy of an earlier one may be cut off in the middle of a call."""
+        return self.server.origin + self.path
+
+    @property
     def url(self) -> str:
         """The base URL."""
-        return self.server.origin + "/v1"
+        return self.root + "/v1"
+
+    @property
+    def _seen(self) -> list[Seen]:
+        return [seen for seen in self.server.seen if seen.target.startswith(self.path)]
 
     @property
     def calls(self) -> list[Seen]:
         """Calls for embeddings."""
-        return [seen for seen in self.server.seen if "/embeddings" in seen.target]
+        return [seen for seen in self._seen if "/embeddings" in seen.target]
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
@@ -91,7 +106,7 @@ class EmbeddingsUpstream:
     @property
     def chats(self) -> list[Seen]:
         """Everything else."""
-        return [seen for seen in self.server.seen if "/embeddings" not in seen.target]
+        return [seen for seen in self._seen if "/embeddings" not in seen.target]
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Any request."""

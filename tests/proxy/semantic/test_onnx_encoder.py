@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +29,14 @@ def encoder(folder: Path) -> OnnxEncoder:
 def cosine(one: bytes, other: bytes) -> float:
     a, b = (np.frombuffer(v, np.int8).astype(float) for v in (one, other))
     return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b) or 1.0))
+
+
+def test_onnxruntime_reports_to_nobody(folder: Path, tmp_path: Path) -> None:
+    code = f"from {find_files.__module__} import *; OnnxEncoder(find_files({str(folder)!r}, None), None).encode(['text'])"
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)  # noqa: S603 - our own code
+    assert list(tmp_path.iterdir()) == []  # where its telemetry runs, it keeps a session there
 
 
 def test_texts_of_one_topic_are_alike(encoder: OnnxEncoder) -> None:

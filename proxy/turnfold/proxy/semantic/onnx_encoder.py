@@ -3,12 +3,14 @@
 Lives here: finding its files, loading and running it. Does not belong here: what its vectors are for.
 
 onnxruntime and tokenizers come with the extra ``turnfold[semantic]``, and are imported when a model is set. Nothing is ever
-downloaded. One text is run at a time: a model with quantised activations scales them by all that is in a batch, so that a text's
-vector would depend on its neighbours.
+downloaded, and nothing reported: recent builds of onnxruntime send events to Microsoft (its Privacy.md) unless that is switched
+off in front of the import. One text is run at a time: a model with quantised activations scales them by all that is in a batch,
+so that a text's vector would depend on its neighbours.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
@@ -25,6 +27,7 @@ from turnfold.proxy.semantic.encoder import EncoderFailed, quantised
 
 _MOST_TOKENS: Final = 256  # of a text; passages are shorter
 _INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids"})
+_NO_TELEMETRY: Final = "ORT_DISABLE_TELEMETRY"
 _EXTRA: Final = "install turnfold[semantic]"
 
 
@@ -77,6 +80,7 @@ class OnnxEncoder:
 
     def __init__(self, files: ModelFiles, knows: frozenset[str] | None) -> None:
         self.knows = knows
+        os.environ[_NO_TELEMETRY] = "1"
         try:
             runtime, tokenizers = import_module("onnxruntime"), import_module("tokenizers")
         except ImportError as exc:
