@@ -1,0 +1,268 @@
+"""One sentence, and what is asked of it where a part of a text is shown: does it answer, take back, restrict, point back?
+
+Lives here: the lists of phrases that tell (``lexicon/ties.txt``), and a sentence's answers. Does not belong here: which sentences
+are one statement or need each other (``statements``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from types import MappingProxyType
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.spans import Span
+
+_SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says little by itself
+_FEWEST_WORDS: Final = 2  # of so few, even if it names something
+_READ: Final = 400  # characters of a sentence whose words are looked at
+_SHORT_DENSE: Final = 12  # characters, in scripts without blanks
+_ANSWER_WORDS: Final = 6
+_WORD_ABOUT_IT: Final = 8
+_CONDITION_WORDS: Final = 12
+_VERDICT_WORDS: Final = 12
+_PAUSE: Final = re.compile(r"[,:;،，、—–]")
+_LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
+_ITEM: Final = re.compile(r"[ \t]*(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[[ xX]\])[ \t]")
+_LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
+# Of scripts with capitals what begins a name is none of these.
+_LOWER: Final = "".join(chr(c) for c in (*range(0x61, 0x590), *range(0x1E00, 0x2000)) if chr(c).islower())
+_NAMES: Final = re.compile(rf"(?<=[\w,;:] )[^\W\d_{_LOWER}][^\W_]+|\w[._/@]\w|\d|`|[\u30a1-\u30f6]{{3,}}")
+_DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_SIGN: Final = re.compile(r"\s*[,.;:!?…—–،。，！？、-]")
+#: So many words, and a sign behind the last.
+_SIGN_BEHIND: Final = [re.compile(rf"(?:[^\W_]+\W+){{{n - 1}}}[^\W_]+{_SIGN.pattern}" if n else r"\Z.") for n in range(6)]
+_TIES: Final = lexicon("ties")
+
+
+def _phrases(section: str) -> dict[str, tuple[tuple[str, ...], ...]]:
+    found: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for phrase in sorted(_TIES[section]):
+        parts = tuple(phrase.split("_"))
+        found[parts[0]] = (*found.get(parts[0], ()), parts)
+    return found
+
+
+_LISTED: Final = {
+    name: _phrases(name)
+    for name in (
+        *("restricts", "follows", "answers", "back", "ahead", "supposes", "counts", "points", "conditions"),
+        *("ordinals", "objects", "pronouns", "persons", "sweeping", "verdicts", "retracts"),
+    )
+}
+_RUN_ON: Final = {name: tuple(_TIES.get(f"{name}-run-on", ())) for name in _LISTED}
+#: Lists that no sentence is asked for at its beginning alone.
+_ANYWHERE: Final = frozenset({"back", "ahead", "points", "persons", "sweeping", "verdicts", "retracts"})
+#: The other lists with phrases that begin with a word, and these phrases.
+_OPENING: Final = {name: phrases for name, phrases in _LISTED.items() if name not in _ANYWHERE}
+_LISTS_BY_OPENING: Final = {
+    word: tuple((name, phrases[word]) for name, phrases in _OPENING.items() if word in phrases)
+    for listed in _OPENING.values()
+    for word in listed
+}
+_PERSONS: Final = frozenset(_LISTED["persons"])
+_NO_OPENINGS: Final[Mapping[str, int]] = MappingProxyType({})
+_FIRST_WORD: Final = re.compile(r"[^\w\n]{0,9}([\w'-]+)")
+_OBJECTING: Final = (
+    frozenset(_LISTED["objects"]) | _LISTED["restricts"].keys() | _LISTED["answers"].keys() | _LISTED["follows"].keys()
+)
+
+
+def _by_longest_word(names: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
+    """The phrases of some lists, each with its list, by their longest words: a sentence without any of these has no phrase."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name in names:
+        for phrase in (phrase for phrases in _LISTED[name].values() for phrase in phrases):
+            found.setdefault(max(phrase, key=len), []).append((name, f" {' '.join(phrase)} "))
+    return found
+
+
+#: Lists of which most texts have nothing.
+_RARE: Final = ("back", "ahead", "verdicts", "retracts")
+_RARE_PHRASES: Final = _by_longest_word(_RARE)
+_RARE_WORDS: Final = frozenset(_RARE_PHRASES)
+
+
+def may_object(text: str) -> bool:
+    """Whether a message's first word may begin an objection. Few do."""
+    word = _FIRST_WORD.match(text)
+    return word is not None and word[1].lower() in _OBJECTING
+
+
+class Hints:
+    """What a whole text holds, so that a sentence is not asked for what stands nowhere in it."""
+
+    def __init__(self, text: str) -> None:
+        self.dense = not text.isascii() and _DENSE.search(text) is not None
+        self.introduces = ":" in text or "：" in text
+        #: Rare lists of which some sentence has a phrase.
+        self.rare: Set[str] = frozenset(_RARE)
+
+    def hear(self, pieces: Sequence[StatementPiece]) -> None:
+        """Take in the words of all sentences."""
+        if not self.dense:
+            found = [(piece.said, _RARE_WORDS.intersection(piece.said)) for piece in pieces if piece.may_be_rare]
+            lines = ((f" {' '.join(said)} ", words) for said, words in found)
+            self.rare = {
+                name for line, words in lines for word in words for name, phrase in _RARE_PHRASES[word] if phrase in line
+            }
+            if self.rare:
+                for piece in pieces:
+                    piece.stands_alone = piece.stands_alone and not piece.may_be_rare
+
+
+class StatementPiece:
+    """One sentence and what is asked of it."""
+
+    __slots__ = (
+        "_begin",
+        "_whole",
+        "dense",
+        "hints",
+        "item",
+        "kind",
+        "may_be_rare",
+        "opens",
+        "said",
+        "span",
+        "stands_alone",
+        "starts_line",
+    )
+
+    def __init__(self, text: str, span: Span, hints: Hints, words: Callable[[int, int], list[str]]) -> None:
+        start, end, self.kind = span
+        self._whole, self.span, self.hints = text, span, hints
+        self.starts_line = start == 0 or text[start - 1] == "\n"
+        self.item = self.starts_line and not self.kind and _ITEM.match(text, start, end) is not None
+        if not text[start].isalpha() and (lead := _LEAD.match(text, start, end)):
+            start = lead.end()
+        self._begin = start
+        self.said = said = words(start, min(end, start + _READ))
+        self.dense = hints.dense and _DENSE.search(self.body) is not None
+        #: Words of the listed phrase that it begins with, by the list's name.
+        self.opens = _openings(said) if said and said[0] in _LISTS_BY_OPENING else _NO_OPENINGS
+        if self.dense:
+            self.opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | {**self.opens}
+        #: Whether it may have a phrase of a rare list.
+        self.may_be_rare = not _RARE_WORDS.isdisjoint(said)
+        #: Whether no rule has more to ask, as of most sentences: not short, without a listed phrase that matters.
+        self.stands_alone = len(said) > _SHORT_WORDS and not (self.opens or self.kind or self.item or hints.dense)
+
+    @property
+    def text(self) -> str:
+        """The whole sentence."""
+        return self._whole[self.span.start : self.span.end]
+
+    @property
+    def body(self) -> str:
+        """The sentence without the marks in front of its first word."""
+        return self._whole[self._begin : self.span.end]
+
+    def holds(self, name: str) -> bool:
+        """Whether a listed phrase is anywhere in it."""
+        if self.dense and any(mark in self.body for mark in _RUN_ON[name]):
+            return True
+        first = _LISTED[name]
+        if first.keys().isdisjoint(self.said):
+            return False
+        return any(word in first and _phrase_at(name, self.said, i) for i, word in enumerate(self.said))
+
+    def holds_rare(self, name: str) -> bool:
+        """`holds`, for the lists of which most texts have nothing."""
+        return name in self.hints.rare and (self.dense or self.may_be_rare) and self.holds(name)
+
+    @property
+    def asks(self) -> bool:
+        """Whether it is a question."""
+        return self.text.rstrip().endswith(("?", "？", "؟"))
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it says little by itself: next to no words, or a few that name nothing and point to something."""
+        if (len(self.said) > _SHORT_WORDS and not self.dense) or self.asks:
+            return False
+        if self.dense:
+            return len(self.body.strip()) <= _SHORT_DENSE and not _NAMES.search(self.body)
+        if len(self.said) <= _FEWEST_WORDS:
+            return True
+        points = self.holds("points") or not _LISTED_SCRIPTS.search(self.body)
+        return points and not _NAMES.search(self.body)
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether it is a condition alone, of something that was said before it."""
+        return (
+            "conditions" in self.opens and len(self.said) <= _CONDITION_WORDS and not _PAUSE.search(self.body) and not self.asks
+        )
+
+    @property
+    def restricts(self) -> bool:
+        """Whether what stands before it is not to be read without it: an objection, an exception, a word about it."""
+        return (
+            "restricts" in self.opens
+            or self.holds_rare("back")
+            or (self.follows and len(self.said) <= _WORD_ABOUT_IT and self.holds("points"))
+        )
+
+    @property
+    def follows(self) -> bool:
+        """Whether its first words point back."""
+        return "follows" in self.opens or self.names_by_place
+
+    @property
+    def names_by_place(self) -> bool:
+        """Whether it begins with "In the first, ": of several things, told apart by their order alone."""
+        words = self.opens.get("ordinals", 0)
+        return bool(words) and _SIGN_BEHIND[words].match(self.body) is not None
+
+    @property
+    def takes_back(self) -> bool:
+        """Whether it takes back more than the sentence before it: "None of the three is true.", "Wait, no."."""
+        return not self.item and not self.asks and (self.is_verdict or self.holds_rare("retracts"))
+
+    @property
+    def is_verdict(self) -> bool:
+        """Whether it says of several things at once that they are true or not: "All of this is invented."."""
+        return len(self.said) <= _VERDICT_WORDS and self.holds_rare("verdicts") and self.holds("sweeping")
+
+    @property
+    def means_somebody(self) -> bool:
+        """Whether another sentence must tell whom it speaks of: it begins with a pronoun, or has one and no name."""
+        if "pronouns" in self.opens:
+            return True
+        if _PERSONS.isdisjoint(self.said) and not (self.dense and self.holds("persons")):
+            return False
+        return not _NAMES.search(self.body)
+
+    @property
+    def objects(self) -> bool:
+        """Whether it takes back or narrows what somebody said before: "Wait, don't delete it."."""
+        return "objects" in self.opens or self.restricts or self.answers or self.takes_back
+
+    @property
+    def answers(self) -> bool:
+        words = self.opens.get("answers", 0)
+        if not words or len(self.said) <= _ANSWER_WORDS:
+            return bool(words)
+        return self.dense or _SIGN_BEHIND[words].match(self.body) is not None
+
+
+def _openings(said: Sequence[str]) -> dict[str, int]:
+    """Words of the listed phrase that a sentence begins with, by the list's name; its first word is in a list."""
+    return {name: words for name, phrases in _LISTS_BY_OPENING[said[0]] if (words := _longest(phrases, said, 0))}
+
+
+def _phrase_at(name: str, said: Sequence[str], i: int) -> int:
+    """Words of the longest listed phrase that stands at `i`, 0 for none."""
+    return _longest(_LISTED[name].get(said[i], ()), said, i) if i < len(said) else 0
+
+
+def _longest(phrases: Iterable[tuple[str, ...]], said: Sequence[str], i: int) -> int:
+    """Words of the longest of the phrases, which begin with the word at `i`, that stands there; 0 for none."""
+    longest = 0
+    for phrase in phrases:
+        size = len(phrase)
+        if size > longest and (size == 1 or tuple(said[i : i + size]) == phrase):
+            longest = size
+    return longest
