@@ -35,10 +35,10 @@ from turnfold.proxy.learning.window_records import Spot, list_records
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.semantic.encoder import Encoder
 from turnfold.proxy.semantic.vector_records import LikenessRecords, VectorRecords
+from turnfold.proxy.state_records import StateRecords
 from turnfold.proxy.store.base import Item, Key, Scope, StoreError, StoreFailed
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.redis_store import RedisStore
-from turnfold.proxy.store.state_records import StateRecords
 from turnfold.proxy.workers import worker_says
 
 _SPOT: Final = Spot("t1", "https://api.example", "gpt-4o")

@@ -69,10 +69,10 @@ from turnfold.proxy.routes.welcome import welcome_route
 from turnfold.proxy.routes.windows import admin_window_routes
 from turnfold.proxy.semantic.likenesses import Likenesses
 from turnfold.proxy.spare_memory import give_back
+from turnfold.proxy.state_records import StateRecords
 from turnfold.proxy.stopping import told_to_stop
 from turnfold.proxy.store import Store, StoreError, open_store
 from turnfold.proxy.store.records import left_out
-from turnfold.proxy.store.state_records import StateRecords
 from turnfold.proxy.telemetry.in_flight import InFlight
 
 _log = logging.getLogger(__name__)

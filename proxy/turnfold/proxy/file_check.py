@@ -23,7 +23,8 @@ from urllib.parse import quote
 
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.store.base import Item, Key, Store, StoreError
-from turnfold.proxy.store.sqlite import FileIdentity, SqliteStore, is_damage
+from turnfold.proxy.store.sqlite import SqliteStore
+from turnfold.proxy.store.sqlite_file import FileIdentity, is_damage
 
 _AFTER: Final = 5.0  # seconds behind the start: the first requests come first
 _SECONDS: Final = 10.0

@@ -42,8 +42,8 @@ from turnfold.proxy.learning.deciding import Decisions
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.outbound.relay import relay
 from turnfold.proxy.outbound.upstream import UpstreamFailed
+from turnfold.proxy.state_records import StateRecords
 from turnfold.proxy.store.base import Store
-from turnfold.proxy.store.state_records import StateRecords
 
 Station = Callable[[Exchange], Awaitable[Exchange]]
 

@@ -23,8 +23,8 @@ from turnfold.compression.wire.conversation import Conversation, OwnReply
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.folding import INSTANT_BODY, Lanes, OptionsFor
 from turnfold.proxy.chat.recovering import Peeked
+from turnfold.proxy.state_records import StateRecords
 from turnfold.proxy.store import StoreError
-from turnfold.proxy.store.state_records import StateRecords
 
 _TRIES: Final = 3  # a record that changes under our hands this often is left to whoever changes it
 

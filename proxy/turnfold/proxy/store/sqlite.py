@@ -1,12 +1,10 @@
 """A store in one SQLite file, shared by the processes of a machine.
 
-Lives here: the schema, one thread that writes and one that reads, purging, leaving no trace of what was deleted. Does not belong
-here: time-outs (``guard``).
+Lives here: what is read and written, one thread for each, purging, leaving no trace of what was deleted. Does not belong here:
+the file and its connections (``sqlite_file``), time-outs (``guard``).
 
 WAL lets readers work beside the writer. With synchronous=NORMAL nothing is lost if the process dies, and at most the last
 transactions if the machine does. The file contains user text, so only its owner may read it.
-
-A file that turns out damaged is kept beside the new one that takes its place.
 
 What is deleted, expired or overwritten is zeroed in the file (secure_delete). It may still stand in the write-ahead log, which
 `scrub` empties. Files of earlier releases hold remains in free space; the first `scrub` rebuilds them.
@@ -15,60 +13,21 @@ What is deleted, expired or overwritten is zeroed in the file (secure_delete). I
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
-import os
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreFailed, StoreRefused, StoreUnavailable
+from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreUnavailable
 from turnfold.proxy.store.fair import fair_level
-from turnfold.proxy.store.records import left_out, report_unreadable
+from turnfold.proxy.store.records import report_unreadable
+from turnfold.proxy.store.sqlite_file import CLEAN, ROW, ConnectionThread, FileIdentity, Transaction, pragma
 
 T = TypeVar("T")
 
-#: Which file a path names: device and inode.
-FileIdentity = tuple[int, int]
-
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS items (tenant BLOB, kind BLOB, id BLOB, value BLOB NOT NULL, expires REAL NOT NULL, PRIMARY KEY (tenant, kind, id));
-CREATE INDEX IF NOT EXISTS items_expires ON items (expires);
-CREATE TABLE IF NOT EXISTS links (tenant BLOB, conversation BLOB, kind BLOB, id BLOB, PRIMARY KEY (tenant, conversation, kind, id)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS links_item ON links (tenant, kind, id);
-CREATE TABLE IF NOT EXISTS logs (seq INTEGER PRIMARY KEY AUTOINCREMENT, name BLOB NOT NULL, line BLOB NOT NULL, expires REAL NOT NULL);
-CREATE INDEX IF NOT EXISTS logs_name ON logs (name, seq);
-CREATE INDEX IF NOT EXISTS logs_expires ON logs (expires);
-CREATE TABLE IF NOT EXISTS counts (name BLOB, field BLOB, value INTEGER NOT NULL, expires REAL NOT NULL, PRIMARY KEY (name, field)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS batches (id BLOB PRIMARY KEY, expires REAL NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS sizes (tenant BLOB PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
-"""  # noqa: E501 - a table a line
 _TABLES: Final = ("items", "logs", "counts", "batches")
-_ROW: Final = 300  # what a row weighs beside its value: key, indexes, label
-# By triggers and not by this module, so that an earlier release on the same file keeps the sums too.
-_SIZES: Final = tuple(
-    statement.replace("ROW", str(_ROW))
-    for statement in (
-        "CREATE INDEX IF NOT EXISTS items_tenant ON items (tenant, expires)",
-        "INSERT OR REPLACE INTO sizes SELECT tenant, sum(length(value) + ROW) FROM items GROUP BY tenant",
-        "CREATE TRIGGER IF NOT EXISTS items_added AFTER INSERT ON items BEGIN"
-        " INSERT INTO sizes VALUES (new.tenant, length(new.value) + ROW)"
-        " ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes; END",
-        "CREATE TRIGGER IF NOT EXISTS items_changed AFTER UPDATE OF value ON items BEGIN"
-        " UPDATE sizes SET bytes = bytes + length(new.value) - length(old.value) WHERE tenant = new.tenant; END",
-        "CREATE TRIGGER IF NOT EXISTS items_gone AFTER DELETE ON items BEGIN"
-        " UPDATE sizes SET bytes = bytes - length(old.value) - ROW WHERE tenant = old.tenant;"
-        " DELETE FROM sizes WHERE tenant = old.tenant AND bytes <= 0; END",
-    )
-)
-# user_version of the file. Of the first release: no sums. Of one that had a predecessor: with sums, remains in free space.
-_UNSUMMED, _UNSCRUBBED, _CLEAN = 0, 1, 2
-
 _UPSERT_ITEM: Final = (
     "INSERT INTO items VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value, expires = excluded.expires"
 )
@@ -82,10 +41,7 @@ _UNLINK: Final = (
     "DELETE FROM links WHERE NOT EXISTS "
     "(SELECT 1 FROM items i WHERE i.tenant = links.tenant AND i.kind = links.kind AND i.id = links.id)"
 )
-_log = logging.getLogger(__name__)
 
-_CREATING: Final = threading.Lock()
-_LOCK_WAIT: Final = 5.0
 _PURGE_EVERY: Final = 60.0
 _DELETED_AT_ONCE: Final = 500  # items: the lock is free for others in between
 _LEAST_SHARE: Final = 2  # items keep at least half of the room, however many receipts there are
@@ -103,155 +59,6 @@ def _text(blob: bytes) -> str:
 
 def _key(key: Key) -> tuple[bytes, bytes, bytes]:
     return _blob(key.tenant), _blob(key.kind), _blob(key.id)
-
-
-def _create(path: Path) -> None:
-    """Create the file, readable by its owner only. An existing file is never opened here: closing it would drop this process's
-    locks (POSIX advisory locks end with the first close of any of a process's descriptors)."""
-    with _CREATING:
-        if not path.exists():
-            for rest in ("-wal", "-shm"):  # of a file that was deleted: it would be taken for the new one's
-                path.with_name(path.name + rest).unlink(missing_ok=True)
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-
-
-def _set_aside(path: Path, seen: FileIdentity | None) -> None:
-    """Move a damaged file of ours out of the way, unless another thread or process has done so; it replaces one set aside before.
-
-    A file that is no database stays: a setting may name the wrong one.
-    """
-    with _CREATING:
-        if seen is None or _identity(path) != seen:
-            return
-        aside = path.with_name(path.name + ".damaged")
-        for rest in ("-wal", "-shm"):
-            with contextlib.suppress(FileNotFoundError):
-                path.with_name(path.name + rest).replace(aside.with_name(aside.name + rest))
-        path.replace(aside)
-        _log.error("%s is damaged; it is kept as %s, and a new one is begun", path, aside.name)
-        left_out["store file"] += 1
-
-
-def is_damage(exc: sqlite3.Error) -> bool:
-    """Whether an error means that the file is a database with damage."""
-    return getattr(exc, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
-
-
-def _identity(path: Path) -> FileIdentity | None:
-    """Which file a path names; None: none."""
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-class _Transaction:
-    """BEGIN IMMEDIATE to COMMIT: the lock is taken before the first read, so nothing read here is stale."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> sqlite3.Connection:
-        self._connection.execute("BEGIN IMMEDIATE")
-        return self._connection
-
-    def __exit__(self, kind: object, value: object, trace: object) -> None:
-        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
-
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    """Tables, and the sums by tenant where an earlier release kept none."""
-    fresh = not _pragma(connection, "schema_version")
-    connection.executescript(_SCHEMA)
-    if _pragma(connection, "user_version") != _UNSUMMED:
-        return
-    with _Transaction(connection):
-        if _pragma(connection, "user_version") == _UNSUMMED:  # another process may have been first
-            for statement in _SIZES:
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {_CLEAN if fresh else _UNSCRUBBED}")
-
-
-class _Thread:
-    """One thread with one connection, opened when it is first needed."""
-
-    def __init__(self, path: Path, name: str) -> None:
-        self._path = path
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"turnfold-store-{name}")
-        self._connection: sqlite3.Connection | None = None
-        self._file: FileIdentity | None = None
-        self._closed = threading.Event()
-
-    def _connect(self) -> sqlite3.Connection:
-        if self._connection is not None and _identity(self._path) != self._file:
-            # It would be written to for ever, and nobody could read it again.
-            _log.warning(
-                "%s was deleted or replaced: the file of that name is opened, what was in the old one is lost", self._path
-            )
-            left_out["store file"] += 1
-            self._disconnect()
-        if self._connection is None:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _create(self._path)
-            connection = sqlite3.connect(self._path, timeout=_LOCK_WAIT, isolation_level=None)
-            try:
-                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-                connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = NORMAL")
-                connection.execute("PRAGMA secure_delete = ON")
-                _prepare(connection)
-            except sqlite3.Error as exc:  # no database, or a full disk
-                connection.close()
-                if is_damage(exc):
-                    _set_aside(self._path, _identity(self._path))
-                raise
-            self._connection, self._file = connection, _identity(self._path)
-        return self._connection
-
-    def _work(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        try:
-            return job(self._connect())
-        except sqlite3.OperationalError as exc:
-            raise StoreUnavailable(f"SQLite: {exc}") from exc
-        except (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.ProgrammingError, OverflowError, ValueError, TypeError) as exc:
-            raise StoreRefused(f"SQLite: {type(exc).__name__}") from exc
-        except sqlite3.Error as exc:
-            if is_damage(exc):
-                _set_aside(self._path, self._file)  # the next call opens a new one
-            raise StoreFailed(f"SQLite: {exc}") from exc
-        except OSError as exc:
-            raise StoreUnavailable(f"{self._path}: {exc.strerror or exc}") from exc
-
-    async def run(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        if self._closed.is_set():
-            raise StoreUnavailable("the store is closed")
-        return await asyncio.get_running_loop().run_in_executor(self._executor, self._work, job)
-
-    async def set_aside(self, file: FileIdentity) -> None:
-        """Move the file out of the way, behind what is being written to it."""
-
-        def job() -> None:
-            with contextlib.suppress(OSError):
-                _set_aside(self._path, file)
-
-        if not self._closed.is_set():
-            await asyncio.get_running_loop().run_in_executor(self._executor, job)
-
-    def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    async def close(self) -> None:
-        if not self._closed.is_set():
-            self._closed.set()
-            await asyncio.get_running_loop().run_in_executor(self._executor, self._disconnect)
-            self._executor.shutdown(wait=False)
 
 
 def _where(scope: Scope) -> tuple[str, list[bytes]]:
@@ -323,7 +130,7 @@ def _cut(connection: sqlite3.Connection, tenant: bytes, excess: int) -> int:
     with closing(connection.execute(sql, (tenant,))) as rows:
         while excess > 0 and (row := rows.fetchone()):
             going.append((row[0],))
-            excess -= row[1] + _ROW
+            excess -= row[1] + ROW
     connection.executemany("DELETE FROM items WHERE rowid = ?", going)
     return len(going)
 
@@ -343,14 +150,14 @@ class SqliteStore:
     def __init__(self, path: Path, max_bytes: int = 4 * 2**30, share: float = 1.0) -> None:
         self.path = path
         self._share = share
-        self._writer = _Thread(path, "writer")
-        self._reader = _Thread(path, "reader")
+        self._writer = ConnectionThread(path, "writer")
+        self._reader = ConnectionThread(path, "reader")
         self._max_bytes = max_bytes
         self._next_purge = time.monotonic() + 1
 
     async def _write(self, job: Callable[[sqlite3.Connection], T]) -> T:
         def transaction(connection: sqlite3.Connection) -> T:
-            with _Transaction(connection):
+            with Transaction(connection):
                 result = job(connection)
             self._purge(connection)
             return result
@@ -361,7 +168,7 @@ class SqliteStore:
         if time.monotonic() < self._next_purge:
             return
         self._next_purge = time.monotonic() + _PURGE_EVERY
-        with _Transaction(connection):
+        with Transaction(connection):
             gone = 0
             for table in _TABLES:
                 sql = f"DELETE FROM {table} WHERE expires <= ?"  # noqa: S608 - the names are ours
@@ -373,8 +180,8 @@ class SqliteStore:
 
     def _shrink(self, connection: sqlite3.Connection) -> int:
         sizes = {bytes(tenant): int(size) for tenant, size in connection.execute("SELECT tenant, bytes FROM sizes")}
-        pages = _pragma(connection, "page_count") - _pragma(connection, "freelist_count")
-        excess = pages * _pragma(connection, "page_size") - self._max_bytes
+        pages = pragma(connection, "page_count") - pragma(connection, "freelist_count")
+        excess = pages * pragma(connection, "page_size") - self._max_bytes
         room, level = max(sum(sizes.values()) - excess, self._max_bytes // _LEAST_SHARE), int(self._max_bytes * self._share)
         if excess > 0:
             level = min(level, fair_level(sizes.values(), room))
@@ -506,9 +313,9 @@ class SqliteStore:
         """
 
         def job(connection: sqlite3.Connection) -> bool:
-            if _pragma(connection, "user_version") < _CLEAN:
+            if pragma(connection, "user_version") < CLEAN:
                 connection.execute("VACUUM")
-                connection.execute(f"PRAGMA user_version = {_CLEAN}")
+                connection.execute(f"PRAGMA user_version = {CLEAN}")
             connection.execute("PRAGMA incremental_vacuum").fetchall()
             return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
 

@@ -23,9 +23,9 @@ from turnfold.proxy.chat.folding import Lanes
 from turnfold.proxy.chat.stating import Stating
 from turnfold.proxy.outbound.destinations import Destination
 from turnfold.proxy.outbound.upstream import Upstream
+from turnfold.proxy.state_records import KIND, StateRecords
 from turnfold.proxy.store import Item, Key, StoreFailed, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
-from turnfold.proxy.store.state_records import KIND, StateRecords
 
 T = TypeVar("T")
 

@@ -1,0 +1,221 @@
+"""One SQLite file of ours, and a thread that is connected to it.
+
+Lives here: the schema, making the file and setting a damaged one aside, connections, transactions. Does not belong here: what is
+read and written (``sqlite``), looking for damage (``proxy.file_check``).
+
+A file that turns out damaged is kept beside the new one that takes its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, TypeVar
+
+from turnfold.proxy.store.base import StoreFailed, StoreRefused, StoreUnavailable
+from turnfold.proxy.store.records import left_out
+
+T = TypeVar("T")
+
+#: Which file a path names: device and inode.
+FileIdentity = tuple[int, int]
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS items (tenant BLOB, kind BLOB, id BLOB, value BLOB NOT NULL, expires REAL NOT NULL, PRIMARY KEY (tenant, kind, id));
+CREATE INDEX IF NOT EXISTS items_expires ON items (expires);
+CREATE TABLE IF NOT EXISTS links (tenant BLOB, conversation BLOB, kind BLOB, id BLOB, PRIMARY KEY (tenant, conversation, kind, id)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS links_item ON links (tenant, kind, id);
+CREATE TABLE IF NOT EXISTS logs (seq INTEGER PRIMARY KEY AUTOINCREMENT, name BLOB NOT NULL, line BLOB NOT NULL, expires REAL NOT NULL);
+CREATE INDEX IF NOT EXISTS logs_name ON logs (name, seq);
+CREATE INDEX IF NOT EXISTS logs_expires ON logs (expires);
+CREATE TABLE IF NOT EXISTS counts (name BLOB, field BLOB, value INTEGER NOT NULL, expires REAL NOT NULL, PRIMARY KEY (name, field)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS batches (id BLOB PRIMARY KEY, expires REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sizes (tenant BLOB PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
+"""  # noqa: E501 - a table a line
+ROW: Final = 300  # what a row weighs beside its value: key, indexes, label
+# By triggers and not by this module, so that an earlier release on the same file keeps the sums too.
+_SIZES: Final = tuple(
+    statement.replace("ROW", str(ROW))
+    for statement in (
+        "CREATE INDEX IF NOT EXISTS items_tenant ON items (tenant, expires)",
+        "INSERT OR REPLACE INTO sizes SELECT tenant, sum(length(value) + ROW) FROM items GROUP BY tenant",
+        "CREATE TRIGGER IF NOT EXISTS items_added AFTER INSERT ON items BEGIN"
+        " INSERT INTO sizes VALUES (new.tenant, length(new.value) + ROW)"
+        " ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes; END",
+        "CREATE TRIGGER IF NOT EXISTS items_changed AFTER UPDATE OF value ON items BEGIN"
+        " UPDATE sizes SET bytes = bytes + length(new.value) - length(old.value) WHERE tenant = new.tenant; END",
+        "CREATE TRIGGER IF NOT EXISTS items_gone AFTER DELETE ON items BEGIN"
+        " UPDATE sizes SET bytes = bytes - length(old.value) - ROW WHERE tenant = old.tenant;"
+        " DELETE FROM sizes WHERE tenant = old.tenant AND bytes <= 0; END",
+    )
+)
+# user_version of the file. Of the first release: no sums. Of one that had a predecessor: with sums, remains in free space.
+_UNSUMMED, _UNSCRUBBED, CLEAN = 0, 1, 2
+
+_log = logging.getLogger(__name__)
+
+_CREATING: Final = threading.Lock()
+_LOCK_WAIT: Final = 5.0
+
+
+def _create(path: Path) -> None:
+    """Create the file, readable by its owner only. An existing file is never opened here: closing it would drop this process's
+    locks (POSIX advisory locks end with the first close of any of a process's descriptors)."""
+    with _CREATING:
+        if not path.exists():
+            for rest in ("-wal", "-shm"):  # of a file that was deleted: it would be taken for the new one's
+                path.with_name(path.name + rest).unlink(missing_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def _set_aside(path: Path, seen: FileIdentity | None) -> None:
+    """Move a damaged file of ours out of the way, unless another thread or process has done so; it replaces one set aside before.
+
+    A file that is no database stays: a setting may name the wrong one.
+    """
+    with _CREATING:
+        if seen is None or _identity(path) != seen:
+            return
+        aside = path.with_name(path.name + ".damaged")
+        for rest in ("-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                path.with_name(path.name + rest).replace(aside.with_name(aside.name + rest))
+        path.replace(aside)
+        _log.error("%s is damaged; it is kept as %s, and a new one is begun", path, aside.name)
+        left_out["store file"] += 1
+
+
+def is_damage(exc: sqlite3.Error) -> bool:
+    """Whether an error means that the file is a database with damage."""
+    return getattr(exc, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
+
+
+def _identity(path: Path) -> FileIdentity | None:
+    """Which file a path names; None: none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+class Transaction:
+    """BEGIN IMMEDIATE to COMMIT: the lock is taken before the first read, so nothing read here is stale."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._connection.execute("BEGIN IMMEDIATE")
+        return self._connection
+
+    def __exit__(self, kind: object, value: object, trace: object) -> None:
+        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+
+
+def pragma(connection: sqlite3.Connection, name: str) -> int:
+    """The value of a pragma that is a number."""
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Tables, and the sums by tenant where an earlier release kept none."""
+    fresh = not pragma(connection, "schema_version")
+    connection.executescript(_SCHEMA)
+    if pragma(connection, "user_version") != _UNSUMMED:
+        return
+    with Transaction(connection):
+        if pragma(connection, "user_version") == _UNSUMMED:  # another process may have been first
+            for statement in _SIZES:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {CLEAN if fresh else _UNSCRUBBED}")
+
+
+class ConnectionThread:
+    """One thread with one connection, opened when it is first needed."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path = path
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"turnfold-store-{name}")
+        self._connection: sqlite3.Connection | None = None
+        self._file: FileIdentity | None = None
+        self._closed = threading.Event()
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._connection is not None and _identity(self._path) != self._file:
+            # It would be written to for ever, and nobody could read it again.
+            _log.warning(
+                "%s was deleted or replaced: the file of that name is opened, what was in the old one is lost", self._path
+            )
+            left_out["store file"] += 1
+            self._disconnect()
+        if self._connection is None:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _create(self._path)
+            connection = sqlite3.connect(self._path, timeout=_LOCK_WAIT, isolation_level=None)
+            try:
+                connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = NORMAL")
+                connection.execute("PRAGMA secure_delete = ON")
+                _prepare(connection)
+            except sqlite3.Error as exc:  # no database, or a full disk
+                connection.close()
+                if is_damage(exc):
+                    _set_aside(self._path, _identity(self._path))
+                raise
+            self._connection, self._file = connection, _identity(self._path)
+        return self._connection
+
+    def _work(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            return job(self._connect())
+        except sqlite3.OperationalError as exc:
+            raise StoreUnavailable(f"SQLite: {exc}") from exc
+        except (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.ProgrammingError, OverflowError, ValueError, TypeError) as exc:
+            raise StoreRefused(f"SQLite: {type(exc).__name__}") from exc
+        except sqlite3.Error as exc:
+            if is_damage(exc):
+                _set_aside(self._path, self._file)  # the next call opens a new one
+            raise StoreFailed(f"SQLite: {exc}") from exc
+        except OSError as exc:
+            raise StoreUnavailable(f"{self._path}: {exc.strerror or exc}") from exc
+
+    async def run(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """Do something with the connection, in the thread.
+
+        Raises:
+            StoreError: it failed.
+        """
+        if self._closed.is_set():
+            raise StoreUnavailable("the store is closed")
+        return await asyncio.get_running_loop().run_in_executor(self._executor, self._work, job)
+
+    async def set_aside(self, file: FileIdentity) -> None:
+        """Move the file out of the way, behind what is being written to it."""
+
+        def job() -> None:
+            with contextlib.suppress(OSError):
+                _set_aside(self._path, file)
+
+        if not self._closed.is_set():
+            await asyncio.get_running_loop().run_in_executor(self._executor, job)
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    async def close(self) -> None:
+        """Close the connection and end the thread."""
+        if not self._closed.is_set():
+            self._closed.set()
+            await asyncio.get_running_loop().run_in_executor(self._executor, self._disconnect)
+            self._executor.shutdown(wait=False)
