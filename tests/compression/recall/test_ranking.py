@@ -111,6 +111,22 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
 # ---------------------------------------------------------------- what is found
 
 
+@pytest.mark.parametrize(
+    ("present", "again"),
+    [
+        ('{"berth":"Hoorn","ends":"31 May","boat":"Meeuw"}', False),
+        ("{berth: Hoorn, ends: 31 May, boat: Meeuw}", False),
+        ('{"berth":"Hoorn","ends":"30 May","boat":"Meeuw"}', True),
+        ("{berth: Hoorn, boat: Meeuw}", True),
+    ],
+)
+def test_the_same_json_in_another_dress_is_not_quoted_again(present: str, *, again: bool) -> None:
+    record = '{"berth": "Hoorn",\n "ends": "31 May",\n "boat": "Meeuw"}'
+    sources = [*FILLER, source(record, "tool")]
+    found = quoted(sources, asked(sources, "When does the berth in Hoorn end?", present=(present,), fill=False))
+    assert any("31 May" in text for text in found) is again
+
+
 def test_what_is_present_is_not_quoted_again() -> None:
     berth = "The winter berth in Hoorn ends on 15 April."
     sources = [*FILLER, source(berth)]
