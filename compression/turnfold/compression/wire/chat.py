@@ -59,7 +59,6 @@ _SEALED_PARTS: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _SPOKEN_PARTS: Final = frozenset({"text", "refusal", *_SEALED_PARTS})
 _MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
 _SCHEMA: Final = ("tools", "functions", "response_format")
-_PLAIN: Final = frozenset({"role", "content"})
 _OVERHEAD: Final = 3  # tokens of a message beside those of what it holds
 _OUTPUT: Final = ("max_completion_tokens", "max_tokens")
 #: Top-level keys whose values are asked for; of the others only the text is.
@@ -108,29 +107,7 @@ def _message(raw: str, data: Any, memo: Memo) -> Message:
 _LAYOUT: Final = Layout("chat", "messages", _SETTINGS, _message, lambda m: 300 + 2 * len(m.raw))
 
 
-def _plain(raw: str, role: str, own: str, memo: Memo) -> Message:
-    """A message of a role and a text, as most are: what `_parse` makes of it."""
-    return Message(
-        raw=raw,
-        key=digest(cut_marks(raw, _MARKS)),
-        role=role,
-        texts=(Text(("content",), own),),
-        own=own,
-        text=own,
-        tokens=tokens.count_with_tail(own, memo) + _OVERHEAD,
-        other_tokens=_OVERHEAD,
-        holds=bool(own.strip()),
-        keys=_PLAIN,
-        is_list=False,
-        marked=False,
-        attached=(),
-        sole=own,
-    )
-
-
 def _parse(raw: str, data: Mapping[str, Any], memo: Memo) -> Message:
-    if data.keys() == _PLAIN and isinstance(data["content"], str):
-        return _plain(raw, data["role"], data["content"], memo)
     if not is_plainly_typed(data):
         raise FoldRejected("unparsable")
     content = data.get("content")

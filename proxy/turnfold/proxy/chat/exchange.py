@@ -107,7 +107,7 @@ class ChatRequest(_Changeable):
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class Exchange(_Changeable):
     """A request on its way through the stations; each returns a new one.
 
@@ -166,9 +166,6 @@ class Exchange(_Changeable):
     wanted: tuple[WantedSummary, ...] = ()
     open_questions: tuple[int, ...] = ()
     recall: str = ""
-
-    def __init__(self, request: ChatRequest, conversation: Conversation | None = None) -> None:
-        vars(self).update(request=request, conversation=conversation)  # the others have their defaults, which the class holds
 
     @property
     def model(self) -> str:
