@@ -78,7 +78,7 @@ def test_what_was_dictated_without_a_full_stop_is_folded() -> None:
     def said(number: int) -> str:
         return " ".join(draw.choice(words) for _ in range(number))
 
-    messages = [{"role": ("user", "assistant")[n % 2], "content": said(160)} for n in range(81)]
+    messages = [{"role": ("user", "assistant")[n % 2], "content": said(160)} for n in range(91)]
     body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
     for read in (1.0, 0.5, 0.1):
         folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(read, 1.0)), Memo())

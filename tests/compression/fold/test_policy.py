@@ -7,7 +7,7 @@ import pytest
 from tests.support.bodies import encode
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request
-from turnfold.compression.fold.policy import Shape, most_recall_tokens, recall_tokens, talk, thresholds
+from turnfold.compression.fold.policy import Shape, most_recall_tokens, pays, recall_tokens, talk, thresholds
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions, Warmth
 
@@ -113,3 +113,19 @@ def test_a_cache_that_hits_at_ends_of_requests_makes_a_fold_behind_long_instruct
         return len(said)
 
     assert first_event(breakpoints=False) < first_event(breakpoints=True) < 60
+
+
+@pytest.mark.parametrize("share", [0.7, 0.8, 0.9, 1.0])
+def test_a_loop_keeps_no_more_at_facts_where_reading_is_cheap(share: float) -> None:
+    """It is read again with each step; a longer tail is worth it there, what left the tail long ago is not."""
+    dear, cheap = (thresholds(options(p), Warmth(share, share), 90_000, AGENT) for p in (WEAK, STRONG))
+    assert cheap.keep_recent > dear.keep_recent or share < 0.9
+    assert cheap.facts_at <= 1.02 * dear.facts_at
+
+
+def test_a_fold_may_count_on_as_many_more_turns_as_a_long_conversation_shows() -> None:
+    rewrite, saving = 10_000.0, 1_000
+    assert not pays(0.4, rewrite, saving, turns=100, allowance=1e9)  # an eighth of it is 12 turns, of 400 tokens each
+    assert pays(0.4, rewrite, saving, turns=240, allowance=1e9)
+    assert not pays(0.2, rewrite, saving, turns=4_000, allowance=1e9)  # 40 turns at most
+    assert not pays(0.4, rewrite, saving, turns=240, allowance=9_000)

@@ -28,8 +28,8 @@ from hashlib import blake2b
 from math import log
 from typing import Final
 
-from turnfold.compression.fold import policy
 from turnfold.compression.options import FoldDecision, FoldOptions, Likeness, Precedent
+from turnfold.compression.warmth import set_warmth, usual_warmth
 
 _FIRST_RUNG: Final = 4_000  # tokens; the earliest fold comes at 5,000
 _RUNG: Final = log(1.25)
@@ -41,8 +41,12 @@ def rung(total: int) -> int:
 
 
 def at_first(options: FoldOptions) -> FoldDecision:
-    """What holds before the first point: nothing is folded there, unless a budget asks for it."""
-    return FoldDecision(policy.set_warmth(options))
+    """What holds before the first point: what is usual at these prices, whatever is believed by now, or the share that is set.
+
+    Nothing is folded there, unless a budget asks for it, but what the conversation costs until then counts for what may be put at
+    risk later. No precedent keeps it, so it must be the same at any time and on any replica.
+    """
+    return FoldDecision(usual_warmth(options.prices) if options.belief is not None else set_warmth(options.cache_hit_share))
 
 
 def prefixes(keys: Sequence[bytes], ends: Iterable[int]) -> dict[int, str]:

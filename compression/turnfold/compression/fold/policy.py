@@ -25,6 +25,7 @@ ANSWERED: Final = 300
 # (benchmarks/payback.py); between the rows the values are interpolated on a logarithmic scale.
 _PROFILES: Final = (
     (0.10, 24_000, 6_000),
+    (0.25, 7_000, 2_400),
     (0.40, 6_000, 2_000),
     (0.65, 6_000, 2_300),
     (1.00, 5_000, 2_000),
@@ -44,6 +45,7 @@ _RECALL_SPARED: Final = 0.7  # of what recall takes elsewhere: it would mostly s
 #: Tokens up to which nothing is folded without a budget: the least that `Thresholds.start` can be.
 EARLIEST: Final = int(min(start for _, start, _ in _PROFILES) * (1 - _START_SPARED))
 _LOOP_FACTS: Final = (16.0, 5.0)  # tails of them that may stand
+_CHEAP: Final = 0.4  # price of sending a token again; where it is less, tails are longer
 _HARDLY_SHRINKS: Final = 0.7
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
 # Part of it that such loops need not wait; nor need talk where nothing is cached: a fold writes nothing more there.
@@ -54,6 +56,7 @@ _SUMMARY_LEAST: Final = 60
 _SUMMARY_MOST: Final = 500
 _LINE: Final = 24  # tokens of a line of counts and an id
 _COVERED: Final = 8  # a conversation is taken to go on for this part of what it has gone on for
+_MOST_TURNS: Final = 40  # and for no more than so many requests
 _AT_RISK: Final = 0.02  # of what a conversation has cost so far; law 9 allows a short one as much
 _HARDLY: Final = 0.3  # a smaller share of warm requests
 _MOST_STANDING: Final = 0.9  # share of a budget
@@ -120,7 +123,7 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
         keep = int(keep * (1 + _FOR_LOOPS * min(1.0, 2 * shape.loops) - _FOR_TALK * talking) * (1 - less))
     oftener = spared if penalty else max(spared, talking)
     fold_at = keep + max(int(_EPOCH_LEAST * (1 - _OFTENER * oftener)), _epoch(penalty, price, keep, shape.pace))
-    free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape, spared)), summaries_at=keep // 2)
+    free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape, spared, price)), summaries_at=keep // 2)
     if options.budget is None:
         return free
     budget = _snap(options.budget)
@@ -149,17 +152,19 @@ def _spared(shape: Shape) -> float:
     return small * min(1.0, 4 * shape.loops) * max(0.0, 1 - 4 * shape.lines)
 
 
-def _facts_worth(shape: Shape, spared: float) -> float:
+def _facts_worth(shape: Shape, spared: float, price: float) -> float:
     """How much may stand at FACTS, in tails.
 
     A user message gets recall, so a chat needs little there, and one of short turns hardly shrinks. A tool loop gets none: what
     its next step needs must stand in the blocks, and long results shrink to a third with what they are about. Small ones hardly
-    shrink: the latest of them stand there where tails are short, none where a fold has to save much to pay.
+    shrink: the latest of them stand there where tails are short, none where a fold has to save much to pay. Tails are long where
+    a token is cheap to send again; what stands at FACTS is not, since a loop goes on sending it long after it was needed.
     """
     chat = min(4.0, max(0.2, float((0.5 / max(shape.facts_ratio, 0.01)) ** 4.5)))
     if shape.facts_ratio > _HARDLY_SHRINKS and not spared:
         return chat
     loop = _LOOP_FACTS[0] + (_LOOP_FACTS[1] - _LOOP_FACTS[0]) * spared
+    loop *= _start_and_keep(max(price, _CHEAP))[1] / _start_and_keep(price)[1]
     return chat + (loop - chat) * min(1.0, 2 * shape.loops)
 
 
@@ -198,7 +203,7 @@ def pays(price: float, rewrite: float, saving: int, turns: int, allowance: float
         turns: requests so far.
         allowance: what may be lost (``allowance``).
     """
-    return rewrite < min(turns / _COVERED, 20) * price * saving and rewrite <= allowance
+    return rewrite < min(turns / _COVERED, _MOST_TURNS) * price * saving and rewrite <= allowance
 
 
 def allowance(saved: float, spent: float) -> float:

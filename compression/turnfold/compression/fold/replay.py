@@ -11,7 +11,7 @@ nothing behind its request, what is folded depends on the prefix alone (laws 4 a
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -24,6 +24,7 @@ from turnfold.compression.fold.policy import Shape, Thresholds
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.options import FoldDecision, FoldOptions, WrittenSummary
 
+_PARTS: Final = 8  # pieces that make up what may stand at FACTS, where one would be most of it
 _RECENT: Final = 6  # units in which a client's cache mark moves along with the conversation
 
 
@@ -57,6 +58,11 @@ class Course(NamedTuple):
     lines: Sequence[int]
     marked: bool
     decided: Mapping[int, FoldDecision]
+
+    @property
+    def forgets_front(self) -> bool:
+        """Whether a fold makes caches forget what is in front of it too: those hit at marks, or at ends of earlier requests."""
+        return self.marked or self.options.cache_breakpoints
 
     def tokens(self, start: int, end: int) -> int:
         """Tokens of the units ``start..end`` that can be folded."""
@@ -276,9 +282,9 @@ def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
 
 
 def _unmarked_front(course: Course, before: Replay, start: int) -> int:
-    """Tokens in front of the unit `start` that a fold makes a cache forget which hits at marks, or at ends of earlier requests:
-    those behind the last mark on instructions. Marks on other messages move along, and stood in what the fold changes."""
-    if not (course.marked or course.options.cache_breakpoints) or not before.turns:
+    """Tokens in front of the unit `start` that a fold makes a cache forget: those behind the last mark on instructions. Marks on
+    other messages move along, and stood in what the fold changes."""
+    if not course.forgets_front or not before.turns:
         return 0
     here = 1 + max((i for i in range(start) if course.units[i].pinned and course.units[i].marked), default=-1)
     return course.total[start] - course.total[here] - sum(p.tokens - p.size for p in before.pieces if here <= p.start < start)
@@ -293,9 +299,11 @@ def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Rep
     border = border if loop is None else min(border, loop)
     start = _fold_start(course, tail, border, index)
     if border > start:
-        pieces, tail = (*pieces, _piece(course, start, border, Level.FACTS)), border
-    pieces = _promote(course, pieces, Level.FACTS, Level.SUMMARY, limits.facts_at)
-    pieces = _promote(course, pieces, Level.SUMMARY, Level.LINE, limits.summaries_at)
+        pieces, tail = (*pieces, *_new_pieces(course, start, border, limits)), border
+    # Where a fold makes everything in front be written again anyway, nothing is saved by going in few large steps.
+    most, left = (limits.facts_at * 3 // 4,) * 2 if course.forgets_front else (limits.facts_at, limits.facts_at // 2)
+    pieces = _promote(course, pieces, Level.FACTS, Level.SUMMARY, most, left)
+    pieces = _promote(course, pieces, Level.SUMMARY, Level.LINE, limits.summaries_at, limits.summaries_at // 2)
     if pieces == before.pieces:
         return before
     since = before.since if before.events else index
@@ -326,6 +334,20 @@ def _fold_start(course: Course, tail: int, border: int, index: int) -> int:
     return next((i for i in range(last + 1, border) if units[i].is_user), border)
 
 
+def _new_pieces(course: Course, start: int, end: int, limits: Thresholds) -> Iterator[Piece]:
+    """Units at FACTS for the first time: one piece; several of a long tool loop, since a piece is promoted whole, and one that
+    holds most of what may stand at FACTS would take all of it along."""
+    users, most = course.users, limits.facts_at // _PARTS
+    while course.facts[end] - course.facts[start] > limits.facts_at // 2:
+        stop = max(start + 1, bisect_right(course.facts, course.facts[start] + most) - 1)
+        ends = (i for i in range(stop, end) if course.units[i].is_user or users[i] in {users[start], users[end]})
+        stop = next(ends, end)  # no more user messages are kept than by one piece
+        yield _piece(course, start, stop, Level.FACTS)
+        start = stop
+    if start < end:
+        yield _piece(course, start, end, Level.FACTS)
+
+
 def _piece(course: Course, start: int, end: int, level: Level) -> Piece:
     units = course.units
     anchor = None if units[end].is_user else next((i for i in range(end - 1, start - 1, -1) if units[i].is_user), None)
@@ -341,14 +363,14 @@ def _piece(course: Course, start: int, end: int, level: Level) -> Piece:
     return Piece(start, end, level, raw, size, anchor, before)
 
 
-def _promote(course: Course, pieces: tuple[Piece, ...], old: Level, new: Level, most: int) -> tuple[Piece, ...]:
-    """The oldest pieces of a level turned into one of the next, once together they exceed `most`; at most half of it stays."""
+def _promote(course: Course, pieces: tuple[Piece, ...], old: Level, new: Level, most: int, least: int) -> tuple[Piece, ...]:
+    """The oldest pieces of a level turned into one of the next, once together they exceed `most`; at most `least` of it stays."""
     here = [p for p in pieces if p.level is old]
     left = sum(p.size for p in here)
     if left <= most:
         return pieces
     going: list[Piece] = []
-    while here and left > most // 2:
+    while here and left > least:
         left -= here[0].size
         going.append(here.pop(0))
     end = going[-1].end

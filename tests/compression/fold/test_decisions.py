@@ -1,0 +1,51 @@
+"""What was decided of a conversation holds, whatever is believed later, and by whom.
+
+Lives here: conversations that grow while what is believed of the cache moves. Does not belong here: who keeps decisions
+(``tests/proxy/learning``), what follows from one (``test_policy``).
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from tests.compression.fold.test_allowance import agent, chat
+from tests.support.bodies import Message, encode
+from turnfold.compression.fold import Folded, fold_request
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth
+
+CONVERSATIONS = {"steps": agent(40, 16), "chat": chat(60, 8)}
+PRICES = {"strong": CachePrices(0.1), "quarter": CachePrices(0.25), "half": CachePrices(0.5), "written": CachePrices(0.1, 1.25)}
+
+
+def fold(messages: list[Message], options: FoldOptions, memo: Memo, draw: random.Random) -> Folded:
+    """The messages as a replica sends them that happens to believe something of the cache."""
+    belief = FoldDecision(Warmth(draw.randrange(10, 21) / 20, draw.randrange(10, 21) / 20))
+    return fold_request(encode(messages, model="gpt-4o"), replace(options, belief=belief), memo)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("prices", PRICES.values(), ids=PRICES)
+@pytest.mark.parametrize("messages", CONVERSATIONS.values(), ids=CONVERSATIONS)
+def test_a_replica_that_believes_something_else_sends_the_same(messages: list[Message], prices: CachePrices, seed: int) -> None:
+    """A fold is due when what it puts at risk can be borne, so each stands at a border that the slightest difference moves."""
+    draw, memo, options, events = random.Random(seed), Memo(), FoldOptions(model="gpt-4o", prices=prices), 0
+    for end in [i for i, m in enumerate(messages) if m["role"] == "assistant" and i > 1]:
+        found = fold(messages[:end], options, memo, draw)
+        assert found.events >= events
+        options, events = replace(options, precedents=(*options.precedents, *found.decided)), found.events
+    other = fold(messages[:end], options, Memo(), draw)
+    assert (other.body, other.decided) == (found.body, ())
+
+
+@pytest.mark.parametrize("breakpoints", [False, True])
+def test_the_first_fold_of_a_long_loop_leaves_more_than_its_summary(breakpoints: bool) -> None:
+    """Where reading is cheap it comes late, and all that it folds would be more than may stand at FACTS."""
+    messages, memo = agent(160, 30), Memo()
+    options = FoldOptions(model="gpt-4o", prices=CachePrices(0.1, 1.25), cache_hit_share=0.4, cache_breakpoints=breakpoints)
+    folds = (fold_request(encode(messages[:end], model="gpt-4o"), options, memo) for end in range(2, len(messages), 2))
+    first = next(found for found in folds if found.events)
+    assert 0.3 * first.tokens_before < first.tokens_after < 0.7 * first.tokens_before
