@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.compression.fold.test_allowance import agent
 from tests.support.bodies import encode, messages_of
 from tests.support.structure import structure_faults
 from turnfold.compression.fold import Folded, fold_request
@@ -140,3 +141,13 @@ def test_it_stands_on_the_wire_of_responses_too_where_reasoning_comes_before_it(
     found = run_fold(RESPONSES.read(body, memo), FoldOptions(model="gpt-4o", prices=CachePrices(1.0), cache_hit_share=0.7), memo)
     assert found.events
     assert PROPOSAL in found.body.decode()
+
+
+@pytest.mark.parametrize("breakpoints", [False, True])
+def test_the_first_fold_of_a_long_loop_leaves_more_than_its_summary(breakpoints: bool) -> None:
+    """Where reading is cheap it comes late, and all that it folds would be more than may stand at FACTS."""
+    messages, memo = agent(160, 30), Memo()
+    options = FoldOptions(model="gpt-4o", prices=CachePrices(0.1, 1.25), cache_hit_share=0.4, cache_breakpoints=breakpoints)
+    folds = (fold_request(encode(messages[:end], model="gpt-4o"), options, memo) for end in range(2, len(messages), 2))
+    first = next(found for found in folds if found.events)
+    assert 0.3 * first.tokens_before < first.tokens_after < 0.7 * first.tokens_before

@@ -39,13 +39,3 @@ def test_a_replica_that_believes_something_else_sends_the_same(messages: list[Me
         options, events = replace(options, precedents=(*options.precedents, *found.decided)), found.events
     other = fold(messages[:end], options, Memo(), draw)
     assert (other.body, other.decided) == (found.body, ())
-
-
-@pytest.mark.parametrize("breakpoints", [False, True])
-def test_the_first_fold_of_a_long_loop_leaves_more_than_its_summary(breakpoints: bool) -> None:
-    """Where reading is cheap it comes late, and all that it folds would be more than may stand at FACTS."""
-    messages, memo = agent(160, 30), Memo()
-    options = FoldOptions(model="gpt-4o", prices=CachePrices(0.1, 1.25), cache_hit_share=0.4, cache_breakpoints=breakpoints)
-    folds = (fold_request(encode(messages[:end], model="gpt-4o"), options, memo) for end in range(2, len(messages), 2))
-    first = next(found for found in folds if found.events)
-    assert 0.3 * first.tokens_before < first.tokens_after < 0.7 * first.tokens_before
