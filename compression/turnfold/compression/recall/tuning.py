@@ -30,6 +30,7 @@ class Tuning:
         region_least: messages up to which a conversation has no regions.
         region_short, region_long: median tokens of a message at which regions count fully, and not at all.
         unnamed: what passages of others lose where the question names one who speaks.
+        unnamed_uncached: the same where no token is ever cached.
         titled: what the first passage under a title gains that stands in the question.
         likeness: share of what sentence vectors say, where there are any.
         before: weight of words taken from the exchange before.
@@ -75,6 +76,7 @@ class Tuning:
     region_short: float = 16
     region_long: float = 30
     unnamed: float = 0.3
+    unnamed_uncached: float = 0.5
     titled: float = 0.8
     likeness: float = 0.3
     before: float = 0.5
@@ -99,4 +101,4 @@ class Tuning:
 
 TUNING: Final = Tuning()
 #: Where a provider caches nothing.
-UNCACHED: Final = replace(TUNING, bearing=TUNING.bearing_uncached)
+UNCACHED: Final = replace(TUNING, bearing=TUNING.bearing_uncached, unnamed=TUNING.unnamed_uncached)
