@@ -64,6 +64,7 @@ _LISTS_BY_OPENING: Final = {
     for word in listed
 }
 _PERSONS: Final = frozenset(_LISTED["persons"])
+_USUAL: Final = frozenset({"that", "this", "these", "they", "she", "or"})
 _NO_OPENINGS: Final[Mapping[str, int]] = MappingProxyType({})
 _FIRST_WORD: Final = re.compile(r"[^\w\n]{0,9}([\w'-]+)")
 _OBJECTING: Final = (
@@ -71,18 +72,19 @@ _OBJECTING: Final = (
 )
 
 
-def _by_longest_word(names: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
-    """The phrases of some lists, each with its list, by their longest words: a sentence without any of these has no phrase."""
+def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
+    """The phrases of some lists, each with its list, by a word that few sentences have: one without any of these has no phrase."""
     found: dict[str, list[tuple[str, str]]] = {}
     for name in names:
         for phrase in (phrase for phrases in _LISTED[name].values() for phrase in phrases):
-            found.setdefault(max(phrase, key=len), []).append((name, f" {' '.join(phrase)} "))
+            telling = max(phrase, key=lambda word: (word not in _USUAL, len(word)))
+            found.setdefault(telling, []).append((name, f" {' '.join(phrase)} "))
     return found
 
 
 #: Lists of which most texts have nothing.
 _RARE: Final = ("back", "ahead", "verdicts", "retracts")
-_RARE_PHRASES: Final = _by_longest_word(_RARE)
+_RARE_PHRASES: Final = _by_telling_word(_RARE)
 _RARE_WORDS: Final = frozenset(_RARE_PHRASES)
 
 
