@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.terms import terms
 from turnfold.compression.shorten.prose import TELLS, has_order
-from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.orders import may_order
 from turnfold.compression.text.own_words import own_words
 from turnfold.compression.text.quotes import Quote, Source
@@ -163,7 +163,8 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
         return ()
     read = statements(source.text)
     pieces = [span.of(source.text) for span in read.spans]
-    said = [words(lower_text(piece)) for piece in pieces]
+    within = words_within(source.text)
+    said = [within(start, end) for start, end, _ in read.spans]
     orders = read.complete(_ordering(source, read, pieces, said))
     found: list[_QuoteCandidate] = []
     ranges = [
