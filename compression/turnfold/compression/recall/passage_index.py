@@ -238,9 +238,7 @@ def _field(terms: dict[str, int], found: Sequence[Sequence[str]], folded: Sequen
     if not any(map(words.has_pairs, folded)):
         lengths = np.fromiter(map(len, told), np.int64, len(told))
         return Field(np.fromiter(chain.from_iterable(told), np.uint32), lengths)
-    arrays = [
-        np.concatenate([np.array(ts, np.uint32), words.run_on_terms(f)]) for ts, f in zip(told, folded, strict=True)
-    ]
+    arrays = [np.concatenate([np.array(ts, np.uint32), words.run_on_terms(f)]) for ts, f in zip(told, folded, strict=True)]
     return Field(np.concatenate(arrays), np.array([len(a) for a in arrays], np.int64))
 
 

@@ -31,6 +31,9 @@ from turnfold.compression.text.statements import Statements, objection, statemen
 Count = Callable[[str], int]
 
 _FACT: Final = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+|\w*\d[\w.,:/-]*|[\u30a1-\u30f6]{3,}")
+_DIGIT: Final = re.compile(r"\d")
+# The same for ASCII without digits, as most sentences are.
+_PLAIN_FACT: Final = re.compile(r"[A-Z](?<=\w [A-Z])[^\W_]+")
 #: What rendering costs, in tokens: the fence and each quote's mark (``conversation.fence``).
 FIXED, PER_QUOTE = 15, 3
 # A quote has this many words at least, this many characters at most.
@@ -249,7 +252,9 @@ def _asks(text: str, end: int) -> bool:
 
 
 def _facts(sources: Sequence[Source], quote: Quote) -> list[str]:
-    return _FACT.findall(sources[quote.source].text, quote.start, quote.end)
+    text, start, end = sources[quote.source].text, quote.start, quote.end
+    plain = text.isascii() and not _DIGIT.search(text, start, end)
+    return (_PLAIN_FACT if plain else _FACT).findall(text, start, end)
 
 
 def _value(base: float, facts: Sequence[str], seen: set[str]) -> float:

@@ -87,7 +87,7 @@ def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...
     found: set[str] = set()
     if not _TELLING.isdisjoint(said):
         found.update([_BY_WORD[word] for word in _LISTED.intersection(said)])
-        if any([not _SECOND_WORDS[first].isdisjoint(said) for first in _FIRST_WORDS.intersection(said)]):
+        if False in [_SECOND_WORDS[first].isdisjoint(said) for first in _FIRST_WORDS.intersection(said)]:
             found.update([_BY_PAIR[pair] for pair in _PAIRED.intersection(pairwise(said))])
     if not sentence.isascii():
         found.update(name for piece, name in _BY_PIECE if piece in sentence)

@@ -73,7 +73,7 @@ _OBJECTING: Final = (
 
 
 def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
-    """The phrases of some lists, each with its list, by a word that few sentences have: one without any of these has no phrase."""
+    """The phrases of some lists, each with its list, by a word of theirs that few sentences have."""
     found: dict[str, list[tuple[str, str]]] = {}
     for name in names:
         for phrase in (phrase for phrases in _LISTED[name].values() for phrase in phrases):
