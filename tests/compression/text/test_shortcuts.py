@@ -6,8 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.compression.text import inline, words
+from turnfold.compression.text.figures import figures, figures_by_span
 from turnfold.compression.text.lower import joined_words, joined_words_within, lower_text, words_within
 from turnfold.compression.text.lower import words as plain_words
+from turnfold.compression.text.sentences import sentences
+from turnfold.compression.text.spans import Span
+from turnfold.compression.text.statement_pieces import Hints, StatementPiece
 
 _SIGNS = st.text("aB1_-./:@#'’ \n\té\x1c\x00", max_size=30)
 _COMMANDS = st.lists(
@@ -41,6 +45,27 @@ def test_words_of_a_range_are_those_of_its_text(text: str, one: int, other: int)
     start, end = sorted((min(one, len(text)), min(other, len(text))))
     assert words_within(text)(start, end) == plain_words(lower_text(text[start:end]))
     assert joined_words_within(text)(start, end) == joined_words(lower_text(text[start:end]))
+
+
+@given(_SIGNS)
+def test_words_are_the_same_beside_another_script(text: str) -> None:
+    low = lower_text(text)  # beside another script it is told by the pattern
+    assert [*plain_words(low), "é"] == plain_words(f"{low} é")
+    assert [*joined_words(low), "é"] == joined_words(f"{low} é")
+
+
+@given(st.text("aBc9 .,:(_/-\n`é", max_size=60))
+def test_figures_of_a_text_are_those_of_its_sentences(text: str) -> None:
+    spans = sentences(text)
+    assert figures_by_span(text, spans) == {i: found for i, span in enumerate(spans) if (found := figures(span.of(text)))}
+
+
+@given(st.text("aBc9 .,:;_/@`-", min_size=1, max_size=30))
+def test_a_name_is_one_beside_another_script(text: str) -> None:
+    def names(said: str) -> bool:
+        return StatementPiece(said, Span(0, len(said)), Hints(said), joined_words_within(said)).names_something
+
+    assert names(text) == names(f"{text} é")
 
 
 @given(_SIGNS)

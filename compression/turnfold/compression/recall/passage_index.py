@@ -10,7 +10,7 @@ not per element.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
@@ -178,13 +178,16 @@ def _leaves(sources: Sequence[Quotable], memo: Memo) -> list[Leaf]:
 def _make_leaves(texts: Sequence[str]) -> list[Leaf]:
     spans = [passages(text) for text in texts]
     folded = [[words.fold(text[a:b]) for a, b in ranges] for text, ranges in zip(texts, spans, strict=True)]
-    all_words = [[words.words(f) for f in parts] for parts in folded]
-    languages = [words.language(set().union(*parts)) for parts in all_words]
-    found = [[words.content(ws, name) for ws in parts] for parts, name in zip(all_words, languages, strict=True)]
+    identifiers: dict[str, list[str]] = {}
+    found = [[words.words(f, identifiers) for f in parts] for parts in folded]
+    heard = [set().union(*parts) for parts in found]
+    languages = [words.language(each) for each in heard]
     titles = [_titles(text, ranges) for text, ranges in zip(texts, spans, strict=True)]
-    named = [_title_words(parts, name) for (parts, _), name in zip(titles, languages, strict=True)]
+    heads = [[words.fold(title) for title in parts] for parts, _ in titles]
+    named = [_title_words(parts, identifiers) for parts in heads]
     stamped = [words.words(words.fold(stamp.group(1))) if (stamp := _STAMP.match(text)) else [] for text in texts]
-    terms = _terms(languages, found, named, [[stamp] for stamp in stamped])
+    terms = _content_terms(languages, (each.union(*parts) for each, parts in zip(heard, named, strict=True)))
+    stamp_terms = [words.stem_table(stamp, name) if stamp else {} for stamp, name in zip(stamped, languages, strict=True)]
     gram_fields = _split(words.grams([f for parts in folded for f in parts]), [len(parts) for parts in folded])
     return [
         Leaf(
@@ -192,11 +195,11 @@ def _make_leaves(texts: Sequence[str]) -> list[Leaf]:
             languages[i],
             _field(terms[languages[i]], found[i], folded[i]),
             gram_fields[i],
-            _field(terms[languages[i]], named[i], [words.fold(title) for title in titles[i][0]]),
+            _field(terms[languages[i]], named[i], heads[i]),
             np.array(titles[i][1], np.int64),
             np.array([estimate(text[a:b]) for a, b in spans[i]]),
             np.array([text.endswith(_QUESTION_MARKS, a, b) for a, b in spans[i]], bool),
-            np.array([terms[languages[i]][w] for w in stamped[i]], np.uint32),
+            np.array([stamp_terms[i][w] for w in stamped[i]], np.uint32),
         )
         for i, text in enumerate(texts)
     ]
@@ -217,28 +220,25 @@ def _titles(text: str, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], li
     return titles, blocks
 
 
-def _title_words(titles: Sequence[str], name: str) -> list[list[str]]:
-    known = {title: words.content(words.words(words.fold(title)), name) for title in dict.fromkeys(titles)}
+def _title_words(titles: Sequence[str], identifiers: dict[str, list[str]]) -> list[list[str]]:
+    known = {title: words.words(title, identifiers) for title in dict.fromkeys(titles)}
     return [known[title] for title in titles]
 
 
-def _terms(languages: Sequence[str], *uses: Sequence[Sequence[Sequence[str]]]) -> dict[str, dict[str, int]]:
-    """The term of every word that is used, by language; all words of a language are stemmed at once."""
-    distinct: dict[str, dict[str, None]] = {name: {} for name in languages}
-    for use in uses:
-        for name, parts in zip(languages, use, strict=True):
-            distinct[name].update(dict.fromkeys(chain.from_iterable(parts)))
-    return {name: words.stem_table(found, name) for name, found in distinct.items()}
+def _content_terms(languages: Sequence[str], heard: Iterable[Set[str]]) -> dict[str, dict[str, int]]:
+    """The term of every word that can tell what a text is about, by language; all words of a language are stemmed at once."""
+    distinct: dict[str, set[str]] = {name: set() for name in languages}
+    for name, each in zip(languages, heard, strict=True):
+        distinct[name] |= each
+    return {name: words.stem_table(words.content(each, name), name) for name, each in distinct.items()}
 
 
 def _field(terms: dict[str, int], found: Sequence[Sequence[str]], folded: Sequence[str]) -> Field:
+    told = [[terms[w] for w in ws if w in terms] for ws in found]
     if not any(map(words.has_pairs, folded)):
-        lengths = np.fromiter(map(len, found), np.int64, len(found))
-        return Field(np.fromiter(map(terms.__getitem__, chain.from_iterable(found)), np.uint32), lengths)
-    arrays = [
-        np.concatenate([np.array([terms[w] for w in ws], np.uint32), words.run_on_terms(f)])
-        for ws, f in zip(found, folded, strict=True)
-    ]
+        lengths = np.fromiter(map(len, told), np.int64, len(told))
+        return Field(np.fromiter(chain.from_iterable(told), np.uint32), lengths)
+    arrays = [np.concatenate([np.array(ts, np.uint32), words.run_on_terms(f)]) for ts, f in zip(told, folded, strict=True)]
     return Field(np.concatenate(arrays), np.array([len(a) for a in arrays], np.int64))
 
 

@@ -22,12 +22,12 @@ from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.shorten.coverage import CoverageItem, cover
 from turnfold.compression.shorten.prose import TELLS, has_order, join
 from turnfold.compression.text import inline
-from turnfold.compression.text.figures import figures, may_hold_figures
+from turnfold.compression.text.figures import figures_by_span
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.protect import protected_spans
 from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statements import Statements, objection, statements
+from turnfold.compression.text.statements import Statements, objects, statements
 
 #: Blocks that stay byte for byte.
 EXACT: Final = frozenset({"fence", "code", "json", "sql", "table", "trace", "key"})
@@ -84,14 +84,12 @@ class Read:
     @cached_property
     def objects(self) -> bool:
         """Whether its first statement takes back or narrows what the messages before it said."""
-        return objection(self.text) is not None
+        return objects(self.text)
 
     @cached_property
     def figures(self) -> dict[int, tuple[str, ...]]:
         """By the index of a sentence or block, where it has any, its figures."""
-        if not may_hold_figures(self.text):
-            return {}
-        return {j: held for j, (start, end, _) in enumerate(self.spans) if (held := figures(self.text[start:end]))}
+        return figures_by_span(self.text, self.spans)
 
     @property
     def has_blocks(self) -> bool:

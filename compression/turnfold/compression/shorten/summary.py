@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.terms import terms
 from turnfold.compression.shorten.prose import TELLS, has_order
-from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.orders import may_order
 from turnfold.compression.text.own_words import own_words
 from turnfold.compression.text.quotes import Quote, Source
@@ -31,6 +31,9 @@ from turnfold.compression.text.statements import Statements, objection, statemen
 Count = Callable[[str], int]
 
 _FACT: Final = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+|\w*\d[\w.,:/-]*|[\u30a1-\u30f6]{3,}")
+_DIGIT: Final = re.compile(r"\d")
+# The same for ASCII without digits, as most sentences are.
+_PLAIN_FACT: Final = re.compile(r"[A-Z](?<=\w [A-Z])[^\W_]+")
 #: What rendering costs, in tokens: the fence and each quote's mark (``conversation.fence``).
 FIXED, PER_QUOTE = 15, 3
 # A quote has this many words at least, this many characters at most.
@@ -163,7 +166,8 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
         return ()
     read = statements(source.text)
     pieces = [span.of(source.text) for span in read.spans]
-    said = [words(lower_text(piece)) for piece in pieces]
+    within = words_within(source.text)
+    said = [within(start, end) for start, end, _ in read.spans]
     orders = read.complete(_ordering(source, read, pieces, said))
     found: list[_QuoteCandidate] = []
     ranges = [
@@ -248,7 +252,9 @@ def _asks(text: str, end: int) -> bool:
 
 
 def _facts(sources: Sequence[Source], quote: Quote) -> list[str]:
-    return _FACT.findall(sources[quote.source].text, quote.start, quote.end)
+    text, start, end = sources[quote.source].text, quote.start, quote.end
+    plain = text.isascii() and not _DIGIT.search(text, start, end)
+    return (_PLAIN_FACT if plain else _FACT).findall(text, start, end)
 
 
 def _value(base: float, facts: Sequence[str], seen: set[str]) -> float:

@@ -47,6 +47,8 @@ _PERCENT: Final = re.compile(
     rf"{_NUMBER}{_BLANK}?(?:%|‰|(?:per ?cent|percentage points|Prozent(?:punkte)?|pour cent|por ciento|por cento|per cento"
     r"|procent\w?|процент\w{0,3}|bps|basis points)(?!\w)|퍼센트|パーセント)"
 )
+#: Of which money and shares have at least one.
+_NUMERAL: Final = re.compile(r"[\d一二三四五六七八九十百千万萬亿億两兩零〇]")
 _COUNTED: Final = re.compile(
     rf"{_NUMBER}(?!\.\d){_MAGNITUDE}(?:-(?:to-)?\d[\d,.]*+)?+"
     r"(?P<unit>(?:[- ][^\W\d_]++(?:[-/][^\W\d_]++)*+| ?[°µ][A-Za-z]?|[人個名件年月日回本枚台歳个张张本辆]|[A-Za-zµ]++|/[a-z]++)?)"
@@ -99,5 +101,7 @@ def amounts(text: str) -> Iterator[Mention]:
 
 def sure_amounts(text: str) -> Iterator[Mention]:
     """Start, end and kind of amounts that nothing else can be: money, shares."""
+    if not _NUMERAL.search(text):
+        return
     yield from ((*m.span(), "money") for m in _MONEY.finditer(text))
     yield from ((*m.span(), "percent") for m in _PERCENT.finditer(text))

@@ -7,7 +7,11 @@ and kinds (``entities``), what must stay byte for byte (``protect``), choosing s
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Final
+
+from turnfold.compression.text.spans import Span
 
 # Most sentences have none of these marks and need no closer look. All begin with one class, which the regex engine finds fast.
 _HINT: Final = re.compile(
@@ -31,9 +35,17 @@ _EDGES: Final = ".,;:!?\"'*”’“‘«»…()[]{}<>¿¡|"
 _LEAD: Final = ",;:!?\"'*”’“‘«»…()[]{}<>¿¡|"
 
 
-def may_hold_figures(text: str) -> bool:
-    """The cheap look: False is certain, for a text and so for each piece of it."""
-    return _HINT.search(text) is not None
+def figures_by_span(text: str, spans: Sequence[Span]) -> dict[int, tuple[str, ...]]:
+    """By the index of a span, where it has any, its figures; the spans tile the text."""
+    found: dict[int, tuple[str, ...]] = {}
+    starts = [span.start for span in spans]
+    at = 0
+    while hint := _HINT.search(text, at):  # one scan of the text, not one of each span
+        i = bisect_right(starts, hint.start()) - 1
+        if held := figures(spans[i].of(text)):
+            found[i] = held
+        at = spans[i].end
+    return found
 
 
 def figures(piece: str) -> tuple[str, ...]:

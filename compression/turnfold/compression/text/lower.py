@@ -3,7 +3,8 @@
 Lives here: the splits into words that all word-based rules share. Does not belong here: stop words, stems (scorers have their own
 terms).
 
-Most sentences are ASCII without apostrophes: blanks in place of all other bytes split them several times faster than a pattern.
+Most sentences are ASCII: blanks in place of all other bytes split them several times faster than a pattern. Of the pieces only
+those that hold more than letters and digits are asked for words.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _JOINED_WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LETTERS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalpha() else 32 for byte in range(256))
 _LETTERS_AND_DIGITS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalnum() else 32 for byte in range(256))
+_JOINTS: Final = b"'-"
+_KEPT: Final = bytes(byte if byte in _JOINTS else blank for byte, blank in enumerate(_LETTERS))
+_JOINED_KEPT: Final = bytes(byte if byte in _JOINTS else blank for byte, blank in enumerate(_LETTERS_AND_DIGITS))
 
 
 def lower_text(text: str) -> str:
@@ -25,16 +29,29 @@ def lower_text(text: str) -> str:
 
 def words(low: str) -> list[str]:
     """Words of a lowered text, in order: letters with at most one apostrophe inside."""
-    if low.isascii() and "'" not in low:
+    if not low.isascii():
+        return _WORD.findall(low)
+    if "'" not in low:
         return low.encode().translate(_LETTERS).decode().split()
-    return _WORD.findall(low)
+    return _in_pieces(low.encode().translate(_KEPT).decode(), _WORD)
 
 
 def joined_words(low: str) -> list[str]:
     """Words of a lowered text, in order: letters and digits, with apostrophes and hyphens inside."""
-    if low.isascii() and "'" not in low and "-" not in low:
-        return low.encode().translate(_LETTERS_AND_DIGITS).decode().split()
-    return _JOINED_WORD.findall(low)
+    if not low.isascii():
+        return _JOINED_WORD.findall(low)
+    return _in_pieces(low.encode().translate(_JOINED_KEPT).decode(), _JOINED_WORD)
+
+
+def _in_pieces(split: str, word: re.Pattern[str]) -> list[str]:
+    """The words of an ASCII text with blanks in place of what is in none."""
+    found: list[str] = []
+    for piece in split.split():
+        if piece.isalnum():
+            found.append(piece)
+        else:
+            found += word.findall(piece)
+    return found
 
 
 def words_within(text: str) -> Callable[[int, int], list[str]]:
@@ -45,7 +62,7 @@ def words_within(text: str) -> Callable[[int, int], list[str]]:
     split = low.encode().translate(_LETTERS).decode()
     if "'" not in text:
         return lambda start, end: split[start:end].split()
-    return lambda start, end: split[start:end].split() if low.find("'", start, end) < 0 else _WORD.findall(low, start, end)
+    return lambda start, end: split[start:end].split() if low.find("'", start, end) < 0 else words(low[start:end])
 
 
 def joined_words_within(text: str) -> Callable[[int, int], list[str]]:
@@ -60,6 +77,6 @@ def joined_words_within(text: str) -> Callable[[int, int], list[str]]:
     def within(start: int, end: int) -> list[str]:
         if low.find("'", start, end) < 0 and low.find("-", start, end) < 0:
             return split[start:end].split()
-        return _JOINED_WORD.findall(low, start, end)
+        return joined_words(low[start:end])
 
     return within

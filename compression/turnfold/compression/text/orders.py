@@ -93,16 +93,18 @@ class _Language:
 
     def commands(self, said: Sequence[str], i: int) -> bool:
         """Whether there is an imperative verb at `i`."""
-        if i >= len(said):
-            return False
-        word, stems = said[i], self.stems
-        cuts = range(max(1, len(word) - _LONGEST_ENDING), len(word) + 1)
-        return True in [word[cut:] in stems.get(word[:cut], ()) for cut in cuts]  # no generator: many words are asked
+        return i < len(said) and _is_form(said[i], self.stems)
 
     def may_command(self, said: Sequence[str], i: int) -> bool:
         """Whether the word at `i` may be an imperative: in languages without such a form, any word except those with certain
         endings."""
         return bool(self.not_verbs) and i < len(said) and not said[i].endswith(self.not_verbs)
+
+
+def _is_form(word: str, stems: Mapping[str, frozenset[str]]) -> bool:
+    """Whether a word is one of the stems with one of its endings."""
+    cuts = range(max(1, len(word) - _LONGEST_ENDING), len(word) + 1)
+    return True in [word[cut:] in stems.get(word[:cut], ()) for cut in cuts]  # no generator: many words are asked
 
 
 def _plain(text: str) -> str:
@@ -156,6 +158,11 @@ def _language(table: Mapping[str, frozenset[str]], name: str) -> _Language:
 _TABLE: Final = lexicon("orders")
 _SPACED: Final = tuple(_language(_TABLE, name) for name in ("en", "de", "fr", "es", "pt", "it", "nl", "ru", "pl", "tr"))
 _RUN_ON: Final = run_on_orders(_TABLE)
+# Verbs of all languages, and words with which a sentence may begin before its verb.
+_VERBS: Final = {
+    stem: frozenset().union(*(one.stems.get(stem, ()) for one in _SPACED)) for language in _SPACED for stem in language.stems
+}
+_BEFORE_VERBS: Final = frozenset(word for one in _SPACED for part in ("please", "not") for word in one.parts[part])
 # As written too: without its accent "só" is a word of half the sentences in English.
 _WRITTEN: Final = frozenset(word for section, phrases in _TABLE.items() for p in phrases for word in p.split("_") if section)
 _TRIGGERS: Final = frozenset(word for one in _SPACED for word in one.triggers if word in _WRITTEN or len(word) >= _SURE)
@@ -183,8 +190,13 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
 
 def begins_with_command(sentence: str) -> bool:
     """Whether a sentence begins with an imperative or with what forbids one ("don't use"), for now or for good."""
+    plain = _plain(lower_text(sentence))
+    begin = next((m.group() for m in _PIECE.finditer(plain) if m.group()[0].isalnum() or m.group()[0] == "_"), "")
+    first = next(iter(_split_elision(begin)))
+    if first not in _BEFORE_VERBS:  # most sentences: no language needs a closer look
+        return _is_form(first, _VERBS)
     runs: list[list[str]] = [[]]  # of words between two punctuation marks
-    for piece in _PIECE.findall(_plain(lower_text(sentence))):
+    for piece in _PIECE.findall(plain):
         if piece[0].isalnum() or piece[0] == "_":
             runs[-1] += _split_elision(piece)
         elif runs[-1]:

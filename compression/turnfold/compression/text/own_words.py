@@ -60,7 +60,8 @@ def _is_said(line: str) -> bool:
     if _DENSE.search(text):
         return len(_DENSE.findall(text)) > _FEWEST
     found = _WORD.findall(text)
-    return len(found) >= _FEWEST and sum(_LETTERS.match(word) is not None for word in found) >= _PLAIN_SHARE * len(found)
+    plain = [word.isalpha() or _LETTERS.match(word) is not None for word in found]
+    return len(found) >= _FEWEST and sum(plain) >= _PLAIN_SHARE * len(found)
 
 
 def asks(line: str) -> bool:

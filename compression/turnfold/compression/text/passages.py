@@ -18,7 +18,8 @@ CHUNK: Final = 25
 _SIGNS: Final = 4.2  # ASCII characters of a token
 _LONGEST: Final = 500  # characters without a border after which a chunk is cut at a comma, a blank, or anywhere
 
-_BORDER: Final = re.compile(r"[.!?…؟।][\"')\]»”’]*\s+|[。！？｡][」』”’）]*\s*|\n+")
+# The alternatives begin with one class, which the regex engine finds fast.
+_BORDER: Final = re.compile(r"[.!?…؟।。！？｡\n](?:(?<=\n)\n*|(?<=[.!?…؟।])[\"')\]»”’]*\s+|(?<=[。！？｡])[」』”’）]*\s*)")
 _SOFT_BORDER: Final = re.compile(r"[,;:|、，；)}\]]\s*|\s+")
 
 Range = tuple[int, int]
@@ -60,7 +61,7 @@ def sentences(text: str, start: int, end: int) -> list[Range]:
 def _sentence_ends(text: str) -> list[int]:
     ends: list[int] = []
     last = 0
-    for border in [*(m.end() for m in _BORDER.finditer(text)), len(text)]:
+    for border in [*[m.end() for m in _BORDER.finditer(text)], len(text)]:
         while border - last > _LONGEST:
             soft = [m.end() for m in _SOFT_BORDER.finditer(text, last + _LONGEST // 2, last + _LONGEST)]
             last = soft[-1] if soft else last + _LONGEST

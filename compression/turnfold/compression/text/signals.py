@@ -71,7 +71,9 @@ _BY_PAIR: Final[dict[tuple[str, str], str]] = {
     for first, _, second in (pair.partition(" ") for pair in listed.split("|"))
 }
 _PAIRED: Final = frozenset(_BY_PAIR)
-_TELLING: Final = _LISTED | {first for first, _ in _BY_PAIR}  # most sentences have none of these
+_SECOND_WORDS: Final = {first: frozenset(b for a, b in _BY_PAIR if a == first) for first, _ in _BY_PAIR}
+_FIRST_WORDS: Final = frozenset(_SECOND_WORDS)
+_TELLING: Final = _LISTED | _FIRST_WORDS  # most sentences have none of these
 _BY_PIECE: Final = tuple((piece, name) for name, listed in _DENSE.items() for piece in listed.split())
 _ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 
@@ -85,7 +87,8 @@ def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...
     found: set[str] = set()
     if not _TELLING.isdisjoint(said):
         found.update([_BY_WORD[word] for word in _LISTED.intersection(said)])
-        found.update([_BY_PAIR[pair] for pair in _PAIRED.intersection(pairwise(said))])
+        if False in [_SECOND_WORDS[first].isdisjoint(said) for first in _FIRST_WORDS.intersection(said)]:
+            found.update([_BY_PAIR[pair] for pair in _PAIRED.intersection(pairwise(said))])
     if not sentence.isascii():
         found.update(name for piece, name in _BY_PIECE if piece in sentence)
     end = sentence[-12:]

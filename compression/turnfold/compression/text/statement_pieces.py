@@ -29,6 +29,8 @@ _LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\
 # Of scripts with capitals what begins a name is none of these.
 _LOWER: Final = "".join(chr(c) for c in (*range(0x61, 0x590), *range(0x1E00, 0x2000)) if chr(c).islower())
 _NAMES: Final = re.compile(rf"(?<=[\w,;:] )[^\W\d_{_LOWER}][^\W_]+|\w[._/@]\w|\d|`|[\u30a1-\u30f6]{{3,}}")
+# The same for ASCII, where the signs that tell are one class, which the regex engine finds fast.
+_ASCII_NAMES: Final = re.compile(r"[A-Z0-9`._/@](?:(?<=[\w,;:] [A-Z])[^\W_]+|(?<=[\d`])|(?<=\w[._/@])\w)")
 _DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 _SIGN: Final = re.compile(r"\s*[,.;:!?…—–،。，！？、-]")
 #: So many words, and a sign behind the last.
@@ -62,6 +64,7 @@ _LISTS_BY_OPENING: Final = {
     for word in listed
 }
 _PERSONS: Final = frozenset(_LISTED["persons"])
+_USUAL: Final = frozenset({"that", "this", "these", "they", "she", "or"})
 _NO_OPENINGS: Final[Mapping[str, int]] = MappingProxyType({})
 _FIRST_WORD: Final = re.compile(r"[^\w\n]{0,9}([\w'-]+)")
 _OBJECTING: Final = (
@@ -69,18 +72,19 @@ _OBJECTING: Final = (
 )
 
 
-def _by_longest_word(names: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
-    """The phrases of some lists, each with its list, by their longest words: a sentence without any of these has no phrase."""
+def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
+    """The phrases of some lists, each with its list, by a word of theirs that few sentences have."""
     found: dict[str, list[tuple[str, str]]] = {}
     for name in names:
         for phrase in (phrase for phrases in _LISTED[name].values() for phrase in phrases):
-            found.setdefault(max(phrase, key=len), []).append((name, f" {' '.join(phrase)} "))
+            telling = max(phrase, key=lambda word: (word not in _USUAL, len(word)))
+            found.setdefault(telling, []).append((name, f" {' '.join(phrase)} "))
     return found
 
 
 #: Lists of which most texts have nothing.
 _RARE: Final = ("back", "ahead", "verdicts", "retracts")
-_RARE_PHRASES: Final = _by_longest_word(_RARE)
+_RARE_PHRASES: Final = _by_telling_word(_RARE)
 _RARE_WORDS: Final = frozenset(_RARE_PHRASES)
 
 
@@ -183,11 +187,16 @@ class StatementPiece:
         if (len(self.said) > _SHORT_WORDS and not self.dense) or self.asks:
             return False
         if self.dense:
-            return len(self.body.strip()) <= _SHORT_DENSE and not _NAMES.search(self.body)
+            return len(self.body.strip()) <= _SHORT_DENSE and not self.names_something
         if len(self.said) <= _FEWEST_WORDS:
             return True
         points = self.holds("points") or not _LISTED_SCRIPTS.search(self.body)
-        return points and not _NAMES.search(self.body)
+        return points and not self.names_something
+
+    @property
+    def names_something(self) -> bool:
+        """Whether there is a name or a figure in it."""
+        return (_ASCII_NAMES if self._whole.isascii() else _NAMES).search(self.body) is not None
 
     @property
     def is_condition(self) -> bool:
@@ -233,7 +242,7 @@ class StatementPiece:
             return True
         if _PERSONS.isdisjoint(self.said) and not (self.dense and self.holds("persons")):
             return False
-        return not _NAMES.search(self.body)
+        return not self.names_something
 
     @property
     def objects(self) -> bool:

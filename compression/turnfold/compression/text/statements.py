@@ -107,15 +107,18 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     return Statements(whole, listed, sizes)
 
 
-def objection(text: str) -> Span | None:
-    """The first statement of a message if it answers, takes back or narrows what was said in front of the message; else None."""
+def objects(text: str) -> bool:
+    """Whether the first statement of a message answers, takes back or narrows what was said in front of the message."""
     if text.isascii() and len(text) > _VERDICT and not may_object(text):
-        return None
+        return False
     begin = text[:_OBJECTION]
     pieces = [StatementPiece(begin, span, Hints(begin), joined_words_within(begin)) for span in sentences(begin)[:1]]
-    if not pieces or pieces[0].kind or pieces[0].item or not pieces[0].objects:
-        return None
-    return statements(text).spans[0]
+    return bool(pieces) and not (pieces[0].kind or pieces[0].item) and pieces[0].objects
+
+
+def objection(text: str) -> Span | None:
+    """The first statement of a message that ``objects``; else None."""
+    return statements(text).spans[0] if objects(text) else None
 
 
 def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
@@ -249,9 +252,11 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 
 def _taken_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Sentences of a paragraph (where the later one begins one, of that before it) and a later one that takes them back."""
-    found = []
+    found: list[tuple[int, int]] = []
+    if pieces[0].hints.rare.isdisjoint(("verdicts", "retracts")):
+        return found
     for i, piece in enumerate(pieces[1:], start=1):
-        if piece.kind or piece.hints.rare.isdisjoint(("verdicts", "retracts")) or not piece.takes_back:
+        if piece.kind or not piece.takes_back:
             continue
         for k in range(i - 1, max(-1, i - 1 - _FARTHEST_BACK), -1):
             if pieces[k].kind == "heading" or (k < i - 1 and _BLANK_LINE.search(pieces[k].text)):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import Final
 from zlib import crc32
 
@@ -27,6 +27,7 @@ Hashes = npt.NDArray[np.uint32]
 _MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0dff\u0e31-\u0e4e\u200c\u200d"
 _WORD: Final = re.compile(rf"[\w{_MARKS}]+")
 _TOKEN: Final = re.compile(rf"[\w{_MARKS}]+(?:[-./:@#][\w{_MARKS}]+)*")
+_ASCII_TOKEN: Final = re.compile(r"\w+(?:[-./:@#]\w+)*", re.ASCII)
 _JOINTS: Final = "-./:@#"
 # For ASCII: blanks in place of all bytes that are in no token.
 _IN_TOKENS: Final = bytes(b if chr(b).isascii() and (chr(b).isalnum() or chr(b) in f"_{_JOINTS}") else 32 for b in range(256))
@@ -66,27 +67,38 @@ def fold(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
-def words(folded: str) -> list[str]:
+def words(folded: str, known: dict[str, list[str]] | None = None) -> list[str]:
     """The words of a folded text in order. An identifier such as ``a.b-c`` is included whole and, at the end, in parts.
 
     Text of scripts without spaces is left out: see :func:`run_on_terms`.
+
+    Args:
+        known: the parts of identifiers, for whoever asks for many texts; those of this one are added.
     """
-    if folded.isascii():
-        said = folded.encode().translate(_IN_TOKENS).decode().replace(". ", " ").replace(": ", " ").rstrip(_JOINTS).split()
-        if "".join(said).isalnum():  # most passages of prose: told without the pattern, which takes three times as long
-            return said
+    if not folded.isascii():
+        found = _TOKEN.findall(_RUN_ON.sub(" ", folded))
+    elif "_" in folded or "/" in folded:
+        found = _ASCII_TOKEN.findall(folded)
     else:
-        folded = _RUN_ON.sub(" ", folded)
-    found = _TOKEN.findall(folded)
+        found = folded.encode().translate(_IN_TOKENS).decode().replace(". ", " ").replace(": ", " ").rstrip(_JOINTS).split()
+        if "".join(found).isalnum():  # most passages of prose: told without the pattern, which takes three times as long
+            return found
+        found = _ASCII_TOKEN.findall(folded)
+    parts_of = {} if known is None else known
     parts: list[str] = []
-    for token in [t for t in found if not t.isalnum()]:
-        parts += [w for w in _WORD.findall(token) if w != token]
-        if "_" in token:
-            parts += _PART.findall(token)
+    for token in found:
+        if not token.isalnum():
+            if token not in parts_of:
+                parts_of[token] = _parts(token)
+            parts += parts_of[token]
     return found + parts
 
 
-def content(found: Sequence[str], name: str) -> list[str]:
+def _parts(token: str) -> list[str]:
+    return [w for w in _WORD.findall(token) if w != token] + (_PART.findall(token) if "_" in token else [])
+
+
+def content(found: Iterable[str], name: str) -> list[str]:
     """The words that can tell what a text is about: no function words of its language, no single letters.
 
     Only that language's function words are removed: German "war" is a verb, English "war" is a subject.
