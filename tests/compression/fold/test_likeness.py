@@ -18,7 +18,7 @@ from turnfold.compression.text.private import Redactor
 from turnfold.compression.wire.chat import CHAT
 
 ANSWER = "On Sundays she goes skiing beyond the ridge."
-ASKED = "Which hobbies? The driver, the depot, pallet 3."
+ASKED = "Which hobbies? Pallet 3."
 
 
 def messages(question: str = ASKED) -> list[dict[str, str]]:
