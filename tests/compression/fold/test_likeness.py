@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from tests.support.bodies import encode
 from turnfold.compression.fold import Folded, fold
-from turnfold.compression.fold.likeness import cosines, likeness, passage_texts, private_parts, question_text
+from turnfold.compression.fold.likeness import cosines, language_of, likeness, passage_texts, private_parts, question_text
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions, Likeness
 from turnfold.compression.text.private import Redactor
 from turnfold.compression.wire.chat import CHAT
 
 ANSWER = "On Sundays she goes skiing beyond the ridge."
-ASKED = "Which hobbies? The driver, the depot, pallet 3."
+ASKED = "Which hobbies? Pallet 3."
 
 
 def messages(question: str = ASKED) -> list[dict[str, str]]:
@@ -109,6 +109,21 @@ def test_a_question_without_content_is_read_with_the_exchange_before_it() -> Non
 def test_a_message_is_cut_as_recall_cuts_it() -> None:
     assert passage_texts("One message.\n") == ["One message."]
     assert passage_texts(" \n") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Who is it?", "english"),
+        ("Why “skiing” – naïve? 🙂", "english"),
+        ("¿Cuál es la capital de la región?", "spanish"),
+        ("冬の間、シベリアから中国大陸にかけての範囲を覆うものは何か", ""),
+        ("古鲁们控制什么？", ""),
+        ("Γιατί;", ""),
+    ],
+)
+def test_a_text_too_short_to_tell_is_english_only_in_its_script(text: str, language: str) -> None:
+    assert language_of(text) == language
 
 
 @given(st.lists(st.sampled_from(["<private>", "</private>", "word", "Open words.\n\n", "x" * 700, " "]), max_size=12))

@@ -27,6 +27,8 @@ from turnfold.compression.wire.conversation import Message
 
 _SCALE: Final = 127
 _MOST_ASKED: Final = 1000  # characters from each end of a long question
+_ENGLISH: Final = "english"
+_OTHER_SCRIPT: Final = 1.5  # bytes of a character
 
 Small = npt.NDArray[np.int8]
 
@@ -66,8 +68,11 @@ def question_text(messages: Sequence[Message], user: int) -> str:
 
 
 def language_of(text: str) -> str:
-    """The language of a text as the stemmer names it; English where too little is said."""
-    return words.language(set(words.words(words.fold(text))))
+    """The language of a text as the stemmer names it; English where too little is said, "" where that is in another script."""
+    name = words.language(set(words.words(words.fold(text))))
+    if name != _ENGLISH or text.isascii():
+        return name
+    return "" if len(text.encode("utf-8", "surrogatepass")) > _OTHER_SCRIPT * len(text) else name
 
 
 def likeness(messages: Sequence[Message], user: int, question: bytes, vectors: Mapping[bytes, bytes]) -> Likeness:

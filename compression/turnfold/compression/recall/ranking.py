@@ -150,10 +150,18 @@ def _is_identifier(word: str) -> bool:
 # ---------------------------------------------------------------- the score
 
 
-def score(index: PassageIndex, sources: Sequence[Quotable], asked: QuestionTerms, hits: Hits, tuning: Tuning) -> Floats:
-    """What each passage is worth to the question, whose words stand at `hits`; 0 where it has nothing to do with it."""
+def score(
+    index: PassageIndex, sources: Sequence[Quotable], asked: QuestionTerms, hits: Hits, tuning: Tuning, like: Floats | None = None
+) -> Floats:
+    """What each passage is worth to the question, whose words stand at `hits`; 0 where it has nothing to do with it.
+
+    What sentence vectors say (`like`, 0 to 1) joins the words before anything is made of them, so that neighbours, feedback and
+    the second hop follow both.
+    """
     lexical = _term_scores(index, Terms(asked.groups, asked.weights, hits), tuning)
     total = _normalise(lexical) + tuning.grams * _normalise(_gram_scores(index, asked.text, tuning))
+    if like is not None:
+        total = total + tuning.likeness * like
     total = total * np.where(index.asking, tuning.asking, 1.0)
     first = _normalise(_lend(index, total, tuning))
     known = {term for group in asked.groups for term in group}
@@ -277,20 +285,20 @@ def _title(index: PassageIndex, sources: Sequence[Quotable], block: int) -> froz
     return known[block]
 
 
-def _with_likeness(index: PassageIndex, values: Floats, likeness: Sequence[bytes], tuning: Tuning) -> Floats:
-    """Values with what sentence vectors say: half of the passages are like any question, the one most like it counts fully.
+def _like(index: PassageIndex, likeness: Sequence[bytes], tuning: Tuning) -> Floats | None:
+    """What sentence vectors say of each passage, 0 to 1; None where they say nothing.
 
-    A passage of which nothing is known is ranked by its words. Rounded, so that no machine's arithmetic changes the order.
+    Most passages are somewhat like any question, so only those most like it count. One of which nothing is known has its words.
     """
     counts = np.bincount(index.source_of, minlength=len(likeness)).tolist()
     parts = [found if len(found) == count else bytes(count) for found, count in zip(likeness, counts, strict=True)]
     known = np.repeat([len(found) == count for found, count in zip(likeness, counts, strict=True)], counts)
     if not known.any():
-        return values
+        return None
     cosines = np.frombuffer(b"".join(parts), np.int8).astype(np.float64)
-    middle, most = float(np.median(cosines[known])), float(cosines[known].max())
-    like = np.where(known, np.clip((cosines - middle) / max(most - middle, 1.0), 0.0, 1.0), 0.0)
-    return np.round(_normalise(values) + tuning.likeness * _normalise(_lend(index, like, tuning)), 6)
+    usual, most = float(np.percentile(cosines[known], tuning.usual_likeness)), float(cosines[known].max())
+    like: Floats = np.where(known, np.clip((cosines - usual) / max(most - usual, 1.0), 0.0, 1.0), 0.0)
+    return like
 
 
 def _best(values: Floats, number: int) -> list[int]:
@@ -398,11 +406,14 @@ def recall(
             budget = min(budget, max(tuning.room_least, int(budget * _room(strength, tuning, borrowed=asked.borrowed))))
         worth = score(index, sources, asked, hits, tuning)
         least = floor * float(worth.max())
-        worth = worth * _named(index, sources, asked, tuning)
+        named = _named(index, sources, asked, tuning)
+        worth = worth * named
         bears = worth > least
-        if question.likeness:  # how many bear on it is for the words to say; vectors have a say in which
+        like = _like(index, question.likeness, tuning) if question.likeness else None
+        if like is not None:  # how many bear on it is for the words to say; vectors have a say in which
             number = len(worth) if fill else int(bears.sum())
-            worth = _with_likeness(index, worth, question.likeness, tuning)
+            # Rounded, so that no machine's arithmetic changes the order.
+            worth = np.round(score(index, sources, asked, hits, tuning, like) * named, 6)
             bears = np.zeros(len(worth), dtype=bool)
             bears[_best(worth, number)] = True
         ranked = partial(_bearing_quotes, index, worth, bears)

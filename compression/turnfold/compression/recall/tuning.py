@@ -33,6 +33,7 @@ class Tuning:
         unnamed_uncached: the same where no token is ever cached.
         titled: what the first passage under a title gains that stands in the question.
         likeness: share of what sentence vectors say, where there are any.
+        usual_likeness: percentile of the passages up to which a likeness to the question counts for nothing.
         before: weight of words taken from the exchange before.
         hinted: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
         covered: the share from which all that bears on it is quoted; in between only what comes close to the best.
@@ -78,7 +79,8 @@ class Tuning:
     unnamed: float = 0.3
     unnamed_uncached: float = 0.5
     titled: float = 0.8
-    likeness: float = 0.3
+    likeness: float = 0.6
+    usual_likeness: float = 80
     before: float = 0.5
     hinted: float = 0.14
     covered: float = 0.25
