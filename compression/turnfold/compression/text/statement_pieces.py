@@ -108,7 +108,6 @@ class Hints:
     def __init__(self, text: str) -> None:
         self.dense = not text.isascii() and _DENSE.search(text) is not None
         self.introduces = ":" in text or "：" in text
-        self.asks = "?" in text or "？" in text or "؟" in text
         #: Rare lists of which some sentence has a phrase.
         self.rare: Set[str] = frozenset(_RARE)
 

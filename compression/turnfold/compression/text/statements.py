@@ -31,7 +31,7 @@ _VERDICT: Final = 120  # characters of a message that may be nothing but one
 _OBJECTION: Final = 500  # characters within which the first sentence of a message says that it objects
 _FARTHEST_BACK: Final = 12  # sentences that one verdict takes back at most
 _NEAR: Final = 4  # sentences among which the one is looked for that another revokes by name
-_FEW_WORDS: Final = 12  # of a sentence that limits what was said, or answers in a line of its own
+_FEW_WORDS: Final = 12  # of a sentence that limits what was said
 _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else could have said the rest
 # "user:", "**Anna Berg:**", "[10:14] Bob:", at the beginning of a line.
 LABEL: Final = re.compile(
@@ -264,8 +264,7 @@ def _taken_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 
 
 def _revised(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
-    """Sentences and the one behind each that corrects, revokes or limits it; "At first, ..." and what came then; answers and
-    their questions."""
+    """Sentences and the one behind each that corrects, revokes or limits it; "At first, ..." and what came then."""
     found = []
     said: list[int] = []  # what was said under this heading, labels aside
     for i, piece in enumerate(pieces):
@@ -277,8 +276,6 @@ def _revised(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
             last = said[-1]
             if not piece.starts_line and "doubted-later" in pieces[last].opens:
                 found.append((last, i))
-            if piece.hints.asks and pieces[last].asks and (not piece.starts_line or len(piece.said) <= _FEW_WORDS):
-                found.append((i, last))
             if "amends" in piece.opens and piece.amends:
                 found += [(k, i) for k in said[-2 if pieces[last].is_short else -1 :]]
             elif (not piece.stands_alone or len(piece.said) <= _FEW_WORDS) and piece.revokes:
