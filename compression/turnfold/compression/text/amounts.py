@@ -19,7 +19,7 @@ _BLANK: Final = "[ \u00a0\u202f]"
 _NUMBER: Final = r"\d(?<![A-Za-zÀ-ɏ\d_.,'’]\d)(?:[\d,.'’]*\d)?+"
 _SPACED: Final = rf"\d(?<![A-Za-zÀ-ɏ\d_.,'’]\d)\d{{0,2}}(?:{_BLANK}\d{{3}}){{1,4}}+(?!\d)(?:[.,]\d++)?+"
 _MAGNITUDE: Final = (
-    rf"(?:(?:[-]|{_BLANK})?(?:[kKMBbm](?:n|illion)?\b|tn\b|thousand\b|million(?:en|s|i)?\b|billion(?:en|s)?\b|trillion\b"
+    rf"(?:(?:[-]|{_BLANK})?(?:[kKMBbm](?:n|illion)?\b(?!/)|tn\b|thousand\b|million(?:en|s|i)?\b|billion(?:en|s)?\b|trillion\b"
     r"|Mio\b\.?|Mrd\b\.?|Millionen\b|Million\b|Milliarden\b|milliards?\b|milliardi\b|miliardi\b|milioni\b|millones\b|millón\b"
     r"|milhões\b|milhão\b|mil\b|mln\b\.?|mld\b\.?|miljoen\b|miljard\b|млн\b\.?|млрд\b\.?|тыс\b\.?|тысяч\w?\b|миллион\w{0,3}\b"
     r"|миллиард\w{0,3}\b|[万萬亿億兆千百]+(?:\d[\d,]*[万萬亿億千百]*)*+|[만억천조]+(?: ?\d[\d,]*[만억천조]+)*+|lakh\b|crore\b"
@@ -44,7 +44,7 @@ _MONEY: Final = re.compile(
     r"|[一二三四五六七八九十百千万萬亿億两兩零〇]{1,12}+(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円)"
 )
 _PERCENT: Final = re.compile(
-    rf"{_NUMBER}{_BLANK}?(?:%|‰|(?:per ?cent|percentage points|Prozent(?:punkte)?|pour cent|por ciento|por cento|per cento"
+    rf"(?:{_NUMBER}{_BLANK}?(?:to|bis|à|–|-){_BLANK}?(?=\d))?+{_NUMBER}{_BLANK}?(?:%|‰|(?:per ?cent|percentage points|Prozent(?:punkte)?|pour cent|por ciento|por cento|per cento"
     r"|procent\w?|процент\w{0,3}|bps|basis points)(?!\w)|퍼센트|パーセント)"
 )
 _COUNTED: Final = re.compile(
