@@ -44,9 +44,12 @@ _MONEY: Final = re.compile(
     r"|[一二三四五六七八九十百千万萬亿億两兩零〇]{1,12}+(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円)"
 )
 _PERCENT: Final = re.compile(
-    rf"(?:{_NUMBER}{_BLANK}?(?:to|bis|à|–|-){_BLANK}?(?=\d))?+{_NUMBER}{_BLANK}?(?:%|‰|(?:per ?cent|percentage points|Prozent(?:punkte)?|pour cent|por ciento|por cento|per cento"
+    rf"{_NUMBER}{_BLANK}?(?:%|‰|(?:per ?cent|percentage points|Prozent(?:punkte)?|pour cent|por ciento|por cento|per cento"
     r"|procent\w?|процент\w{0,3}|bps|basis points)(?!\w)|퍼센트|パーセント)"
 )
+#: "8 to " in front of "12 percent".
+_FROM: Final = re.compile(rf"{_NUMBER}{_BLANK}?(?:to|bis|à|–|-){_BLANK}?\Z")
+_LONGEST_FROM: Final = 12
 _COUNTED: Final = re.compile(
     rf"{_NUMBER}(?!\.\d){_MAGNITUDE}(?:-(?:to-)?\d[\d,.]*+)?+"
     r"(?P<unit>(?:[- ][^\W\d_]++(?:[-/][^\W\d_]++)*+| ?[°µ][A-Za-z]?|[人個名件年月日回本枚台歳个张张本辆]|[A-Za-zµ]++|/[a-z]++)?)"
@@ -100,4 +103,6 @@ def amounts(text: str) -> Iterator[Mention]:
 def sure_amounts(text: str) -> Iterator[Mention]:
     """Start, end and kind of amounts that nothing else can be: money, shares."""
     yield from ((*m.span(), "money") for m in _MONEY.finditer(text))
-    yield from ((*m.span(), "percent") for m in _PERCENT.finditer(text))
+    for m in _PERCENT.finditer(text):
+        range_ = _FROM.search(text, max(0, m.start() - _LONGEST_FROM), m.start())
+        yield range_.start() if range_ else m.start(), m.end(), "percent"

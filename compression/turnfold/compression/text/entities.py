@@ -54,10 +54,14 @@ _DATES: Final = re.compile(
     r"|\d{1,2} (?:يناير|فبراير|مارس|أبريل|إبريل|مايو|يونيو|يوليو|أغسطس|سبتمبر|أكتوبر|نوفمبر|ديسمبر|كانون الثاني|شباط|آذار"
     r"|نيسان|أيار|حزيران|تموز|آب|أيلول|تشرين الأول|تشرين الثاني|كانون الأول|جانفي|فيفري|أفريل|ماي|جوان|جويلية|أوت)(?!\w)"
     r"(?: \d{4})?"
-    r"|\b(?:janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre|Januar|Jänner|Februar|März|April|Mai"
-    r"|Juni|Juli|August|September|Oktober|November|Dezember|gennaio|febbraio|marzo|aprile|maggio|giugno|luglio|agosto|settembre"
-    r"|ottobre|dicembre|(?:enero|febrero|abril|mayo|junio|julio|septiembre|octubre|noviembre|diciembre|janeiro|março)(?: de)?) \d{4}\b"
-    r"|\b[QH][1-4] ?(?:20)?\d\d\b|\bFY ?(?:20)?\d\d\b"
+)
+#: "Q3 2026", "FY24".
+_QUARTERS: Final = re.compile(r"[QHF](?<!\w[QHF])(?:(?<!F)[1-4]|(?<=F)Y) ?(?:20)?\d\d\b")
+_YEARS: Final = re.compile(r" (?:19|20)\d\d\b")
+_MONTHS: Final = frozenset(
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre Januar Jänner Februar März April Mai Juni Juli"
+    " August September Oktober November Dezember gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre dicembre"
+    " enero febrero abril mayo junio julio septiembre octubre noviembre diciembre janeiro fevereiro março".split()
 )
 
 # Words that open sentences, or stand with a capital for other reasons than being a name. Closed classes only.
@@ -144,6 +148,8 @@ def entities(text: str) -> list[Entity]:
     plain = text.replace("`", " ")  # a fact in code quotes is a fact
     found = [Entity(m.group(), "date", m.start(), m.end()) for m in DATE_WORDS.finditer(plain)]
     found += [Entity(m.group(), "date", m.start(), m.end()) for m in _DATES.finditer(plain)]
+    found += [Entity(m.group(), "date", m.start(), m.end()) for m in _QUARTERS.finditer(plain)]
+    found += _months(plain)
     if "«" in plain:
         found += [Entity(m.group(), "organisation", m.start(), m.end()) for m in _IN_QUOTES.finditer(plain)]
     found += [Entity(plain[start:end], kind, start, end) for start, end, kind in sure_amounts(plain)]
@@ -163,6 +169,15 @@ def entities(text: str) -> list[Entity]:
             out.append(entity)
             end = entity.end
     return out
+
+
+def _months(text: str) -> Iterator[Entity]:
+    """Months in front of a year: "février 2022", "enero de 2021"."""
+    for m in _YEARS.finditer(text):
+        end = m.start() - 3 if text.endswith(" de", 0, m.start()) else m.start()
+        start = text.rfind(" ", 0, end) + 1
+        if text[start:end] in _MONTHS:
+            yield Entity(text[start : m.end()], "date", start, m.end())
 
 
 def _technical(text: str) -> Iterator[Entity]:

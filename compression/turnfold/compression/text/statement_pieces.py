@@ -22,7 +22,7 @@ _ANSWER_WORDS: Final = 6
 _WORD_ABOUT_IT: Final = 8
 _CONDITION_WORDS: Final = 12
 _VERDICT_WORDS: Final = 12
-_LIMIT_WORDS: Final = 12
+LIMIT_WORDS: Final = 12  # of a sentence that limits what was said
 _FRAME_WORDS: Final = 12
 _SHARED: Final = 5  # letters in which two words agree where they are taken for one: "confessed", "confession"
 _PAUSE: Final = re.compile(r"[,:;،，、—–]")
@@ -233,7 +233,12 @@ class StatementPiece:
             return False
         if self.holds_rare("revokes"):
             return True
-        return len(self.said) <= _LIMIT_WORDS and not _LIMITS.isdisjoint(self.said) and self.points_back and self.holds("limits")
+        return len(self.said) <= LIMIT_WORDS and self.may_limit and self.points_back and self.holds("limits")
+
+    @property
+    def may_limit(self) -> bool:
+        """Whether it has a word that a prohibition has."""
+        return not _LIMITS.isdisjoint(self.said)
 
     @property
     def points_back(self) -> bool:

@@ -21,7 +21,7 @@ from typing import Final
 from turnfold.compression.text.lower import joined_words_within
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statement_pieces import Hints, StatementPiece, may_object
+from turnfold.compression.text.statement_pieces import LIMIT_WORDS, Hints, StatementPiece, may_object
 
 #: Characters that ties join into one statement at most; beyond it what comes later needs what came first.
 _MOST_JOINED: Final = 2 * LONGEST
@@ -31,7 +31,6 @@ _VERDICT: Final = 120  # characters of a message that may be nothing but one
 _OBJECTION: Final = 500  # characters within which the first sentence of a message says that it objects
 _FARTHEST_BACK: Final = 12  # sentences that one verdict takes back at most
 _NEAR: Final = 4  # sentences among which the one is looked for that another revokes by name
-_FEW_WORDS: Final = 12  # of a sentence that limits what was said
 _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else could have said the rest
 # "user:", "**Anna Berg:**", "[10:14] Bob:", at the beginning of a line.
 LABEL: Final = re.compile(
@@ -267,21 +266,26 @@ def _revised(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Sentences and the one behind each that corrects, revokes or limits it; "At first, ..." and what came then."""
     found = []
     said: list[int] = []  # what was said under this heading, labels aside
+    doubted = False  # whether the last of it may be what was thought at first
     for i, piece in enumerate(pieces):
-        if piece.kind == "heading":
-            said.clear()
+        if piece.stands_alone and not doubted and not (len(piece.said) <= LIMIT_WORDS and piece.may_limit):
+            said.append(i)
+            continue
         if piece.kind:
+            if piece.kind == "heading":
+                said.clear()
             continue
         if said and not piece.item:
             last = said[-1]
-            if not piece.starts_line and "doubted-later" in pieces[last].opens:
+            if doubted and not piece.starts_line:
                 found.append((last, i))
             if "amends" in piece.opens and piece.amends:
                 found += [(k, i) for k in said[-2 if pieces[last].is_short else -1 :]]
-            elif (not piece.stands_alone or len(piece.said) <= _FEW_WORDS) and piece.revokes:
+            elif piece.revokes:
                 near = () if piece.points_back else said[: -_NEAR - 1 : -1]
                 found.append((next((k for k in near if piece.shares_words(pieces[k])), last), i))
         said.append(i)
+        doubted = "doubted-later" in piece.opens
     return found
 
 
