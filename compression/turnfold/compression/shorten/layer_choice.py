@@ -297,7 +297,9 @@ def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
     total = max(1, source.count(source.text))
     alone = all(span.kind for span in source.spans)
     spoken = max(0, total - sum(sizes.values()))
-    left = budget if alone else min(int(budget * max(_MOST_DATA, 1 - spoken / total)), budget - min(spoken, budget // _SPOKEN_SHARE))
+    left = (
+        budget if alone else min(int(budget * max(_MOST_DATA, 1 - spoken / total)), budget - min(spoken, budget // _SPOKEN_SHARE))
+    )
     out: dict[int, str] = {}
     for first, last in sorted(groups, key=lambda group: -sizes[group[0]]):
         limit = min(left, max(int(budget * sizes[first] / total), min(_LEAST, sizes[first])))

@@ -41,7 +41,8 @@ _LINK: Final = (
     r"|bin|ibn|&) "
 )
 _NAME: Final = re.compile(
-    rf"[{_UPPER}](?<![\w.][{_UPPER}]){_NAME_REST}(?: (?:{_LINK}|[dl]['’])?(?:[{_UPPER}]{_NAME_REST}|[vV]?\d\w*+(?:\.\w++)*+(?![-–:]\d)))*+"
+    rf"[{_UPPER}](?<![\w.][{_UPPER}]){_NAME_REST}"
+    rf"(?: (?:{_LINK}|[dl]['’])?(?:[{_UPPER}]{_NAME_REST}|[vV]?\d\w*+(?:\.\w++)*+(?![-–:]\d)))*+"
 )
 _KATAKANA: Final = re.compile(r"[ァ-ヶー・]{3,}+")
 # Dates that ``inline`` does not protect; what is listed here is found only, never kept byte for byte because of it.
@@ -59,9 +60,57 @@ _DATES: Final = re.compile(
 _QUARTERS: Final = re.compile(r"[QHF](?<!\w[QHF])(?:(?<!F)[1-4]|(?<=F)Y) ?(?:20)?\d\d\b")
 _YEARS: Final = re.compile(r" (?:19|20)\d\d\b")
 _MONTHS: Final = frozenset(
-    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre Januar Jänner Februar März April Mai Juni Juli"
-    " August September Oktober November Dezember gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre dicembre"
-    " enero febrero abril mayo junio julio septiembre octubre noviembre diciembre janeiro fevereiro março".split()
+    [
+        "janvier",
+        "février",
+        "mars",
+        "avril",
+        "mai",
+        "juin",
+        "juillet",
+        "août",
+        "septembre",
+        "octobre",
+        "novembre",
+        "décembre",
+        "Januar",
+        "Jänner",
+        "Februar",
+        "März",
+        "April",
+        "Mai",
+        "Juni",
+        "Juli",
+        "August",
+        "September",
+        "Oktober",
+        "November",
+        "Dezember",
+        "gennaio",
+        "febbraio",
+        "marzo",
+        "aprile",
+        "maggio",
+        "giugno",
+        "luglio",
+        "agosto",
+        "settembre",
+        "ottobre",
+        "dicembre",
+        "enero",
+        "febrero",
+        "abril",
+        "mayo",
+        "junio",
+        "julio",
+        "septiembre",
+        "octubre",
+        "noviembre",
+        "diciembre",
+        "janeiro",
+        "fevereiro",
+        "março",
+    ]
 )
 
 # Words that open sentences, or stand with a capital for other reasons than being a name. Closed classes only.
@@ -120,12 +169,39 @@ _NO_GIVEN_NAMES: Final = frozenset(
 _LONGEST_NAME: Final = 12  # words up to which a name is looked at for parts
 #: A name that ends so is a place's, whoever it is named after.
 _PLACES: Final = frozenset(
-    "Airport Arena Avenue Bay Beach Bridge Castle Cathedral Hall Island Islands Lake Mountains Palace Park River Road Square"
-    " Stadium Station Street Theatre Theater Tower Valley".split()
+    [
+        "Airport",
+        "Arena",
+        "Avenue",
+        "Bay",
+        "Beach",
+        "Bridge",
+        "Castle",
+        "Cathedral",
+        "Hall",
+        "Island",
+        "Islands",
+        "Lake",
+        "Mountains",
+        "Palace",
+        "Park",
+        "River",
+        "Road",
+        "Square",
+        "Stadium",
+        "Station",
+        "Street",
+        "Theatre",
+        "Theater",
+        "Tower",
+        "Valley",
+    ]
 )
 _INNER_CAPITAL: Final = re.compile(rf"(?:[dl]['’]|Mc|Mac|O['’]|D['’]|De|La|Van)[{_UPPER}]\w")
 #: What stands before an identifier and is no part of it.
-_LABELS: Final = frozenset(["Ticket", "Issue", "Bug", "Order", "Case", "Invoice", "Incident", "Build", "Task", "Story", "Error", "Commit", "Revert"])
+_LABELS: Final = frozenset(
+    ["Ticket", "Issue", "Bug", "Order", "Case", "Invoice", "Incident", "Build", "Task", "Story", "Error", "Commit", "Revert"]
+)
 _BORDER: Final = re.compile(r"(?:[.!?:;…。！？\n][\"'”’)\]]*|\A|[-*•>|#\"“(]|\d[.)])[ \t]*\Z")
 _TECHNICAL: Final = {
     "version": "version",

@@ -30,7 +30,9 @@ _LATE_END: Final = re.compile(r"[.!?][\"')”]?\s+(?=[^\W\d_a-z])|[。！？]")
 _CLOSED: Final = "。！？｡।॥؟۔!?…」』）”’\"'»)"
 _MARKER: Final = re.compile(r"\s*(?:[-*•]\s*)?(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]|#{1,6}|[QA]\.)\s*\Z")
 #: Short forms that the segmenter takes for the end of a sentence: titles before a name, words before a number.
-_SHORT_FORM: Final = re.compile(r"\b(?:Ms|Mx|Mlle|Messrs|Fr|Sra|Srta)\. \Z|\b(?P<number>[Vv]ols?|[Cc]h|[Ee]qs?|[Ff]igs|pp|[Nn]os)\. \Z")
+_SHORT_FORM: Final = re.compile(
+    r"\b(?:Ms|Mx|Mlle|Messrs|Fr|Sra|Srta)\. \Z|\b(?P<number>[Vv]ols?|[Cc]h|[Ee]qs?|[Ff]igs|pp|[Nn]os)\. \Z"
+)
 _NUMERALS: Final = frozenset("ivx")
 _WORD: Final = re.compile(r"\w")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")

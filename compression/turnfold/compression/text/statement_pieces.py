@@ -29,7 +29,9 @@ _PAUSE: Final = re.compile(r"[,:;،，、—–]")
 _LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
 _CLAUSE_END: Final = re.compile(r"[;:：；—–]|\Z")
 _COLON_SOON: Final = re.compile(r"[^\n.!?]{0,40}[:：]")
-_ITEM: Final = re.compile(r"[ \t]*(?:(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[[ xX]\])[ \t]|[・●○■□◆◇①-⑳]|（?\d{1,2}[、）]|\d{1,2}．)")
+_ITEM: Final = re.compile(
+    r"[ \t]*(?:(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[[ xX]\])[ \t]|[・●○■□◆◇①-⑳]|（?\d{1,2}[、）]|\d{1,2}．)"
+)
 _LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
 # Of scripts with capitals what begins a name is none of these.
 _LOWER: Final = "".join(chr(c) for c in (*range(0x61, 0x590), *range(0x1E00, 0x2000)) if chr(c).islower())
