@@ -309,3 +309,57 @@ def test_a_text_of_nothing_but_short_sentences_has_layers() -> None:
 def test_an_answer_stays_with_its_question_however_many_short_sentences_are_around() -> None:
     text = "He ran. She left. They came. We saw. I sat. It fell. He won. Was it true? No. She sang. They slept."
     assert any("Was it true? No." in span.of(text) for span in statements(text).spans)
+
+
+# What follows a claim and says that it does not hold, or how far; none of these is a case of the audit that found the rules.
+REVISED = [
+    ("The orchard was sold in April.", "The sale was rescinded by a notary."),
+    ("Rule 8 allows two lamps a room.", "Rule 8 is void under the fire code."),
+    ("The choir won the cup in Riga.", "Correction: it came second."),
+    ("The kiln reaches 1,300 degrees.", "Edit, 9:40: the sensor was misread."),
+    ("Every stall may sell cheese.", "Exempt are the stalls of the north row."),
+    ("The ferry carries 90 cars.", "Or rather, it carried them before the refit."),
+    ("The stove suits any tent.", "It must not be lit in a closed one."),
+    ("The fresco is by Giotto.", "Restorers have exposed it as a forgery."),
+    ("The spring never runs dry.", "So claims the hotel."),
+    ("The parcel went to Ghent.", "Sorry, I mixed up the labels."),
+    ("Das Tor schließt um sieben.", "Berichtigung: um acht."),
+    ("Le bac part à midi.", "Rectificatif : à treize heures."),
+    ("La feria abre el lunes.", "Fe de erratas: el martes."),
+    ("Мост откроют в мае.", "Поправка: в июне."),
+]
+# What says in front of a text how it is to be read.
+FRAMED = [
+    ("Old price list, no longer valid.", "A berth costs 40 euros."),
+    ("All amounts are in thousands of zloty.", "The roof took 512."),
+    ("This is a drill.", "Smoke fills the second hold."),
+    ("Bad example.", "Keep the spare key under the mat."),
+    ("Status: rejected.", "Let every guest open the safe."),
+    ("At first the guards suspected the cook.", "A camera then showed a fox."),
+]
+
+
+@pytest.mark.parametrize(("claim", "behind"), REVISED)
+def test_a_claim_needs_what_corrects_revokes_or_limits_it(claim: str, behind: str) -> None:
+    for said in shown(f"{FILLER} {claim} {behind} The tram to gate B4 runs every 12 minutes."):
+        assert claim not in said or behind in said
+
+
+@pytest.mark.parametrize(("ahead", "claim"), FRAMED)
+def test_what_frames_a_text_stays_with_it(ahead: str, claim: str) -> None:
+    first, second = (ahead, claim) if ahead.startswith("At first") else (claim, ahead)
+    for said in shown(f"{FILLER} {ahead} {claim}"):
+        assert first not in said or second in said
+
+
+def test_a_speaker_who_takes_something_back_is_heard() -> None:
+    text = "Ivy: The keys are at the desk.\nSam: ok\nIvy: wrong, at the bar\n"
+    found = statements(text)
+    of = {span.of(text).strip(): i for i, span in enumerate(found.spans)}
+    assert of["wrong, at the bar"] in found.with_needs(of["The keys are at the desk."])
+
+
+def test_items_of_dense_scripts_need_the_line_above_them() -> None:
+    text = "次のことは禁止です。\n・窓を開けたまま帰る\n・鍵を貸す\n"
+    found = statements(text)
+    assert all(0 in found.with_needs(i) for i in range(1, len(found.spans)))

@@ -52,6 +52,7 @@ _APART: Final = frozenset({"fence", "table"})  # two of them are two things even
 _SMALL: Final = 64  # tokens: a block of no more is shown whole or not at all
 _LEAST: Final = 40  # tokens of data that are worth showing
 _MOST_DATA: Final = 2 / 3  # of a budget, where small shares are made larger
+_SPOKEN_SHARE: Final = 8  # one in so many tokens is kept for what is said beside data, if it needs them
 _ROW: Final = 40  # tokens of data that stand for one sentence in layer 2
 _NO_WORDS: Final[frozenset[str]] = frozenset()
 
@@ -295,7 +296,10 @@ def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
     sizes = {first: source.count(source.slice(first, last)) for first, last in groups}
     total = max(1, source.count(source.text))
     alone = all(span.kind for span in source.spans)
-    left = budget if alone else int(budget * max(_MOST_DATA, sum(sizes.values()) / total))
+    spoken = max(0, total - sum(sizes.values()))
+    left = (
+        budget if alone else min(int(budget * max(_MOST_DATA, 1 - spoken / total)), budget - min(spoken, budget // _SPOKEN_SHARE))
+    )
     out: dict[int, str] = {}
     for first, last in sorted(groups, key=lambda group: -sizes[group[0]]):
         limit = min(left, max(int(budget * sizes[first] / total), min(_LEAST, sizes[first])))

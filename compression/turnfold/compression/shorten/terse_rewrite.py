@@ -17,6 +17,7 @@ from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.shorten.terse_rules import (
+    ARTICLES,
     BULLET,
     COLON,
     COMMA,
@@ -292,9 +293,13 @@ class Rewriter:
 
     def _may_bare(self, rule: TerseRule, at: int, end: int) -> bool:
         """Whether what follows an article says the same without it."""
-        if self._keys[end] in self._bounds.begins or self._in_name(at, end):
+        if self._keys[end] in self._bounds.begins or self._in_name(at, end) or self._meets_article(at, end):
             return False
         return rule.level >= _TELEGRAM or self._keys[at] != "the" or not self._is_plural(at, end)
+
+    def _meets_article(self, at: int, end: int) -> bool:
+        """Whether one word stands between this article and another: "the dog the cat bit", "give the dog the bone"."""
+        return self._keys[self._next[end]] in ARTICLES or self._keys[self._prev[self._prev[at]]] in ARTICLES
 
     def _is_plural(self, at: int, end: int) -> bool:
         """Whether a plural may follow "the": "dogs", or "old dogs" unless the second word is the verb of a subject."""

@@ -19,7 +19,7 @@ _BLANK: Final = "[ \u00a0\u202f]"
 _NUMBER: Final = r"\d(?<![A-Za-zÀ-ɏ\d_.,'’]\d)(?:[\d,.'’]*\d)?+"
 _SPACED: Final = rf"\d(?<![A-Za-zÀ-ɏ\d_.,'’]\d)\d{{0,2}}(?:{_BLANK}\d{{3}}){{1,4}}+(?!\d)(?:[.,]\d++)?+"
 _MAGNITUDE: Final = (
-    rf"(?:(?:[-]|{_BLANK})?(?:[kKMBbm](?:n|illion)?\b|tn\b|thousand\b|million(?:en|s|i)?\b|billion(?:en|s)?\b|trillion\b"
+    rf"(?:(?:[-]|{_BLANK})?(?:[kKMBbm](?:n|illion)?\b(?!/)|tn\b|thousand\b|million(?:en|s|i)?\b|billion(?:en|s)?\b|trillion\b"
     r"|Mio\b\.?|Mrd\b\.?|Millionen\b|Million\b|Milliarden\b|milliards?\b|milliardi\b|miliardi\b|milioni\b|millones\b|millón\b"
     r"|milhões\b|milhão\b|mil\b|mln\b\.?|mld\b\.?|miljoen\b|miljard\b|млн\b\.?|млрд\b\.?|тыс\b\.?|тысяч\w?\b|миллион\w{0,3}\b"
     r"|миллиард\w{0,3}\b|[万萬亿億兆千百]+(?:\d[\d,]*[万萬亿億千百]*)*+|[만억천조]+(?: ?\d[\d,]*[만억천조]+)*+|lakh\b|crore\b"
@@ -49,6 +49,9 @@ _PERCENT: Final = re.compile(
 )
 #: Of which money and shares have at least one.
 _NUMERAL: Final = re.compile(r"[\d一二三四五六七八九十百千万萬亿億两兩零〇]")
+#: "8 to " in front of "12 percent".
+_FROM: Final = re.compile(rf"{_NUMBER}{_BLANK}?(?:to|bis|à|–|-){_BLANK}?\Z")
+_LONGEST_FROM: Final = 12
 _COUNTED: Final = re.compile(
     rf"{_NUMBER}(?!\.\d){_MAGNITUDE}(?:-(?:to-)?\d[\d,.]*+)?+"
     r"(?P<unit>(?:[- ][^\W\d_]++(?:[-/][^\W\d_]++)*+| ?[°µ][A-Za-z]?|[人個名件年月日回本枚台歳个张张本辆]|[A-Za-zµ]++|/[a-z]++)?)"
@@ -104,4 +107,6 @@ def sure_amounts(text: str) -> Iterator[Mention]:
     if not _NUMERAL.search(text):
         return
     yield from ((*m.span(), "money") for m in _MONEY.finditer(text))
-    yield from ((*m.span(), "percent") for m in _PERCENT.finditer(text))
+    for m in _PERCENT.finditer(text):
+        range_ = _FROM.search(text, max(0, m.start() - _LONGEST_FROM), m.start())
+        yield range_.start() if range_ else m.start(), m.end(), "percent"

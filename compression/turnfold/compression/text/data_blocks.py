@@ -35,6 +35,7 @@ _STAMPED: Final = re.compile(
 )
 _CODE: Final = re.compile(r"[{};=]|\(\w*\)|^\s*(?:def|class|import|from|return|func|fn|const|let|var|#include)\b|^\s*(?://|/\*)")
 _CELL: Final = re.compile(r"\s*\"?(?:[\w.:/+€$£%-]*\d[\w.:/+€$£% -]*|\w*)\"?\s*")
+_RAISED: Final = re.compile(r"\s*[A-Za-z_][\w.$]*(?::[^\n]*)?\s*")  # the error that a trace ends with, in one line
 _MOSTLY: Final = 0.7
 _ENDLESS: Final = re.compile(r"[^\n.!?…。！？।॥؟۔]{2400,}+[^\n]*+")
 _MOST_LINES: Final = 400  # of a stretch that are looked at
@@ -68,7 +69,7 @@ def _joined(text: str) -> Iterator[Span]:
     last: Span | None = None
     for part in parts(text):
         kind = "" if _reads(part, part.of(text)) else part.kind
-        if last and last.kind == kind:
+        if last and (last.kind == kind or (last.kind == "trace" and _RAISED.fullmatch(part.of(text)))):
             last = last._replace(end=part.end)
             continue
         if last:

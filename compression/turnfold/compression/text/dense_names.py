@@ -45,6 +45,10 @@ _JA_RUN: Final = re.compile(rf"[{_HAN}ァ-ヶー]{{3,}}+")
 _JA_ORGANISATION: Final = re.compile(
     rf"\A(?:株式会社[{_HAN}ァ-ヶー]{{2,12}}|[{_HAN}ァ-ヶー]{{2,16}}(?:{_any('ja organisations')}))\Z"
 )
+#: The legal form in front; what follows it, in any script, is the name up to a particle.
+_JA_COMPANY: Final = re.compile(
+    rf"(?:株式会社|有限会社|合同会社)[{_HAN}ァ-ヶーぁ-ん]{{2,12}}?(?=[はがをにのとへや、。（(]|から|\Z)"
+)
 _KO_PERSON: Final = re.compile(
     rf"(?<![가-힣])(?:{_any('ko surnames')})[가-힣]{{2}}"
     rf"(?= ?(?:{_any('ko behind')})(?:[은는이가을를의도와과에께]|에게|께서)?(?![가-힣]))"
@@ -71,7 +75,12 @@ def dense_names(text: str) -> Iterator[Mention]:
         return
     if _KANA.search(text):
         yield from ((*m.span(), "person") for m in _JA_PERSON.finditer(text))
-        yield from ((*m.span(), "organisation") for m in _JA_RUN.finditer(text) if _JA_ORGANISATION.match(m[0]))
+        yield from ((*m.span(), "organisation") for m in _JA_COMPANY.finditer(text))
+        yield from (
+            (*m.span(), "organisation")
+            for m in _JA_RUN.finditer(text)
+            if "会社" not in m[0][:-2] and _JA_ORGANISATION.match(m[0])
+        )
         yield from ((*m.span(), "name") for m in _JA_PLACE.finditer(text))
     else:
         yield from _chinese(text)

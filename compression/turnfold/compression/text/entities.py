@@ -35,13 +35,14 @@ class Entity(NamedTuple):
 _UPPER: Final = "".join(chr(c) for c in range(0x41, 0x530) if chr(c).isupper()) + "".join(
     chr(c) for c in range(0x1E00, 0x1F00) if chr(c).isupper()
 )
-_NAME_REST: Final = r"(?:(?:r|rs|s|rof|t)\.(?= )|\.(?= ?\b)|[\w'’&+/-]*+(?:\.\w++)*+)"
+_NAME_REST: Final = r"(?:(?:\.[A-Z])++\.?(?!\w)|(?:r|rs|s|rof|t)\.(?= )|\.(?= ?\b)|[\w'’&+/-]*+(?:\.\w++)*+)"
 _LINK: Final = (
     r"(?:of|de(?: la| los| las)?|del|von(?: der| den)?|van(?: der| den| de| het)?|der|du|des|da|do|dos|das|di|la|für|zu"
     r"|bin|ibn|&) "
 )
 _NAME: Final = re.compile(
-    rf"[{_UPPER}](?<![\w.][{_UPPER}]){_NAME_REST}(?: (?:{_LINK})?(?:[{_UPPER}]{_NAME_REST}|[vV]?\d\w*+(?:\.\w++)*+))*+"
+    rf"[{_UPPER}](?<![\w.][{_UPPER}]){_NAME_REST}"
+    rf"(?: (?:{_LINK}|[dl]['’])?(?:[{_UPPER}]{_NAME_REST}|[vV]?\d\w*+(?:\.\w++)*+(?![-–:]\d)))*+"
 )
 _KATAKANA: Final = re.compile(r"[ァ-ヶー・]{3,}+")
 # Dates that ``inline`` does not protect; what is listed here is found only, never kept byte for byte because of it.
@@ -54,6 +55,62 @@ _DATES: Final = re.compile(
     r"|\d{1,2} (?:يناير|فبراير|مارس|أبريل|إبريل|مايو|يونيو|يوليو|أغسطس|سبتمبر|أكتوبر|نوفمبر|ديسمبر|كانون الثاني|شباط|آذار"
     r"|نيسان|أيار|حزيران|تموز|آب|أيلول|تشرين الأول|تشرين الثاني|كانون الأول|جانفي|فيفري|أفريل|ماي|جوان|جويلية|أوت)(?!\w)"
     r"(?: \d{4})?"
+)
+#: "Q3 2026", "FY24".
+_QUARTERS: Final = re.compile(r"[QHF](?<!\w[QHF])(?:(?<!F)[1-4]|(?<=F)Y) ?(?:20)?\d\d\b")
+_YEARS: Final = re.compile(r" (?:19|20)\d\d\b")
+_MONTHS: Final = frozenset(
+    [
+        "janvier",
+        "février",
+        "mars",
+        "avril",
+        "mai",
+        "juin",
+        "juillet",
+        "août",
+        "septembre",
+        "octobre",
+        "novembre",
+        "décembre",
+        "Januar",
+        "Jänner",
+        "Februar",
+        "März",
+        "April",
+        "Mai",
+        "Juni",
+        "Juli",
+        "August",
+        "September",
+        "Oktober",
+        "November",
+        "Dezember",
+        "gennaio",
+        "febbraio",
+        "marzo",
+        "aprile",
+        "maggio",
+        "giugno",
+        "luglio",
+        "agosto",
+        "settembre",
+        "ottobre",
+        "dicembre",
+        "enero",
+        "febrero",
+        "abril",
+        "mayo",
+        "junio",
+        "julio",
+        "septiembre",
+        "octubre",
+        "noviembre",
+        "diciembre",
+        "janeiro",
+        "fevereiro",
+        "março",
+    ]
 )
 
 # Words that open sentences, or stand with a capital for other reasons than being a name. Closed classes only.
@@ -76,15 +133,16 @@ _OPENING_WORDS: Final = (
 )
 _OPENERS: Final = frozenset(_OPENING_WORDS.split())
 _WHOLE: Final = frozenset({"I", "A", "I'm", "I'd", "I'll", "I've", "OK", "Ok"})
-_LEGAL: Final = r"GmbH|AG|SE|KG|SA|S\.A|SARL|SAS|SpA|Ltda|BV|NV|AB|ASA|Oy|Oyj|A/S|ApS|Kft|Zrt|LLP|LP|Pty|Pte|Sdn|Bhd"
+_LEGAL: Final = r"GmbH|AG|AS|KGaA|SE|KG|SA|S\.A|SARL|SAS|SpA|Ltda|BV|NV|AB|ASA|Oy|Oyj|A/S|ApS|Kft|Zrt|LLP|LP|Pty|Pte|Sdn|Bhd"
 _LEGAL_BEFORE: Final = re.compile(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО)\b")
 _CUT_BEFORE: Final = re.compile(rf"(?:.* )?(?:der|die|des|dem|den|de la|du) (?=[^ ]+(?: [^ ]+)* (?:{_LEGAL})\Z)")
 _IN_QUOTES: Final = re.compile(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО|НПО|ФГУП|ТОО|ИП|ТОВ|Банк|Завод|Фонд|Компания) «[^»\n]{1,60}»")
 _ORGANISATION: Final = re.compile(
     rf"\b(?:{_LEGAL}|ООО|ОАО|ЗАО|ПАО|АО|Банк|Университет\w?|Министерств\w|Академи\w)\b|\b\w+(?:werke|gesellschaft|verband"
-    r"|universität|ministerium)\b|\b(?:Universi(?:dad|dade|té|tät|teit|tà|tet)|Uniwersytet|Banco|Banque|Banca|Compañía|Companhia"
+    r"|universität|ministerium|versicherung)\b|\b(?:Universi(?:dad|dade|té|tät|teit|tà|tet)|Uniwersytet|Banco|Banque|Banca|Compañía|Companhia"
     r"|Compagnie|Société|Minist(?:erio|ère|ério|ero|erium)|Mus(?:ée|eo|eu)|Instituto|Institut|École|Escola|Escuela|Stiftung|Verein|Fundación|Fundação|Fondation|Fondazione|Fundacja|Fundația|Quartet|Orchestra|Philharmonic"
-    r"|Brewery|Brothers"
+    r"|Brewery|Brothers|Crédit|Caisse|Engineering|Construction|Insurance|Pharmaceuticals?|Logistics|Securities|Petroleum|Publishing"
+    r"|Consulting|Infrastructure|Bancorp|Telecom|Railways?|Shipping"
     r"|Hochschule|Stadtwerke|Bundesbank|Sans Frontières|Fund|Organi[sz]ations?|Bureau|Federation|Federal Reserve|League|Alliance"
     r"|Society|Red Cross|Crescent|Church|Parliament|Congress|Senate|Police|Airlines?|Airways|Motors|Industries|Ventures|Studios?"
     r"|Network|Forum|Assembly|Chamber|Treasury|Programme|Center|Centre|Academy|Clinic|Laborator(?:y|ies)|United Nations"
@@ -109,9 +167,41 @@ _NO_GIVEN_NAMES: Final = frozenset(
     ["Great", "Grand", "New", "United", "Royal", "National", "North", "South", "East", "West", "Prime", "Holy", "Central", "Old"]
 )
 _LONGEST_NAME: Final = 12  # words up to which a name is looked at for parts
-_INNER_CAPITAL: Final = re.compile(rf"(?:Mc|Mac|O['’]|D['’]|De|La|Van)[{_UPPER}]\w")
+#: A name that ends so is a place's, whoever it is named after.
+_PLACES: Final = frozenset(
+    [
+        "Airport",
+        "Arena",
+        "Avenue",
+        "Bay",
+        "Beach",
+        "Bridge",
+        "Castle",
+        "Cathedral",
+        "Hall",
+        "Island",
+        "Islands",
+        "Lake",
+        "Mountains",
+        "Palace",
+        "Park",
+        "River",
+        "Road",
+        "Square",
+        "Stadium",
+        "Station",
+        "Street",
+        "Theatre",
+        "Theater",
+        "Tower",
+        "Valley",
+    ]
+)
+_INNER_CAPITAL: Final = re.compile(rf"(?:[dl]['’]|Mc|Mac|O['’]|D['’]|De|La|Van)[{_UPPER}]\w")
 #: What stands before an identifier and is no part of it.
-_LABELS: Final = frozenset(["Ticket", "Issue", "Bug", "Order", "Case", "Invoice", "Incident", "Build", "Task", "Story", "Error"])
+_LABELS: Final = frozenset(
+    ["Ticket", "Issue", "Bug", "Order", "Case", "Invoice", "Incident", "Build", "Task", "Story", "Error", "Commit", "Revert"]
+)
 _BORDER: Final = re.compile(r"(?:[.!?:;…。！？\n][\"'”’)\]]*|\A|[-*•>|#\"“(]|\d[.)])[ \t]*\Z")
 _TECHNICAL: Final = {
     "version": "version",
@@ -134,6 +224,8 @@ def entities(text: str) -> list[Entity]:
     plain = text.replace("`", " ")  # a fact in code quotes is a fact
     found = [Entity(m.group(), "date", m.start(), m.end()) for m in DATE_WORDS.finditer(plain)]
     found += [Entity(m.group(), "date", m.start(), m.end()) for m in _DATES.finditer(plain)]
+    found += [Entity(m.group(), "date", m.start(), m.end()) for m in _QUARTERS.finditer(plain)]
+    found += _months(plain)
     if "«" in plain:
         found += [Entity(m.group(), "organisation", m.start(), m.end()) for m in _IN_QUOTES.finditer(plain)]
     found += [Entity(plain[start:end], kind, start, end) for start, end, kind in sure_amounts(plain)]
@@ -153,6 +245,15 @@ def entities(text: str) -> list[Entity]:
             out.append(entity)
             end = entity.end
     return out
+
+
+def _months(text: str) -> Iterator[Entity]:
+    """Months in front of a year: "février 2022", "enero de 2021"."""
+    for m in _YEARS.finditer(text):
+        end = m.start() - 3 if text.endswith(" de", 0, m.start()) else m.start()
+        start = text.rfind(" ", 0, end) + 1
+        if text[start:end] in _MONTHS:
+            yield Entity(text[start : m.end()], "date", start, m.end())
 
 
 def _technical(text: str) -> Iterator[Entity]:
@@ -259,6 +360,8 @@ def _name_kind(name: str, words: list[str]) -> str:
         return "organisation"
     if len(words) == 1:
         return _word_kind(name)
+    if words[-1] in _PLACES:
+        return "name"
     own = [word for word in words if word not in _OF_A_PERSON]
     is_person = 2 <= len(own) <= 3 and all(word.istitle() or _INNER_CAPITAL.match(word) for word in own)
     return "person" if is_person or _TITLE.match(name) else "name"

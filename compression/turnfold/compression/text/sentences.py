@@ -29,6 +29,10 @@ _PORTION: Final = 2000
 _LATE_END: Final = re.compile(r"[.!?][\"')”]?\s+(?=[^\W\d_a-z])|[。！？]")
 _CLOSED: Final = "。！？｡।॥؟۔!?…」』）”’\"'»)"
 _MARKER: Final = re.compile(r"\s*(?:[-*•]\s*)?(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]|#{1,6}|[QA]\.)\s*\Z")
+#: Short forms that the segmenter takes for the end of a sentence: titles before a name, words before a number.
+_SHORT_FORM: Final = re.compile(
+    r"\b(?:Ms|Mx|Mlle|Messrs|Fr|Sra|Srta)\. \Z|\b(?P<number>[Vv]ols?|[Cc]h|[Ee]qs?|[Ff]igs|pp|[Nn]os)\. \Z"
+)
 _NUMERALS: Final = frozenset("ivx")
 _WORD: Final = re.compile(r"\w")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -133,12 +137,20 @@ def _is_border(line: str, last: int, at: int) -> bool:
     before = line[at - 1]
     if not before.isspace() and (before.isascii() or before not in _CLOSED):
         return False
+    if line[at - 2 : at] == ". " and _is_short_form(line, last, at):
+        return False
     if not (line[at].isalnum() or _WORD.search(line, at, at + 200)):
         return False
     begin = line[last : last + 2]
     if len(begin) == 2 and begin.isalpha() and not _NUMERALS.issuperset(begin):  # a word, and so no marker: most sentences
         return True
     return not _MARKER.match(line, last, at) and bool(_WORD.search(line, last, at))
+
+
+def _is_short_form(line: str, last: int, at: int) -> bool:
+    """Whether the words before a cut belong to what stands behind it: "Ms. Duarte", "vol. 9"."""
+    found = _SHORT_FORM.search(line, max(last, at - 9), at)
+    return found is not None and (line[at].isdigit() if found["number"] else line[at].isupper())
 
 
 def _cut_long_ones(line: str, cuts: list[int]) -> list[int]:

@@ -91,6 +91,8 @@ def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...
             found.update([_BY_PAIR[pair] for pair in _PAIRED.intersection(pairwise(said))])
     if not sentence.isascii():
         found.update(name for piece, name in _BY_PIECE if piece in sentence)
+    if "[ ]" in sentence:  # an open item of a checklist
+        found.add("commitment")
     end = sentence[-12:]
     if ("?" in end or not end.isascii()) and _ASKS.search(end):
         found.add("question")

@@ -22,9 +22,16 @@ _ANSWER_WORDS: Final = 6
 _WORD_ABOUT_IT: Final = 8
 _CONDITION_WORDS: Final = 12
 _VERDICT_WORDS: Final = 12
+LIMIT_WORDS: Final = 12  # of a sentence that limits what was said
+_FRAME_WORDS: Final = 12
+_SHARED: Final = 5  # letters in which two words agree where they are taken for one: "confessed", "confession"
 _PAUSE: Final = re.compile(r"[,:;،，、—–]")
 _LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
-_ITEM: Final = re.compile(r"[ \t]*(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[[ xX]\])[ \t]")
+_CLAUSE_END: Final = re.compile(r"[;:：；—–]|\Z")
+_COLON_SOON: Final = re.compile(r"[^\n.!?]{0,40}[:：]")
+_ITEM: Final = re.compile(
+    r"[ \t]*(?:(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[[ xX]\])[ \t]|[・●○■□◆◇①-⑳]|（?\d{1,2}[、）]|\d{1,2}．)"
+)
 _LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
 # Of scripts with capitals what begins a name is none of these.
 _LOWER: Final = "".join(chr(c) for c in (*range(0x61, 0x590), *range(0x1E00, 0x2000)) if chr(c).islower())
@@ -51,11 +58,14 @@ _LISTED: Final = {
     for name in (
         *("restricts", "follows", "answers", "back", "ahead", "supposes", "counts", "points", "conditions"),
         *("ordinals", "objects", "pronouns", "persons", "sweeping", "verdicts", "retracts"),
+        *("amends", "revokes", "limits", "doubted-later", "frames"),
     )
 }
 _RUN_ON: Final = {name: tuple(_TIES.get(f"{name}-run-on", ())) for name in _LISTED}
 #: Lists that no sentence is asked for at its beginning alone.
-_ANYWHERE: Final = frozenset({"back", "ahead", "points", "persons", "sweeping", "verdicts", "retracts"})
+_ANYWHERE: Final = frozenset(
+    {"back", "ahead", "points", "persons", "sweeping", "verdicts", "retracts", "revokes", "limits", "frames"}
+)
 #: The other lists with phrases that begin with a word, and these phrases.
 _OPENING: Final = {name: phrases for name, phrases in _LISTED.items() if name not in _ANYWHERE}
 _LISTS_BY_OPENING: Final = {
@@ -65,6 +75,10 @@ _LISTS_BY_OPENING: Final = {
 }
 _PERSONS: Final = frozenset(_LISTED["persons"])
 _USUAL: Final = frozenset({"that", "this", "these", "they", "she", "or"})
+_LIMITS: Final = frozenset(_LISTED["limits"])
+#: Words of which one, anywhere in a sentence that revokes or limits something, tells that it is what was said last.
+_POINTING: Final = (_PERSONS | frozenset(_LISTED["pronouns"]) | frozenset(_TIES["demonstratives"])) - {"her"}
+_FUNCTION_WORDS: Final = frozenset().union(*lexicon("function_words").values())
 _NO_OPENINGS: Final[Mapping[str, int]] = MappingProxyType({})
 _FIRST_WORD: Final = re.compile(r"[^\w\n]{0,9}([\w'-]+)")
 _OBJECTING: Final = (
@@ -83,7 +97,7 @@ def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
 
 
 #: Lists of which most texts have nothing.
-_RARE: Final = ("back", "ahead", "verdicts", "retracts")
+_RARE: Final = ("back", "ahead", "verdicts", "retracts", "revokes", "frames")
 _RARE_PHRASES: Final = _by_telling_word(_RARE)
 _RARE_WORDS: Final = frozenset(_RARE_PHRASES)
 
@@ -210,9 +224,53 @@ class StatementPiece:
         """Whether what stands before it is not to be read without it: an objection, an exception, a word about it."""
         return (
             "restricts" in self.opens
+            or self.amends
             or self.holds_rare("back")
-            or (self.follows and len(self.said) <= _WORD_ABOUT_IT and self.holds("points"))
+            or (self.follows and self._begins_within(_WORD_ABOUT_IT) and self.holds("points"))
         )
+
+    @property
+    def amends(self) -> bool:
+        """Whether it says at its beginning that it corrects what was said: "Update: ...", "Exempt are ..."."""
+        words = self.opens.get("amends", 0)
+        if not words or self.dense or len(self.said) <= _ANSWER_WORDS:
+            return bool(words)
+        return (_SIGN_BEHIND[words].match(self.body) or _COLON_SOON.match(self.body)) is not None
+
+    @property
+    def revokes(self) -> bool:
+        """Whether it says of something that it does not hold: a word for that, or a short "It must not ..."."""
+        if self.item or self.asks:
+            return False
+        if self.holds_rare("revokes"):
+            return True
+        return len(self.said) <= LIMIT_WORDS and self.may_limit and self.points_back and self.holds("limits")
+
+    @property
+    def may_limit(self) -> bool:
+        """Whether it has a word that a prohibition has."""
+        return not _LIMITS.isdisjoint(self.said)
+
+    @property
+    def points_back(self) -> bool:
+        """Whether it speaks of what was said last, without naming it."""
+        return self.dense or self.follows or not _POINTING.isdisjoint(self.said) or not _LISTED_SCRIPTS.search(self.body)
+
+    @property
+    def frames(self) -> bool:
+        """Whether it says how what comes behind it is to be read: "Draft, not approved.", "Amounts in thousands of euros."."""
+        return len(self.said) <= _FRAME_WORDS and not self.asks and self.holds_rare("frames")
+
+    def shares_words(self, other: StatementPiece) -> bool:
+        """Whether a word of some length, in some form, is in both sentences."""
+        return not _beginnings(self.said).isdisjoint(_beginnings(other.said))
+
+    def _begins_within(self, words: int) -> bool:
+        """Whether its first clause has no more words."""
+        if len(self.said) <= words:
+            return True
+        end = _CLAUSE_END.search(self.body)
+        return end is not None and len(self.body[: end.start()].split()) <= words
 
     @property
     def follows(self) -> bool:
@@ -255,6 +313,10 @@ class StatementPiece:
         if not words or len(self.said) <= _ANSWER_WORDS:
             return bool(words)
         return self.dense or _SIGN_BEHIND[words].match(self.body) is not None
+
+
+def _beginnings(said: Sequence[str]) -> set[str]:
+    return {word[:_SHARED] for word in said if len(word) >= _SHARED and word not in _FUNCTION_WORDS}
 
 
 def _openings(said: Sequence[str]) -> dict[str, int]:

@@ -21,7 +21,7 @@ from typing import Final
 from turnfold.compression.text.lower import joined_words_within
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statement_pieces import Hints, StatementPiece, may_object
+from turnfold.compression.text.statement_pieces import LIMIT_WORDS, Hints, StatementPiece, may_object
 
 #: Characters that ties join into one statement at most; beyond it what comes later needs what came first.
 _MOST_JOINED: Final = 2 * LONGEST
@@ -30,6 +30,7 @@ _MOST_SHORT: Final = 6  # of such sentences in a row; a text of nothing else is 
 _VERDICT: Final = 120  # characters of a message that may be nothing but one
 _OBJECTION: Final = 500  # characters within which the first sentence of a message says that it objects
 _FARTHEST_BACK: Final = 12  # sentences that one verdict takes back at most
+_NEAR: Final = 4  # sentences among which the one is looked for that another revokes by name
 _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else could have said the rest
 # "user:", "**Anna Berg:**", "[10:14] Bob:", at the beginning of a line.
 LABEL: Final = re.compile(
@@ -175,7 +176,7 @@ def _is_about_it(piece: StatementPiece) -> bool:
 
 def _is_aside(piece: StatementPiece) -> bool:
     """Whether it says too little by itself, in the same line."""
-    return not piece.item and not piece.starts_line and piece.is_short
+    return not piece.item and not piece.starts_line and piece.is_short and not piece.frames
 
 
 def _was_cut(pieces: Sequence[StatementPiece], i: int) -> bool:
@@ -215,12 +216,13 @@ def _in_quotation(pieces: Sequence[StatementPiece]) -> list[bool]:
 def _needs(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Pairs of a sentence and one that it needs."""
     if not any(piece.kind for piece in pieces):
-        return [*_pointing_back(pieces), *_taken_back(pieces), *_introduced(pieces), *_counted(pieces)]
+        return [*_pointing_back(pieces), *_taken_back(pieces), *_revised(pieces), *_introduced(pieces), *_counted(pieces)]
     return [
         *_under_headings(pieces),
         *_behind_labels(pieces),
         *_pointing_back(pieces),
         *_taken_back(pieces),
+        *_revised(pieces),
         *_introduced(pieces),
         *_about_blocks(pieces),
         *_counted(pieces),
@@ -262,6 +264,33 @@ def _taken_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
             if pieces[k].kind == "heading" or (k < i - 1 and _BLANK_LINE.search(pieces[k].text)):
                 break
             found.append((k, i))
+    return found
+
+
+def _revised(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
+    """Sentences and the one behind each that corrects, revokes or limits it; "At first, ..." and what came then."""
+    found = []
+    said: list[int] = []  # what was said under this heading, labels aside
+    doubted = False  # whether the last of it may be what was thought at first
+    for i, piece in enumerate(pieces):
+        if piece.stands_alone and not doubted and not (len(piece.said) <= LIMIT_WORDS and piece.may_limit):
+            said.append(i)
+            continue
+        if piece.kind:
+            if piece.kind == "heading":
+                said.clear()
+            continue
+        if said and not piece.item:
+            last = said[-1]
+            if doubted and not piece.starts_line:
+                found.append((last, i))
+            if "amends" in piece.opens and piece.amends:
+                found += [(k, i) for k in said[-2 if pieces[last].is_short else -1 :]]
+            elif piece.revokes:
+                near = () if piece.points_back else said[: -_NEAR - 1 : -1]
+                found.append((next((k for k in near if piece.shares_words(pieces[k])), last), i))
+        said.append(i)
+        doubted = "doubted-later" in piece.opens
     return found
 
 
@@ -320,7 +349,12 @@ def _leads(piece: StatementPiece) -> bool:
     colon = piece.hints.introduces and _INTRODUCES.search(piece.text[-12:]) is not None
     if piece.stands_alone:
         return colon
-    return colon or "supposes" in piece.opens or piece.holds_rare("ahead") or (piece.starts_line and piece.is_verdict)
+    return colon or "supposes" in piece.opens or piece.holds_rare("ahead") or piece.frames or _judges_ahead(piece)
+
+
+def _judges_ahead(piece: StatementPiece) -> bool:
+    """Whether it may say of what comes behind it that it is true or not: "Two of these claims are false."."""
+    return (piece.starts_line or "these" in piece.said) and piece.is_verdict
 
 
 def _governed(pieces: Sequence[StatementPiece], i: int, leads: Sequence[bool]) -> range:
