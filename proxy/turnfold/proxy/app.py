@@ -76,7 +76,7 @@ from turnfold.proxy.store.records import left_out
 from turnfold.proxy.telemetry.in_flight import InFlight
 
 _log = logging.getLogger(__name__)
-_YOUNG: Final = 20_000  # objects beside which a small request's are few; Python's own 700 is two requests
+_YOUNG: Final = 5_000  # objects; with the 700 of Python it looks at them after every third small request
 _OPENING: Final = 1.0  # seconds that the start waits for the store
 
 

@@ -21,7 +21,7 @@ _OVERHEAD = 300
 class _StoredItem:
     value: bytes
     expires: float
-    conversations: set[str] = field(default_factory=set)
+    conversations: tuple[str, ...] = ()  # one as a rule: a set would take more than most values
 
     def weight(self) -> int:
         return len(self.value) + _OVERHEAD
@@ -70,9 +70,9 @@ class MemoryStore:
 
     def _keep(self, item: Item) -> None:
         old = self._live(item.key)
-        kept = _StoredItem(item.value, time.time() + item.ttl, old.conversations if old else set())
-        if item.conversation is not None:
-            kept.conversations.add(item.conversation)
+        kept = _StoredItem(item.value, time.time() + item.ttl, old.conversations if old else ())
+        if item.conversation is not None and item.conversation not in kept.conversations:
+            kept.conversations += (item.conversation,)
         self._items.put(item.key.tenant, item.key, kept, kept.weight())
 
     def _purge(self) -> None:
