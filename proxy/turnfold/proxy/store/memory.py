@@ -162,9 +162,8 @@ class MemoryStore:
 
     async def names(self) -> tuple[list[str], list[str]]:
         now = time.time()
-        kept = (self._logs, self._tables)
-        logs, tables = (sorted(name for name, one in some.items() if _unexpired(one, now)) for some in kept)
-        return logs, tables
+        logs = [name for name, log in self._logs.items() if _unexpired(log, now)]
+        return sorted(logs), sorted(name for name, table in self._tables.items() if _unexpired(table, now))
 
     async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
         gone = 0
