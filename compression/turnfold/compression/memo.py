@@ -36,7 +36,7 @@ class Memo:
         capacity: the sum of weights that is kept; one unit is about a byte.
     """
 
-    def __init__(self, capacity: int = 48_000_000) -> None:
+    def __init__(self, capacity: int = 32_000_000) -> None:
         self._capacity = capacity
         self._weight = 0
         self._lock = Lock()

@@ -349,10 +349,10 @@ class LimitSettings(_Group):
         int,
         Field(
             gt=0,
-            description="Maximum memory for what is remembered of conversations between two requests, in bytes: about 16 MB for"
+            description="Maximum memory for what is remembered of conversations between two requests, in bytes: about 10 MB for"
             " one of 100,000 tokens. What is forgotten is worked out anew, with the same result.",
         ),
-    ] = 48_000_000
+    ] = 32_000_000
     fold_timeout: Annotated[
         float, Field(gt=0, description="Maximum time for folding a request, in seconds; after it the original is sent.")
     ] = 10.0

@@ -90,6 +90,8 @@ def bound_likenesses(likenesses: Sequence[Likeness], keys: Sequence[bytes]) -> t
 
 def fresh(decided: Mapping[int, FoldDecision], known: Sequence[Precedent], keys: Sequence[bytes]) -> tuple[Precedent, ...]:
     """New precedents: what was decided at numbers of messages at which none is known."""
+    if not decided:
+        return ()
     new = {at: decision for at, decision in decided.items() if at not in {p.at for p in known}}
     named = prefixes(keys, list(new))
     return tuple(Precedent(at, named[at], decision) for at, decision in sorted(new.items()))

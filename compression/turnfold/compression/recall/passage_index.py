@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.scorers.bm25 import Field, Hashes, mean_length
+from turnfold.compression.scorers.bm25 import Field, FieldIndex, Hashes, mean_length
 from turnfold.compression.text import words
 from turnfold.compression.text.passages import estimate, passages
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -76,8 +76,10 @@ class PassageIndex:
         keys: those of the sources.
         quotes: the passages themselves.
         languages: those that occur, sorted.
-        words, grams, heads: as in :class:`Leaf`.
-        stamps: terms of the header in force, by source.
+        words, grams, heads: where the terms of :class:`Leaf` occur.
+        said: the terms of `words` in order.
+        stamps: where terms of the header in force occur, by source.
+        stamp: the header in force behind the last source.
         stamped: whether a source has a header of its own, by source.
         blocks: number of the passage with which the paragraph begins.
         source_of: number of the source.
@@ -87,10 +89,12 @@ class PassageIndex:
     keys: tuple[bytes, ...]
     quotes: tuple[Quote, ...]
     languages: tuple[str, ...]
-    words: Field
-    grams: Field
-    heads: Field
-    stamps: Field
+    words: FieldIndex
+    grams: FieldIndex
+    heads: FieldIndex
+    said: Field
+    stamps: FieldIndex
+    stamp: Hashes
     stamped: npt.NDArray[np.bool_]
     blocks: Ints
     costs: Floats
@@ -140,8 +144,9 @@ class PassageIndex:
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes: terms, their postings, and what is kept of each passage."""
-        return 600 + 14 * (len(self.words.terms) + len(self.grams.terms) + len(self.heads.terms)) + 380 * len(self.quotes)
+        """About how many bytes it takes: postings, terms, and what is kept of each passage."""
+        postings = sum(field.nbytes for field in (self.words, self.grams, self.heads, self.stamps))
+        return 600 + postings + self.said.terms.nbytes + 340 * len(self.quotes)
 
 
 _KEPT: Final = 2  # indices of one conversation: under a budget its parts are tried in more than one way
@@ -250,43 +255,63 @@ def _split(grams: tuple[Hashes, Ints], passage_counts: Sequence[int]) -> list[Fi
     return [Field(terms, part) for terms, part in zip(np.split(hashes, cuts), by_source, strict=True)]
 
 
-def _continued(known: Field | None, fields: Sequence[Field]) -> Field:
-    terms, lengths = np.concatenate([f.terms for f in fields]), np.concatenate([f.lengths for f in fields])
-    return Field(terms, lengths) if known is None else known.continued(terms, lengths)
+def _fields_joined(fields: Sequence[Field]) -> Field:
+    return Field(np.concatenate([f.terms for f in fields]), np.concatenate([f.lengths for f in fields]))
 
 
-def _stamps_in_force(known: Field | None, stamps: Sequence[Hashes]) -> Field:
-    last = known.of(len(known.lengths) - 1) if known is not None and len(known.lengths) else np.zeros(0, np.uint32)
-    held = [last := stamp if len(stamp) else last for stamp in stamps]
-    terms, lengths = np.concatenate(held), np.array([len(h) for h in held], np.int64)
-    return Field(terms, lengths) if known is None else known.continued(terms, lengths)
+def _stamps_in_force(last: Hashes, stamps: Sequence[Hashes]) -> list[Hashes]:
+    """The header in force in each source, after the last one of those before them."""
+    return [last := stamp if len(stamp) else last for stamp in stamps]
 
 
 def _join(keys: tuple[bytes, ...], leaves: Sequence[Leaf], known: PassageIndex | None) -> PassageIndex:
     """The index of what is known and of what stands behind it."""
+    known = known or _EMPTY
     counts = np.array([len(leaf.spans) for leaf in leaves], np.int64)
-    sources, passages = (len(known.keys), len(known.quotes)) if known else (0, 0)
+    sources, passages = len(known.keys), len(known.quotes)
     firsts = np.cumsum(counts) - counts
     number = np.repeat(np.arange(len(leaves)), counts)
-    languages = {leaf.language for leaf in leaves if leaf.spans}.union(known.languages if known else ())
-    quotes = tuple(Quote(i, a, b) for i, leaf in enumerate(leaves, sources) for a, b in leaf.spans)
+    languages = {leaf.language for leaf in leaves if leaf.spans}.union(known.languages)
+    stamps = _stamps_in_force(known.stamp, [leaf.stamp for leaf in leaves])
+    words = _fields_joined([leaf.words for leaf in leaves])
     return PassageIndex(
         keys,
-        quotes=known.quotes + quotes if known else quotes,
+        quotes=known.quotes + tuple(Quote(i, a, b) for i, leaf in enumerate(leaves, sources) for a, b in leaf.spans),
         languages=tuple(sorted(languages)),
-        words=_continued(known.words if known else None, [leaf.words for leaf in leaves]),
-        grams=_continued(known.grams if known else None, [leaf.grams for leaf in leaves]),
-        heads=_continued(known.heads if known else None, [leaf.heads for leaf in leaves]),
-        stamps=_stamps_in_force(known.stamps if known else None, [leaf.stamp for leaf in leaves]),
-        stamped=_behind(known, "stamped", [np.array([len(leaf.stamp) > 0 for leaf in leaves], bool)]),
-        blocks=_behind(known, "blocks", [np.concatenate([leaf.blocks for leaf in leaves]) + firsts[number] + passages]),
-        costs=_behind(known, "costs", [leaf.costs for leaf in leaves]),
-        asking=_behind(known, "asking", [leaf.asking for leaf in leaves]),
-        source_of=_behind(known, "source_of", [number + sources]),
-        whole=_behind(known, "whole", [counts[number] == 1]),
-        _derived={key: value for key, value in known._derived.items() if value.__class__ is dict} if known else {},
+        words=known.words.continued(words),
+        grams=known.grams.continued(_fields_joined([leaf.grams for leaf in leaves])),
+        heads=known.heads.continued(_fields_joined([leaf.heads for leaf in leaves])),
+        said=_fields_joined([known.said, words]),
+        stamps=known.stamps.continued(Field(np.concatenate(stamps), np.array([len(s) for s in stamps], np.int64))),
+        stamp=stamps[-1],
+        stamped=np.append(known.stamped, [len(leaf.stamp) > 0 for leaf in leaves]),
+        blocks=np.append(known.blocks, np.concatenate([leaf.blocks for leaf in leaves]) + firsts[number] + passages),
+        costs=np.append(known.costs, np.concatenate([leaf.costs for leaf in leaves])),
+        asking=np.append(known.asking, np.concatenate([leaf.asking for leaf in leaves])),
+        source_of=np.append(known.source_of, number + sources),
+        whole=np.append(known.whole, counts[number] == 1),
+        _derived={key: value for key, value in known._derived.items() if value.__class__ is dict},
     )
 
 
-def _behind(known: PassageIndex | None, name: str, new: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    return np.concatenate([*([getattr(known, name)] if known else []), *new])
+_NO_TERMS: Final = Field(np.zeros(0, np.uint32), np.zeros(0, np.int64))
+_NO_FIELD: Final = FieldIndex(np.zeros(0, np.int64))
+_NO_INTS: Final = np.zeros(0, np.int64)
+_NO_BOOLS: Final = np.zeros(0, np.bool_)
+_EMPTY: Final = PassageIndex(
+    keys=(),
+    quotes=(),
+    languages=(),
+    words=_NO_FIELD,
+    grams=_NO_FIELD,
+    heads=_NO_FIELD,
+    said=_NO_TERMS,
+    stamps=_NO_FIELD,
+    stamp=_NO_TERMS.terms,
+    stamped=_NO_BOOLS,
+    blocks=_NO_INTS,
+    costs=np.zeros(0),
+    asking=_NO_BOOLS,
+    source_of=_NO_INTS,
+    whole=_NO_BOOLS,
+)

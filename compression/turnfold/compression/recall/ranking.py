@@ -336,7 +336,7 @@ def _strongest(index: PassageIndex, found: Mapping[tuple[int, ...], float], numb
 def _feedback(index: PassageIndex, worth: Floats, known: set[int], tuning: Tuning) -> Terms:
     found: dict[tuple[int, ...], float] = {}
     for i in _best(worth, tuning.feedback_passages):
-        for term in dict.fromkeys(index.words.of(i).tolist()):
+        for term in dict.fromkeys(index.said.of(i).tolist()):
             if term not in known:
                 found[(term,)] = found.get((term,), 0.0) + float(worth[i])
     return _strongest(index, found, tuning.feedback_terms)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -63,26 +63,32 @@ class Hits:
 
 @dataclass(frozen=True)
 class Postings:
-    """Sorted pairs of a term and a passage that contains it, some passages' worth.
+    """Which passages contain which terms, some passages' worth: sorted by term, then by passage, each pair once.
 
     Attributes:
-        pairs: the term in the upper 32 bits, the passage in the lower; each pair once.
-        counts: how often the passage contains the term.
+        terms, passages: the pairs side by side; passages in as few bytes as hold their numbers.
+        counts: how often the passage contains the term, likewise.
     """
 
-    pairs: npt.NDArray[np.uint64]
-    counts: npt.NDArray[np.uint16]
+    terms: Hashes
+    passages: npt.NDArray[Any]
+    counts: npt.NDArray[Any]
 
-    def find(self, wanted: npt.NDArray[np.uint64]) -> tuple[Ints, Ints]:
-        """Where the pairs of each wanted term begin and end; terms stand in the upper 32 bits here too."""
-        return self.pairs.searchsorted(wanted), self.pairs.searchsorted(wanted | _LOWER, side="right")
+    def find(self, wanted: Hashes) -> tuple[Ints, Ints]:
+        """Where the pairs of each wanted term begin and end."""
+        return self.terms.searchsorted(wanted), self.terms.searchsorted(wanted, side="right")
 
-    def entries(self, wanted: npt.NDArray[np.uint64]) -> tuple[Ints, Ints, Floats]:
+    def entries(self, wanted: Hashes) -> tuple[Ints, Ints, Floats]:
         """How many pairs each wanted term has; their passages, term after term, and the counts."""
         begins, ends = self.find(wanted)
         sizes = ends - begins
         at = np.arange(int(sizes.sum())) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
-        return sizes, (self.pairs[at] & _LOWER).astype(np.int64), self.counts[at].astype(np.float64)
+        return sizes, self.passages[at].astype(np.int64), self.counts[at].astype(np.float64)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes."""
+        return self.terms.nbytes + self.passages.nbytes + self.counts.nbytes
 
 
 @dataclass(frozen=True)
@@ -92,51 +98,57 @@ class Field:
     Attributes:
         terms: term hashes in order of the text.
         lengths: number of terms of each passage.
-        known: postings of a field that this one continues, for the passages that both have.
-        known_passages: how many these are.
     """
 
     terms: Hashes
     lengths: Ints
-    known: tuple[Postings, ...] = ()
-    known_passages: int = 0
 
     @cached_property
     def ends(self) -> Ints:
         """Where the terms of each passage end."""
         return np.cumsum(self.lengths)
 
-    @cached_property
-    def mean_length(self) -> float:
-        """Terms of a passage that has any, on average."""
-        return mean_length(self.lengths)
-
-    @cached_property
-    def postings(self) -> tuple[Postings, ...]:
-        """Postings of all passages, in parts that shrink by `_FAN` at least."""
-        begin = int(self.ends[self.known_passages - 1]) if self.known_passages else 0
-        numbers = np.arange(self.known_passages, len(self.lengths), dtype=np.uint64)
-        passages = np.repeat(numbers, self.lengths[self.known_passages :])
-        new = np.sort(self.terms[begin:].astype(np.uint64) << _HALF | passages)
-        parts = [*self.known, _distinct(new, np.ones(len(new), np.uint16))] if len(new) else list(self.known)
-        while len(parts) > 1 and len(parts[-1].pairs) * _FAN > len(parts[-2].pairs):
-            parts[-2:] = [_merge(*parts[-2:])]
-        return tuple(parts)
-
-    def continued(self, terms: Hashes, lengths: Ints) -> Field:
-        """This field with more passages behind its own; only theirs are sorted."""
-        return Field(
-            np.concatenate([self.terms, terms]), np.concatenate([self.lengths, lengths]), self.postings, len(self.lengths)
-        )
-
     def of(self, passage: int) -> Hashes:
         """The terms of one passage."""
         end = int(self.ends[passage])
         return self.terms[end - int(self.lengths[passage]) : end]
 
+
+@dataclass(frozen=True)
+class FieldIndex:
+    """Passages by the terms of a field. The terms themselves are not kept: of character grams they take more than the text.
+
+    Attributes:
+        lengths: number of terms of each passage.
+        postings: of all passages, in parts that shrink by `_FAN` at least.
+    """
+
+    lengths: Ints
+    postings: tuple[Postings, ...] = ()
+
+    @cached_property
+    def mean_length(self) -> float:
+        """Terms of a passage that has any, on average."""
+        return mean_length(self.lengths)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes."""
+        return self.lengths.nbytes + sum(part.nbytes for part in self.postings)
+
+    def continued(self, field: Field) -> FieldIndex:
+        """This index with more passages behind its own; only theirs are sorted."""
+        begin, end = len(self.lengths), len(self.lengths) + len(field.lengths)
+        numbers = np.repeat(np.arange(begin, end, dtype=np.uint64), field.lengths)
+        pairs = np.sort(field.terms.astype(np.uint64) << _HALF | numbers)
+        parts = [*self.postings, _distinct(pairs)] if len(pairs) else list(self.postings)
+        while len(parts) > 1 and len(parts[-1].terms) * _FAN > len(parts[-2].terms):
+            parts[-2:] = [_merge(*parts[-2:])]
+        return FieldIndex(np.concatenate([self.lengths, field.lengths]), tuple(parts))
+
     def having(self, terms: Sequence[int]) -> Ints:
         """How many passages contain each term."""
-        wanted = np.array(terms, dtype=np.uint64) << _HALF
+        wanted = np.array(terms, dtype=np.uint32)
         total = np.zeros(len(terms), np.int64)
         for part in self.postings:
             begins, ends = part.find(wanted)
@@ -146,10 +158,10 @@ class Field:
     def find(self, groups: Sequence[Sequence[int]]) -> Hits:
         """Where each group of equivalent terms occurs; a term belongs to the first group that has it."""
         group_of = {term: g for g in range(len(groups) - 1, -1, -1) for term in groups[g]}
-        if not group_of or not self.terms.size:
+        if not group_of or not self.postings:
             return Hits(len(groups), len(self.lengths), _NOWHERE, _NOWHERE, np.zeros(0))
         ordered = sorted(group_of, key=group_of.__getitem__)
-        wanted = np.array(ordered, dtype=np.uint64) << _HALF
+        wanted = np.array(ordered, dtype=np.uint32)
         group = np.array([group_of[term] for term in ordered], dtype=np.int64)
         found = [part.entries(wanted) for part in self.postings]
         term = np.concatenate([np.repeat(group, sizes) for sizes, _, _ in found])
@@ -163,7 +175,7 @@ class Field:
         return Hits(len(groups), len(self.lengths), term, passage, frequency)
 
 
-def _begins(values: Ints) -> npt.NDArray[np.bool_]:
+def _begins(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Where a run of equal values begins."""
     return np.concatenate([[True], values[1:] != values[:-1]])
 
@@ -175,16 +187,24 @@ def _combined(terms: int, passages: int, term: Ints, passage: Ints, frequency: F
     return Hits(terms, passages, cells // max(1, passages), cells % max(1, passages), total)
 
 
-def _distinct(pairs: npt.NDArray[np.uint64], counts: npt.NDArray[np.uint16]) -> Postings:
-    """Postings of sorted pairs, equal ones made one."""
-    first = np.flatnonzero(np.concatenate([[True], pairs[1:] != pairs[:-1]]))
-    return Postings(pairs[first], np.add.reduceat(counts, first))
+def _distinct(pairs: npt.NDArray[np.uint64]) -> Postings:
+    """Postings of sorted pairs, the term in the upper 32 bits and the passage in the lower, equal ones made one."""
+    first = np.flatnonzero(_begins(pairs))
+    counts = np.diff(first, append=len(pairs))
+    found = pairs[first]
+    return Postings((found >> _HALF).astype(np.uint32), _narrow(found & _LOWER), _narrow(counts))
+
+
+def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same numbers in as few bytes as hold the largest."""
+    return values.astype(np.min_scalar_type(values.max()))
 
 
 def _merge(one: Postings, other: Postings) -> Postings:
-    """The postings of different passages together; those of the smaller one are put among those of the larger."""
-    at = one.pairs.searchsorted(other.pairs)
-    return Postings(np.insert(one.pairs, at, other.pairs), np.insert(one.counts, at, other.counts))
+    """The postings of passages, and of others behind these, together."""
+    at = one.terms.searchsorted(other.terms, side="right")
+    sides = ((one.terms, other.terms), (one.passages, other.passages), (one.counts, other.counts))
+    return Postings(*(np.insert(kept.astype(np.promote_types(kept.dtype, new.dtype)), at, new) for kept, new in sides))
 
 
 def idf(hits: Hits) -> Floats:

@@ -14,8 +14,9 @@ import heapq
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
+from sys import intern
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
@@ -44,6 +45,7 @@ _OBJECTED: Final = 2  # messages behind one that may take it back
 _OPEN: Final = 0.4  # what a question of the last two messages is worth more: nobody has answered it yet
 _ASKED: Final = 1.0  # what a user says beside a pasted text is worth more: it is all that the text was sent for
 _PASTED: Final = 400  # characters from which a message may hold a pasted text
+_PER_WORD: Final = 16  # bytes: its place, and a share of the one object that all messages have of it
 _READ: Final = 8  # tokens of budget for which one message is read sentence by sentence; a quote takes three times that
 
 
@@ -120,14 +122,17 @@ def _objections(sources: Sequence[Source], places: range) -> list[Quote]:
 
 
 def _message_of(source: Source, memo: Memo) -> _MessageWords:
-    return memo.get(("summary-words", source.role, source.key), lambda: _message(source), lambda m: 150 + 60 * len(m.words))
+    def weigh(message: _MessageWords) -> int:
+        return 150 + _PER_WORD * len(message.words)
+
+    return memo.get(("summary-words", source.role, source.key), lambda: _message(source), weigh)
 
 
 def _message(source: Source) -> _MessageWords:
     said = words(lower_text(source.text))
     dense = _is_dense(source.text, said)
     order = source.role in TELLS and (dense or not source.text.isascii() or may_order(said))
-    bag = tuple(dict.fromkeys(terms(source.text) if dense else said))
+    bag = _distinct(terms(source.text) if dense else said)
     return _MessageWords(bag, 0.0 if source.role == "tool" else signal_weight(source.text, said), order)
 
 
@@ -155,7 +160,7 @@ def _standouts(sources: Sequence[Source], messages: Sequence[_MessageWords], wei
 
 def _candidates_of(source: Source, memo: Memo) -> tuple[_QuoteCandidate, ...]:
     def weigh(candidates: tuple[_QuoteCandidate, ...]) -> int:
-        return 200 + sum(160 + 60 * len(c.words) for c in candidates)
+        return 200 + sum(160 + _PER_WORD * len(c.words) for c in candidates)
 
     return memo.get(("summary-sentences", source.role, source.key), lambda: _candidates(source), weigh)
 
@@ -196,7 +201,12 @@ def _is_dense(piece: str, said: Sequence[str]) -> bool:
 def _weighed(piece: str, known: Sequence[str] | None = None) -> tuple[tuple[str, ...], float]:
     """The distinct words of a piece, and the weight of its signals."""
     said = words(lower_text(piece)) if known is None else known
-    return tuple(dict.fromkeys(terms(piece) if _is_dense(piece, said) else said)), signal_weight(piece, said)
+    return _distinct(terms(piece) if _is_dense(piece, said) else said), signal_weight(piece, said)
+
+
+def _distinct(said: Iterable[str]) -> tuple[str, ...]:
+    """Each word once; a word is one object in all that is remembered, since most messages say the same ones."""
+    return tuple(map(intern, dict.fromkeys(said)))
 
 
 def _beside_pasted(source: Source) -> list[tuple[int, int]]:

@@ -242,23 +242,31 @@ class Additions:
 
     def add(self, receipt: Receipt, priced: RequestCost) -> None:
         """Add a receipt."""
-        added = [one for one in measures(receipt, priced) if one[1]]
+        added = {measure: number for measure, number in measures(receipt, priced) if number}
         for row in _rows(receipt):
-            sums = self._sums.setdefault(row, {})
-            for measure, number in added:
-                sums[measure] = sums.get(measure, 0) + number
+            if row in self._sums:
+                _add(self._sums[row], added)
+            else:
+                self._sums[row] = dict(added)
 
     def tables(self) -> dict[str, dict[str, int]]:
         """Additions to fields, by table."""
         found: dict[str, dict[str, int]] = {}
         for (tables, row), sums in self._sums.items():
             stem = row.to_stem()
-            named = [(f"{measure}:{stem}", number) for measure, number in sums.items()]
+            named = {f"{measure}:{stem}": number for measure, number in sums.items()}
             for table in tables:
                 fields = found.setdefault(table, {})
-                for name, number in named:  # an hour before may have the row too, on the same day
-                    fields[name] = fields.get(name, 0) + number
+                if fields.keys().isdisjoint(named):
+                    fields.update(named)
+                else:  # an hour before has the row too, on the same day
+                    _add(fields, named)
         return found
+
+
+def _add(sums: dict[str, int], more: Mapping[str, int]) -> None:
+    for name, number in more.items():
+        sums[name] = sums.get(name, 0) + number
 
 
 def rows(table: Mapping[str, int]) -> dict[SumRow, dict[str, int]]:
@@ -312,6 +320,5 @@ def total(sums: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """Sums by measure."""
     result: dict[str, int] = {}
     for one in sums:
-        for measure, number in one.items():
-            result[measure] = result.get(measure, 0) + number
+        _add(result, one)
     return result

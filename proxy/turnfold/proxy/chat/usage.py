@@ -18,7 +18,8 @@ from turnfold.proxy.chat.receipts import Usage
 from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, is_readable
 
 _KEY: Final = re.compile(rb'"usage"\s{0,8}:\s{0,8}\{|"model"\s{0,8}:\s{0,8}"([^"\\]{1,128})"')
-_MARK: Final = re.compile(rb'["{}]')
+_MARK: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|["{}]', re.DOTALL)  # a string at once, where all of it is there
+_BRACKETS: Final = (b"{", b"}")
 _ESCAPE_OR_END: Final = re.compile(rb'\\.|"', re.DOTALL)
 _CARRY: Final = 192  # more than the longest match that a chunk border may cut
 _LONGEST: Final = 16384  # the largest usage object seen in the field has about 1 kB
@@ -160,7 +161,7 @@ class UsageReader:
             at = match.end()
             if match[0] == b'"':
                 self._in_string = not self._in_string
-            elif not self._in_string:
+            elif match[0] in _BRACKETS:
                 self._depth += 1 if match[0] == b"{" else -1
                 if not self._depth:
                     return at

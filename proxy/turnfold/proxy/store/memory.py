@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreOff
 from turnfold.proxy.store.fair import FairMemory
@@ -21,7 +21,7 @@ _OVERHEAD = 300
 class _StoredItem:
     value: bytes
     expires: float
-    conversations: set[str] = field(default_factory=set)
+    conversations: tuple[str, ...] = ()  # one as a rule: a set would take more than most values
 
     def weight(self) -> int:
         return len(self.value) + _OVERHEAD
@@ -37,6 +37,14 @@ class _Log:
 class _Table:
     counts: dict[str, int] = field(default_factory=dict)
     expires: float = 0.0
+
+
+_Expiring = TypeVar("_Expiring", _Log, _Table)
+
+
+def _unexpired(one: _Expiring | None, now: float) -> _Expiring | None:
+    """A log or a table, unless its time is over: what has expired is removed only now and then."""
+    return one if one is not None and one.expires > now else None
 
 
 class MemoryStore:
@@ -62,9 +70,9 @@ class MemoryStore:
 
     def _keep(self, item: Item) -> None:
         old = self._live(item.key)
-        kept = _StoredItem(item.value, time.time() + item.ttl, old.conversations if old else set())
-        if item.conversation is not None:
-            kept.conversations.add(item.conversation)
+        kept = _StoredItem(item.value, time.time() + item.ttl, old.conversations if old else ())
+        if item.conversation is not None and item.conversation not in kept.conversations:
+            kept.conversations += (item.conversation,)
         self._items.put(item.key.tenant, item.key, kept, kept.weight())
 
     def _purge(self) -> None:
@@ -74,13 +82,9 @@ class MemoryStore:
             for tenant, key, kept in self._items.items():
                 if kept.expires <= now:
                     self._items.drop(tenant, key)
-            self._forget_expired()
-
-    def _forget_expired(self) -> None:
-        now = time.time()
-        self._logs = {name: log for name, log in self._logs.items() if log.expires > now}
-        self._tables = {name: table for name, table in self._tables.items() if table.expires > now}
-        self._batches = {name: expires for name, expires in self._batches.items() if expires > now}
+            self._logs = {name: log for name, log in self._logs.items() if log.expires > now}
+            self._tables = {name: table for name, table in self._tables.items() if table.expires > now}
+            self._batches = {name: expires for name, expires in self._batches.items() if expires > now}
 
     def _within(self, scope: Scope) -> list[Key]:
         return [
@@ -120,44 +124,46 @@ class MemoryStore:
         return len(live)
 
     async def record(self, batch: Batch) -> None:
-        expires = time.time() + batch.ttl
-        if batch.id in self._batches:
+        now = time.time()
+        expires = now + batch.ttl
+        if self._batches.get(batch.id, 0.0) > now:
             return
         self._batches[batch.id] = expires
         for item in batch.items:
             self._keep(item)
-        self._forget_expired()
         for name, lines in batch.lines.items():
-            log = self._logs.setdefault(name, _Log())
+            log = self._logs[name] = _unexpired(self._logs.get(name), now) or _Log()
             log.lines.extend(lines)
-            log.expires = max(log.expires, time.time() + batch.life_of_lines())
+            log.expires = max(log.expires, now + batch.life_of_lines())
         for name, additions in batch.additions.items():
-            table = self._tables.setdefault(name, _Table())
+            table = self._tables[name] = _unexpired(self._tables.get(name), now) or _Table()
             table.expires = max(table.expires, expires)
             for counter, number in additions.items():
                 table.counts[counter] = table.counts.get(counter, 0) + number
         self._purge()
 
     async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
-        log = self._logs.get(name)
-        if log is None or log.expires <= time.time():
+        log = _unexpired(self._logs.get(name), time.time())
+        if log is None:
             return [], None
         end = position + limit
         return log.lines[position:end], end if end < len(log.lines) else None
 
     async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
-        log = self._logs.get(name)
-        if log is None or log.expires <= time.time():
+        log = _unexpired(self._logs.get(name), time.time())
+        if log is None:
             return []
         end = max(0, len(log.lines) - skip)
         return log.lines[max(0, end - limit) : end][::-1]
 
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
-        tables = (self._tables.get(name) for name in names)
-        return [dict(table.counts) if table and table.expires > time.time() else {} for table in tables]
+        tables = (_unexpired(self._tables.get(name), time.time()) for name in names)
+        return [dict(table.counts) if table else {} for table in tables]
 
     async def names(self) -> tuple[list[str], list[str]]:
-        return sorted(self._logs), sorted(self._tables)
+        now = time.time()
+        logs = [name for name, log in self._logs.items() if _unexpired(log, now)]
+        return sorted(logs), sorted(name for name, table in self._tables.items() if _unexpired(table, now))
 
     async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
         gone = 0

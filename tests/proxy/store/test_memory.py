@@ -1,0 +1,19 @@
+"""The store in memory: what has expired is gone at once, though it is removed only now and then."""
+
+from __future__ import annotations
+
+import asyncio
+
+from turnfold.proxy.store.base import Batch
+from turnfold.proxy.store.memory import MemoryStore
+
+
+async def test_what_has_expired_is_neither_named_nor_gone_on_with() -> None:
+    store = MemoryStore()
+    await store.record(Batch("b", {"log": [b"1"]}, {"t": {"x": 1}}, ttl=0.05))
+    assert await store.names() == (["log"], ["t"])
+    await asyncio.sleep(0.08)
+    assert await store.names() == ([], [])
+    await store.record(Batch("b", {"log": [b"2"]}, {"t": {"x": 5}}, ttl=60))
+    assert await store.log("log") == ([b"2"], None)
+    assert await store.counts(["t"]) == [{"x": 5}]
