@@ -52,7 +52,9 @@ def _why_unpriced(totals: Mapping[str, Any]) -> str:
     silent = totals["usage"]["unknown_requests"]
     if not silent:
         return "no price is known"
-    return "the upstream reported no usage" if silent == totals["dollars"]["unknown_requests"] else "no price or no usage is known"
+    return (
+        "the upstream reported no usage" if silent == totals["dollars"]["unknown_requests"] else "no price or no usage is known"
+    )
 
 
 def _observed(observed: Mapping[str, Any]) -> str:
