@@ -256,7 +256,7 @@ def lacks(had: Any, has: Any, place: str = "") -> Iterator[str]:
 # How the first sentences of the last release are worded now; behind them a release may say more.
 _REWORDED = {
     "Folded: a smaller request went out": "Folded: a smaller request was sent",
-    "Not folded: it went out as it came": "Not folded: the original was sent",
+    "Not folded: it went out as it came": "Not folded: all of it was sent",
     "Left alone on purpose": "Not folded, as the mode says",
     "Observed: it went out as it came, and the fold was only computed": (
         "Observed: the original was sent, and the fold was only computed"

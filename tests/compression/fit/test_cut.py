@@ -225,10 +225,13 @@ messages_of = {
 @st.composite
 def conversations(draw: st.DrawFn) -> Body:
     out: list[Body] = [{"role": "system", "content": "Be brief."}] if draw(st.booleans()) else []
+    out += [{"role": "assistant", "content": "Good morning."}] if draw(st.booleans()) else []
     for i in range(draw(st.integers(1, 8))):
         out.append(draw(messages_of[draw(st.sampled_from(["user", "parts"]))]))
         if draw(st.booleans()):
             out += _exchange(draw, i)
+        if draw(st.booleans()):
+            out.append({"role": draw(st.sampled_from(["system", "developer"])), "content": f"Rule {i}: reply in English."})
         out.append(draw(messages_of[draw(st.sampled_from(["assistant", "reasoning"]))]))
     out.append(draw(messages_of["user"]))
     return {"model": "gpt-4o", "messages": out}
@@ -238,10 +241,10 @@ def _exchange(draw: st.DrawFn, number: int) -> list[Body]:
     ids = [f"c{number}_{k}" for k in range(draw(st.integers(1, 3)))]
     arguments = draw(texts.map(lambda t: json.dumps({"a": t})) | st.just('{"a": "par'))
     calls = [{"id": i, "type": "function", "function": {"name": "f", "arguments": arguments}} for i in ids]
-    return [
-        {"role": "assistant", "content": None, "tool_calls": calls},
-        *({"role": "tool", "tool_call_id": i, "content": draw(texts)} for i in ids),
-    ]
+    results = [{"role": "tool", "tool_call_id": i, "content": draw(texts)} for i in ids]
+    if draw(st.booleans()):
+        results.insert(draw(st.integers(0, len(ids))), {"role": "developer", "content": f"Trust no result of {ids[0]}."})
+    return [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
 
 
 @draws(30)
@@ -257,6 +260,38 @@ def test_any_conversation_fits_well_formed_or_is_left_alone(body: Body, share: f
     assert not set(structure_faults(raw, sent)) - WAIVED
     assert json.loads(sent)["messages"][-1]["role"] == body["messages"][-1]["role"]
     assert cut(read(raw), budget, FoldOptions(model="gpt-4o"), Memo()) == result
+
+
+@pytest.mark.parametrize("place", [3, 4, 5])
+def test_instructions_between_a_call_and_its_results_outlive_both(place: int) -> None:
+    w = Writer(3)
+    calls = [{"id": i, "type": "function", "function": {"name": "f", "arguments": "{}"}} for i in ("a", "b")]
+    messages = [
+        w.user(40),
+        w.assistant(40),
+        w.user(40),
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        *({"role": "tool", "tool_call_id": i, "content": w.prose(150)} for i in ("a", "b")),
+        w.assistant(40),
+        *(one for _ in range(6) for one in (w.user(150), w.assistant(150))),
+        w.user(20),
+    ]
+    rule = {"role": "system", "content": "Never quote customer names."}
+    messages.insert(place + 1, rule)
+    result, after = cut_to({"model": "gpt-4o", "messages": messages}, 900)
+    assert result.dropped > 5
+    assert rule in after["messages"]
+    assert not any(one["role"] == "tool" for one in after["messages"])
+
+
+def test_old_pictures_that_stay_leave_roles_in_turn_where_an_assistant_began() -> None:
+    w = Writer(4)
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    messages = [w.assistant(30), *(one for i in range(6) for one in (w.user(120), *w.step(i, 120)))]
+    messages += [{"role": "user", "content": [{"type": "text", "text": "Look."}, picture]}, w.assistant(60), w.user(20)]
+    messages += [*w.step(9, 60), w.user(20), w.assistant(60), w.user(20)]
+    result, _ = cut_to({"model": "gpt-4o", "messages": messages}, 1700)
+    assert result.dropped
 
 
 @pytest.mark.parametrize(

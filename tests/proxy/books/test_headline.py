@@ -40,7 +40,24 @@ def nano(dollars: float) -> int:
             "You saved $0.0077 of $0.0200 (38%), 60 k tokens, over 10 requests.",
         ),
         ({"priced": 10, "paid": nano(1), "without": nano(1)}, "You saved $0.0000 of $1.00 (0%), 60 k tokens, over 10 requests."),
-        ({"no_usage": 10}, "You saved 60 k tokens of 100 k (60%), over 10 requests; no price is known."),
+        ({"unpriced": 10}, "You saved 60 k tokens of 100 k (60%), over 10 requests; no price is known."),
+        ({"no_usage": 10}, "You saved 60 k tokens of 100 k (60%), over 10 requests; the upstream reported no usage."),
+        (
+            {"unpriced": 4, "no_usage": 6},
+            "You saved 60 k tokens of 100 k (60%), over 10 requests; no price or no usage is known.",
+        ),
+        (
+            {"unpriced": 10, "after": 100_057},
+            "Turnfold added 57 tokens to 100 k (<1%), over 10 requests; no price is known.",
+        ),
+        (
+            {"priced": 9, "unpriced": 1, "paid": nano(1), "without": nano(300)},
+            "You saved $299.00 of $300.00 (>99%), 60 k tokens, over 10 requests; 1 of them has no known price or usage.",
+        ),
+        (
+            {"priced": 10, "paid": nano(299), "without": nano(300), "after": 100_057},
+            "You saved $1.00 of $300.00 (<1%), over 10 requests.",
+        ),
         (
             {"priced": 8, "unpriced": 2, "paid": nano(1), "without": nano(2)},
             "You saved $1.00 of $2.00 (50%), 60 k tokens, over 10 requests; 2 of them have no known price or usage.",
@@ -60,7 +77,10 @@ def test_a_loss_comes_first_and_says_what_to_do() -> None:
 
 def test_nothing_was_asked() -> None:
     assert headline(figures({})) == "No requests yet."
-    assert headline(figures({"requests": 3, "failed": 3})) == "No requests yet."
+
+
+def test_nothing_was_served() -> None:
+    assert headline(figures({"requests": 3, "failed": 3})) == "No request was served yet; 3 failed."
 
 
 def test_what_was_only_observed() -> None:
@@ -69,7 +89,10 @@ def test_what_was_only_observed() -> None:
     line = headline(totals(**sums, **priced, observed_folded=nano(1.5), after=60_000))
     assert line == "Only observed: over 10 requests folding would have saved $0.5000 of $2.00 (25%), 60 k tokens."
     assert "cost $0.5000 more" in headline(totals(**sums, **priced, observed_folded=nano(2.5), after=60_000))
-    assert "60 k tokens of 100 k" in headline(totals(**sums, no_usage=10))
+    assert "saved 60 k tokens of 100 k" in headline(totals(**sums, no_usage=10))
+    more = {**sums, "observed_after": 100_057}
+    assert "added 57 tokens to 100 k" in headline(totals(**more, no_usage=10))
+    assert headline(totals(**more, **priced, observed_folded=nano(1.5))).endswith("(25%).")
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**15), st.integers(0, 10**15), st.integers(0, 10**12), st.integers(0, 10**12))

@@ -200,7 +200,7 @@ def test_a_body_that_stalls_gives_its_room_back(
     upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two tenants with made-up keys take all of the room, and send nothing more."""
-    monkeypatch.setattr("turnfold.proxy.http.limits.STALL", 1.0)
+    monkeypatch.setattr("turnfold.proxy.http.inbound.STALL", 1.0)
     proxy = start_proxy(upstream.origin + "/v1", limits={"max_unfinished_bytes": 400_000})
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(connect(proxy.origin)) for _ in range(2)]
@@ -215,15 +215,51 @@ def test_a_body_that_stalls_gives_its_room_back(
             assert b"body_stalled" in refused
 
 
-def test_a_slow_body_is_waited_for(upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turnfold.proxy.http.limits.STALL", 2.0)
+@pytest.mark.parametrize(
+    ("request_line", "first_bytes"),
+    [
+        (b"POST /v1/files", b"--x\r\n"),
+        (b"POST /v1/embeddings", b""),
+        (b"PUT /v1/anything/else", b"{"),
+        (b"POST /v1/compress", b'{"text": "'),
+        (b"PUT /v1/state/one", b"{"),
+    ],
+)
+@pytest.mark.parametrize("framing", [b"content-length: 5000", b"transfer-encoding: chunked"])
+def test_a_body_that_stalls_ends_on_every_path(
+    request_line: bytes,
+    first_bytes: bytes,
+    framing: bytes,
+    upstream: UpstreamServer,
+    start_proxy: StartProxy,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("turnfold.proxy.http.inbound.STALL", 0.1)
     proxy = start_proxy(upstream.origin + "/v1")
+    sent = b"%x\r\n%s\r\n" % (len(first_bytes), first_bytes) if b"chunked" in framing and first_bytes else first_bytes
     with connect(proxy.origin) as connection:
-        connection.sendall(head("/v1/chat/completions", b"content-length: %d" % len(CHAT), b"connection: close"))
-        for at in range(0, len(CHAT), 20):
-            time.sleep(0.8)
-            connection.sendall(CHAT[at : at + 20])
+        key = b"authorization: Bearer k"
+        connection.sendall(b"\r\n".join([request_line + b" HTTP/1.1", b"host: x", key, framing, b"", sent]))
+        refused = read_all(connection)
+        assert refused.startswith(b"HTTP/1.1 408"), refused
+        assert b"body_stalled" in refused
+
+
+@pytest.mark.parametrize("path", ["/v1/files", "/v1/chat/completions"])
+def test_a_slow_body_is_waited_for(
+    path: str, upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What counts is the time without a byte, not the time in all: this upload takes longer than a stall may."""
+    monkeypatch.setattr("turnfold.proxy.http.inbound.STALL", 0.6)
+    proxy = start_proxy(upstream.origin + "/v1")
+    body = CHAT.ljust(900)
+    with connect(proxy.origin) as connection:
+        connection.sendall(head(path, b"content-length: 900", b"connection: close"))
+        for at in range(0, 900, 60):
+            time.sleep(0.05)
+            connection.sendall(body[at : at + 60])
         assert read_all(connection).startswith(b"HTTP/1.1 200")
+    assert upstream.seen[0].body == body
 
 
 @pytest.mark.parametrize("sent", [b"P", b"POST /v1/models HTTP/1.1\r\nhost: x\r\nx-slow: ", b"\r\n"])

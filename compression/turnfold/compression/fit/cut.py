@@ -133,7 +133,7 @@ def _ways(messages: Sequence[Message], pieces: Sequence[_CuttableText], room: in
     old = [u for u in cuts if u.end <= recent]
     for end in (recent, len(messages)):
         for dropped in _drop_candidates(messages, cuts, old, all_of_it=end > recent):
-            gone = {i for u in dropped for i in range(u.start, u.end)}
+            gone = _left_out(messages, dropped)
             free = room - sum(m.tokens for i, m in enumerate(messages) if i not in gone)
             cuttable = [p.tokens for p in pieces if p.message < end and p.message not in gone]
             floor = _HARD if dropped and end > recent else _SOFT
@@ -141,6 +141,11 @@ def _ways(messages: Sequence[Message], pieces: Sequence[_CuttableText], room: in
             if level is not None:
                 yield _Way(level, 0, end, tuple(dropped))
                 break
+
+
+def _left_out(messages: Sequence[Message], dropped: Sequence[Unit]) -> set[int]:
+    """Indices of the messages that leave with these units: instructions between a call and its results stay."""
+    return {i for u in dropped for i in range(u.start, u.end) if not messages[i].pinned}
 
 
 def _level(counts: Sequence[int], need: int, floor: int) -> int | None:
@@ -191,9 +196,8 @@ def _sparing_attachments(
 ) -> Iterator[list[Unit]]:
     in_turn = [u for u in cuts if not u.pinned]
     stays = staying([in_turn[0]._replace(attached=True), *in_turn[1:]])
-    first = messages[in_turn[0].start].role
     loose = sum(not u.pinned for u in old)
-    allowed = [k for k in range(2, loose) if k < len(in_turn) and messages[in_turn[k].start].role == first]
+    allowed = [k for k in range(2, loose) if k < len(in_turn) and messages[in_turn[k].start].role == "user"]
     for k in allowed[-1:] if all_of_it else _thin_out(allowed):
         yield [u for i, u in enumerate(in_turn[:k]) if i not in stays]
 
@@ -206,7 +210,7 @@ def _thin_out(sizes: Sequence[int]) -> Iterator[int]:
 
 def _make_cut(conversation: Conversation, pieces: Sequence[_CuttableText], way: _Way, options: FoldOptions, memo: Memo) -> Cut:
     messages = conversation.messages
-    gone = {i for u in way.dropped for i in range(u.start, u.end)}
+    gone = _left_out(messages, way.dropped)
     texts: dict[int, dict[Path, str]] = defaultdict(dict)
     for p in pieces:
         if p.message < way.end and p.message not in gone and p.tokens > way.level:
@@ -216,8 +220,7 @@ def _make_cut(conversation: Conversation, pieces: Sequence[_CuttableText], way: 
     count = sum(map(len, texts.values()))
     if gone:
         _note_gap(messages, texts, gone)
-    dropped = tuple((u.start, u.end) for u in way.dropped)
-    changes = Changes(dropped=dropped, texts=texts)
+    changes = Changes(dropped=tuple((i, i + 1) for i in sorted(gone)), texts=texts)
     if options.refuses_trailing_space:
         changes = trim_endings(messages, changes)
     changes = without_thinking(changes, messages, all_thinking(messages, options.model, options.preserved_thinking))

@@ -16,9 +16,9 @@ _WHAT_TO_DO: Final = "`turnfold report --group-by conversation` shows where; TUR
 
 def headline(totals: Mapping[str, Any]) -> str:
     """The line, from a report's totals."""
-    requests = f"over {_requests(totals['served'])}"
     if not totals["served"]:
-        return "No requests yet."
+        return f"No request was served yet; {totals['failed']:,} failed." if totals["requests"] else "No requests yet."
+    requests = f"over {_requests(totals['served'])}"
     observed = totals["observed"]
     if observed["requests"]:
         return " ".join([_observed(observed), *([] if observed["requests"] == totals["served"] else [_saved(totals, requests)])])
@@ -27,31 +27,49 @@ def headline(totals: Mapping[str, Any]) -> str:
 
 def _saved(totals: Mapping[str, Any], requests: str) -> str:
     dollars, tokens = totals["dollars"], totals["tokens"]
-    saved_tokens = f"{_short(tokens['saved'])} tokens"
     if dollars["saved"] is None:
-        share = _share(tokens["saved_share"])
-        return f"You saved {saved_tokens} of {_short(tokens['before'])} ({share}), {requests}; no price is known."
+        return f"{_saved_tokens(tokens)}, {requests}; {_why_unpriced(totals)}."
     unknown = dollars["unknown_requests"]
-    known = f"; {unknown:,} of them have no known price or usage" if unknown else ""
+    known = f"; {unknown:,} of them {'has' if unknown == 1 else 'have'} no known price or usage" if unknown else ""
     if _money(dollars["saved"]).startswith("-"):
         more = _money(-dollars["saved"])
         share = _share(-(dollars["saved_share"] or 0.0))
         return f"Turnfold cost you {more} more than without it ({share}), {requests}{known}: {_WHAT_TO_DO}."
     whole, share = _money(dollars["without_turnfold"]), _share(dollars["saved_share"])
-    return f"You saved {_money(dollars['saved'])} of {whole} ({share}), {saved_tokens}, {requests}{known}."
+    saved = f"{_short(tokens['saved'])} tokens, " if tokens["saved"] >= 0 else ""
+    return f"You saved {_money(dollars['saved'])} of {whole} ({share}), {saved}{requests}{known}."
+
+
+def _saved_tokens(tokens: Mapping[str, Any]) -> str:
+    saved, share = tokens["saved"], tokens["saved_share"] or 0.0
+    if saved < 0:  # the block of a conversation's state is more than nothing
+        return f"Turnfold added {_short(-saved)} tokens to {_short(tokens['before'])} ({_share(-share)})"
+    return f"You saved {_short(saved)} tokens of {_short(tokens['before'])} ({_share(share)})"
+
+
+def _why_unpriced(totals: Mapping[str, Any]) -> str:
+    """Why there are no dollars: prices are one reason, an upstream that reports no usage another."""
+    silent = totals["usage"]["unknown_requests"]
+    if not silent:
+        return "no price is known"
+    return (
+        "the upstream reported no usage" if silent == totals["dollars"]["unknown_requests"] else "no price or no usage is known"
+    )
 
 
 def _observed(observed: Mapping[str, Any]) -> str:
     """What folding would have saved."""
     start = f"Only observed: over {_requests(observed['requests'])} folding would have"
-    tokens = f"{_short(observed['tokens_before'] - observed['tokens_after'])} tokens"
+    before, fewer = observed["tokens_before"], observed["tokens_before"] - observed["tokens_after"]
     if observed["paid"] is None:
-        return f"{start} saved {tokens} of {_short(observed['tokens_before'])}; no price is known."
+        told = f"saved {_short(fewer)} tokens of" if fewer >= 0 else f"added {_short(-fewer)} tokens to"
+        return f"{start} {told} {_short(before)}; no price or no usage is known."
     saved = observed["paid"] - observed["paid_folded"]
     share = _share(abs(saved) / observed["paid"] if observed["paid"] else 0.0)
     if _money(saved).startswith("-"):
         return f"{start} cost {_money(-saved)} more than {_money(observed['paid'])} ({share})."
-    return f"{start} saved {_money(saved)} of {_money(observed['paid'])} ({share}), {tokens}."
+    tokens = f", {_short(fewer)} tokens" if fewer >= 0 else ""
+    return f"{start} saved {_money(saved)} of {_money(observed['paid'])} ({share}){tokens}."
 
 
 def _money(dollars: float) -> str:
@@ -65,7 +83,11 @@ def _requests(number: int) -> str:
 
 
 def _share(share: float | None) -> str:
-    return f"{share or 0.0:.0%}"
+    """In whole percent; something is never nothing, and a part is never the whole."""
+    share = share or 0.0
+    if 0 < share < 0.005:
+        return "<1%"
+    return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 
 def _short(number: int) -> str:

@@ -13,7 +13,7 @@ _STATUSES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "folded": "Folded: a smaller request was sent.",
         "shaped": "Nothing is folded yet; tool results were sent in a smaller form with the same values.",
-        "passthrough": "Not folded: the original was sent.",
+        "passthrough": "Not folded: all of it was sent.",
         "observed": "Observed: the original was sent, and the fold was only computed.",
         "bypassed": "Not folded, as the mode says.",
         "failed-open": "Not folded because Turnfold failed: the original was sent.",

@@ -14,23 +14,38 @@ from typing import Any, Final
 
 from starlette.types import Receive, Scope
 
+from turnfold.proxy.http.refusals import Refused
+
 #: An extension in ASGI's scope. Its "tell" takes a function, to be called when the client has disconnected, and gives one that
 #: ends this.
 DEPARTURE: Final = "turnfold.departure"
+#: Seconds between two pieces of a body, as in nginx. Clients that vanished without a word would hold their share of the room for
+#: unfinished bodies for ever, and two tenants that stall on purpose all of it; one that is passed on holds a connection upstream.
+STALL: Final = 60.0
 
 
 class ClientGone(Exception):
     """The client disconnected before its request was complete."""
 
 
-class ClientStalled(Exception):
-    """The client is connected, but has sent nothing more of its request for too long."""
+class ClientStalled(Refused):
+    """408: the client is connected, but has sent nothing more of its request for too long."""
+
+    def __init__(self) -> None:
+        message = f"Nothing more of the request body has come for {STALL:.0f} seconds."
+        super().__init__(408, "body_stalled", message, headers=((b"connection", b"close"),))
 
 
 class Inbound:
-    """A request as it arrives."""
+    """A request as it arrives.
+
+    Attributes:
+        headers: as received.
+        stalled: what `next_chunk` raised when the client stalled.
+    """
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
+        self.stalled: ClientStalled | None = None
         self.headers: list[tuple[bytes, bytes]] = scope["headers"]
         self._receive = receive
         self._departure = (scope.get("extensions") or {}).get(DEPARTURE, {}).get("tell")
@@ -45,35 +60,30 @@ class Inbound:
             key == b"transfer-encoding" or (key == b"content-length" and value.strip(b" 0") != b"") for key, value in self.headers
         )
 
-    async def chunks(self, patience: float | None = None) -> AsyncIterator[bytes]:
+    async def chunks(self) -> AsyncIterator[bytes]:
         """The body in the pieces in which it arrived.
 
-        Args:
-            patience: seconds to wait for each piece; None: for ever.
-
         Raises:
             ClientGone: the client disconnected.
-            ClientStalled: a piece did not come in time.
+            ClientStalled: a piece did not come within `STALL` seconds of being waited for.
         """
-        while (chunk := await self.next_chunk(patience)) is not None:
+        while (chunk := await self.next_chunk()) is not None:
             yield chunk
 
-    async def next_chunk(self, patience: float | None = None) -> bytes | None:
+    async def next_chunk(self) -> bytes | None:
         """The next piece of the body; None: it is whole.
-
-        Args:
-            patience: seconds to wait for it; None: for ever.
 
         Raises:
             ClientGone: the client disconnected.
-            ClientStalled: it did not come in time.
+            ClientStalled: it did not come within `STALL` seconds.
         """
         while self._more:
             try:
-                async with asyncio.timeout(patience):
+                async with asyncio.timeout(STALL):
                     message = await self._receive()
             except TimeoutError:
-                raise ClientStalled from None
+                self.stalled = ClientStalled()
+                raise self.stalled from None
             if message["type"] == "http.disconnect":
                 self._left = True
                 self._read.set()

@@ -15,13 +15,10 @@ from typing import Final
 from turnfold.config.settings import LimitSettings
 from turnfold.proxy.http import codings
 from turnfold.proxy.http.headers import first
-from turnfold.proxy.http.inbound import ClientStalled, Inbound
+from turnfold.proxy.http.inbound import Inbound
 from turnfold.proxy.http.refusals import RawHeaders, Refused
 
 _LONG_JOIN: Final = 2**21
-#: Seconds between two pieces of a body, as in nginx. Clients that vanished without a word would hold their share of the room for
-#: unfinished bodies for ever, and two tenants that stall on purpose all of it.
-STALL: Final = 60.0
 
 
 def check_head(headers: RawHeaders, limits: LimitSettings) -> None:
@@ -92,8 +89,9 @@ async def read_body(inbound: Inbound, limits: LimitSettings, unfinished: Unfinis
     """The whole body as received.
 
     Raises:
-        Refused: 408, 413, or 503 while too many bodies are being received.
+        Refused: 413, or 503 while too many bodies are being received.
         ClientGone: the client disconnected.
+        ClientStalled: it sent nothing more.
     """
     declared = first(inbound.headers, b"content-length")
     if declared is not None and declared.isdigit() and int(declared[:20]) > limits.max_body_bytes:
@@ -101,15 +99,12 @@ async def read_body(inbound: Inbound, limits: LimitSettings, unfinished: Unfinis
     chunks: list[bytes] = []
     size = 0
     try:
-        while (chunk := await inbound.next_chunk(STALL)) is not None:
+        while (chunk := await inbound.next_chunk()) is not None:
             if size + len(chunk) > limits.max_body_bytes:
                 raise _too_large(limits)
             unfinished.add(tenant, len(chunk))
             size += len(chunk)
             chunks.append(chunk)
-    except ClientStalled:
-        message = f"Nothing more of the request body has come for {STALL:.0f} seconds."
-        raise Refused(408, "body_stalled", message, headers=((b"connection", b"close"),)) from None
     finally:
         unfinished.drop(tenant, size)
     # Joining 60 MB takes as long as hundreds of small requests; of large ones Python lets go of the interpreter meanwhile.

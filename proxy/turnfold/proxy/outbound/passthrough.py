@@ -75,6 +75,8 @@ class Passthrough:
         try:
             answer = await to.upstream.send(passing.method, to.url, headers, body)
         except UpstreamFailed as exc:
+            if inbound.stalled is not None:  # the upstream's client says only that the body could not be sent
+                raise inbound.stalled from None
             _log.warning("%s: %s: %s", passing.id, to.origin, exc)
             raise refusal(exc) from exc
         passing.status = answer.status

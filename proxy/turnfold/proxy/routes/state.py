@@ -34,6 +34,7 @@ from turnfold.compression.state.serial import checkpoint_value, parse_json, read
 from turnfold.compression.text.private import is_private
 from turnfold.proxy.asking.operations import ModelMissing, OperationModels
 from turnfold.proxy.http.front import Endpoint
+from turnfold.proxy.http.inbound import ClientGone, Inbound
 from turnfold.proxy.routes.answers import STORE_OFF, error
 from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.store import StoreError, StoreOff
@@ -238,10 +239,13 @@ def _unknown(name: str) -> _Refusal:
 
 async def _body(request: Request) -> dict[str, Any]:
     data = bytearray()
-    async for chunk in request.stream():
-        data += chunk
-        if len(data) > MAX_BODY:
-            raise _Refusal(413, "body_too_large", f"the body must have at most {MAX_BODY} bytes")
+    try:
+        async for chunk in Inbound(request.scope, request.receive).chunks():
+            data += chunk
+            if len(data) > MAX_BODY:
+                raise _Refusal(413, "body_too_large", f"the body must have at most {MAX_BODY} bytes")
+    except ClientGone:
+        raise InvalidInput("body", "did not arrive") from None
     body = parse_json(data.decode("utf-8", "replace"), "body")
     if not isinstance(body, dict):
         raise InvalidInput("body", "must be an object")
