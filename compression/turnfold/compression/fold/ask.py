@@ -16,8 +16,8 @@ from turnfold.compression.fold.units import Unit
 from turnfold.compression.fold.write import source
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.recall import fence
-from turnfold.compression.recall.ranking import Question, recall
+from turnfold.compression.recall.fence import Passage
+from turnfold.compression.recall.ranking import Question, quote
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import counter_for_model
@@ -33,7 +33,7 @@ class Recall:
     """
 
     text: str = ""
-    passages: tuple[fence.Passage, ...] = ()
+    passages: tuple[Passage, ...] = ()
     by_vectors: bool = False
 
 
@@ -66,8 +66,8 @@ def recall_for(
     names = digest(question.text, *(keys.hex() for keys in read), *present)
 
     def make() -> Recall:
-        quotes = recall(folded, question, budget, present, count, memo, fill=fill, tuning=tuning)
-        return Recall(fence.render(folded, quotes), tuple(fence.passages(folded, quotes)), any(like))
+        found = quote(folded, question, budget, present, count, memo, fill=fill, tuning=tuning)
+        return Recall(found.text, found.passages, any(like))
 
     key = ("recall", names, like, budget, fill, tuning.bearing, options.model)
     return memo.get(key, make, lambda found: 500 + 2 * len(found.text))

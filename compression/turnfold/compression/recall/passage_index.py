@@ -140,8 +140,14 @@ class PassageIndex:
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes: terms, their postings, and what is kept of each passage."""
-        return 600 + 14 * (len(self.words.terms) + len(self.grams.terms) + len(self.heads.terms)) + 380 * len(self.quotes)
+        """About how many bytes it takes: terms, their postings, and what is kept of each passage, its lines as quoted included."""
+        terms = len(self.words.terms) + len(self.grams.terms) + len(self.heads.terms)
+        return 600 + 14 * terms + 800 * len(self.quotes) + 2 * int(self.characters.sum())
+
+    @property
+    def most_lines(self) -> int:
+        """How many lines with quotes are kept: a message of several passages may be quoted in many ways."""
+        return len(self.quotes) + 1000
 
 
 _KEPT: Final = 2  # indices of one conversation: under a budget its parts are tried in more than one way
