@@ -140,7 +140,7 @@ class PassageIndex:
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes: terms, their postings, and what is kept of each passage, its lines as quoted included."""
+        """About how many bytes it takes: terms, their postings, and what is kept of each passage, quoted lines included."""
         terms = len(self.words.terms) + len(self.grams.terms) + len(self.heads.terms)
         return 600 + 14 * terms + 800 * len(self.quotes) + 2 * int(self.characters.sum())
 
