@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any, Final, NamedTuple
 
 from turnfold.compression.fold.pieces import Asker
 from turnfold.compression.fold.units import Unit
@@ -21,7 +22,7 @@ from turnfold.compression.recall.ranking import Question, quote
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import counter_for_model
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.conversation import Message, Messages, family
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Recall:
 
 
 def recall_for(
-    messages: Sequence[Message],
+    messages: Messages,
     cut: Sequence[Unit],
     asker: Asker,
     stays: frozenset[int],
@@ -54,16 +55,14 @@ def recall_for(
         present: texts of the fold itself, which need no second quoting.
         budget: tokens that the text may take.
     """
-    indices = _folded(messages, cut, asker, stays, options)
-    folded = [messages[i] for i in indices]
+    indices, folded, name = _remembered(messages, cut, asker, stays, options, memo)
     user = cut[asker.unit].start
     like = _likeness(options, user, indices)
     question = Question(messages[user].own, _exchange(messages[:user]), like)
     fill = options.budget is not None
     tuning = TUNING if options.prices.read < options.prices.write else UNCACHED
     count: Callable[[str], int] = counter_for_model(options.model)
-    read = [b"".join(s.key for s in question.before), b"".join([m.key for m in folded])]
-    names = digest(question.text, *(keys.hex() for keys in read), *present)
+    names = digest(question.text, *(s.key.hex() for s in question.before), name, *present)
 
     def make() -> Recall:
         found = quote(folded, question, budget, present, count, memo, fill=fill, tuning=tuning)
@@ -85,6 +84,35 @@ def _likeness(options: FoldOptions, user: int, indices: Sequence[int]) -> tuple[
     """What was decided of a user message, by folded message; () where nothing was."""
     found = next((one.by_message for one in options.likenesses if one.at == user + 1), ())
     return tuple(found[i] for i in indices) if len(found) >= user else ()
+
+
+_KEPT: Final = 4  # of one conversation: user messages whose recall stays were asked at other times
+
+
+class _Folded(NamedTuple):
+    """What may be quoted: indices of messages, the messages, and a digest of them."""
+
+    indices: Sequence[int]
+    messages: tuple[Message, ...]
+    name: str
+
+
+def _remembered(
+    messages: Messages, cut: Sequence[Unit], asker: Asker, stays: frozenset[int], options: FoldOptions, memo: Memo
+) -> _Folded:
+    """What may be quoted: between two fold events it is the same."""
+    if not asker.pieces:
+        return _Folded((), (), "")
+    units = tuple(cut[: asker.pieces[-1].end])
+    given = (asker.pieces, units, messages[: units[-1].end], stays, options.recall_tool_text)
+    key = ("folded", family(messages))
+    known: tuple[tuple[Any, _Folded], ...] = memo.find(key) or ()
+    found = next((found for before, found in known if before == given), None)
+    if found is None:
+        indices = _folded(messages, cut, asker, stays, options)
+        found = _Folded(indices, tuple([messages[i] for i in indices]), digest(*[messages.keys[i].hex() for i in indices]).hex())
+        memo.put(key, ((given, found), *known)[:_KEPT], lambda kept: sum([500 + 64 * len(one.indices) for _, one in kept]))
+    return found
 
 
 def _folded(

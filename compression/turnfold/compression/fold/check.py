@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -33,11 +33,10 @@ def _changes_system(old: Messages, new: Messages) -> bool:
     return [old[i].raw for i in old.pinned] != [new[i].raw for i in new.pinned]
 
 
-def _breaks_last_user(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    before = next((m for m in reversed(old) if m.role == "user" and m.holds), None)
-    after = next((m for m in reversed(new) if m.role == "user" and m.holds), None)
-    if before is None or after is None:
-        return before is not after
+def _breaks_last_user(old: Messages, new: Messages) -> bool:
+    if not (old.users and new.users):
+        return bool(old.users or new.users)
+    before, after = old[old.users[-1]], new[new.users[-1]]
     return old[-1].role != new[-1].role or any(t.text not in after.own for t in before.texts)
 
 
@@ -136,7 +135,7 @@ def _breaks_turn(old: Messages, new: Messages) -> bool:
     """
     if not old.reasoning:
         return False
-    user = next((i for i in range(len(old) - 1, -1, -1) if old[i].role == "user" and old[i].holds), 0)
+    user = old.users[-1] if old.users else 0
     first = next((i for i in old.reasoning if i >= user), len(old))
     turn = [m.raw for m in old[first:] if m.role == "assistant"]
     return bool(turn) and [m.raw for m in new if m.role == "assistant"][-len(turn) :] != turn
@@ -144,12 +143,20 @@ def _breaks_turn(old: Messages, new: Messages) -> bool:
 
 def _invents_message(old: Sequence[Message], new: Sequence[Message]) -> bool:
     """Whether a message was invented or moved: roles and call ids must come in the order that they had."""
-    waiting = _places(old)
-    return not all(place in waiting for place in _places(new))  # looked for behind the one before
+    front = _common(old, new)
+    back = _common(old[front:][::-1], new[front:][::-1])  # what is left out, or has changed, stands in between
+    waiting = map(_place, old[front : len(old) - back])
+    return not all(_place(m) in waiting for m in new[front : len(new) - back])  # looked for behind the one before
 
 
-def _places(messages: Sequence[Message]) -> Iterator[tuple[Any, ...]]:
-    return ((m.role, m.call_ids, m.answers, m.keys) for m in messages)
+def _common(one: Sequence[Message], other: Sequence[Message]) -> int:
+    """How many messages of the same place both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a is not b and _place(a) != _place(b)), min(len(one), len(other)))
+
+
+def _place(message: Message) -> tuple[Any, ...]:
+    return message.role, message.call_ids, message.answers, message.keys
 
 
 def _invents_marks(old: Messages, new: Messages) -> bool:

@@ -73,6 +73,7 @@ class PassageIndex:
     """All passages of the sources in order; one entry a passage where nothing else is said.
 
     Attributes:
+        sources: what it was made of.
         keys: those of the sources.
         quotes: the passages themselves.
         languages: those that occur, sorted.
@@ -84,6 +85,7 @@ class PassageIndex:
         whole: whether the passage is a message of its own.
     """
 
+    sources: tuple[Quotable, ...]
     keys: tuple[bytes, ...]
     quotes: tuple[Quote, ...]
     languages: tuple[str, ...]
@@ -155,14 +157,17 @@ _KEPT: Final = 2  # indices of one conversation: under a budget its parts are tr
 
 def build(sources: Sequence[Quotable], memo: Memo) -> PassageIndex:
     """The index of the sources; those that an earlier index begins with cost next to nothing."""
-    keys = tuple([s.key for s in sources])
-    family = (b"recall.index", keys[:4])
+    family = (b"recall.index", *[s.key for s in sources[:4]])
     kept: tuple[PassageIndex, ...] = memo.find(family) or ()
+    found = next((index for index in kept if index.sources is sources), None)
+    if found is not None:
+        return found
+    keys = tuple([s.key for s in sources])
     found = next((index for index in kept if index.keys == keys), None)
     if found is None:
         beginnings = [index for index in kept if index.keys == keys[: len(index.keys)]]
         known = max(beginnings, key=lambda index: len(index.keys), default=None)
-        found = _join(keys, _leaves(sources[len(known.keys) if known else 0 :], memo), known)
+        found = _join(tuple(sources), keys, _leaves(sources[len(known.keys) if known else 0 :], memo), known)
         others = (index for index in kept if index is not known)
         memo.put(family, (found, *others)[:_KEPT], lambda indices: sum(index.size for index in indices))
     return found
@@ -268,15 +273,18 @@ def _stamps_in_force(known: Field | None, stamps: Sequence[Hashes]) -> Field:
     return Field(terms, lengths) if known is None else known.continued(terms, lengths)
 
 
-def _join(keys: tuple[bytes, ...], leaves: Sequence[Leaf], known: PassageIndex | None) -> PassageIndex:
+def _join(
+    sources: tuple[Quotable, ...], keys: tuple[bytes, ...], leaves: Sequence[Leaf], known: PassageIndex | None
+) -> PassageIndex:
     """The index of what is known and of what stands behind it."""
     counts = np.array([len(leaf.spans) for leaf in leaves], np.int64)
-    sources, passages = (len(known.keys), len(known.quotes)) if known else (0, 0)
+    before, passages = (len(known.keys), len(known.quotes)) if known else (0, 0)
     firsts = np.cumsum(counts) - counts
     number = np.repeat(np.arange(len(leaves)), counts)
     languages = {leaf.language for leaf in leaves if leaf.spans}.union(known.languages if known else ())
-    quotes = tuple(Quote(i, a, b) for i, leaf in enumerate(leaves, sources) for a, b in leaf.spans)
+    quotes = tuple(Quote(i, a, b) for i, leaf in enumerate(leaves, before) for a, b in leaf.spans)
     return PassageIndex(
+        sources,
         keys,
         quotes=known.quotes + quotes if known else quotes,
         languages=tuple(sorted(languages)),
@@ -288,7 +296,7 @@ def _join(keys: tuple[bytes, ...], leaves: Sequence[Leaf], known: PassageIndex |
         blocks=_behind(known, "blocks", [np.concatenate([leaf.blocks for leaf in leaves]) + firsts[number] + passages]),
         costs=_behind(known, "costs", [leaf.costs for leaf in leaves]),
         asking=_behind(known, "asking", [leaf.asking for leaf in leaves]),
-        source_of=_behind(known, "source_of", [number + sources]),
+        source_of=_behind(known, "source_of", [number + before]),
         whole=_behind(known, "whole", [counts[number] == 1]),
         _derived={key: value for key, value in known._derived.items() if value.__class__ is dict} if known else {},
     )

@@ -78,7 +78,6 @@ class Postings:
         return self.pairs.searchsorted(wanted), self.pairs.searchsorted(wanted | _LOWER, side="right")
 
 
-
 @dataclass(frozen=True)
 class Field:
     """The terms of passages, one after another.

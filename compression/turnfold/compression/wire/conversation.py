@@ -211,11 +211,12 @@ class Messages(tuple[Message, ...]):
 
     Attributes:
         keys: of all of them.
-        pinned, results, marked, attached, reasoning, kept: indices of those that are pinned, answer a tool call, are marked, have
-            something attached, hold signed reasoning, have a passage that is to be kept.
+        users, pinned, results, marked, attached, reasoning, kept: indices of those that are a user's and hold something, are
+            pinned, answer a tool call, are marked, have something attached, hold signed reasoning, have a passage to be kept.
     """
 
     keys: tuple[bytes, ...]
+    users: tuple[int, ...]
     pinned: tuple[int, ...]
     results: tuple[int, ...]
     marked: tuple[int, ...]
@@ -234,6 +235,7 @@ class Messages(tuple[Message, ...]):
 
 
 _ASKED: Final[Mapping[str, Callable[[Message], object]]] = {
+    "users": lambda m: m.holds and m.role == "user",
     "pinned": attrgetter("pinned"),
     "results": attrgetter("is_result"),
     "marked": attrgetter("marked"),
