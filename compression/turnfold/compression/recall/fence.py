@@ -116,14 +116,14 @@ def passages(sources: Sequence[Quotable], quotes: Sequence[Quote], form: Callabl
 
 def by_message(quotes: Iterable[Quote]) -> list[tuple[Quote, ...]]:
     """The quotes of each message, in the order of the conversation."""
-    return [tuple(inside) for _, inside in groupby(sorted(quotes, key=_SOURCE), _SOURCE)]
+    return [tuple(sorted(inside)) for _, inside in groupby(sorted(quotes, key=_SOURCE), _SOURCE)]
 
 
 def passage_of(source: Quotable, quotes: Sequence[Quote], form: Callable[[str], str]) -> Passage:
-    """The quotes of one message, those that overlap or have only white space between them made one."""
+    """The quotes of one message, given in order, those that overlap or have only white space between them made one."""
     text = source.text
     merged: list[tuple[int, int]] = []
-    for _, start, end in sorted(quotes):
+    for _, start, end in quotes:
         if merged and not text[merged[-1][1] : start].strip():
             merged[-1] = (merged[-1][0], max(merged[-1][1], end))
         else:
