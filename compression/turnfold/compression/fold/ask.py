@@ -89,7 +89,7 @@ def _likeness(options: FoldOptions, user: int, indices: Sequence[int]) -> tuple[
 _KEPT: Final = 4  # of one conversation: user messages whose recall stays were asked at other times
 
 
-class _Folded(NamedTuple):
+class _QuotableMessages(NamedTuple):
     """What may be quoted: indices of messages, the messages, and a digest of them."""
 
     indices: Sequence[int]
@@ -99,18 +99,19 @@ class _Folded(NamedTuple):
 
 def _remembered(
     messages: Messages, cut: Sequence[Unit], asker: Asker, stays: frozenset[int], options: FoldOptions, memo: Memo
-) -> _Folded:
+) -> _QuotableMessages:
     """What may be quoted: between two fold events it is the same."""
     if not asker.pieces:
-        return _Folded((), (), "")
+        return _QuotableMessages((), (), "")
     units = tuple(cut[: asker.pieces[-1].end])
     given = (asker.pieces, units, messages[: units[-1].end], stays, options.recall_tool_text)
     key = ("folded", family(messages))
-    known: tuple[tuple[Any, _Folded], ...] = memo.find(key) or ()
+    known: tuple[tuple[Any, _QuotableMessages], ...] = memo.find(key) or ()
     found = next((found for before, found in known if before == given), None)
     if found is None:
         indices = _folded(messages, cut, asker, stays, options)
-        found = _Folded(indices, tuple([messages[i] for i in indices]), digest(*[messages.keys[i].hex() for i in indices]).hex())
+        name = digest(*[messages.keys[i].hex() for i in indices]).hex()
+        found = _QuotableMessages(indices, tuple([messages[i] for i in indices]), name)
         memo.put(key, ((given, found), *known)[:_KEPT], lambda kept: sum([500 + 64 * len(one.indices) for _, one in kept]))
     return found
 

@@ -17,22 +17,22 @@ def conversation_tokens(conversation: Conversation, model: str, memo: Memo) -> i
     schema, messages = conversation.schema, conversation.messages
     extra = memo.get(("schema", digest(schema), model), lambda: tokens.count_for_model(schema, model)) if schema else 0
 
-    def run(known: _Counted | None, same: int) -> _Counted:
+    def run(known: _TokenSum | None, same: int) -> _TokenSum:
         at, total = known if known is not None and known.messages == same else _NOTHING
-        return _Counted(len(messages), total + sum([message_tokens(m, model, memo) for m in messages[at:]]))
+        return _TokenSum(len(messages), total + sum([message_tokens(m, model, memo) for m in messages[at:]]))
 
     key = ("tokens", family(messages), tokens.encoding_for_model(model))
     return 3 + extra + continued(memo, key, messages, run, lambda _: 100, kept=2).tokens
 
 
-class _Counted(NamedTuple):
+class _TokenSum(NamedTuple):
     """So many messages, and their tokens."""
 
     messages: int
     tokens: int
 
 
-_NOTHING: Final = _Counted(0, 0)
+_NOTHING: Final = _TokenSum(0, 0)
 
 
 def message_tokens(message: Message, model: str, memo: Memo) -> int:

@@ -30,7 +30,7 @@ _TELLING: Final = 12  # characters; fewer may stand anywhere
 Ranking = Callable[[float], Iterator[Quote]]
 
 
-class Line(NamedTuple):
+class QuotedLine(NamedTuple):
     """What is quoted of one message.
 
     Attributes:
@@ -78,7 +78,7 @@ class QuoteTokens:
         self._bare: str | None = None  # what is held, without the dress of JSON
         self._count = count
         self.known: dict[Quote, int] = index.derived(("quotes", count), dict)
-        self._lines: dict[tuple[Quote, ...], Line] = index.derived(("lines", count), dict)
+        self._lines: dict[tuple[Quote, ...], QuotedLine] = index.derived(("lines", count), dict)
         if len(self._lines) > index.most_lines:
             self._lines.clear()
 
@@ -119,14 +119,14 @@ class QuoteTokens:
         passages = tuple([line.passage for line in lines])
         return Quoted(tuple(chain.from_iterable(inside)), text, passages, self._tokens(lines, text))
 
-    def _line(self, quotes: tuple[Quote, ...]) -> Line:
+    def _line(self, quotes: tuple[Quote, ...]) -> QuotedLine:
         source = self.sources[quotes[0].source]
         text = fence.line(fence.passage_of(source, quotes, fence.escape)) + "\n"
         tokens = count_line(text, self._count) if isinstance(self._count, ModelCounter) else None
-        line = self._lines[quotes] = Line(fence.passage_of(source, quotes, str), text, tokens)
+        line = self._lines[quotes] = QuotedLine(fence.passage_of(source, quotes, str), text, tokens)
         return line
 
-    def _tokens(self, lines: Iterable[Line], text: str) -> int:
+    def _tokens(self, lines: Iterable[QuotedLine], text: str) -> int:
         """Tokens of the fence with these lines, counted as a whole only where they are no sum."""
         counts = [line.tokens for line in lines]
         if None in counts or not isinstance(self._count, ModelCounter):
