@@ -92,7 +92,12 @@ class _Continued(NamedTuple):
 
 
 def continued(
-    memo: Memo | None, key: Hashable, items: Sequence[Any], run: Callable[[Any, int], T], weigh: Callable[[T], int]
+    memo: Memo | None,
+    key: Hashable,
+    items: Sequence[Any],
+    run: Callable[[Any, int], T],
+    weigh: Callable[[T], int],
+    kept: int = 1,
 ) -> T:
     """A result over items of which an earlier request had the first ones too.
 
@@ -101,13 +106,19 @@ def continued(
         key: tells one growing sequence from others; two that share it only cost each other time.
         run: what was kept (None for nothing), and how many of its items stand in front here too, to the result.
         weigh: the weight of what is kept, without the items.
+        kept: how many sequences that share the key are kept beside each other, as what comes in and what goes out.
     """
     if memo is None or len(items) <= FEW:
         return run(None, 0)
-    known: _Continued | None = memo.find(key)
-    same = common_length(known.items, items) if known is not None else 0
-    result = run(known.value if known is not None and same else None, same)
-    memo.put(key, _Continued(items, result), lambda kept: 200 + 8 * len(items) + weigh(kept.value))
+    known: tuple[_Continued, ...] = memo.find(key) or ()
+    lengths = [common_length(one.items, items) for one in known]
+    same = max(lengths, default=0)
+    nearest = known[lengths.index(same)] if same else None
+    result = run(nearest.value if nearest is not None else None, same)
+    # What has less than half in common is another sequence.
+    others = [one for one in known if one is not nearest or 2 * same < len(one.items)]
+    all_kept = (_Continued(items, result), *others)[:kept]
+    memo.put(key, all_kept, lambda ones: sum([200 + 8 * len(one.items) + weigh(one.value) for one in ones]))
     return result
 
 

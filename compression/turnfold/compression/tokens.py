@@ -14,7 +14,7 @@ import gzip
 import hashlib
 import re
 import types
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -114,6 +114,11 @@ class ModelCounter:
 
     name: EncodingName | None
 
+    @property
+    def vocabularies(self) -> tuple[EncodingName, ...]:
+        """Those of which the greatest count is taken."""
+        return (self.name,) if self.name is not None else ("o200k_base", "cl100k_base")
+
     def __call__(self, text: str) -> int:
         """Tokens of a text."""
         return count_for_model(text, "") if self.name is None else count(text, self.name)
@@ -153,19 +158,14 @@ def count_with_tail(text: str, memo: Memo) -> int:
     return tokens + count(text[: -len(tail)])
 
 
-def count_lines(text: str, count: Callable[[str], int], known: MutableMapping[str, int]) -> int:
-    """The tokens of a text, lines that were counted before not counted again.
+def count_line(line: str, counter: ModelCounter) -> tuple[int, ...] | None:
+    """The tokens of a line by each vocabulary of a counter, wherever it stands between others; None where that depends on them.
 
     Args:
-        known: what they came to; lines are added.
+        line: with the line break behind it, where one follows. One that says more than a line may have others in it.
     """
-    if not isinstance(count, ModelCounter) or count.name is None:  # of two counts the greater one: no sum of lines
-        return count(text)
-    *lines, last = _SEAM_BREAK.split(text)
-    lines = [*[f"{line}\n" for line in lines], last]
-    if max(map(len, lines)) > _LONGEST_LINE:
-        return count(text)
-    for line in lines:
-        if line not in known:
-            known[line] = count(line)
-    return sum([known[line] for line in lines])
+    if not _SEAM.match(f"\n{line}", 1):
+        return None
+    if len(line) > _LONGEST_LINE and max(map(len, _SEAM_BREAK.split(line))) >= _LONGEST_LINE:  # it may be part of a long run
+        return None
+    return tuple([len(encoding(name).encode_ordinary(line)) for name in counter.vocabularies])

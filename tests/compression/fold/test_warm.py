@@ -14,7 +14,7 @@ from tests.support.effort import draws
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.tokens import BORDER_COUNTER, count, count_lines, count_tail, count_with_tail
+from turnfold.compression.tokens import BORDER_COUNTER, ModelCounter, count, count_line, count_tail, count_with_tail
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
 from turnfold.compression.wire.messages import MESSAGES
@@ -103,11 +103,20 @@ def test_requests_of_two_tenants_in_turn_come_out_as_from_a_fresh_engine(
 
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=8), st.text(max_size=20))
 def test_lines_that_were_counted_apart_come_to_the_whole(lines: list[str], before: str) -> None:
-    text = "<quotes>\n" + "\n".join(f"user: {line}" for line in lines) + "\n</quotes>" + " word" * 120
-    assert count_lines(text, BORDER_COUNTER, {}) == count(text)
+    apart = ["<quotes>\n", *[f"user: {line}\n" for line in lines], "</quotes>" + " word" * 120]
+    text = "".join(apart)
+    for counter in (BORDER_COUNTER, ModelCounter("cl100k_base"), ModelCounter(None)):
+        counts = [count_line(line, counter) for line in apart]
+        assert max(map(sum, zip(*filter(None, counts), strict=True))) == counter(text)
+        assert None not in counts
     memo = Memo()
     count_tail(text, count(text), memo)
     assert count_with_tail(f"{before}\n\n{text}", memo) == count(f"{before}\n\n{text}")
+
+
+@pytest.mark.parametrize("line", ["3: x\n", "é: x\n", "\n", "", "a" * 2001, f"user: x\n{'y' * 2000}\n"])
+def test_a_line_that_others_may_go_on_in_is_not_counted_alone(line: str) -> None:
+    assert count_line(line, BORDER_COUNTER) is None
 
 
 @pytest.mark.parametrize("run", [" " * 4000, "x" * 20000, "\n" * 4001])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Conversation, MessageGroup, Place
+from turnfold.compression.wire.conversation import Conversation, MessageGroup, Messages, Place
 from turnfold.compression.wire.edits import apply
 from turnfold.compression.wire.removal import removals
 
@@ -60,7 +60,9 @@ def body_of(layout: Layout, space: str = "", outside: str = "") -> NumberedBody:
     text += f"{space}]"
     end = len(text)
     text += ',"model":"m"}'
-    return NumberedBody(Conversation(CHAT, text, (), tuple(spans), "m", history=(start, end), groups=tuple(groups)), layout)
+    return NumberedBody(
+        Conversation(CHAT, text, Messages(), tuple(spans), "m", history=(start, end), groups=tuple(groups)), layout
+    )
 
 
 def left(body: NumberedBody, gone: set[int], first: int) -> list[str | list[str]]:

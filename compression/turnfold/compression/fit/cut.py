@@ -33,7 +33,7 @@ from turnfold.compression.fold.units import Unit, staying, units
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.text.middle import cut_middle
-from turnfold.compression.wire.conversation import Changes, Conversation, Message, Path, Text
+from turnfold.compression.wire.conversation import Changes, Conversation, Message, Messages, Path, Text
 from turnfold.compression.wire.edits import json_string
 
 _SOFT: Final = 192  # tokens of a text that can still be followed: a few sentences of its head and of its tail
@@ -102,7 +102,7 @@ def cut(conversation: Conversation, budget: int, options: FoldOptions, memo: Mem
     messages, model = conversation.messages, options.model
     total = conversation_tokens(conversation, model, memo)
     border = sum(m.tokens for m in messages) or 1
-    fixed = conversation_tokens(replace(conversation, messages=()), model, memo)
+    fixed = conversation_tokens(replace(conversation, messages=Messages()), model, memo)
     pieces = tuple(_cuttable_texts(messages, memo))
     room = int((budget - fixed) * border / max(1, total - fixed))  # in tokens of the border counter
     for _ in range(_TRIES):

@@ -25,7 +25,7 @@ from turnfold.compression.fold.units import units
 from turnfold.compression.fold.write import Section
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Changes, Conversation, Message
+from turnfold.compression.wire.conversation import Changes, Conversation, Message, Messages
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ def _is_only_longer(question: Message, head: Conversation) -> bool:
 
 
 def _tokens(conversation: Conversation, messages: tuple[Message, ...], model: str, memo: Memo) -> int:
-    return conversation_tokens(replace(conversation, messages=messages, schema=""), model, memo)
+    return conversation_tokens(replace(conversation, messages=Messages(messages), schema=""), model, memo)
 
 
 def _head(conversation: Conversation, start: int, question: int | None, memo: Memo) -> Conversation:

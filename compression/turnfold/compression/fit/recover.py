@@ -30,7 +30,7 @@ from turnfold.compression.fold.units import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.summary.calls import ModelCall
-from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.conversation import Conversation, Messages
 
 _BESIDE_VERBATIM: Final = 1.15  # room for a summary beside the verbatim part
 _BLIND: Final = 0.28  # share of a request that is sent where no window is known: enough for one of three times the window
@@ -157,7 +157,9 @@ def _verbatim(conversation: Conversation, model: str, memo: Memo) -> _Verbatim:
     start = recent_start(messages, units(messages, memo=memo))
     pinned = tuple(m for m in messages if m.pinned)
     recent = tuple(m for i, m in enumerate(messages) if m.pinned or i >= start)
-    return _Verbatim(*(conversation_tokens(replace(conversation, messages=some), model, memo) for some in (pinned, recent)))
+    return _Verbatim(
+        *(conversation_tokens(replace(conversation, messages=Messages(some)), model, memo) for some in (pinned, recent))
+    )
 
 
 def _blind_room(ours: int, least: _Verbatim, fits: int) -> int:

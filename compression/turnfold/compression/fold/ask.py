@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any, Final, NamedTuple
 
 from turnfold.compression.fold.pieces import Asker
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.fold.write import source
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.recall import fence
-from turnfold.compression.recall.ranking import Question, recall
+from turnfold.compression.recall.fence import Passage
+from turnfold.compression.recall.ranking import Question, quote
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import counter_for_model
-from turnfold.compression.wire.conversation import Message
+from turnfold.compression.wire.conversation import Message, Messages, family
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,12 @@ class Recall:
     """
 
     text: str = ""
-    passages: tuple[fence.Passage, ...] = ()
+    passages: tuple[Passage, ...] = ()
     by_vectors: bool = False
 
 
 def recall_for(
-    messages: Sequence[Message],
+    messages: Messages,
     cut: Sequence[Unit],
     asker: Asker,
     stays: frozenset[int],
@@ -54,20 +55,18 @@ def recall_for(
         present: texts of the fold itself, which need no second quoting.
         budget: tokens that the text may take.
     """
-    indices = _folded(messages, cut, asker, stays, options)
-    folded = [messages[i] for i in indices]
+    indices, folded, name = _remembered(messages, cut, asker, stays, options, memo)
     user = cut[asker.unit].start
     like = _likeness(options, user, indices)
     question = Question(messages[user].own, _exchange(messages[:user]), like)
     fill = options.budget is not None
     tuning = TUNING if options.prices.read < options.prices.write else UNCACHED
     count: Callable[[str], int] = counter_for_model(options.model)
-    read = [b"".join(s.key for s in question.before), b"".join([m.key for m in folded])]
-    names = digest(question.text, *(keys.hex() for keys in read), *present)
+    names = digest(question.text, *(s.key.hex() for s in question.before), name, *present)
 
     def make() -> Recall:
-        quotes = recall(folded, question, budget, present, count, memo, fill=fill, tuning=tuning)
-        return Recall(fence.render(folded, quotes), tuple(fence.passages(folded, quotes)), any(like))
+        found = quote(folded, question, budget, present, count, memo, fill=fill, tuning=tuning)
+        return Recall(found.text, found.passages, any(like))
 
     key = ("recall", names, like, budget, fill, tuning.bearing, options.model)
     return memo.get(key, make, lambda found: 500 + 2 * len(found.text))
@@ -85,6 +84,36 @@ def _likeness(options: FoldOptions, user: int, indices: Sequence[int]) -> tuple[
     """What was decided of a user message, by folded message; () where nothing was."""
     found = next((one.by_message for one in options.likenesses if one.at == user + 1), ())
     return tuple(found[i] for i in indices) if len(found) >= user else ()
+
+
+_KEPT: Final = 4  # of one conversation: user messages whose recall stays were asked at other times
+
+
+class _QuotableMessages(NamedTuple):
+    """What may be quoted: indices of messages, the messages, and a digest of them."""
+
+    indices: Sequence[int]
+    messages: tuple[Message, ...]
+    name: str
+
+
+def _remembered(
+    messages: Messages, cut: Sequence[Unit], asker: Asker, stays: frozenset[int], options: FoldOptions, memo: Memo
+) -> _QuotableMessages:
+    """What may be quoted: between two fold events it is the same."""
+    if not asker.pieces:
+        return _QuotableMessages((), (), "")
+    units = tuple(cut[: asker.pieces[-1].end])
+    given = (asker.pieces, units, messages[: units[-1].end], stays, options.recall_tool_text)
+    key = ("folded", family(messages))
+    known: tuple[tuple[Any, _QuotableMessages], ...] = memo.find(key) or ()
+    found = next((found for before, found in known if before == given), None)
+    if found is None:
+        indices = _folded(messages, cut, asker, stays, options)
+        name = digest(*[messages.keys[i].hex() for i in indices]).hex()
+        found = _QuotableMessages(indices, tuple([messages[i] for i in indices]), name)
+        memo.put(key, ((given, found), *known)[:_KEPT], lambda kept: sum([500 + 64 * len(one.indices) for _, one in kept]))
+    return found
 
 
 def _folded(

@@ -89,7 +89,7 @@ def steady_attempt(
     """
     if options.budget is None or not options.preserved_thinking or options.drops_thinking:
         return _best_attempt(conversation, cut, first, results, options, memo)
-    whole, cut = cut, units(conversation.messages, results, memo, kept_messages(conversation.messages, options.keep, memo))
+    whole, cut = cut, units(conversation.messages, results, memo, kept_messages(conversation.messages, options.keep))
     thought = first_thought(cut)
     if thought is None:
         return _best_attempt(conversation, whole, first, results, options, memo)
@@ -165,9 +165,9 @@ def _candidate(
     memo: Memo,
 ) -> Attempt | None:
     """The fold that a setting's plan draws; None where it folds nothing."""
-    if not (drawn.pieces or any(m.is_result for m in conversation.messages)):  # and only results are shaped
+    if not (drawn.pieces or conversation.messages.results):  # and only results are shaped
         return None
-    stays = staying(cut)
+    stays = staying(cut, memo)
     drafted = draft(conversation, cut, stays, drawn, options, results, memo)
     if not (drawn.pieces or drafted.shaped):
         return None
@@ -179,15 +179,15 @@ def cut_units(
     conversation: Conversation, results: Mapping[int, ShapedResult], options: FoldOptions, memo: Memo
 ) -> tuple[Unit, ...]:
     """The conversation's units, with the blocks of its state."""
-    kept = kept_messages(conversation.messages, options.keep, memo)
+    kept = kept_messages(conversation.messages, options.keep)
     return add_block_tokens(units(conversation.messages, results, memo, kept), conversation.state, memo)
 
 
 def shaped_results(conversation: Conversation, options: FoldOptions, memo: Memo) -> Mapping[int, ShapedResult]:
     """The forms of tool results."""
-    if not options.shape_results or not any(m.is_result for m in conversation.messages):
+    if not options.shape_results or not conversation.messages.results:
         return {}
-    return shape_results(conversation.messages, memo, kept_messages(conversation.messages, options.keep, memo))
+    return shape_results(conversation.messages, memo, kept_messages(conversation.messages, options.keep))
 
 
 def _attempt(
@@ -220,7 +220,7 @@ def _attached(cut: Sequence[Unit]) -> list[int]:
 
 def _without_attachments(cut: Sequence[Unit], without: int) -> tuple[Unit, ...]:
     """Units of which the oldest with attachments are like any other."""
-    oldest = set(_attached(cut)[:without])
+    oldest = set(_attached(cut)[:without]) if without else ()
     return tuple(u._replace(attached=False) if i in oldest else u for i, u in enumerate(cut)) if oldest else tuple(cut)
 
 
@@ -230,7 +230,7 @@ def _size_with(conversation: Conversation, made: Changes, options: FoldOptions, 
 
 def caching(conversation: Conversation, plan: Plan, cut: Sequence[Unit], options: FoldOptions) -> Caching:
     """How text of ours keeps out of the cache's way: apart where it hits at marks only, the client's or ours."""
-    theirs = True in [m.marked for m in conversation.messages]
+    theirs = bool(conversation.messages.marked)
     if not (theirs or options.cache_breakpoints):
         return Caching(apart=False)
     marked = None if theirs or not plan.askers else cut[plan.askers[-1].unit].start
@@ -269,7 +269,7 @@ def _recalls(
 
 def _recall_stays(conversation: Conversation, options: FoldOptions) -> bool:
     """Whether there may be recall that stays whatever reading it costs."""
-    marked = True in [m.marked and not m.pinned for m in conversation.messages]
+    marked = not set(conversation.messages.marked) <= set(conversation.messages.pinned)
     return bool(options.preserved_thinking) or options.recall_stays or marked
 
 

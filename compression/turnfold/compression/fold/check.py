@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.wire.conversation import Conversation, Message
+from turnfold.compression.wire.conversation import Conversation, Message, Messages
 
 
 def check(received: Conversation, forwarded: Conversation, waived: frozenset[str] = frozenset()) -> None:
@@ -29,22 +29,26 @@ def check(received: Conversation, forwarded: Conversation, waived: frozenset[str
             raise FoldRejected(reason)
 
 
-def _changes_system(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    return [m.raw for m in old if m.pinned] != [m.raw for m in new if m.pinned]
+def _changes_system(old: Messages, new: Messages) -> bool:
+    return [old[i].raw for i in old.pinned] != [new[i].raw for i in new.pinned]
 
 
-def _breaks_last_user(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    before = next((m for m in reversed(old) if m.role == "user" and m.holds), None)
-    after = next((m for m in reversed(new) if m.role == "user" and m.holds), None)
-    if before is None or after is None:
-        return before is not after
+def _breaks_last_user(old: Messages, new: Messages) -> bool:
+    if not (old.users and new.users):
+        return bool(old.users or new.users)
+    before, after = old[old.users[-1]], new[new.users[-1]]
     return old[-1].role != new[-1].role or any(t.text not in after.own for t in before.texts)
 
 
 def _breaks_roles(old: Sequence[Message], new: Sequence[Message]) -> bool:
+    if _first_role(old) != _first_role(new):
+        return True
+    adjacent = _adjacent(new)
+    if not adjacent:
+        return False
     # A message of nothing but reasoning may go by itself: the wires that have such messages take neighbours of one role.
     thoughts = sum(m.reasoning is not None and not m.reasoning.bare for m in old)
-    return _adjacent(new) > _adjacent(old) + thoughts or _first_role(old) != _first_role(new)
+    return adjacent > _adjacent(old) + thoughts
 
 
 def _adjacent(messages: Sequence[Message]) -> int:
@@ -59,7 +63,8 @@ def _first_role(messages: Sequence[Message]) -> str:
 def _breaks_calls(old: Sequence[Message], new: Sequence[Message]) -> bool:
     """Whether a call lost its result, or a result its call. What was loose in the received request may stay so, as often as it
     was there: the same id may be loose in one place and paired in another."""
-    return bool(_loose_ends(new) - _loose_ends(old))
+    loose = _loose_ends(new)
+    return bool(loose) and bool(loose - _loose_ends(old))
 
 
 def _loose_ends(messages: Sequence[Message]) -> Counter[tuple[str, str]]:
@@ -84,9 +89,16 @@ def _loose_ends(messages: Sequence[Message]) -> Counter[tuple[str, str]]:
 
 
 def _breaks_arguments(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    written = [t.text for m in new for t in m.arguments if t.is_json]
-    known = {t.text for m in old for t in m.arguments} if written else set()
-    return any(text not in known and not _is_json(text) for text in written)
+    spoiled = [text for m in new if m.arguments for text in _spoiled_arguments(m)]
+    return bool(spoiled) and not {t.text for m in old for t in m.arguments}.issuperset(spoiled)
+
+
+def _spoiled_arguments(message: Message) -> list[str]:
+    """Those of its arguments that should be JSON and are none; looked at once for all requests that hold the message."""
+    found: list[str] | None = message.written.get("spoiled")
+    if found is None:
+        found = message.written["spoiled"] = [t.text for t in message.arguments if t.is_json and not _is_json(t.text)]
+    return found
 
 
 def _is_json(text: str) -> bool:
@@ -98,7 +110,12 @@ def _is_json(text: str) -> bool:
 
 
 def _invents_keys(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    return not {(m.role, m.keys) for m in new} <= {(m.role, m.keys) for m in old}
+    unknown = {(m.role, m.keys) for m in new}
+    for message in old:  # the first few have them, as a rule
+        unknown.discard((message.role, message.keys))
+        if not unknown:
+            break
+    return bool(unknown)
 
 
 def _empties_message(old: Sequence[Message], new: Sequence[Message]) -> bool:
@@ -111,39 +128,50 @@ def _breaks_seal(old: Sequence[Message], new: Sequence[Message]) -> bool:
     return bool(sealed) and not sealed <= {m.raw for m in old} | {m.reasoning.bare for m in old if m.reasoning is not None}
 
 
-def _breaks_turn(old: Sequence[Message], new: Sequence[Message]) -> bool:
+def _breaks_turn(old: Messages, new: Messages) -> bool:
     """Whether an assistant's message of the turn that is going on changed or went, from the turn's first reasoning on.
 
     Anthropic, "Extended thinking": the blocks of the latest assistant turn, through its tool loop, can't be modified.
     """
-    user = next((i for i in range(len(old) - 1, -1, -1) if old[i].role == "user" and old[i].holds), 0)
-    first = next((i for i in range(user, len(old)) if old[i].reasoning is not None), len(old))
+    if not old.reasoning:
+        return False
+    user = old.users[-1] if old.users else 0
+    first = next((i for i in old.reasoning if i >= user), len(old))
     turn = [m.raw for m in old[first:] if m.role == "assistant"]
     return bool(turn) and [m.raw for m in new if m.role == "assistant"][-len(turn) :] != turn
 
 
 def _invents_message(old: Sequence[Message], new: Sequence[Message]) -> bool:
     """Whether a message was invented or moved: roles and call ids must come in the order that they had."""
-    waiting = iter(_places(old))
-    return not all(place in waiting for place in _places(new))  # looked for behind the one before
+    front = _common(old, new)
+    back = _common(old[front:][::-1], new[front:][::-1])  # what is left out, or has changed, stands in between
+    waiting = map(_place, old[front : len(old) - back])
+    return not all(_place(m) in waiting for m in new[front : len(new) - back])  # looked for behind the one before
 
 
-def _places(messages: Sequence[Message]) -> list[tuple[Any, ...]]:
-    return [(m.role, m.call_ids, m.answers, m.keys) for m in messages]
+def _common(one: Sequence[Message], other: Sequence[Message]) -> int:
+    """How many messages of the same place both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a is not b and _place(a) != _place(b)), min(len(one), len(other)))
 
 
-def _invents_marks(old: Sequence[Message], new: Sequence[Message]) -> bool:
+def _place(message: Message) -> tuple[Any, ...]:
+    return message.role, message.call_ids, message.answers, message.keys
+
+
+def _invents_marks(old: Messages, new: Messages) -> bool:
     """Whether more messages carry cache marks than before; one of ours may be the only one."""
-    return sum([m.marked for m in new]) > max(1, sum([m.marked for m in old]))
+    return len(new.marked) > max(1, len(old.marked))
 
 
-def attachments_lost(old: Sequence[Message], new: Sequence[Message]) -> bool:
+def attachments_lost(old: Messages, new: Messages) -> bool:
     """Whether an attachment of a user's or assistant's message is gone; those of tool results fold like the results."""
     return not _attachments(old) <= _attachments(new)
 
 
-def _attachments(messages: Sequence[Message]) -> Counter[tuple[str, str]]:
-    return Counter([(m.role, one.label) for m in messages if m.attached and not m.is_result for one in m.attached])
+def _attachments(messages: Messages) -> Counter[tuple[str, str]]:
+    said = [messages[i] for i in messages.attached if not messages[i].is_result]
+    return Counter([(m.role, one.label) for m in said for one in m.attached])
 
 
 #: The slug of the one law that a budget may waive.
@@ -151,7 +179,7 @@ ATTACHMENT_LOST: Final = "attachment-lost"
 #: And of one that a cut may, which comes when nothing else makes a request fit.
 TURN_BROKEN: Final = "turn-broken"
 
-_Law = Callable[[Sequence[Message], Sequence[Message]], bool]
+_Law = Callable[[Messages, Messages], bool]
 _LAWS: tuple[tuple[str, _Law], ...] = (
     ("system-changed", _changes_system),
     ("last-user-broken", _breaks_last_user),

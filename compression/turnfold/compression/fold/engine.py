@@ -119,7 +119,7 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     drawn = plan(cut, options, memo=memo)
     best = steady_attempt(conversation, cut, drawn, results, options, memo)
     drawn = drawn if best is None else best.plan
-    decided = fresh(drawn.decided, options.precedents, [m.key for m in conversation.messages])
+    decided = fresh(drawn.decided, options.precedents, conversation.messages.keys)
     plain = _fold_nothing(conversation, options, memo, outlook=drawn.outlook, decided=decided)
     return plain if best is None else replace(_chosen(plain, best, options, memo), outlook=drawn.outlook, decided=decided)
 
@@ -161,7 +161,7 @@ def _under(conversation: Conversation, options: FoldOptions) -> FoldOptions:
     bound = binds_thinking(model) if options.preserved_thinking is None else options.preserved_thinking
     stays = options.recall_stays or conversation.marked_at_end
     drops = options.drops_thinking and bound and conversation.can_drop_thinking
-    keys = [m.key for m in conversation.messages]
+    keys = conversation.messages.keys
     said: dict[str, Any] = {
         "model": model,
         "preserved_thinking": bound,
@@ -229,9 +229,13 @@ def conversation_name(conversation: Conversation) -> str:
     A system text outside of the messages says nothing of that: some clients change it with every request.
     """
     start, stop = conversation.history
-    messages = [m for m, (at, _) in zip(conversation.messages, conversation.spans, strict=True) if start <= at < stop]
-    first = next((i for i, m in enumerate(messages) if m.role == "user"), len(messages))
-    return digest(*(m.key.hex() for m in messages[: first + 1])).hex()
+    keys: list[str] = []
+    for message, (at, _) in zip(conversation.messages, conversation.spans, strict=True):
+        if start <= at < stop:
+            keys.append(message.key.hex())
+            if message.role == "user":
+                break
+    return digest(*keys).hex()
 
 
 def _fold_nothing(

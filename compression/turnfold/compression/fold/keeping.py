@@ -11,27 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from turnfold.compression.memo import Memo, continued
 from turnfold.compression.options import Keep
-from turnfold.compression.wire.conversation import Message, family
+from turnfold.compression.wire.conversation import Messages
 
 
-def kept_messages(messages: Sequence[Message], keep: Keep, memo: Memo) -> frozenset[int]:
+def kept_messages(messages: Messages, keep: Keep) -> frozenset[int]:
     """Indices of messages that are never shaped or shortened."""
 
-    def run(known: Sequence[int] | None, same: int) -> list[int]:
-        new = [i for i, m in enumerate(messages[same:], same) if m.has_kept or m.role in keep.roles]
-        return [*(i for i in known or () if i < same), *new]
-
-    marked = continued(memo, ("kept", family(messages), keep.roles), messages, run, lambda found: 40 * len(found))
-    return frozenset([*_results(messages, keep), *marked])
+    spoken = [i for i, m in enumerate(messages) if m.role in keep.roles] if keep.roles else []
+    return frozenset([*_results(messages, keep), *messages.kept, *spoken])
 
 
-def _results(messages: Sequence[Message], keep: Keep) -> list[int]:
+def _results(messages: Messages, keep: Keep) -> Sequence[int]:
     """Results of the tools, or of all of them."""
     if "tool" in keep.roles:
-        return [i for i, m in enumerate(messages) if m.is_result]
+        return messages.results
     if not keep.tools:
-        return []
+        return ()
     calls = {call.id for m in messages for call in m.calls if call.name in keep.tools}
-    return [i for i, m in enumerate(messages) if m.is_result and m.answers in calls]
+    return [i for i in messages.results if messages[i].answers in calls]

@@ -13,20 +13,20 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
-from turnfold.compression.wire.conversation import Changes, MarkMove, Message
+from turnfold.compression.wire.conversation import Changes, MarkMove, Message, Messages
 
 
-def move_marks(
-    messages: Sequence[Message], changes: Changes, recalled: Container[int] = frozenset(), *, convert: bool = False
-) -> Changes:
+def move_marks(messages: Messages, changes: Changes, recalled: Container[int] = frozenset(), *, convert: bool = False) -> Changes:
     """The changes with the marks of what they leave out on what they send.
 
     Args:
         recalled: messages with recall behind their text, which may be gone in the next request: no mark goes behind it.
         convert: whether a user's message may become a list of parts for it.
     """
+    if not messages.marked:
+        return changes
     gone = {i for start, end in changes.dropped for i in range(start, end)}
-    lost = [i for i in sorted(gone) if messages[i].marked]
+    lost = [i for i in messages.marked if i in gone]
     if not lost:
         return changes
     moves: dict[tuple[int, str], MarkMove] = {}

@@ -41,7 +41,7 @@ class Course(NamedTuple):
         users: user units.
         reasons: units with signed reasoning.
         lines: tokens of results of which lines are copied.
-        marked: whether the client sets cache marks on messages, so that caches hit at its marks only.
+        marks: indices of units on which the client sets cache marks, so that caches hit at its marks only; none of instructions.
         decided: earlier decisions by the number of messages that had come.
     """
 
@@ -56,8 +56,13 @@ class Course(NamedTuple):
     users: Sequence[int]
     reasons: Sequence[int]
     lines: Sequence[int]
-    marked: bool
+    marks: Sequence[int]
     decided: Mapping[int, FoldDecision]
+
+    @property
+    def marked(self) -> bool:
+        """Whether the client sets cache marks on messages."""
+        return bool(self.marks)
 
     @property
     def forgets_front(self) -> bool:
@@ -96,6 +101,7 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
     is_first = (i for i, u in enumerate(new, same) if u.is_user)
     first = known.first if known is not None and known.first < same else next(is_first, len(units))
     asking = [i for i, u in enumerate(new, same) if u.asks and i >= first]
+    marks = [i for i, u in enumerate(new, same) if u.marked and not u.pinned]
     return Course(
         units,
         options,
@@ -108,7 +114,7 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
         users=_sums(known.users if known else None, same, [u.is_user for u in new]),
         reasons=_sums(known.reasons if known else None, same, [u.reasons for u in new]),
         lines=_sums(known.lines if known else None, same, [u.lines for u in new]),
-        marked=True in [u.marked and not u.pinned for u in units],
+        marks=[*(known.marks[: bisect_left(known.marks, same)] if known else ()), *marks],
         decided={p.at: p.decision for p in options.precedents},
     )
 

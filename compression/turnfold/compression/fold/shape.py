@@ -46,8 +46,9 @@ class ShapedResult:
 
 
 class _Shaped(NamedTuple):
-    """What is known of the results of a conversation: their forms, those that were to be kept, the calls so far."""
+    """What is known of the results among so many messages: their forms, those that were to be kept, the calls so far."""
 
+    messages: int
     forms: dict[int, ShapedResult]
     kept: frozenset[int]
     calls: dict[str, Call]
@@ -57,11 +58,12 @@ def shape_results(messages: Sequence[Message], memo: Memo, kept: frozenset[int] 
     """Results that have a smaller form from which every value and line can still be copied, by message index; none of `kept`."""
 
     def run(known: _Shaped | None, same: int) -> _Shaped:
-        if known is None or _before(known.kept, same) != _before(kept, same):
-            forms, calls, same = {}, {}, 0
+        forms: dict[int, ShapedResult] = {}
+        calls: dict[str, Call] = {}
+        if known is not None and known.messages == same and known.kept == {i for i in kept if i < same}:
+            forms, calls = dict(known.forms), dict(known.calls)
         else:
-            forms = {index: form for index, form in known.forms.items() if index < same}
-            calls = {call.id: call for message in messages[:same] for call in message.calls}
+            same = 0
         for index, call in _results_with_calls(messages, same, calls):
             message = messages[index]
             if index in kept or message.tokens < _LEAST or message.sealed or message.pinned or call is None or _reads_file(call):
@@ -69,14 +71,10 @@ def shape_results(messages: Sequence[Message], memo: Memo, kept: frozenset[int] 
             form = memo.get(("shaped", message.key), partial(_shape_result, message), _weight)
             if form.texts:
                 forms[index] = form
-        return _Shaped(forms, kept, calls)
+        return _Shaped(len(messages), forms, kept, calls)
 
     key = ("shapes", family(messages))
     return continued(memo, key, messages, run, lambda found: 100 * (len(found.forms) + len(found.calls))).forms
-
-
-def _before(indices: frozenset[int], end: int) -> set[int]:
-    return {index for index in indices if index < end}
 
 
 def _weight(form: ShapedResult) -> int:

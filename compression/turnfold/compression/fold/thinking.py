@@ -17,7 +17,7 @@ from typing import Final
 from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Changes, Message
+from turnfold.compression.wire.conversation import Changes, Message, Messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def decided(units: Sequence[Unit], plan: Plan, options: FoldOptions) -> int:
     return units[unit].end
 
 
-def unsigned(messages: Sequence[Message], units: Sequence[Unit], plan: Plan, options: FoldOptions) -> frozenset[int]:
+def unsigned(messages: Messages, units: Sequence[Unit], plan: Plan, options: FoldOptions) -> frozenset[int]:
     """Messages whose thinking is taken out: all that stood there when the fold was decided; not that of a tool loop which went on
     then, which the provider drops."""
     if not options.preserved_thinking:
@@ -72,7 +72,7 @@ def unsigned(messages: Sequence[Message], units: Sequence[Unit], plan: Plan, opt
     end = decided(units, plan, options)
     if options.drops_thinking:
         end = max((u.start for u in units if u.is_user and u.end <= end), default=0)
-    return frozenset(i for i, m in enumerate(messages[:end]) if m.reasoning is not None)
+    return frozenset(i for i in messages.reasoning if i < end)
 
 
 def dropping(changes: Changes, messages: Sequence[Message], end: int) -> Changes:
@@ -84,6 +84,8 @@ def dropping(changes: Changes, messages: Sequence[Message], end: int) -> Changes
 
 def without_thinking(changes: Changes, messages: Sequence[Message], indices: frozenset[int]) -> Changes:
     """The changes with the thinking of these messages taken out; one that holds nothing else goes."""
+    if not indices:
+        return replace(changes, unsigned=indices)
     gone = {i for start, end in changes.dropped for i in range(start, end)}
     empty = (i for i in sorted(indices - gone) if (found := messages[i].reasoning) is not None and not found.bare)
     return replace(changes, dropped=(*changes.dropped, *((i, i + 1) for i in empty)), unsigned=indices)

@@ -146,15 +146,36 @@ def _holds_records(text: str) -> bool:
     return beginning[:1] in ("{", "[") and "\\n" not in beginning
 
 
-def staying(units: Sequence[Unit]) -> frozenset[int]:
+class _Staying(NamedTuple):
+    """What stays of so many units, with the newest user's message and the newest unit that is no instruction."""
+
+    units: int
+    stays: frozenset[int]
+    user: int | None
+    last: int | None
+
+
+_NONE_STAYS: Final = _Staying(0, frozenset(), None, None)
+
+
+def staying(units: Sequence[Unit], memo: Memo | None = None) -> frozenset[int]:
     """Indices of units that no fold takes away: what carries an attachment, and what must stay with it so that roles alternate.
 
     With a user's message that is the last unit of what answers it; with an assistant's the user's message before it. Both are
     known before a fold could have taken them.
     """
-    out: set[int] = set()
-    user = last = None  # the newest user's message, and the newest unit that is no instruction
-    for index, unit in enumerate(units):
+
+    def run(known: _Staying | None, same: int) -> _Staying:
+        return _find_staying(units, known if known is not None and known.units == same else _NONE_STAYS)
+
+    key = ("staying", tuple([unit[:4] for unit in units[:4]]))
+    return continued(memo, key, units, run, lambda found: 100 + 40 * len(found.stays)).stays
+
+
+def _find_staying(units: Sequence[Unit], known: _Staying) -> _Staying:
+    out = set(known.stays)
+    user, last = known.user, known.last
+    for index, unit in enumerate(units[known.units :], known.units):
         if unit.is_user:
             if user is not None and last is not None and user in out and last > user:
                 out.add(last)
@@ -164,4 +185,4 @@ def staying(units: Sequence[Unit]) -> frozenset[int]:
             out.add(index)
             if user is not None:
                 out.add(user)
-    return frozenset(out)
+    return _Staying(len(units), frozenset(out), user, last)

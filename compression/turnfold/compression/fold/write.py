@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Final
 
 from turnfold.compression import tokens
@@ -33,7 +33,17 @@ from turnfold.compression.recall.fence import render, render_written
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.passages import sentences
 from turnfold.compression.text.quotes import Quote, Source
-from turnfold.compression.wire.conversation import Attachment, Beside, Changes, Conversation, Message, Path, Texts, family
+from turnfold.compression.wire.conversation import (
+    Attachment,
+    Beside,
+    Changes,
+    Conversation,
+    Message,
+    Messages,
+    Path,
+    Texts,
+    family,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +81,7 @@ class FoldDraft:
 
     Attributes:
         dropped: runs of message indices that are left out.
+        gone: the same, one by one.
         shortened: per message index, new texts by path.
         shaped: the same for tool results that are not folded (see ``results``).
         beside: per message index of a kept user message, what stands beside its text.
@@ -81,6 +92,7 @@ class FoldDraft:
     """
 
     dropped: tuple[tuple[int, int], ...]
+    gone: frozenset[int]
     shortened: Mapping[int, Texts]
     shaped: Mapping[int, Texts]
     beside: Mapping[int, _Surroundings]
@@ -116,7 +128,7 @@ def draft(
     loose = unsigned(conversation.messages, units, plan, options)
     messages = [m.unsigned if i in loose else m for i, m in enumerate(conversation.messages)] if loose else conversation.messages
     writer = _Writer(messages, units, stays, results, options.prose, memo)
-    writer.pictures = _newest_pictures(messages, units[plan.moved].end if plan.events else 0)
+    writer.pictures = _newest_pictures(conversation.messages, units[plan.moved].end if plan.events else 0)
     writer.written = {(one.start, one.end): one.text for one in plan.summaries}
     _write_pieces(writer, plan)
     writer.settle(plan.tail, len(units))
@@ -124,11 +136,18 @@ def draft(
         writer.beside[index].state = block
     if options.shape_results and plan.tail < len(units):
         seen = units[plan.moved].end if plan.events else 0
-        kept = kept_messages(conversation.messages, options.keep, memo)
+        kept = kept_messages(conversation.messages, options.keep)
         writer.shaped |= references(messages, units[plan.tail].start, seen, kept)
-    sections = tuple(section for section, _ in writer.sections)
-    section_of = {index: section for section, indices in writer.sections for index in indices}
-    drafted = FoldDraft(tuple(writer.dropped), writer.shortened, writer.shaped, dict(writer.beside), sections, section_of, loose)
+    drafted = FoldDraft(
+        tuple(writer.dropped),
+        writer.gone,
+        writer.shortened,
+        writer.shaped,
+        dict(writer.beside),
+        tuple([section for section, _ in writer.sections]),
+        writer.section_of,
+        loose,
+    )
     return replace(drafted, wanted=tuple(_wanted(writer, plan, options))) if plan.uses else drafted
 
 
@@ -154,7 +173,9 @@ def _write_pieces(writer: _Writer, plan: Plan) -> None:
         return
     for piece in plan.pieces:
         writer.write(piece)
-    writer.memo.put(key, (given, writer.written_pieces()), lambda kept: 2000 + 60 * end + kept[1].size)
+    writer.gone = frozenset(chain.from_iterable(range(a, b) for a, b in writer.dropped))
+    writer.section_of = {index: section for section, indices in writer.sections for index in indices}
+    writer.memo.put(key, (given, writer.written_pieces()), lambda kept: 2000 + 220 * end + kept[1].size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +183,12 @@ class _WrittenPieces:
     """What a writer has come to behind the pieces."""
 
     dropped: tuple[tuple[int, int], ...]
+    gone: frozenset[int]
     shortened: Mapping[int, Texts]
     shaped: Mapping[int, Texts]
     beside: Mapping[int, tuple[tuple[str, ...], tuple[str, ...]]]
     sections: tuple[tuple[Section, Sequence[int]], ...]
+    section_of: Mapping[int, Section]
     carried: tuple[str, ...]
     kept_user: int | None
     at: int
@@ -204,10 +227,12 @@ class _Writer:
     ) -> None:
         self.messages, self.units, self.stays, self.results, self.prose, self.memo = messages, units, stays, results, prose, memo
         self.dropped: list[tuple[int, int]] = []
+        self.gone: frozenset[int] = frozenset()
         self.shortened: dict[int, Texts] = {}
         self.shaped: dict[int, Texts] = {}
         self.beside: dict[int, _Surroundings] = defaultdict(_Surroundings)
         self.sections: list[tuple[Section, Sequence[int]]] = []
+        self.section_of: Mapping[int, Section] = {}
         self.carried: list[str] = []  # texts that wait for the next kept user message
         self.kept_user: int | None = None
         self.at = 0
@@ -238,12 +263,23 @@ class _Writer:
     def written_pieces(self) -> _WrittenPieces:
         """What it has come to."""
         beside = {index: (tuple(one.front), tuple(one.behind)) for index, one in self.beside.items()}
-        state = (tuple(self.carried), self.kept_user, self.at)
-        return _WrittenPieces(tuple(self.dropped), dict(self.shortened), dict(self.shaped), beside, tuple(self.sections), *state)
+        return _WrittenPieces(
+            tuple(self.dropped),
+            self.gone,
+            dict(self.shortened),
+            dict(self.shaped),
+            beside,
+            tuple(self.sections),
+            self.section_of,
+            tuple(self.carried),
+            self.kept_user,
+            self.at,
+        )
 
     def take_over(self, known: _WrittenPieces) -> None:
         """Go on from what another writer had come to."""
-        self.dropped, self.sections = list(known.dropped), list(known.sections)
+        self.dropped, self.gone = list(known.dropped), known.gone
+        self.sections, self.section_of = list(known.sections), known.section_of
         self.shortened, self.shaped = dict(known.shortened), dict(known.shaped)
         for index, (front, behind) in known.beside.items():
             self.beside[index] = _Surroundings(list(front), "", list(behind))
@@ -376,10 +412,10 @@ _PICTURES: Final = 5  # results whose pictures stay when they are folded
 _MOST_NAMED: Final = 20  # attachments that a summary names
 
 
-def _newest_pictures(messages: Sequence[Message], seen: int) -> frozenset[int]:
+def _newest_pictures(messages: Messages, seen: int) -> frozenset[int]:
     """Results with the newest attachments that the last fold event saw: of an agent's screenshots only the last few matter."""
-    results = [i for i, m in enumerate(messages[:seen]) if m.is_result and m.attached]
-    return frozenset(results[-_PICTURES:])
+    results = (i for i in reversed(messages.attached) if i < seen and messages[i].is_result)
+    return frozenset(islice(results, _PICTURES))
 
 
 def _left_out(section: Section, attachment: Attachment) -> str:
@@ -439,14 +475,14 @@ def changes(messages: Sequence[Message], draft: FoldDraft, recalls: Mapping[int,
         recalls: per message index of a user message, the text that goes right behind its own.
         caching: whether that text is a part of its own, and where a breakpoint goes.
     """
-    gone = set(chain.from_iterable(range(a, b) for a, b in draft.dropped))
-    touched = {*draft.shortened, *draft.shaped, *draft.beside, *recalls} - gone
+    touched = {*draft.shortened, *draft.shaped, *draft.beside, *recalls} - draft.gone
     apart: set[int] = set()
     if caching.apart:
-        loose = {i for i, m in enumerate(messages) if m.role == "user" and m.holds and i >= caching.since} - gone
-        apart = {i for i in touched | loose if messages[i].role == "user"}
+        sent = set(range(caching.since, len(messages))) - draft.gone
+        apart = {i for i in touched if messages[i].role == "user"}
+        apart |= {i for i in sent if messages[i].role == "user" and messages[i].holds}
     beside = {}
-    for index in sorted({*draft.beside, *recalls} - gone):
+    for index in sorted({*draft.beside, *recalls} - draft.gone):
         one = draft.beside.get(index, _Surroundings())
         front = (*one.front, *([one.state] if one.state else []))
         behind = tuple(t for t in (recalls.get(index, ""), *one.behind) if t)

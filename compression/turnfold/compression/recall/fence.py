@@ -17,8 +17,10 @@ front. One that already had backslashes there gets one more, so that :func:`unes
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, groupby, pairwise
+from operator import itemgetter
 from typing import Final
 
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -60,6 +62,7 @@ _BRACKET: Final = re.compile(r"(?<!\\)" + _BRACKET_TAIL, re.IGNORECASE)
 _ESCAPED_BRACKET: Final = re.compile(r"(?<!\\)\\" + _BRACKET_TAIL, re.IGNORECASE)
 _ANY_BRACKET: Final = re.compile(_LOOK_ALIKE, re.IGNORECASE)
 _NO_ROLE: Final = re.compile(r"\W+")
+_SOURCE: Final = itemgetter(0)
 
 
 def escape(text: str) -> str:
@@ -85,52 +88,46 @@ class Passage:
     text: str
 
 
-def render(sources: Sequence[Quotable], quotes: Sequence[Quote], form: Callable[[str], str] = escape) -> str:
-    """Quotes as fenced text in the order of the conversation; "" where there are none.
-
-    Args:
-        form: what escapes a text.
-    """
-    if not quotes:
-        return ""
-    lines = [f"{passage.role}: {passage.text}" for passage in passages(sources, quotes, form)]
-    return "\n".join([OPEN, *lines, CLOSE])
+def render(sources: Sequence[Quotable], quotes: Sequence[Quote]) -> str:
+    """Quotes as fenced text in the order of the conversation; "" where there are none."""
+    return enclose([line(passage) for passage in passages(sources, quotes, escape)]) if quotes else ""
 
 
 def render_written(sources: Sequence[Quotable], quotes: Sequence[Quote], summary: str) -> str:
     """Quotes, and behind them a summary that a model wrote: fenced and escaped like any quote, and named as what it is."""
-    lines = [f"{passage.role}: {passage.text}" for passage in passages(sources, quotes, escape)]
-    return "\n".join([OPEN, *lines, f"summary: {escape(summary)}", CLOSE])
+    lines = [line(passage) for passage in passages(sources, quotes, escape)]
+    return enclose([*lines, line(Passage("summary", escape(summary)))])
+
+
+def enclose(lines: Iterable[str]) -> str:
+    """Lines in the fence."""
+    return "\n".join([OPEN, *lines, CLOSE])
+
+
+def line(passage: Passage) -> str:
+    """What is quoted of one message, as the fence has it."""
+    return f"{passage.role}: {passage.text}"
 
 
 def passages(sources: Sequence[Quotable], quotes: Sequence[Quote], form: Callable[[str], str] = str) -> list[Passage]:
     """Quotes by message, in the order of the conversation, each quoted text in a `form` (as it was, if none is given)."""
-    out: list[Passage] = []
-    labels: dict[str, str] = {}
-    last = -1  # the message of the quote before, and where that ends
-    end = 0
-    for number, start, stop in merge_quotes(sources, quotes):
-        source = sources[number]
-        text = form(source.text[start:stop])
-        if number == last:
-            gap = "\n… " if "\n" in source.text[end:start] else ELISION
-            out[-1] = Passage(out[-1].role, f"{out[-1].text}{gap}{text}")
-        else:
-            role = source.role
-            if role not in labels:
-                labels[role] = _NO_ROLE.sub("", role)[:20]
-            out.append(Passage(labels[role], text))
-        last, end = number, stop
-    return out
+    return [passage_of(sources[inside[0].source], inside, form) for inside in by_message(quotes)]
 
 
-def merge_quotes(sources: Sequence[Quotable], quotes: Sequence[Quote]) -> list[Quote]:
-    """The quotes in order, those that overlap or have only white space between them made one."""
-    merged: list[Quote] = []
-    for quote in sorted(quotes):
-        last = merged[-1] if merged else None
-        if last and last.source == quote.source and not sources[quote.source].text[last.end : quote.start].strip():
-            merged[-1] = Quote(quote.source, last.start, max(last.end, quote.end))
+def by_message(quotes: Iterable[Quote]) -> list[tuple[Quote, ...]]:
+    """The quotes of each message, in the order of the conversation."""
+    return [tuple(sorted(inside)) for _, inside in groupby(sorted(quotes, key=_SOURCE), _SOURCE)]
+
+
+def passage_of(source: Quotable, quotes: Sequence[Quote], form: Callable[[str], str]) -> Passage:
+    """The quotes of one message, given in order, those that overlap or have only white space between them made one."""
+    text = source.text
+    merged: list[tuple[int, int]] = []
+    for _, start, end in quotes:
+        if merged and not text[merged[-1][1] : start].strip():
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
         else:
-            merged.append(quote)
-    return merged
+            merged.append((start, end))
+    quoted = [form(text[start:end]) for start, end in merged]
+    gaps = ["\n… " if "\n" in text[end:start] else ELISION for (_, end), (start, _) in pairwise(merged)]
+    return Passage(_NO_ROLE.sub("", source.role)[:20], "".join(chain(quoted[:1], *zip(gaps, quoted[1:], strict=True))))

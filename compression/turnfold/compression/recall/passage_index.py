@@ -73,6 +73,7 @@ class PassageIndex:
     """All passages of the sources in order; one entry a passage where nothing else is said.
 
     Attributes:
+        sources: what it was made of.
         keys: those of the sources.
         quotes: the passages themselves.
         languages: those that occur, sorted.
@@ -86,6 +87,7 @@ class PassageIndex:
         whole: whether the passage is a message of its own.
     """
 
+    sources: tuple[Quotable, ...]
     keys: tuple[bytes, ...]
     quotes: tuple[Quote, ...]
     languages: tuple[str, ...]
@@ -144,9 +146,14 @@ class PassageIndex:
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes: postings, terms, and what is kept of each passage."""
+        """About how many bytes it takes: postings, terms, and what is kept of each passage, quoted lines included."""
         postings = sum(field.nbytes for field in (self.words, self.grams, self.heads, self.stamps))
-        return 600 + postings + self.said.terms.nbytes + 340 * len(self.quotes)
+        return 600 + postings + self.said.terms.nbytes + 760 * len(self.quotes) + 2 * int(self.characters.sum())
+
+    @property
+    def most_lines(self) -> int:
+        """How many lines with quotes are kept: a message of several passages may be quoted in many ways."""
+        return len(self.quotes) + 1000
 
 
 _KEPT: Final = 2  # indices of one conversation: under a budget its parts are tried in more than one way
@@ -154,14 +161,17 @@ _KEPT: Final = 2  # indices of one conversation: under a budget its parts are tr
 
 def build(sources: Sequence[Quotable], memo: Memo) -> PassageIndex:
     """The index of the sources; those that an earlier index begins with cost next to nothing."""
-    keys = tuple([s.key for s in sources])
-    family = (b"recall.index", keys[:4])
+    family = (b"recall.index", *[s.key for s in sources[:4]])
     kept: tuple[PassageIndex, ...] = memo.find(family) or ()
+    found = next((index for index in kept if index.sources is sources), None)
+    if found is not None:
+        return found
+    keys = tuple([s.key for s in sources])
     found = next((index for index in kept if index.keys == keys), None)
     if found is None:
         beginnings = [index for index in kept if index.keys == keys[: len(index.keys)]]
         known = max(beginnings, key=lambda index: len(index.keys), default=None)
-        found = _join(keys, _leaves(sources[len(known.keys) if known else 0 :], memo), known)
+        found = _join(tuple(sources), keys, _leaves(sources[len(known.keys) if known else 0 :], memo), known)
         others = (index for index in kept if index is not known)
         memo.put(family, (found, *others)[:_KEPT], lambda indices: sum(index.size for index in indices))
     return found
@@ -264,19 +274,22 @@ def _stamps_in_force(last: Hashes, stamps: Sequence[Hashes]) -> list[Hashes]:
     return [last := stamp if len(stamp) else last for stamp in stamps]
 
 
-def _join(keys: tuple[bytes, ...], leaves: Sequence[Leaf], known: PassageIndex | None) -> PassageIndex:
+def _join(
+    sources: tuple[Quotable, ...], keys: tuple[bytes, ...], leaves: Sequence[Leaf], known: PassageIndex | None
+) -> PassageIndex:
     """The index of what is known and of what stands behind it."""
     known = known or _EMPTY
     counts = np.array([len(leaf.spans) for leaf in leaves], np.int64)
-    sources, passages = len(known.keys), len(known.quotes)
+    before, passages = len(known.keys), len(known.quotes)
     firsts = np.cumsum(counts) - counts
     number = np.repeat(np.arange(len(leaves)), counts)
     languages = {leaf.language for leaf in leaves if leaf.spans}.union(known.languages)
     stamps = _stamps_in_force(known.stamp, [leaf.stamp for leaf in leaves])
     words = _fields_joined([leaf.words for leaf in leaves])
     return PassageIndex(
+        sources,
         keys,
-        quotes=known.quotes + tuple(Quote(i, a, b) for i, leaf in enumerate(leaves, sources) for a, b in leaf.spans),
+        quotes=known.quotes + tuple(Quote(i, a, b) for i, leaf in enumerate(leaves, before) for a, b in leaf.spans),
         languages=tuple(sorted(languages)),
         words=known.words.continued(words),
         grams=known.grams.continued(_fields_joined([leaf.grams for leaf in leaves])),
@@ -288,7 +301,7 @@ def _join(keys: tuple[bytes, ...], leaves: Sequence[Leaf], known: PassageIndex |
         blocks=np.append(known.blocks, np.concatenate([leaf.blocks for leaf in leaves]) + firsts[number] + passages),
         costs=np.append(known.costs, np.concatenate([leaf.costs for leaf in leaves])),
         asking=np.append(known.asking, np.concatenate([leaf.asking for leaf in leaves])),
-        source_of=np.append(known.source_of, number + sources),
+        source_of=np.append(known.source_of, number + before),
         whole=np.append(known.whole, counts[number] == 1),
         _derived={key: value for key, value in known._derived.items() if value.__class__ is dict},
     )
@@ -299,6 +312,7 @@ _NO_FIELD: Final = FieldIndex(np.zeros(0, np.int64))
 _NO_INTS: Final = np.zeros(0, np.int64)
 _NO_BOOLS: Final = np.zeros(0, np.bool_)
 _EMPTY: Final = PassageIndex(
+    sources=(),
     keys=(),
     quotes=(),
     languages=(),

@@ -6,19 +6,22 @@ Lives here: what quotes cost, and as many of them as fit. Does not belong here: 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from math import inf
-from typing import Final
+from typing import Final, NamedTuple
 
-from turnfold.compression.memo import Memo, digest
+from turnfold.compression.memo import digest
 from turnfold.compression.recall import fence
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.text.quotes import Quotable, Quote
-from turnfold.compression.tokens import BORDER_COUNTER, count_lines, count_tail
+from turnfold.compression.tokens import ModelCounter, count_line
 
+_OPENING: Final = f"{fence.OPEN}\n"
 #: Tokens of a role label, or of an elision.
 FRAME: Final = 3
 _CHARACTERS: Final = 8  # of a token at most: what is longer does not fit
-_MOST_LINES: Final = 1000
 #: What the same JSON may be written with or without.
 _DRESS: Final = str.maketrans("", "", '" \t\r\n')
 _TELLING: Final = 12  # characters; fewer may stand anywhere
@@ -27,11 +30,45 @@ _TELLING: Final = 12  # characters; fewer may stand anywhere
 Ranking = Callable[[float], Iterator[Quote]]
 
 
+class QuotedLine(NamedTuple):
+    """What is quoted of one message.
+
+    Attributes:
+        passage: as it was, not escaped.
+        text: as the fence has it, with a line break behind it.
+        tokens: by each vocabulary of the counter; None where they depend on the lines around it.
+    """
+
+    passage: fence.Passage
+    text: str
+    tokens: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """Quotes as they stand in a request.
+
+    Attributes:
+        quotes: in the order of the conversation.
+        text: the fence with them, "" for none.
+        passages: by message.
+        tokens: of the text.
+    """
+
+    quotes: tuple[Quote, ...] = ()
+    text: str = ""
+    passages: tuple[fence.Passage, ...] = ()
+    tokens: int = 0
+
+
 class QuoteTokens:
     """What quotes cost, and which the request holds already; what an earlier question asked is not found out again.
 
     Args:
         held: the text of what the request holds.
+
+    Attributes:
+        known: tokens of quotes that were counted.
     """
 
     def __init__(self, sources: Sequence[Quotable], count: Callable[[str], int], index: PassageIndex, held: str) -> None:
@@ -40,14 +77,10 @@ class QuoteTokens:
         self._held_quotes = _answers_about(held, index)
         self._bare: str | None = None  # what is held, without the dress of JSON
         self._count = count
-        self._quotes: dict[Quote, int] = index.derived(("quotes", count), dict)
-        self._lines: dict[str, int] = index.derived(("lines", count), dict)
-        self._escaped: dict[str, str] = index.derived(("escaped", count), dict)
-        if len(self._lines) > _MOST_LINES:
+        self.known: dict[Quote, int] = index.derived(("quotes", count), dict)
+        self._lines: dict[tuple[Quote, ...], QuotedLine] = index.derived(("lines", count), dict)
+        if len(self._lines) > index.most_lines:
             self._lines.clear()
-            self._escaped.clear()
-        self._last: tuple[list[Quote], str] = ([], "")
-        self._tokens: int | None = None  # of that text
 
     def text(self, quote: Quote) -> str:
         """The quoted text."""
@@ -72,36 +105,43 @@ class QuoteTokens:
 
     def cost(self, quote: Quote) -> int:
         """Tokens of a quote, and about those of its frame."""
-        if quote not in self._quotes:
-            self._quotes[quote] = self._count(self.text(quote))
-        return self._quotes[quote] + FRAME
+        if quote not in self.known:
+            self.known[quote] = self._count(self.text(quote))
+        return self.known[quote] + FRAME
 
-    def rendered(self, quotes: Sequence[Quote]) -> int:
-        """Tokens of the fence with these quotes."""
-        text = self._render(quotes)
-        if self._tokens is None:
-            self._tokens = count_lines(text, self._count, self._lines)
-        return self._tokens
+    def render(self, quotes: Sequence[Quote]) -> Quoted:
+        """The quotes as they stand in a request."""
+        if not quotes:
+            return Quoted()
+        inside = fence.by_message(quotes)
+        lines = [self._lines.get(one) or self._line(one) for one in inside]
+        text = "".join([_OPENING, *[line.text for line in lines], fence.CLOSE])
+        passages = tuple([line.passage for line in lines])
+        return Quoted(tuple(chain.from_iterable(inside)), text, passages, self._tokens(lines, text))
 
-    def _render(self, quotes: Sequence[Quote]) -> str:
-        if self._last[0] != quotes:
-            self._last = (list(quotes), fence.render(self.sources, quotes, self._escape))
-            self._tokens = None
-        return self._last[1]
+    def _line(self, quotes: tuple[Quote, ...]) -> QuotedLine:
+        source = self.sources[quotes[0].source]
+        text = fence.line(fence.passage_of(source, quotes, fence.escape)) + "\n"
+        tokens = count_line(text, self._count) if isinstance(self._count, ModelCounter) else None
+        line = self._lines[quotes] = QuotedLine(fence.passage_of(source, quotes, str), text, tokens)
+        return line
 
-    def _escape(self, text: str) -> str:
-        if text not in self._escaped:
-            self._escaped[text] = fence.escape(text)
-        return self._escaped[text]
-
-    def remember(self, quotes: Sequence[Quote], memo: Memo) -> None:
-        """Remember what the rendered quotes came to, for the message that will end with them."""
-        if quotes and self._count == BORDER_COUNTER:
-            count_tail(self._render(quotes), self.rendered(quotes), memo)
+    def _tokens(self, lines: Iterable[QuotedLine], text: str) -> int:
+        """Tokens of the fence with these lines, counted as a whole only where they are no sum."""
+        counts = [line.tokens for line in lines]
+        if None in counts or not isinstance(self._count, ModelCounter):
+            return self._count(text)
+        return max(map(sum, zip(*_frame(self._count), *counts, strict=True)))
 
     def empty(self) -> int:
         """Tokens of the fence around nothing."""
-        return self._count(f"{fence.OPEN}\n{fence.CLOSE}")
+        return self._count(f"{_OPENING}{fence.CLOSE}")
+
+
+@lru_cache(maxsize=4)
+def _frame(counter: ModelCounter) -> tuple[tuple[int, ...], ...]:
+    """Tokens of the fence's own lines."""
+    return tuple(count_line(line, counter) or () for line in (_OPENING, fence.CLOSE))
 
 
 def _answers_about(held: str, index: PassageIndex) -> dict[Quote, bool]:
@@ -116,33 +156,35 @@ def _answers_about(held: str, index: PassageIndex) -> dict[Quote, bool]:
     return answers
 
 
-def fit_quotes(ranked: Ranking, budget: int, tokens: QuoteTokens) -> list[Quote]:
+def fit_quotes(ranked: Ranking, budget: int, tokens: QuoteTokens) -> Quoted:
     """As many of the quotes, in the given order, as the rendered fence has room for.
 
     A label costs two or three tokens, so what three for each leave over is given out once more.
     """
     chosen = _take(ranked(inf), budget - tokens.empty(), "", tokens)
-    used = tokens.rendered(chosen)
-    if budget - used > 2 * FRAME:
+    found = tokens.render(chosen)
+    if budget - found.tokens > 2 * FRAME:
         known = set(chosen)
-        left = (quote for quote in ranked(_CHARACTERS * (budget - used)) if quote not in known)
-        if more := _take(left, budget - used, "\0".join(map(tokens.text, chosen)), tokens):
+        left = (quote for quote in ranked(_CHARACTERS * (budget - found.tokens)) if quote not in known)
+        if more := _take(left, budget - found.tokens, "\0".join(map(tokens.text, chosen)), tokens):
             chosen += more
-            used = tokens.rendered(chosen)
-    while chosen and used > budget:
+            found = tokens.render(chosen)
+    while chosen and found.tokens > budget:
         chosen.pop()
-        used = tokens.rendered(chosen)
-    return chosen
+        found = tokens.render(chosen)
+    return found
 
 
 def _take(quotes: Iterable[Quote], room: float, taken: str, tokens: QuoteTokens) -> list[Quote]:
     """The first of the quotes that are new to the request and fit, in the given order; `taken` is the text of those before."""
     chosen: list[Quote] = []
     texts: set[str] = set()
+    known = tokens.known
     for quote in quotes:
         if room < FRAME + 2:
             break
-        if quote.end - quote.start > _CHARACTERS * room:
+        _, start, end = quote
+        if end - start > _CHARACTERS * room or known.get(quote, 0) + FRAME > room:
             continue
         text = tokens.text(quote)
         if text in texts or tokens.is_held(quote):

@@ -24,12 +24,13 @@ import numpy.typing as npt
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import fence, passage_index
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
-from turnfold.compression.recall.quote_choice import FRAME, QuoteTokens, Ranking, fit_quotes
+from turnfold.compression.recall.quote_choice import FRAME, Quoted, QuoteTokens, Ranking, fit_quotes
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.scorers.bm25 import Hits, idf, presence, rarity, scores
 from turnfold.compression.text import requests, words
 from turnfold.compression.text.passages import estimate, sentences
 from turnfold.compression.text.quotes import Quotable, Quote, Source
+from turnfold.compression.tokens import BORDER_COUNTER, count_tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,12 +377,27 @@ def recall(
     fill: bool = False,
     tuning: Tuning = TUNING,
 ) -> tuple[Quote, ...]:
-    """The passages of ``sources`` that bear on the question, in order of the conversation.
+    """The passages of ``sources`` that bear on the question, in order of the conversation: those of :func:`quote`."""
+    return quote(sources, question, budget, present, count, memo, fill=fill, tuning=tuning).quotes
+
+
+def quote(
+    sources: Sequence[Quotable],
+    question: Question,
+    budget: int,
+    present: Sequence[str],
+    count: Callable[[str], int],
+    memo: Memo,
+    *,
+    fill: bool = False,
+    tuning: Tuning = TUNING,
+) -> Quoted:
+    """The passages of ``sources`` that bear on the question, as they are quoted.
 
     Args:
         sources: folded messages, oldest first.
         question: what is asked now.
-        budget: tokens that :func:`fence.render` of the result may take at most.
+        budget: tokens that the quotes in their fence may take at most.
         present: texts that the request holds already; a passage that is wholly in one of them is not quoted again.
         count: counts the tokens of a text.
         memo: keeps what is derived from the sources alone.
@@ -389,7 +405,7 @@ def recall(
         tuning: the figures of score and choice.
     """
     if budget <= count(f"{fence.OPEN}\n{fence.CLOSE}") or not any(s.text.strip() for s in sources):
-        return ()
+        return Quoted()
     index = passage_index.build(sources, memo)
     asked = read_question(question, index, tuning)
     hits = index.words.find(asked.groups)
@@ -401,7 +417,7 @@ def recall(
         strength = matched * tuning.lone if alone and not asked.borrowed else matched
         floor = 0.0 if fill else _floor(strength, tuning, borrowed=asked.borrowed)
         if floor is None:
-            return ()
+            return Quoted()
         if not fill:
             budget = min(budget, max(tuning.room_least, int(budget * _room(strength, tuning, borrowed=asked.borrowed))))
         worth = score(index, sources, asked, hits, tuning)
@@ -418,9 +434,10 @@ def recall(
             bears[_best(worth, number)] = True
         ranked = partial(_bearing_quotes, index, worth, bears)
     costs = QuoteTokens(sources, count, index, "\0".join(present))
-    chosen = fit_quotes(ranked, budget, costs)
-    costs.remember(chosen, memo)
-    return tuple(sorted(chosen))
+    found = fit_quotes(ranked, budget, costs)
+    if found.text and count == BORDER_COUNTER:
+        count_tail(found.text, found.tokens, memo)
+    return found
 
 
 def _bearing_quotes(index: PassageIndex, worth: Floats, bears: npt.NDArray[np.bool_], longest: float) -> Iterator[Quote]:

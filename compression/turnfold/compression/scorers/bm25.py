@@ -78,13 +78,6 @@ class Postings:
         """Where the pairs of each wanted term begin and end."""
         return self.terms.searchsorted(wanted), self.terms.searchsorted(wanted, side="right")
 
-    def entries(self, wanted: Hashes) -> tuple[Ints, Ints, Floats]:
-        """How many pairs each wanted term has; their passages, term after term, and the counts."""
-        begins, ends = self.find(wanted)
-        sizes = ends - begins
-        at = np.arange(int(sizes.sum())) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
-        return sizes, self.passages[at].astype(np.int64), self.counts[at].astype(np.float64)
-
     @property
     def nbytes(self) -> int:
         """Bytes that it takes."""
@@ -163,16 +156,25 @@ class FieldIndex:
         ordered = sorted(group_of, key=group_of.__getitem__)
         wanted = np.array(ordered, dtype=np.uint32)
         group = np.array([group_of[term] for term in ordered], dtype=np.int64)
-        found = [part.entries(wanted) for part in self.postings]
-        term = np.concatenate([np.repeat(group, sizes) for sizes, _, _ in found])
-        passage = np.concatenate([passages for _, passages, _ in found])
-        frequency = np.concatenate([counts for _, _, counts in found])
+        sizes, passage, frequency = _entries(self.postings, wanted)
+        term = np.repeat(group, sizes)
         if len(ordered) > len(set(group_of.values())):  # several terms of a group may stand in one passage
             return _combined(len(groups), len(self.lengths), term, passage, frequency)
-        if len(found) > 1:  # each part has passages of its own, those of the parts before it come first
-            order = np.argsort(term, kind="stable")
-            term, passage, frequency = term[order], passage[order], frequency[order]
         return Hits(len(groups), len(self.lengths), term, passage, frequency)
+
+
+def _entries(parts: Sequence[Postings], wanted: Hashes) -> tuple[Ints, Ints, Floats]:
+    """How many pairs each wanted term has; their passages, term after term, and the counts.
+
+    Each part has passages of its own, those of the parts before it come first. A slice for each takes less than places of pairs.
+    """
+    places = [part.find(wanted) for part in parts]
+    sizes = np.sum([ends - begins for begins, ends in places], axis=0)
+    of_parts = [[slice(a, b) for a, b in zip(begins.tolist(), ends.tolist(), strict=True)] for begins, ends in places]
+    slices = [(part, one) for of_term in zip(*of_parts, strict=True) for part, one in zip(parts, of_term, strict=True)]
+    passages = np.concatenate([part.passages[one] for part, one in slices])
+    counts = np.concatenate([part.counts[one] for part, one in slices])
+    return sizes, passages.astype(np.int64), counts.astype(np.float64)
 
 
 def _begins(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
@@ -229,7 +231,7 @@ def scores(hits: Hits, weights: Floats, lengths: Ints, mean: float, k1: float, b
     Args:
         mean: of `lengths` (see ``mean_length``).
     """
-    norm = k1 * (1 - b + b * lengths[hits.passage] / mean)
+    norm = (k1 * (1 - b + b * lengths / mean))[hits.passage]
     counts = hits.frequency * (k1 + 1) / (hits.frequency + norm)
     total: Floats = np.bincount(hits.passage, weights[hits.term] * counts, hits.passages).astype(np.float64)
     return total

@@ -94,11 +94,12 @@ def _read_known(text: str, layout: Layout[T], memo: Memo) -> BodyReading[T]:
     if layout.history not in found or skip(text, max(end for _, _, end in found.values()), "}") != len(text):
         raise ValueError("not one object with a history")
     elements = start.elements + tuple(layout.element(text[start:end], data, memo) for data, start, end in values)
-    spans = start.spans + tuple((s, e) for _, s, e in values)
+    spans = start.spans + tuple([(s, e) for _, s, e in values])
     if all(text[end - 1] == "}" for _, _, end in values):  # what ends otherwise may go on in another body
         new = elements[len(start.elements) :]
         weight = _FIXED + sum(map(layout.weigh, new)) + (known[1].weight * known[2] // len(known[1].ends) if known else 0)
-        kept = KnownBody(text, [end for _, end in spans], BodyReading(_before_history(found, layout), elements, spans), weight)
+        ends = [*(known[1].ends[: known[2]] if known else ()), *[end for _, _, end in values]]
+        kept = KnownBody(text, ends, BodyReading(_before_history(found, layout), elements, spans), weight)
         keep_known(taken, kept, memo, known and known[:2])
     return BodyReading(found, elements, spans)
 

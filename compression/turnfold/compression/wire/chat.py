@@ -35,6 +35,7 @@ from turnfold.compression.wire.conversation import (
     Text,
     Wire,
     full_text,
+    gather,
 )
 from turnfold.compression.wire.edits import Edit, shift
 from turnfold.compression.wire.media import attachment, media_tokens
@@ -82,7 +83,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
     return Conversation(
         CHAT,
         text,
-        found.elements,
+        gather(found.elements, "chat", memo),
         found.spans,
         model=model if isinstance(model, str) else "",
         schema="".join(text[start:end] for key, (_, start, end) in members.items() if key in _SCHEMA),
@@ -262,7 +263,7 @@ def _content_place(message: Message) -> Place:
 def unmarked(conversation: Conversation) -> bytes:
     """The messages' JSON; where one carries a cache mark, written anew without marks and with content as a list of texts: marks
     move on from request to request, and a string becomes a list of parts to carry one, which no cache takes for a change."""
-    if any(m.marked for m in conversation.messages):
+    if conversation.messages.marked:
         return b"".join(_unmarked(m.raw) for m in conversation.messages)
     start, end = conversation.history
     return conversation.text[start:end].encode("utf-8")

@@ -16,11 +16,13 @@ So a span may lie anywhere in the body. Spans never overlap, and inside the arra
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, Final, Literal
 
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Memo, continued
 from turnfold.compression.options import StateBlocks
 from turnfold.compression.wire.edits import Edit, apply
 
@@ -200,6 +202,58 @@ def family(messages: Sequence[Message]) -> bytes:
     return b"".join([m.key for m in messages[:4]])
 
 
+class Messages(tuple[Message, ...]):
+    """The messages of a conversation, and where among them those stand that stations ask for: found once for each, however often
+    the conversation is sent again.
+
+    Args:
+        known: other messages of which the first `same` are these.
+
+    Attributes:
+        keys: of all of them.
+        users, pinned, results, marked, attached, reasoning, kept: indices of those that are a user's and hold something, are
+            pinned, answer a tool call, are marked, have something attached, hold signed reasoning, have a passage to be kept.
+    """
+
+    keys: tuple[bytes, ...]
+    users: tuple[int, ...]
+    pinned: tuple[int, ...]
+    results: tuple[int, ...]
+    marked: tuple[int, ...]
+    attached: tuple[int, ...]
+    reasoning: tuple[int, ...]
+    kept: tuple[int, ...]
+
+    def __new__(cls, messages: Iterable[Message] = (), known: Messages | None = None, same: int = 0) -> Messages:
+        self = super().__new__(cls, messages)
+        new = self[same:]
+        self.keys = (*(known.keys[:same] if known is not None else ()), *[m.key for m in new])
+        for name, asks in _ASKED.items():
+            before: tuple[int, ...] = getattr(known, name, ())
+            setattr(self, name, (*before[: bisect_left(before, same)], *[i for i, m in enumerate(new, same) if asks(m)]))
+        return self
+
+
+_ASKED: Final[Mapping[str, Callable[[Message], object]]] = {
+    "users": lambda m: m.holds and m.role == "user",
+    "pinned": attrgetter("pinned"),
+    "results": attrgetter("is_result"),
+    "marked": attrgetter("marked"),
+    "attached": attrgetter("attached"),
+    "reasoning": attrgetter("reasoning"),
+    "kept": attrgetter("has_kept"),
+}
+
+
+def gather(messages: Sequence[Message], wire: str, memo: Memo) -> Messages:
+    """The messages of a conversation, gone on from those of an earlier request."""
+
+    def run(known: Messages | None, same: int) -> Messages:
+        return known if known is not None and same == len(known) == len(messages) else Messages(messages, known, same)
+
+    return continued(memo, ("messages", wire, family(messages)), messages, run, lambda found: 24 * len(found), kept=2)
+
+
 @dataclass(frozen=True, slots=True)
 class MessageGroup:
     """Messages ``start..end`` that are parts of one element of the body's array of messages.
@@ -323,7 +377,7 @@ class Conversation:
 
     wire: Wire
     text: str
-    messages: tuple[Message, ...]
+    messages: Messages
     spans: tuple[Place, ...]
     model: str
     schema: str = ""

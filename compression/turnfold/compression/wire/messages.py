@@ -34,6 +34,7 @@ from turnfold.compression.wire.conversation import (
     Place,
     Texts,
     Wire,
+    gather,
 )
 from turnfold.compression.wire.edits import Edit, json_string, shift
 from turnfold.compression.wire.messages_blocks import MARK, MARKS, read_element, read_system, unsign
@@ -79,7 +80,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
     return Conversation(
         MESSAGES,
         text,
-        tuple(messages),
+        gather(messages, "messages", memo),
         tuple(spans),
         model=model if isinstance(model, str) else "",
         schema="".join(text[start:end] for key, (_, start, end) in members.items() if key in _SCHEMA),
@@ -219,7 +220,7 @@ def unmarked(conversation: Conversation) -> bytes:
     move on from request to request, and a string becomes a list of blocks to carry one, which no cache takes for a change."""
     start, end = conversation.history
     text = conversation.text[start:end].encode("utf-8")
-    if not any(m.marked for m in conversation.messages):
+    if not conversation.messages.marked:
         return text
     try:
         messages = orjson.loads(text)

@@ -34,6 +34,7 @@ from turnfold.compression.wire.conversation import (
     Path,
     Place,
     Wire,
+    gather,
 )
 from turnfold.compression.wire.edits import Edit, shift
 from turnfold.compression.wire.removal import removals
@@ -84,7 +85,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
     return Conversation(
         RESPONSES,
         text,
-        (*(message for message, _ in outside), *[turn.message for turn in inside]),
+        gather((*(message for message, _ in outside), *[turn.message for turn in inside]), "responses", memo),
         (*(place for _, place in outside), *[turn.place for turn in inside]),
         model=model if isinstance(model, str) else "",
         schema=_schema(text, members),
@@ -351,7 +352,7 @@ def _place(raw: str, path: Path) -> Place:
 def unmarked(conversation: Conversation) -> bytes:
     """The messages' JSON; where one carries a cache mark, written anew without marks and with content as a list of texts: marks
     move on from request to request, and a string becomes a list of parts to carry one, which no cache takes for a change."""
-    if any(m.marked for m in conversation.messages):
+    if conversation.messages.marked:
         return b"".join(_unmarked(m.raw) for m in conversation.messages)
     start, end = conversation.history
     inside = conversation.text[start:end] if end > start else ""

@@ -23,7 +23,7 @@ from turnfold.compression.fit.overflow import Overflow
 from turnfold.compression.fit.recover import Outcome, Resend, UpstreamReply, conclude
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.options import FoldDecision, FoldOptions, Keep, Precedent
-from turnfold.compression.wire.conversation import Conversation, Wire
+from turnfold.compression.wire.conversation import Conversation, Messages, Wire
 from turnfold.config.settings import Mode
 from turnfold.proxy.chat.abandoning import SLOW_BEFORE, AbandonedFolds, Underway
 from turnfold.proxy.chat.exchange import Exchange
@@ -274,7 +274,7 @@ def _merged(exchange: Exchange, done: FoldedBody, body: bytes) -> Exchange:
 
 def _stub(wire: Wire, model: str) -> Conversation:
     """A conversation of which this process knows the model alone."""
-    return Conversation(wire, "", (), (), model)
+    return Conversation(wire, "", Messages(), (), model)
 
 
 def _beginning(plain: bytes) -> bytes:

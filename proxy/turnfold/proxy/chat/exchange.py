@@ -14,7 +14,7 @@ from turnfold.compression.calibration import Learned
 from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.options import KEEP_NOTHING, Keep, Precedent
-from turnfold.compression.wire.conversation import Conversation, Wire
+from turnfold.compression.wire.conversation import Conversation, Messages, Wire
 from turnfold.config.settings import Mode, StateMode
 from turnfold.proxy.chat.receipts import Originals, OwnCall, Receipt, Status
 from turnfold.proxy.chat.recovering import Peeked
@@ -186,7 +186,7 @@ class Exchange(_Changeable):
         if len(self.request.body) <= _SMALL:
             return self
         request = self.request.but(body=b"")
-        bare = None if self.conversation is None else replace(self.conversation, text="", messages=(), spans=())
+        bare = None if self.conversation is None else replace(self.conversation, text="", messages=Messages(), spans=())
         return self.but(request=request, conversation=bare, plain=None, body=b"", sent=None)
 
 

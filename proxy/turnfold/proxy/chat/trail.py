@@ -93,7 +93,7 @@ def trails_of(received: Conversation, sent: Conversation, memo: Memo | None = No
 
 def trail_of(conversation: Conversation, memo: Memo | None = None) -> Trail:
     """The trail of one body."""
-    if memo is None or not conversation.text.isascii() or any(m.marked for m in conversation.messages):
+    if memo is None or not conversation.text.isascii() or conversation.messages.marked:
         return _trail(memoryview(conversation.wire.unmarked(conversation)), b"")
     key = ("trail", conversation.wire.name, family(conversation.messages))
     known: _KnownTrail | None = memo.find(key)

@@ -1,0 +1,147 @@
+"""What a warm request costs as its conversation grows: processor time of the engine, and of a proxy, at some turns.
+
+    python -m benchmarks.growth [--before ../before/.venv/bin/python] [--kind made] [--turns 100 300 600 960]
+
+Each request is the next turn of a remembered conversation, another conversation each round; the least round counts. With
+`--before`, the interpreter of another checkout, both are measured in turn, and the ratio is printed too. Milliseconds: the median
+of the engine, the mean of the proxy, in which all its threads count.
+
+Lives here: conversations of short turns, and measuring them. Does not belong here: latency (``latency``), load (``throughput``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.latency import WORDS, KeptConnection
+from benchmarks.support.data import conversations
+from benchmarks.support.load import quick_upstream
+from benchmarks.support.proxy import command, environment, free_port, serving
+from benchmarks.throughput import processor_seconds
+from turnfold.compression.fold import fold
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.chat import CHAT
+from turnfold.proxy.chat.trail import trails_of
+
+_WARMING: Final = 16  # turns before those that are measured
+_MEASURED: Final = 24  # about two fold events are among them
+
+
+def _said(number: int) -> str:
+    draw = random.Random(number)
+    return " ".join(draw.choice(WORDS) for _ in range(draw.randint(5, 25))).capitalize() + "."
+
+
+def _made(messages: int) -> list[dict[str, Any]]:
+    """Made-up words, so few that any question bears on everything and recall takes all that it may."""
+    return [{"role": ("user", "assistant")[i % 2], "content": _said(i)} for i in range(messages)]
+
+
+def _locomo(messages: int) -> list[dict[str, Any]]:
+    """Talk of people, one conversation behind the other."""
+    texts = [m["content"] for one in conversations("NC_locomo") for m in one if m["role"] in ("user", "assistant")]
+    return [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(islice(cycle(texts), messages))]
+
+
+def _loops(messages: int) -> list[dict[str, Any]]:
+    """One task, and a tool loop under it."""
+    found: list[dict[str, Any]] = [{"role": "user", "content": "Find the crane that lifted most, and never touch a manifest."}]
+    for i in range(messages // 2):
+        call = {"name": "look_up", "arguments": json.dumps({"crane": i, "why": _said(i)})}
+        found.append(
+            {"role": "assistant", "content": _said(-i), "tool_calls": [{"id": f"c{i}", "type": "function", "function": call}]}
+        )
+        found.append({"role": "tool", "tool_call_id": f"c{i}", "content": _said(2 * i) + _said(3 * i)})
+    return found
+
+
+KINDS: Final[dict[str, Callable[[int], list[dict[str, Any]]]]] = {"made": _made, "locomo": _locomo, "loops": _loops}
+
+
+def bodies(kind: str, turn: int, number: int = 0) -> list[bytes]:
+    """The requests of a conversation up to a turn and behind it."""
+    ends = [2 * number + 1 for number in range(turn - _WARMING, turn + _MEASURED)]
+    talk = [{"role": "system", "content": f"Conversation {number}."}, *KINDS[kind](ends[-1])]
+    return [json.dumps({"model": "gpt-4o", "messages": talk[: end + 1]}).encode() for end in ends]
+
+
+def engine(kind: str, turn: int) -> float:
+    """Milliseconds of a turn in process."""
+    memo, options, times = Memo(), FoldOptions(model="gpt-4o"), []
+    for body in bodies(kind, turn):
+        begun = time.thread_time()
+        read = CHAT.read(body, memo)
+        folded = fold(read, options, memo)
+        _ = folded.body
+        trails_of(read, folded.forwarded, memo)
+        times.append(1000 * (time.thread_time() - begun))
+    return statistics.median(times[_WARMING:])
+
+
+def engine_of(python: str, kind: str, turn: int) -> float:
+    """The same in a process of a checkout's interpreter; this module is the same for both."""
+    own = [python, "-m", "benchmarks.growth", "--engine", kind, str(turn)]
+    found = subprocess.run(own, check=True, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
+    return float(found.stdout)
+
+
+def proxy(client: KeptConnection, pid: int, requests: list[bytes]) -> float:
+    """Milliseconds of a turn through a proxy."""
+    for body in requests[:_WARMING]:
+        client.chat(body)
+    begun = processor_seconds(pid)
+    for body in requests[_WARMING:]:
+        client.chat(body)
+    return 1000 * (processor_seconds(pid) - begun) / _MEASURED
+
+
+def main() -> None:
+    """Measure each turn, checkouts in turn."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--before", help="interpreter of another checkout")
+    parser.add_argument("--kind", choices=KINDS, default="made")
+    parser.add_argument("--turns", type=int, nargs="+", default=[100, 300, 600, 960])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--engine", nargs=2, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.engine:
+        print(engine(chosen.engine[0], int(chosen.engine[1])))
+        return
+    pythons = [python for python in (chosen.before, sys.executable) if python]
+    with ExitStack() as stack:
+        upstream = stack.enter_context(quick_upstream())
+        servers = []
+        for python in pythons:
+            port = free_port()
+            own = {
+                "upstream_url": f"http://127.0.0.1:{upstream}/v1",
+                "port": str(port),
+                "store_url": "memory://",
+                "log_level": "error",
+            }
+            ready = f"http://127.0.0.1:{port}/readyz"
+            pid = stack.enter_context(serving(command("serve", python=python), environment(**own), ready))
+            servers.append((stack.enter_context(closing(KeptConnection(port))), pid))
+        for turn in chosen.turns:
+            in_process = [[engine_of(python, chosen.kind, turn) for python in pythons] for _ in range(chosen.rounds)]
+            served = [[proxy(*server, bodies(chosen.kind, turn, n)) for server in servers] for n in range(chosen.rounds)]
+            for what, rounds in (("engine", in_process), ("proxy", served)):
+                least = [min(column) for column in zip(*rounds, strict=True)]
+                ratio = f"  ratio {least[1] / least[0]:.2f}" if len(least) > 1 else ""
+                print(f"{chosen.kind} turn {turn:4} {what:6}", *(f"{value:7.2f} ms" for value in least), ratio, flush=True)
+
+
+if __name__ == "__main__":
+    main()
