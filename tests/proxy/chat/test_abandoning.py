@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -189,13 +190,22 @@ def folding_processes(group: int) -> int:
     return found
 
 
+def kept_records(path: Path) -> int:
+    """How many there are in a SQLite file."""
+    with contextlib.closing(sqlite3.connect(path, timeout=20)) as connection:
+        (number,) = connection.execute("SELECT count(*) FROM items WHERE kind = ?", (KIND.encode(),)).fetchone()
+        return int(number)
+
+
 def test_workers_share_it(upstream: UpstreamServer, tmp_path: Path) -> None:
-    """Requests of one conversation, each on a connection of its own, so that both workers get some."""
+    """Requests of one conversation, each on a connection of its own, so that both workers get some.
+
+    A store that does not answer in time is done without, and a fold that waited for the processor is not called slow: on a busy
+    machine a conversation may show nothing, and another one is tried. Where workers share nothing, none shows anything.
+    """
     upstream.handler = OK
-    messages = [{"role": ("user", "assistant")[i % 2], "content": prose(i, "en", 900)} for i in range(61)]
-    body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
-    assert len(body) > 3_000_000
-    settings = {"WORKERS": "2", "FOLD_TIMEOUT": "4", "STORE_URL": f"sqlite:///{tmp_path}/t.db", "CACHE_HIT_SHARE": "0.7"}
+    messages = [{"role": ("user", "assistant")[i % 2], "content": prose(i, "en", 900)} for i in range(121)]
+    settings = {"WORKERS": "2", "FOLD_TIMEOUT": "2", "STORE_URL": f"sqlite:///{tmp_path}/t.db", "CACHE_HIT_SHARE": "0.7"}
     with serve_process(upstream, tmp_path, **settings) as served:
 
         def both_fold() -> bool:  # or their start would be what takes long
@@ -204,12 +214,25 @@ def test_workers_share_it(upstream: UpstreamServer, tmp_path: Path) -> None:
             unread = all(answer.header("x-turnfold-reason") == "unparsable" for answer in answers)
             return unread and folding_processes(served.process.pid) >= 2
 
+        def outcomes(name: str, length: int) -> list[tuple[str | None, str | None]]:
+            """Of a conversation whose fold takes longer than the time-out: the first request, and those after its record."""
+            own = [{"role": "system", "content": name}, *messages[:length]]
+            body = json.dumps({"model": "gpt-4o", "messages": own}).encode()
+            before = kept_records(tmp_path / "t.db")
+            answers = [served.post(body)]
+            with contextlib.suppress(AssertionError):
+                until(lambda: kept_records(tmp_path / "t.db") > before, timeout=10)
+            answers += [served.post(body) for _ in range(12)]
+            return [(answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")) for answer in answers]
+
         until(both_fold, timeout=120)
-        answers = [served.post(body) for _ in range(8)]
-    seen = [(answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")) for answer in answers]
-    assert seen.count(SLOW) <= 1, seen
-    assert set(seen) <= {SLOW, KEPT_RAW, FOLDED}, seen
-    assert KEPT_RAW in seen or seen.count(FOLDED) == 8, seen
+        for attempt in range(5):
+            seen = outcomes(f"You are {attempt}.", 121 if attempt else 61)  # a machine may be quick
+            if seen == [SLOW, *[KEPT_RAW] * 12]:
+                break
+            time.sleep(6)  # a fold that nobody waits for goes on for twice the time-out
+        else:
+            pytest.fail(f"no conversation that one worker gave up was left alone by the other: {seen}")
 
 
 def test_only_what_is_folded_asks_the_store_and_once(upstream: UpstreamServer, redis_url: str) -> None:
