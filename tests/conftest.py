@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 
@@ -34,7 +35,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than there are cores: tests that wait for a time-out or another process leave theirs idle."""
-    return (os.cpu_count() or 1) + 1
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return cores + 1
 
 
 def pytest_collection_finish() -> None:
