@@ -15,8 +15,8 @@ T = TypeVar("T")
 def finished(work: Coroutine[Any, Any, T]) -> T:
     """What a coroutine comes to.
 
-    `asyncio.run` looks its signal handler up when it ends, and for that writes the ``repr`` of its task with the whole result: of a
-    fold that takes longer than the fold.
+    `asyncio.run` looks its signal handler up when it ends, and for that writes the ``repr`` of its task with the whole
+    result. For a fold that takes as long as the fold.
     """
     results: list[T] = []
 
