@@ -33,6 +33,7 @@ settings.register_profile("thorough", _ANYWHERE, max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "quick"))
 
 
+@pytest.hookimpl(optionalhook=True)  # there are runs without pytest-xdist
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than there are cores: tests that wait for a time-out or another process leave theirs idle."""
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
