@@ -245,7 +245,7 @@ def filled_rows(shared_upstream: tuple[UpstreamServer, Running], valkey: Any) ->
     with contextlib.closing(redis.Redis.from_url(url)) as client:
         client.flushdb()
         tell(url, shared_upstream[0])
-        rows: Rows = [(key, max(0, cast(int, client.pttl(key))), cast(bytes, client.dump(key))) for key in client.keys("*")]
+        rows: Rows = [(cast(bytes, key), max(0, client.pttl(key)), cast(bytes, client.dump(key))) for key in client.keys("*")]
         client.flushdb()
     return rows
 
