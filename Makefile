@@ -15,7 +15,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 ARGS   ?=
-# Processes of the test run; 0 runs it in one, which is quicker for a single file.
+# Processes of the test run: one more than there are cores (tests/conftest.py). 0 runs it in one, which is quicker for a single file.
 JOBS   ?= auto
 
 BIN   := $(VENV)/bin

@@ -1,6 +1,7 @@
 """What holds for every test: how hard Hypothesis tries, that log handlers stay open, that nothing is left behind.
 
-Lives here: Hypothesis' profiles, and these guards. Does not belong here: fixtures that one folder needs.
+Lives here: Hypothesis' profiles, these guards, how many processes run the tests. Does not belong here: fixtures that one folder
+needs.
 
 The profile is `HYPOTHESIS_PROFILE`, or `--hypothesis-profile`; by default `ci` where `CI` is set, else `quick`. None has a time
 limit for an example: such a limit says how busy the machine is. A test with costly examples takes its settings from
@@ -9,8 +10,10 @@ limit for an example: such a limit says how busy the machine is. A test with cos
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 
@@ -28,6 +31,20 @@ settings.register_profile("ci", _ANYWHERE, max_examples=USUAL, derandomize=True,
 settings.register_profile("small", _ANYWHERE, derandomize=True, database=None, max_examples=10)
 settings.register_profile("thorough", _ANYWHERE, max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "quick"))
+
+
+@pytest.hookimpl(optionalhook=True)  # there are runs without pytest-xdist
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: tests that wait for a time-out or another process leave theirs idle."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return cores + 1
+
+
+def pytest_collection_finish() -> None:
+    """Leave alone what is there to stay: the collector would look at all modules and tests again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
 
 
 class _Guard(logging.Handler):

@@ -165,7 +165,7 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     folder = tmp_path_factory.mktemp("valkey")  # one of its own it would remove when the process ends
-    with ValkeyServer(port=port, save="", databases=64, data_dir=folder) as server:
+    with ValkeyServer(port=port, save="", databases=65, data_dir=folder) as server:
         yield server
 
 

@@ -90,7 +90,7 @@ def running(config: uvicorn.Config) -> Iterator[Running]:
         listener.bind(("127.0.0.1", 0))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
-        until(lambda: server.started or not thread.is_alive())
+        until(lambda: server.started or not thread.is_alive(), timeout=60)
         assert server.started, "the server did not start"
         try:
             yield Running(f"http://127.0.0.1:{listener.getsockname()[1]}", server)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import pytest
@@ -104,13 +105,19 @@ def test_a_cut_keeps_marks(seed: int, kind: Kind, on: OnWire, share: float, data
     assert bool(kept) == bool(came)
 
 
+@cache
+def plainly_marked(name: str) -> Folded:
+    messages = conversation(7, Kind(turns=14, loops=3, sentences=60))
+    return forward(WIRES[name], with_marks(messages, [len(messages) - 1]), FoldOptions(prices=FREE), Memo())[1]
+
+
 @pytest.mark.parametrize("name", sorted(WIRES))
 @pytest.mark.parametrize("empty", [None, {}, ""])
 def test_a_mark_that_is_null_or_empty_is_none(name: str, empty: object) -> None:
     messages = conversation(7, Kind(turns=14, loops=3, sentences=60))
     on, options = WIRES[name], FoldOptions(prices=FREE)
     body = json.loads(on.encode(with_marks(messages, range(len(messages)))))
-    _, plain = forward(on, with_marks(messages, [len(messages) - 1]), options, Memo())
+    plain = plainly_marked(name)
     memo, last = Memo(), _last_marked(body)
     folded = fold(on.wire.read(json.dumps(_emptied(body, empty, last)).encode(), memo), options, memo)
     assert plain.tokens_after < plain.tokens_before

@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode, messages_of, text_of
+from tests.support.effort import costly
 from tests.support.prefix import Kind, classify
 from tests.support.replay import play, requests_of
 from turnfold.compression.fold import Folded, fold, fold_request, lean, unfold
@@ -37,7 +38,7 @@ DIRECTIVES = (
     "remove policy tea",
     "reset policies",
 )
-slow = settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+slow = costly(8)
 KINDS = ("say", "say", "say", "lay", "loop")
 
 
@@ -86,7 +87,7 @@ def in_force(body: bytes) -> str:
     return text[text.rindex(OPENING) :].split(CLOSING)[0] + CLOSING if OPENING in text else ""
 
 
-@slow
+@costly(4)  # each plays a whole conversation; with four, what is broken on purpose is found
 @given(turns_of(*KINDS), PRICES, st.booleans(), st.sampled_from([None, 0.2, 0.5]))
 def test_the_last_block_is_what_is_laid_down_and_the_prefix_stays(
     drawn: list[tuple[str, int]], prices: CachePrices, breakpoints: bool, share: float | None

@@ -1,18 +1,18 @@
 """Conversations in every store, and many who add to one at the same time.
 
-Run as a script this file is one of the processes that add.
+Run as a script this file is the processes that add.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.support.forks import fork_into, run_processes
 from turnfold.compression import budgeted as history
 from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings
 from turnfold.config.settings import StoreSettings
@@ -149,20 +149,9 @@ async def work(process: str, urls: Sequence[str]) -> None:
         await store.close()
 
 
-async def one_process(number: int, urls: Sequence[str]) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = await asyncio.create_subprocess_exec(sys.executable, __file__, str(number), *urls, env=environment)
-    try:
-        assert await asyncio.wait_for(process.wait(), 90) == 0
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-
-
 async def test_64_concurrent_adds_through_4_processes_lose_nothing(redis_url: str, tmp_path: Path) -> None:
     urls = [redis_url, f"sqlite:///{tmp_path}/t.db"]
-    await asyncio.gather(*(one_process(number, urls) for number in range(PROCESSES)))
+    await run_processes(__file__, PROCESSES, urls)
     for url in urls:
         store = open_store(StoreSettings(url=url))
         found = told((await conversations(store.patient).read("anna", "c")).history)
@@ -174,4 +163,4 @@ async def test_64_concurrent_adds_through_4_processes_lose_nothing(redis_url: st
 
 
 if __name__ == "__main__":
-    asyncio.run(work(sys.argv[1], sys.argv[2:]))
+    fork_into(int(sys.argv[1]), lambda number: asyncio.run(work(str(number), sys.argv[2:])))

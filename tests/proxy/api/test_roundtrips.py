@@ -74,12 +74,14 @@ async def test_tenants_do_not_see_each_others_originals(store: Store, workshop: 
 
 
 async def test_what_expires_or_is_deleted_is_missing_as_a_whole(store: Store, workshop: Workshop) -> None:
-    trips = roundtrips(store, workshop, ttl=1)
+    trips = roundtrips(store, workshop)
     result, _ = await trips.compress("anna", MESSAGES, DEFAULT, "harbour")
     assert await store.delete(Scope("anna", conversation="harbour")) == 1
     assert (await trips.uncompress("anna", result.messages, None, recursive=False)).messages_expanded == 0
-    await trips.compress("anna", MESSAGES, DEFAULT, None)
-    await asyncio.sleep(1.1)
+    brief = Roundtrips(store, StoreSettings().model_copy(update={"ttl": 0.3}), workshop)  # as a setting it is in whole seconds
+    _, stored = await brief.compress("anna", MESSAGES, DEFAULT, None)
+    assert stored
+    await asyncio.sleep(0.35)
     found = await trips.uncompress("anna", result.messages, None, recursive=False)
     assert (found.messages, set(found.missing_ids)) == (result.messages, set(result.verbatim))
 

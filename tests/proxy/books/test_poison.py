@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
 import redis
 from pydantic import SecretStr
 
-from tests.proxy.harness import Answer, UpstreamServer, api_server, call, reply, until
+from tests.proxy.harness import Answer, Running, UpstreamServer, api_server, call, reply, until
 from tests.proxy.processes import ADMIN, chat
 from tests.proxy.receipts import SECTION, receipt
 from turnfold.config.prices import TokenUse
@@ -32,6 +34,7 @@ WIRES = {
     "/v1/messages": ("input_tokens", "output_tokens", "cache_creation"),
 }
 KEY = ("authorization", "Bearer sk-anna")
+SETTINGS: dict[str, Any] = {"auth": AuthSettings(admin_token=SecretStr("adm")), "folding": FoldingSettings(budget=3000)}
 
 
 def body(path: str, turns: int = 0) -> bytes:
@@ -206,10 +209,45 @@ def damage_sqlite(path: Path, change: Callable[[bytes], Any]) -> None:
     connection.close()
 
 
+REPORTING = reply(b'{"model": "gpt-4o", "usage": {"prompt_tokens": 4000, "completion_tokens": 10}}')
+
+
 @pytest.fixture
 def reporting(upstream: UpstreamServer) -> UpstreamServer:
-    upstream.handler = reply(b'{"model": "gpt-4o", "usage": {"prompt_tokens": 4000, "completion_tokens": 10}}')
+    upstream.handler = REPORTING
     return upstream
+
+
+def tell(url: str, upstream: UpstreamServer) -> None:
+    """Fill a store."""
+    upstream.handler = REPORTING
+    with api_server(url, upstream.origin + "/v1", **SETTINGS) as origin:
+        assert [status for status in story(origin) if status >= 400] == []
+
+
+@pytest.fixture(scope="module")
+def filled_file(shared_upstream: tuple[UpstreamServer, Running], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite store that holds every kind of record, to be copied."""
+    path = tmp_path_factory.mktemp("filled") / "t.db"
+    tell(f"sqlite:///{path}", shared_upstream[0])
+    return path
+
+
+#: A database of the Valkey that no test gets for itself (`redis_url`).
+BESIDE = 64
+Rows = list[tuple[bytes, int, bytes]]  # keys with their time to live in milliseconds, and what they hold in the server's own form
+
+
+@pytest.fixture(scope="module")
+def filled_rows(shared_upstream: tuple[UpstreamServer, Running], valkey: Any) -> Rows:
+    """The same of a Valkey."""
+    url = f"{valkey.connection_url}/{BESIDE}"
+    with contextlib.closing(redis.Redis.from_url(url)) as client:
+        client.flushdb()
+        tell(url, shared_upstream[0])
+        rows: Rows = [(cast(bytes, key), max(0, client.pttl(key)), cast(bytes, client.dump(key))) for key in client.keys("*")]
+        client.flushdb()
+    return rows
 
 
 def check_it_goes_on(origin: str) -> None:
@@ -220,14 +258,11 @@ def check_it_goes_on(origin: str) -> None:
     assert is_whole(origin)
 
 
-SETTINGS: dict[str, Any] = {"auth": AuthSettings(admin_token=SecretStr("adm")), "folding": FoldingSettings(budget=3000)}
-
-
 @pytest.mark.parametrize("kind", [*DAMAGE, "no bytes", "a real"])
-def test_damaged_values_in_sqlite_are_left_out(kind: str, reporting: UpstreamServer, tmp_path: Path) -> None:
+def test_damaged_values_in_sqlite_are_left_out(kind: str, reporting: UpstreamServer, filled_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "t.db"
-    with api_server(f"sqlite:///{path}", reporting.origin + "/v1", **SETTINGS) as origin:
-        assert [status for status in story(origin) if status >= 400] == []
+    for part in filled_file.parent.iterdir():  # what SQLite keeps beside its file too
+        shutil.copy(part, tmp_path)
     others: dict[str, Callable[[bytes], Any]] = {"no bytes": lambda _: 10**15, "a real": lambda _: 9.5e18}
     damage_sqlite(path, (DAMAGE | others)[kind])
     with api_server(f"sqlite:///{path}", reporting.origin + "/v1", **SETTINGS) as origin:
@@ -257,10 +292,10 @@ def damage_valkey(client: Any, change: Callable[[bytes], bytes] | None) -> None:
 
 
 @pytest.mark.parametrize("kind", [*DAMAGE, "another type"])
-def test_damaged_values_in_valkey_are_left_out(kind: str, reporting: UpstreamServer, redis_url: str) -> None:
+def test_damaged_values_in_valkey_are_left_out(kind: str, reporting: UpstreamServer, filled_rows: Rows, redis_url: str) -> None:
     client = redis.Redis.from_url(redis_url)
-    with api_server(redis_url, reporting.origin + "/v1", **SETTINGS) as origin:
-        assert [status for status in story(origin) if status >= 400] == []
+    for key, milliseconds, value in filled_rows:
+        client.restore(key, milliseconds, value)
     damage_valkey(client, DAMAGE.get(kind))
     with api_server(redis_url, reporting.origin + "/v1", **SETTINGS) as origin:
         check_it_goes_on(origin)

@@ -16,7 +16,7 @@ import pytest
 from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 
-from tests.proxy.harness import Answer, UpstreamServer, api_server, call, call_on, reply, until
+from tests.proxy.harness import Answer, Running, UpstreamServer, api_server, call, call_on, reply, until
 from tests.proxy.processes import ADMIN, chat
 from tests.support.words import prose
 from turnfold.compression.fit.fit import fit
@@ -53,11 +53,28 @@ def proxied(upstream: UpstreamServer, **limits: float) -> Iterator[str]:
         yield origin
 
 
-def ask(origin: str, path: str, data: bytes) -> Answer:
+@pytest.fixture(scope="module")
+def shared_origin(shared_upstream: tuple[UpstreamServer, Running]) -> Iterator[str]:
+    """One proxy for all tests that want no other settings, each a tenant of its own; what folds for it ends with it."""
+    before = children()
+    with proxied(shared_upstream[0], fold_timeout=120) as origin:
+        yield origin
+    until(lambda: not set(children()) - set(before), timeout=20)
+
+
+@pytest.fixture
+def origin(upstream: UpstreamServer, everything_is_large: None, shared_origin: str) -> str:
+    """It, in front of an upstream that answers."""
+    del everything_is_large
+    upstream.handler = OK
+    return shared_origin
+
+
+def ask(origin: str, path: str, data: bytes, key: str = "k") -> Answer:
     """A request whose fold may have to wait for a process to start, on a machine that does other things."""
     connection = http.client.HTTPConnection(origin.removeprefix("http://"), timeout=120)
     with contextlib.closing(connection):
-        return call_on(connection, "POST", path, data, [("content-type", "application/json"), ("authorization", "Bearer k")])
+        return call_on(connection, "POST", path, data, [("content-type", "application/json"), ("authorization", f"Bearer {key}")])
 
 
 def status(answer: Answer) -> tuple[str | None, str | None]:
@@ -84,60 +101,52 @@ def children() -> list[int]:
     return found
 
 
-@pytest.mark.usefixtures("everything_is_large")
-def test_they_are_folded_into_the_same_bytes(upstream: UpstreamServer) -> None:
-    upstream.handler = OK
-    with proxied(upstream, fold_timeout=120) as origin:
-        for path, wire in WIRES.items():
-            data = body(path)
-            answer = ask(origin, path, data)
-            assert status(answer) == ("folded", None), path
-            assert upstream.seen[-1].body == expected(wire, data, upstream.origin + "/v1")
-            request = answer.header("x-turnfold-request-id")
-            receipt = partial(call, origin, "GET", f"/admin/requests/{request}", None, [ADMIN])
-            until(partial(_is_there, receipt), timeout=60, pause=0.1)
-            told = receipt().json()
-            assert told["receipt"]["model"] == "gpt-4o"
-            assert told["receipt"]["tokens_before"] > told["receipt"]["tokens_after"] > 0
-            originals = [message for section in told["sections"] for message in section["messages"]]
-            assert originals, "what was folded is kept"
-            if wire is CHAT:
-                assert all(json.loads(one) in chat(40) for one in originals)
-    until(lambda: not children(), timeout=20)
+def test_they_are_folded_into_the_same_bytes(upstream: UpstreamServer, origin: str) -> None:
+    for path, wire in WIRES.items():
+        data = body(path)
+        answer = ask(origin, path, data)
+        assert status(answer) == ("folded", None), path
+        assert upstream.seen[-1].body == expected(wire, data, upstream.origin + "/v1")
+        request = answer.header("x-turnfold-request-id")
+        receipt = partial(call, origin, "GET", f"/admin/requests/{request}", None, [ADMIN])
+        until(partial(_is_there, receipt), timeout=60, pause=0.1)
+        told = receipt().json()
+        assert told["receipt"]["model"] == "gpt-4o"
+        assert told["receipt"]["tokens_before"] > told["receipt"]["tokens_after"] > 0
+        originals = [message for section in told["sections"] for message in section["messages"]]
+        assert originals, "what was folded is kept"
+        if wire is CHAT:
+            assert all(json.loads(one) in chat(40) for one in originals)
 
 
-@pytest.mark.usefixtures("everything_is_large")
-def test_their_full_contexts_are_recovered(upstream: UpstreamServer) -> None:
+def test_their_full_contexts_are_recovered(upstream: UpstreamServer, origin: str) -> None:
     async def small(scope: Scope, receive: Receive, send: Send) -> None:
         refuse = len(upstream.seen[-1].body) > 20_000
         await (reply(FULL, status=400) if refuse else OK)(scope, receive, send)
 
     upstream.handler = small
     data = body("/v1/chat/completions", 24)
-    with proxied(upstream, fold_timeout=120) as origin:
-        answer = ask(origin, "/v1/chat/completions", data)
-        assert answer.status == 200
-        assert status(answer)[0] == "recovered"
-        assert len(upstream.seen[-1].body) <= 20_000
-        assert len(data) > 20_000
+    answer = ask(origin, "/v1/chat/completions", data, "full")
+    assert answer.status == 200
+    assert status(answer)[0] == "recovered"
+    assert len(upstream.seen[-1].body) <= 20_000
+    assert len(data) > 20_000
 
 
 def test_what_is_too_large_goes_out_as_it_came(upstream: UpstreamServer) -> None:
     upstream.handler = OK
     text = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "x" * 9_000_000}]}).encode()
     with proxied(upstream) as origin:
+        before = children()
         assert status(ask(origin, "/v1/chat/completions", text)) == ("passthrough", "too-large")
         assert upstream.seen[-1].body == text
-        assert not children(), "it is not even read"
+        assert set(children()) <= set(before), "it is not even read"
 
 
-@pytest.mark.usefixtures("everything_is_large")
-def test_what_cannot_be_read_goes_out_as_it_came(upstream: UpstreamServer) -> None:
-    upstream.handler = OK
-    with proxied(upstream, fold_timeout=120) as origin:
-        for data in (b"[" * 9_000, b'{"messages": 5}'.ljust(9_000), b"\xff" * 9_000):
-            assert status(ask(origin, "/v1/chat/completions", data)) == ("passthrough", "unparsable")
-            assert upstream.seen[-1].body == data
+def test_what_cannot_be_read_goes_out_as_it_came(upstream: UpstreamServer, origin: str) -> None:
+    for data in (b"[" * 9_000, b'{"messages": 5}'.ljust(9_000), b"\xff" * 9_000):
+        assert status(ask(origin, "/v1/chat/completions", data, "unread")) == ("passthrough", "unparsable")
+        assert upstream.seen[-1].body == data
 
 
 @pytest.mark.usefixtures("everything_is_large")
@@ -154,37 +163,33 @@ def test_a_fold_that_takes_too_long_is_not_tried_again_until_it_is_done(upstream
             return ("passthrough", "slow-before") in seen
 
         until(is_given_up, timeout=60)
-        assert set(seen) <= {("failed-open", "slow"), ("passthrough", "slow-before")}
+        # On a busy machine the first ones wait for the start of the process, whose place is taken.
+        assert set(seen) <= {("failed-open", "slow"), ("passthrough", "slow-before"), ("passthrough", "busy")}
 
 
-@pytest.mark.usefixtures("everything_is_large")
-def test_a_process_that_dies_costs_one_fold(upstream: UpstreamServer) -> None:
-    upstream.handler = OK
-    with proxied(upstream, fold_timeout=120) as origin:
-        path = "/v1/chat/completions"
-        assert status(ask(origin, path, body(path))) == ("folded", None)
-        (pid,) = children()
-        os.kill(pid, signal.SIGKILL)
-        until(lambda: pid not in children(), timeout=20)
-        first = ask(origin, path, body(path))
-        assert first.status == 200
-        assert status(ask(origin, path, body(path))) == ("folded", None)
-        assert call(origin, "GET", "/healthz").status == 200
+def test_a_process_that_dies_costs_one_fold(origin: str) -> None:
+    path = "/v1/chat/completions"
+    assert status(ask(origin, path, body(path), "dies")) == ("folded", None)
+    until(lambda: len(children()) == 1, timeout=20)  # those of other servers end a moment behind them
+    (pid,) = children()
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: pid not in children(), timeout=20)
+    first = ask(origin, path, body(path), "dies")
+    assert first.status == 200
+    assert status(ask(origin, path, body(path), "dies")) == ("folded", None)
+    assert call(origin, "GET", "/healthz").status == 200
 
 
-@pytest.mark.usefixtures("everything_is_large")
-def test_a_deletion_ends_the_processes_that_remember(upstream: UpstreamServer) -> None:
-    upstream.handler = OK
-    with proxied(upstream, fold_timeout=120) as origin:
-        path = next(iter(WIRES))
-        data = body(path)
-        assert status(ask(origin, path, data)) == ("folded", None)
-        before = children()
-        assert before
-        assert call(origin, "DELETE", "/v1/data", None, [("authorization", "Bearer k")]).status == 200
-        until(lambda: not set(before) & set(children()), timeout=30, pause=0.05)
-        assert status(ask(origin, path, data)) == ("folded", None)
-        assert upstream.seen[-1].body == expected(WIRES[path], data, upstream.origin + "/v1")
+def test_a_deletion_ends_the_processes_that_remember(upstream: UpstreamServer, origin: str) -> None:
+    path = next(iter(WIRES))
+    data = body(path)
+    assert status(ask(origin, path, data, "gone")) == ("folded", None)
+    before = children()
+    assert before
+    assert call(origin, "DELETE", "/v1/data", None, [("authorization", "Bearer gone")]).status == 200
+    until(lambda: not set(before) & set(children()), timeout=30, pause=0.05)
+    assert status(ask(origin, path, data, "gone")) == ("folded", None)
+    assert upstream.seen[-1].body == expected(WIRES[path], data, upstream.origin + "/v1")
 
 
 def test_large_work_of_the_api_is_done_elsewhere_and_comes_out_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 
 from hypothesis import given
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from tests.proxy.learning.test_deciding import SPOT, Breakable
 from tests.support.bodies import cuts, encode
 from tests.support.effort import costly
+from tests.support.finished import finished
 from tests.support.prefix import Kind, classify
 from tests.support.structure import structure_faults
 from turnfold.compression.fold import Folded, conversation_name, fold
@@ -57,7 +57,7 @@ class Writing:
         async def work(options: FoldOptions) -> Folded:
             return fold(conversation, options, self.memo)
 
-        return asyncio.run(self.decisions.fold(usual, Place(SPOT, name, name), work))
+        return finished(self.decisions.fold(usual, Place(SPOT, name, name), work))
 
     def write(self, folded: Folded, text: str) -> None:
         """Have everything written that a fold wants."""

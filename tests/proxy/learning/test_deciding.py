@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.bodies import cuts, encode
 from tests.support.effort import costly
+from tests.support.finished import finished
 from tests.support.prefix import Kind, classify
 from tests.support.structure import structure_faults
 from turnfold.compression.fold import Folded, conversation_name, fold
@@ -86,7 +87,7 @@ class Replica:
         async def work(options: FoldOptions) -> Folded:
             return fold(conversation, options, self.memo)
 
-        return asyncio.run(self.decisions.fold(usual, Place(SPOT, name, name), work))
+        return finished(self.decisions.fold(usual, Place(SPOT, name, name), work))
 
 
 def long_chat(turns: int, size: int, seed: str = "") -> list[bytes]:

@@ -24,6 +24,7 @@ from tests.proxy.processes import chat
 from tests.support.answering_upstream import AnsweringUpstream
 from turnfold.config.settings import FoldingSettings, Settings, StoreSettings
 from turnfold.config.sources import SettingsError
+from turnfold.proxy import cli
 from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.loading import Loading
 from turnfold.proxy.running.plan import RunPlan
@@ -52,16 +53,42 @@ def upstream_origin(tmp_path: Path) -> Iterator[str]:
 @pytest.fixture
 def run(tmp_path: Path, upstream_origin: str) -> Run:
     """`turnfold run`, in a home of its own, with both variables pointing at the upstream."""
-    others = {name: value for name, value in os.environ.items() if not name.startswith(("TURNFOLD_", "OPENAI_", "ANTHROPIC_"))}
-    own = dict.fromkeys(("HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"), str(tmp_path))
-    bases = {"OPENAI_BASE_URL": f"{upstream_origin}/v1", "ANTHROPIC_BASE_URL": upstream_origin}
-    environment = {**others, **own, **bases, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
+    environment = own_environment(tmp_path, upstream_origin)
 
     def start(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "turnfold.proxy.cli", "run", *arguments]
         changed = {name: value for name, value in (environment | variables).items() if value}
         options: dict[str, Any] = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 110}
         return subprocess.run(command, check=False, env=changed, **options)  # noqa: S603
+
+    return start
+
+
+def own_environment(home: Path, upstream_origin: str) -> dict[str, str]:
+    others = {name: value for name, value in os.environ.items() if not name.startswith(("TURNFOLD_", "OPENAI_", "ANTHROPIC_"))}
+    own = dict.fromkeys(("HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"), str(home))
+    bases = {"OPENAI_BASE_URL": f"{upstream_origin}/v1", "ANTHROPIC_BASE_URL": upstream_origin}
+    return {**others, **own, **bases, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
+
+
+@pytest.fixture
+def run_here(tmp_path: Path, upstream_origin: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """The same without a process of its own, which takes a second to start; the command is one."""
+
+    def start(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = own_environment(tmp_path, upstream_origin) | variables
+        monkeypatch.chdir(tmp_path)
+        with monkeypatch.context() as patch:
+            for name in set(os.environ) - set(environment):
+                patch.delenv(name)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "argv", ["turnfold", "run", *arguments])
+            with pytest.raises(SystemExit) as end:
+                cli.main()
+        said = capfd.readouterr()
+        assert isinstance(end.value.code, int)
+        return subprocess.CompletedProcess([*arguments], end.value.code, said.out, said.err)
 
     return start
 
@@ -108,12 +135,12 @@ def test_a_command_is_folded_and_counted_and_its_receipts_stay(tmp_path: Path, r
     assert not list((tmp_path / "turnfold").glob("*.log"))
 
 
-def test_a_run_inside_a_run_shares_its_proxy_and_two_at_once_share_a_store(tmp_path: Path, run: Run) -> None:
+def test_a_run_inside_a_run_shares_its_proxy_and_two_at_once_share_a_store(tmp_path: Path, run_here: Run) -> None:
     short = body(tmp_path, "short.json", {"model": "gpt-4o", "messages": chat(1)})
     turnfold = f"{sys.executable} -m turnfold.proxy.cli run"
     script = f'{turnfold} -- {sys.executable} -c "$0" OPENAI_BASE_URL /chat/completions {short} & \
         {turnfold} --mode off {sys.executable} -c "$0" OPENAI_BASE_URL /chat/completions {short}; wait'
-    ended = run("--", "sh", "-c", script, CALL, OPENAI_API_KEY="sk-very-secret")
+    ended = run_here("--", "sh", "-c", script, CALL, OPENAI_API_KEY="sk-very-secret")
     assert sorted(ended.stdout.split()) == ["bypassed", "passthrough"]
     assert asked(tmp_path) == ["/v1/chat/completions"] * 2
     lines = ended.stderr.splitlines()
@@ -123,10 +150,10 @@ def test_a_run_inside_a_run_shares_its_proxy_and_two_at_once_share_a_store(tmp_p
     assert sorted(str(one["status"]) for one in asyncio.run(receipts(tmp_path))) == ["bypassed", "passthrough"]
 
 
-def test_exports_of_a_running_turnfold_and_arguments_that_look_like_ours(run: Run) -> None:
+def test_exports_of_a_running_turnfold_and_arguments_that_look_like_ours(run_here: Run) -> None:
     script = f'test "$1 $2" = "--mode --" && eval "$({sys.executable} -m turnfold.proxy.cli run --print-env)"; \
         echo $OPENAI_BASE_URL $ANTHROPIC_BASE_URL'
-    ended = run("sh", "-c", script, "x", "--mode", "--")
+    ended = run_here("sh", "-c", script, "x", "--mode", "--")
     assert re.fullmatch(r"(http://127\.0\.0\.1:\d+)/v1 \1\n", ended.stdout)
     assert ended.stderr.startswith("turnfold: no request came through")
 

@@ -1,15 +1,15 @@
 """Several processes on one store: nothing is lost between them.
 
-Run as a script this file is one of these processes.
+Run as a script this file is these processes.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from pathlib import Path
 
+from tests.support.forks import fork_into, run_processes
 from turnfold.proxy.store import Batch, Item, Key, Store
 from turnfold.proxy.store.redis_store import RedisStore
 from turnfold.proxy.store.sqlite import SqliteStore
@@ -37,20 +37,9 @@ async def work(process: str, urls: list[str]) -> None:
         await store.close()
 
 
-async def one_process(number: int, urls: list[str]) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = await asyncio.create_subprocess_exec(sys.executable, __file__, str(number), *urls, env=environment)
-    try:
-        assert await asyncio.wait_for(process.wait(), 60) == 0
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-
-
 async def test_64_concurrent_adds_through_4_processes_lose_nothing(redis_url: str, tmp_path: Path) -> None:
     urls = [redis_url, str(tmp_path / "t.db")]
-    await asyncio.gather(*(one_process(number, urls) for number in range(PROCESSES)))
+    await run_processes(__file__, PROCESSES, urls)
     expected = sorted(f"{process}.{number}" for process in range(PROCESSES) for number in range(ADDS))
     for url in urls:
         store = opened(url)
@@ -63,4 +52,4 @@ async def test_64_concurrent_adds_through_4_processes_lose_nothing(redis_url: st
 
 
 if __name__ == "__main__":
-    asyncio.run(work(sys.argv[1], sys.argv[2:]))
+    fork_into(int(sys.argv[1]), lambda number: asyncio.run(work(str(number), sys.argv[2:])))
