@@ -16,16 +16,18 @@ from tests.support import golden, odd_bodies, odd_texts
 from tests.support.block_conversations import Kind, conversation
 from tests.support.three_wires import WIRES, with_marks
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.fold import fold
+from turnfold.compression.fold import conversation_name, fold, lean, state_written, unfold
+from turnfold.compression.fold.likeness import likeness, passage_texts, question_text
 from turnfold.compression.fold.pieces import recall_tokens
 from turnfold.compression.fold.replay import Replay, course, start, step, thresholds_at
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Keep, Prose, Warmth, WrittenSummary
+from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Keep, Likeness, Prose, StateBlocks, Warmth, WrittenSummary
 from turnfold.compression.recall.fence import render
 from turnfold.compression.recall.ranking import Question, recall
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
+from turnfold.compression.wire.conversation import Conversation
 
 T = TypeVar("T")
 FILES = Path(__file__).parent / "golden"
@@ -225,6 +227,71 @@ def test_bodies_of_odd_parts(wire: str) -> None:
         except FoldRejected as rejected:
             lines.append(f"{seed}: {rejected.reason}")
     golden.agrees(FILES / f"odd.{wire}.txt", lines)
+
+
+def tool_run(seed: int) -> list[golden.Message]:
+    """A chat with a system text whose tools say the same again and again, in results of their own."""
+    random = Random(seed)
+    texts = [odd_texts.text(4 * (9 * seed + i) + 1) * (1 + i % 3) for i in range(5)]
+    found: list[golden.Message] = [{"role": "system", "content": "You run the harbour desk."}]
+    for i in range(14 + seed % 7):
+        found.append({"role": "user", "content": random.choice((odd_texts.text(50 * seed + i), "continue", f"Which bay is {i}?"))})
+        for j in range(random.randrange(3)):
+            arguments = json.dumps({"path": f"{'desk/' * random.choice((1, 40))}{random.randrange(2)}.log"})
+            call = {"id": f"c{i}-{j}", "type": "function", "function": {"name": random.choice(("read_log", "ask")), "arguments": arguments}}
+            result = {"role": "tool", "tool_call_id": call["id"], "content": random.choice(texts)}
+            found += [{"role": "assistant", "content": None, "tool_calls": [call]}, result]
+        found.append({"role": "assistant", "content": odd_texts.text(70 * seed + i)})
+    return [*found, {"role": "user", "content": ("And the second one?", "Which bay is free?")[seed % 2]}]
+
+
+def with_state(request: Conversation, seed: int) -> Conversation:
+    users = [i for i, one in enumerate(request.messages) if one.role == "user"]
+    pins = tuple((i - seed % 2, f"[state {i}: docker is used]") for i in users[seed % 3 :: 3])
+    return request.with_state(StateBlocks(pins, lambda at: f"[state carried to {at}]" if at % 4 else ""))
+
+
+def told_by_vectors(request: Conversation, user: int) -> Likeness:
+    """Vectors that are as good as random, of all messages but a few."""
+
+    def vector(key: bytes) -> bytes:
+        return (key * 2)[:24]
+
+    known = {
+        one.key: b"".join(vector(digest(text).replace(b"\x80", b"\x7f")) for text in passage_texts(one.text))
+        for i, one in enumerate(request.messages)
+        if i % 7 and one.text
+    }
+    return likeness(request.messages, user, vector(digest(question_text(request.messages, user))), known)
+
+
+def test_state_vectors_and_summaries() -> None:
+    """What a fold is given beside the messages: blocks of a state, what vectors say, summaries of a model's."""
+    lines = []
+    for seed in range(18):
+        request, options = WIRES["chat"].wire.read(chat_body(tool_run(seed)), MEMO), odd_options(seed)
+        request = with_state(request, seed) if seed % 3 else request
+        options = replace(options, budget=(None, 1500, 600)[seed % 3], recall=True, wants_likeness=True, wants_summaries=seed % 2 == 0)
+        if seed % 4 == 1:
+            options = replace(options, belief=FoldDecision(Warmth(0.4, 0.9)), wants_summaries=True)
+        first = fold(request, options, MEMO)
+        summaries = tuple(
+            WrittenSummary(one.start, one.end, one.prefix, f"facts:\n- Bay {one.start} is free.") for one in first.wanted
+        )
+        belief = FoldDecision(Warmth(0.4, 0.9), summaries=summaries) if summaries else options.belief
+        likenesses = tuple(told_by_vectors(request, user) for user in first.open_questions)
+        second = fold(request, replace(options, likenesses=likenesses, belief=belief), MEMO)
+        told = [
+            (one.events, one.tokens_after, one.reason, one.outlook, one.decided, one.wanted, one.open_questions, one.account)
+            for one in (first, second)
+        ]
+        beside = (lean(request, options, MEMO).body, state_written(request, options, MEMO).body, conversation_name(request))
+        quoted = [(i, one.passages) for i, one in second.recalls.items()]
+        names = " ".join(map(golden.name_of, (first.body, second.body, told, beside, quoted, likenesses)))
+        sizes = f"{first.tokens_before} -> {first.tokens_after}, {second.tokens_after}"
+        lines.append(f"{seed}: {sizes}, {len(likenesses)} asked, {len(summaries)} wanted, {second.outlook} {names}")
+        assert unfold(second) == request.body
+    golden.agrees(FILES / "given.txt", lines)
 
 
 # ---------------------------------------------------------------- recall

@@ -16,6 +16,7 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import conversation_tokens
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.model_calls import CallText, WireName, read_reply, write_call
 
 FILES = Path(__file__).parent / "golden"
 #: Keys beside the messages, of which each wire knows some.
@@ -91,3 +92,40 @@ def test_bodies_of_odd_parts(wire: str) -> None:
         read = sum(len(one) > 1 for one in outcomes)
         lines.append(f"{first}: {read} read, {golden.name_of(outcomes)}")
     golden.agrees(FILES / f"odd.{wire}.txt", lines)
+
+
+#: What a model answers on each wire: several parts, some of them no text.
+REPLIES: dict[WireName, dict[str, Any]] = {
+    "chat": {
+        "choices": [
+            {"message": {"role": "assistant", "content": [{"type": "text", "text": "Bay 4."}, {"type": "x", "text": "-"}]}},
+            {"message": {"content": "Bay 5."}, "finish_reason": "length"},
+        ],
+    },
+    "responses": {
+        "status": "incomplete",
+        "output": [
+            {"type": "reasoning", "content": [{"type": "text", "text": "Hm."}]},
+            {"content": [{"type": "output_text", "text": "Bay 4."}, {"type": "text", "text": " Bay 5."}]},
+            {"type": "message", "content": [{"type": "refusal", "text": "No."}, {"type": "output_text", "text": ""}]},
+        ],
+    },
+    "messages": {
+        "stop_reason": "max_tokens",
+        "content": [{"type": "thinking", "text": "Hm."}, {"type": "text", "text": "Bay 4."}, {"type": "text", "text": " Yes."}],
+    },
+}
+
+
+def test_calls_of_ours_and_what_is_read_of_the_answers() -> None:
+    lines = []
+    for wire, answered in REPLIES.items():
+        for model in ("gpt-4o", "gpt-5-mini", "o3", "claude-sonnet-4-5", ""):
+            for heat in (0.0, 0.7):
+                lines.append(write_call(wire, model, CallText("Be short.", "Which bay?\ud800", 64, heat)).decode())
+        plain = json.loads(json.dumps(answered).replace('"incomplete"', '"completed"'))
+        for seed in range(60):
+            body = json.dumps(odd_bodies.spoiled((answered, plain)[seed % 2], seed)).encode()
+            lines.append(f"{wire} {seed} {read_reply(wire, body)}")
+    lines += [f"{body!r} {read_reply('chat', body)}" for body in (b"", b"[]", b"{", b"[" * 9000, b"7")]
+    golden.agrees(FILES / "calls.txt", [line[:300] for line in lines])
