@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +21,9 @@ from turnfold.compression.budgeted import (
     search,
 )
 from turnfold.compression.budgeted.exports import read_export
-from turnfold.compression.errors import InvalidInput
-from turnfold.compression.layers import Compressor, CompressRequest, truncate_to_tokens
-from turnfold.compression.negotiate import Demand, negotiate, to_a2a_part, to_mcp_resource
+from turnfold.compression.errors import InvalidInput, SectionUnknown
+from turnfold.compression.layers import CompressedResult, Compressor, CompressRequest, SectionLayer, truncate_to_tokens
+from turnfold.compression.negotiate import Demand, encodings, negotiate, to_a2a_part, to_mcp_resource
 
 FILES = Path(__file__).parent / "golden"
 QUERIES = ("When does the lease end?", "何が決まりましたか", "Что с картой?", "budget euros")
@@ -84,6 +86,50 @@ def test_layers_of_odd_texts() -> None:
         names = " ".join(map(golden.name_of, (made, offered, parts, cuts)))
         lines.append(f"{seed} {ratio} {most} {scorer}: {[layer.tokens for layer in made.layers]} {names}")
     golden.agrees(FILES / "odd_layers.txt", lines)
+
+
+def test_layers_of_texts_whose_pieces_touch() -> None:
+    lines = []
+    for seed in range(48):
+        text = " ".join(odd_texts.glued(200 + 3 * seed + i) for i in range(1 + seed % 3))
+        ratio, query = (0.08, 0.2, 0.4, 0.6, 0.9)[seed % 5], QUERIES[seed % 4] if seed % 3 == 0 else None
+        asked = CompressRequest(text, l1_ratio=ratio, l2_max_sentences=1 + seed % 5, sections=seed % 7 != 0, query=query)
+        made = Compressor().compress(asked)
+        drilled = [layer for section in made.sections for layer in (made_layer(made, section.id, i) for i in (0, 1, 2))]
+        offered = [negotiate(made, Demand(budget=budget), drilled) for budget in (None, 40, made.layers[1].tokens + 9)]
+        sizes = [layer.tokens for layer in made.layers]
+        lines.append(f"{seed}: {sizes} {len(drilled)} {golden.name_of(made)} {golden.name_of((drilled, offered))}")
+    golden.agrees(FILES / "glued_layers.txt", lines)
+
+
+def made_layer(made: CompressedResult, section: str, layer: int) -> SectionLayer:
+    return Compressor().drill_down(made, section, layer)
+
+
+def test_what_cannot_be_asked_for() -> None:
+    """Every field with every value that is near a right one: what is refused, in full."""
+    lines = []
+    values: tuple[Any, ...] = ("", " ", "a", 0, 1, 2, 3, -1, 0.0, 0.5, 1.0, 1.01, True, None, "textrank", "nobody", ("full",), ())
+    for field in ("text", "layer", "l1_ratio", "l2_max_sentences", "sections", "query", "scorer"):
+        for value in values:
+            lines.append(_told(lambda field=field, value=value: CompressRequest(**{"text": "a", field: value})))
+    for value in (None, 0, 1, -1):
+        lines.append(_told(lambda value=value: Demand(budget=value)))
+    for names in ((), ("raw",), ("facts", "summary"), ("facts", "nothing"), ("summary", "raw", "summary")):
+        lines += [_told(lambda names=names: Demand(names)), _told(lambda names=names: encodings(names))]
+    made = Compressor().compress(CompressRequest("A boat came. Another left."))
+    for value in (0, 2, 3, -1, True, 1.0):
+        lines.append(_told(lambda value=value: made_layer(made, made.sections[0].id, value)))
+        lines.append(_told(lambda value=value: truncate_to_tokens("A boat came. Another left.", value)))
+    lines.append(_told(lambda: made_layer(made, "none", 0)))
+    golden.agrees(FILES / "refused.txt", lines)
+
+
+def _told(make: Callable[[], Any]) -> str:
+    try:
+        return f"{make()!r}"[:200]
+    except (InvalidInput, SectionUnknown) as refused:
+        return f"{type(refused).__name__} {refused}"[:200]
 
 
 @pytest.mark.parametrize("name", sorted(golden.conversations()))

@@ -140,6 +140,51 @@ def test_texts_of_odd_pieces() -> None:
     golden.agrees(FILES / "odd.txt", lines)
 
 
+def test_texts_whose_pieces_touch() -> None:
+    lines = list[str]()
+    for first in range(0, 60, 10):
+        spoken = [_spoken(odd_texts.glued(seed), seed) for seed in range(first, first + 10)]
+        printed = [_printed(odd_texts.glued(100 + seed), seed) for seed in range(first, first + 10)]
+        lines.append(f"{first} {golden.name_of(spoken)} {golden.name_of(printed)}")
+    golden.agrees(FILES / "glued.txt", lines)
+
+
+def test_texts_that_few_rules_are_for() -> None:
+    lines = list[str]()
+    for first in range(8):
+        seeds = range(first, odd_texts.RARE, 8)
+        spoken = [_spoken(odd_texts.rare(seed), seed) for seed in seeds if seed % 3 == 0]
+        printed = [_printed(odd_texts.rare(seed), seed) for seed in seeds]
+        forms = [[facts(odd_texts.rare(seed), keep, WORDS, count) for keep in (8, 30)] for seed in seeds]
+        values = [_values(odd_texts.rare(seed), seed) for seed in seeds if odd_texts.rare(seed)[:1] == "{"]
+        lines.append(" ".join([str(first), *map(golden.name_of, (spoken, printed, forms, values))]))
+    golden.agrees(FILES / "rare.txt", lines)
+
+
+def _characters(text: str) -> int:
+    return len(text) // 4
+
+
+def test_more_lines_than_are_weighed() -> None:
+    """Of a very long text only a sample is looked at, and what tells of a failure or of the task."""
+    lines = list[str]()
+    for size in (4000, 4001, 7003):
+        rows = [
+            "" if i % 11 == 0 else f"ERROR {i} failed" if i % 997 == 5 else f"a tape {i}" if i % 501 == 7 else f"{i % 37} ok {i}"
+            for i in range(size)
+        ]
+        texts = {
+            "log": "\n".join(rows),
+            "values": json.dumps([{"id": i, "note": row} for i, row in enumerate(rows)]),
+            "blank": "\n" * size,
+            "page": f"<!DOCTYPE html><html><body>{''.join(f'<p>{row}</p>' for row in rows)}</body></html>",
+        }
+        for name, text in texts.items() if size > 4001 else (("log", texts["log"]),):
+            made = [facts(text, keep, WORDS, _characters) for keep in (60, 400)[name != "log" :]]
+            lines.append(f"{size} {name}: {[len(one) for one in made]} {golden.name_of(made)}")
+    golden.agrees(FILES / "long.txt", lines)
+
+
 def test_texts_of_every_length_and_share() -> None:
     texts = [text for text in [*odd_texts.of_every_length(), *odd_texts.of_every_share()] if len(text) > 60]
     made = [

@@ -124,6 +124,22 @@ def test_texts_of_odd_pieces() -> None:
     golden.agrees(FILES / "odd.txt", lines)
 
 
+def test_texts_whose_pieces_touch() -> None:
+    groups = [[odd_texts.glued(seed) for seed in range(first, first + 20)] for first in range(0, 100, 20)]
+    lines = []
+    for stage, read in ODD_STAGES.items():
+        lines += [f"{stage} {i}: {golden.name_of([read(text) for text in some])}" for i, some in enumerate(groups)]
+    golden.agrees(FILES / "glued.txt", lines)
+
+
+def test_texts_that_few_rules_are_for() -> None:
+    groups = [[odd_texts.rare(seed) for seed in range(first, odd_texts.RARE, 8)] for first in range(8)]
+    lines = []
+    for stage, read in ODD_STAGES.items():
+        lines += [f"{stage} {i}: {golden.name_of([read(text) for text in some])}" for i, some in enumerate(groups)]
+    golden.agrees(FILES / "rare.txt", lines)
+
+
 def test_texts_of_every_length_and_share() -> None:
     texts = [*odd_texts.of_every_length(), *odd_texts.of_every_share()]
     groups = [texts[i : i + 100] for i in range(0, len(texts), 100)]
