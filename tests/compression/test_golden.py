@@ -122,6 +122,13 @@ def test_what_cannot_be_asked_for() -> None:
         lines.append(_told(lambda value=value: made_layer(made, made.sections[0].id, value)))
         lines.append(_told(lambda value=value: truncate_to_tokens("A boat came. Another left.", value)))
     lines.append(_told(lambda: made_layer(made, "none", 0)))
+    for value in values:
+        lines += [
+            _told(lambda value=value: HistoryMessage(value, "a")),
+            _told(lambda value=value: HistoryMessage("user", value)),
+            _told(lambda value=value: HistorySettings(compress_threshold=value)),
+            _told(lambda value=value: HistorySettings(keep_recent=value)),
+        ]
     golden.agrees(FILES / "refused.txt", lines)
 
 

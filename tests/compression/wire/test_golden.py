@@ -17,6 +17,7 @@ from turnfold.compression.fold import conversation_tokens
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.compression.wire.model_calls import CallText, WireName, read_reply, write_call
+from turnfold.compression.wire.wires import read_any
 
 FILES = Path(__file__).parent / "golden"
 #: Keys beside the messages, of which each wire knows some.
@@ -92,6 +93,29 @@ def test_bodies_of_odd_parts(wire: str) -> None:
         read = sum(len(one) > 1 for one in outcomes)
         lines.append(f"{first}: {read} read, {golden.name_of(outcomes)}")
     golden.agrees(FILES / f"odd.{wire}.txt", lines)
+
+
+@pytest.mark.parametrize("wire", sorted(WIRES))
+def test_every_item_alone(wire: str) -> None:
+    """What each is read as, what it weighs, and the body without its marks and with changes."""
+    lines = []
+    for number, body in enumerate(odd_bodies.each_alone(wire)):
+        try:
+            request = WIRES[wire].wire.read(body, Memo())
+        except FoldRejected as rejected:
+            lines.append(f"{number} {rejected.reason}")
+            continue
+        one = request.messages[1]
+        counted = [conversation_tokens(request, model, Memo()) for model in ("gpt-4o", "claude-sonnet-4-5")]
+        told = [every(request), WIRES[wire].wire.unmarked(request), read_any(body, Memo()).wire.name]
+        for seed in range(3):
+            try:
+                told.append(request.with_changes(odd_bodies.changes(seed, request), Memo()).body)
+            except FoldRejected as rejected:
+                told.append(rejected.reason)
+        seen = f"{one.role} {one.tokens} {one.unsigned.tokens} {len(one.texts)} {len(one.attached)} {one.sealed} {one.marked}"
+        lines.append(f"{number} {seen} {counted} {golden.name_of(told)}")
+    golden.agrees(FILES / f"alone.{wire}.txt", lines)
 
 
 #: What a model answers on each wire: several parts, some of them no text.
