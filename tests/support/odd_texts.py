@@ -344,3 +344,22 @@ def rare(seed: int) -> str:
 
 #: How many there are.
 RARE: Final = 4 * len(_RARE)
+
+
+_LIMITS: Final = (48, 64, 240, 300, 400, 500, 600, 1000, 1200, 1600, 2000)
+
+
+def of_long_lengths() -> list[str]:
+    """One line, just under, at and over a length at which something is cut, read in part or no longer read: without blanks, of
+    words with and without ends, in a script without blanks; and lines that are much longer."""
+    found = []
+    for number, limit in enumerate(_LIMITS):
+        for size in (limit - 1, limit, limit + 1):
+            ended = "The boat of Anna came at 9:30 and it left. However, nobody paid 40 euros! "
+            units = ("x1", f"word number {number} ", ended, "泵是新的。但阀门是旧的。软管很好")
+            found += [(unit * size)[: size - 1] + "." for unit in (units[number % 4], units[(number + size) % 4])]
+            found.append(f"{('and so on ' * size)[:size]}it never failed.\nIt was Ben.")
+    for size in (2400, 4100):
+        found += ["a word without end " * (size // 19), "x" * size, "It came. " * (size // 9), f"{'so it goes ' * 170}(at 3.5). " * 2]
+        found.append(f"{'Nobody came (that we know of. Or so) ' * (size // 37)}. {'y' * 900} {'z' * 900}")
+    return found

@@ -161,6 +161,19 @@ def test_texts_that_few_rules_are_for() -> None:
     golden.agrees(FILES / "rare.txt", lines)
 
 
+def test_texts_of_long_lengths() -> None:
+    made = [
+        [
+            facts(text, (15, 90)[i % 2], WORDS, _characters),
+            shorten(text, (10, 70)[i % 2], role=("user", "assistant")[i % 3 == 0], count=_characters),
+            full_facts(text, role=("user", "tool")[i % 2], words=WORDS, known=(), count=_characters),
+            sift([read(text, "user")], 0.4),
+        ]
+        for i, text in enumerate(odd_texts.of_long_lengths())
+    ]
+    golden.agrees(FILES / "long_lengths.txt", [f"{i}: {golden.name_of(made[i::8])}" for i in range(8)])
+
+
 def _characters(text: str) -> int:
     return len(text) // 4
 

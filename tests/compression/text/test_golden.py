@@ -150,6 +150,14 @@ def test_texts_of_every_length_and_share() -> None:
     golden.agrees(FILES / "lengths.txt", lines)
 
 
+def test_texts_of_long_lengths() -> None:
+    texts, lines = odd_texts.of_long_lengths(), list[str]()
+    for stage, read in ODD_STAGES.items():
+        if stage not in ("middle", "duplicates"):
+            lines += [f"{stage} {i}: {golden.name_of([read(text) for text in texts[i::4]])}" for i in range(4)]
+    golden.agrees(FILES / "long_lengths.txt", lines)
+
+
 def test_kinds_in_a_very_long_text() -> None:
     """So long that the windows grow in which lines vote."""
     rows = [row for text in odd_texts.of_every_share() for row in text.splitlines()]
