@@ -12,6 +12,8 @@ import pytest
 
 from tests.support import golden, odd_bodies, odd_texts, small_talk
 from turnfold.compression import CompressOptions, InvalidInput, compress, strip_provenance, uncompress
+from turnfold.compression.roundtrip.condense import LEVELS, OutputText, Read, condense, is_spoken, merge, pieces
+from turnfold.compression.roundtrip.condense import read as read_text
 
 FILES = Path(__file__).parent / "golden"
 
@@ -128,6 +130,25 @@ def test_messages_that_are_none() -> None:
         names = " ".join(map(golden.name_of, (kept, strip_provenance(made.messages), [one.as_dict() for one in back])))
         lines.append(f"{seed}: {made.fits} {len(made.messages)} {names} {golden.name_of(spoiled_back.as_dict())}")
     golden.agrees(FILES / "none.txt", lines)
+
+
+SECRETS = ("api_key = 7f3b9c2e41d8a6f05b1c", "password: hunter2hunter2", "SELECT token FROM keys;", '{"secret": "x"}', "a bearer of news")
+
+
+def test_texts_alone_and_together() -> None:
+    """The parts that stay of each, with secrets in front, behind and between; each at every level, and as one of a run."""
+    lines, reads = list[str](), list[Read]()
+    for seed in range(60):
+        said = (odd_texts.text(seed), odd_texts.glued(seed), odd_texts.rare(seed))[seed % 3]
+        secret = SECRETS[seed % 5]
+        text = (f"{secret}\n{said}", f"{said}\n{secret}", f"{said} {secret} {said}", said)[seed % 4] * (1 + 3 * (seed % 8 == 0))
+        reads = [*reads[-4:], read_text(text, ("user", "assistant", "system")[seed % 3])]
+        made = [[condense(known, level) for level in LEVELS] for known in (reads[-1], OutputText(text))]
+        runs = [merge(reads, [f"name {i}" for i in range(len(reads))], level) for level in LEVELS[seed % 2 :: 2]]
+        parted = [(len(piece), stays) for piece, stays in pieces(text)]
+        assert "".join(piece for piece, _ in pieces(text)) == text
+        lines.append(f"{seed}: {is_spoken(text)} {parted[:4]} {golden.name_of(parted)} {golden.name_of(made)} {golden.name_of(runs)}")
+    golden.agrees(FILES / "texts.txt", lines)
 
 
 def test_options_that_are_refused() -> None:

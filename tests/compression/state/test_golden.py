@@ -9,6 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
+
 from tests.support import golden, odd_bodies, odd_texts
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.state import (
@@ -28,7 +30,7 @@ from turnfold.compression.state import (
     why_ordinary,
 )
 from turnfold.compression.state.draft import draft_steps
-from turnfold.compression.state.record import Record, read_record
+from turnfold.compression.state.record import Entry, Record, bounded, read_record
 from turnfold.compression.state.seen import resumed_at, seen_run
 from turnfold.compression.state.serial import read_checkpoint, read_state
 from turnfold.compression.summary.calls import ModelReply
@@ -237,3 +239,14 @@ def test_parts_of_turns_and_of_records() -> None:
         has = [record.has(text) for text in ("docker", "harbour", "Did you", "zzz", "ruff")]
         lines.append(f"{golden.name_of(made)} {has}")
     golden.agrees(FILES / "parts.txt", lines)
+
+
+@pytest.mark.parametrize("number", [0, 1, 511, 512, 513, 514, 4096, 4097])
+def test_what_a_record_keeps_of_its_entries(number: int) -> None:
+    """Every message has a state, or every second one; the oldest states go once there are twice as many as are kept."""
+    for step_by in (1, 2):
+        entries = [Entry(bytes([i % 256]), state=State(str(i)) if i % step_by == 0 else None) for i in range(number)]
+        kept = bounded(entries)
+        assert [entry.key for entry in kept] == [entry.key for entry in entries[-4096:]]
+        stated = [entry.state for entry in entries[-4096:] if entry.state]
+        assert [entry.state for entry in kept if entry.state] == (stated if len(stated) <= 512 else stated[-256:])
