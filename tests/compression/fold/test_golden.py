@@ -17,7 +17,7 @@ from tests.support.block_conversations import Kind, conversation
 from tests.support.three_wires import WIRES, with_marks
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import conversation_name, fold, lean, state_written, unfold
-from turnfold.compression.fold.likeness import likeness, passage_texts, question_text
+from turnfold.compression.fold.likeness import likeness, passage_texts, private_parts, question_text
 from turnfold.compression.fold.pieces import recall_tokens
 from turnfold.compression.fold.replay import Replay, course, start, step, thresholds_at
 from turnfold.compression.fold.units import Unit
@@ -25,6 +25,7 @@ from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Keep, Likeness, Prose, StateBlocks, Warmth, WrittenSummary
 from turnfold.compression.recall.fence import render
 from turnfold.compression.recall.ranking import Question, recall
+from turnfold.compression.text.passages import passages
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
 from turnfold.compression.wire.conversation import Conversation
@@ -268,7 +269,7 @@ def told_by_vectors(request: Conversation, user: int) -> Likeness:
 def test_state_vectors_and_summaries() -> None:
     """What a fold is given beside the messages: blocks of a state, what vectors say, summaries of a model's."""
     lines = []
-    for seed in range(18):
+    for seed in range(14):
         request, options = WIRES["chat"].wire.read(chat_body(tool_run(seed)), MEMO), odd_options(seed)
         request = with_state(request, seed) if seed % 3 else request
         options = replace(options, budget=(None, 1500, 600)[seed % 3], recall=True, wants_likeness=True, wants_summaries=seed % 2 == 0)
@@ -285,7 +286,9 @@ def test_state_vectors_and_summaries() -> None:
             (one.events, one.tokens_after, one.reason, one.outlook, one.decided, one.wanted, one.open_questions, one.account)
             for one in (first, second)
         ]
-        beside = (lean(request, options, MEMO).body, state_written(request, options, MEMO).body, conversation_name(request))
+        private = private_parts(request.messages)
+        parts = [passage_texts(one.text, private.get(one.key) or ()) for one in request.messages]
+        beside = (private, parts, lean(request, options, MEMO).body, state_written(request, options, MEMO).body, conversation_name(request))
         quoted = [(i, one.passages) for i, one in second.recalls.items()]
         names = " ".join(map(golden.name_of, (first.body, second.body, told, beside, quoted, likenesses)))
         sizes = f"{first.tokens_before} -> {first.tokens_after}, {second.tokens_after}"
@@ -380,6 +383,51 @@ def test_recall_from_odd_texts() -> None:
         places = " ".join(f"{one.source}:{one.start}-{one.end}" for one in found)
         lines.append(f"{seed} {text[:40]!r}: {places} {golden.name_of(render(held, found))}")
     golden.agrees(FILES / "recall.odd.txt", lines)
+
+
+WHO = ("Anna Berg", "Ben", "Captain Marta Okafor", "Cy")
+ASKED_OF_MEETINGS = (
+    "What did Anna say about the pump?",
+    "What did Marta decide, and when does the lease end?",
+    "Who mentioned the code of the bay?",
+    "Is Bay 7 larger than Pier 3?",
+    "What happened on 3 May?",
+    "Summarise what Ben said.",
+    "And Cy?",
+)
+
+
+def meeting(seed: int) -> list[Source]:
+    """Short messages that say who speaks, paragraphs under titles, or both; stamps of several days, and private parts."""
+    random, found = Random(seed), list[Source]()
+    number = (14, 40, 130)[seed % 3]
+    for i in range(number):
+        said = odd_texts.text(4 * (number * seed + i) + 1).splitlines()[0]
+        who, title = random.choice(WHO), random.choice(("Bay 7", "**Pier 3**", "# The pump", "Costs:"))
+        match seed % 4:
+            case 0:
+                text = f"{who}: {said}"
+            case 1:
+                text = f"{title}\n{said} {who} was there.\n\n{random.choice(WHO)}\n{said[::2]}"
+            case 2:
+                text = f"[2026-05-0{1 + i * 8 // number} 10:{i % 60:02}] {who}: {said}"
+            case _:
+                text = said if i % 2 else f"{who}: {said}\n\n{title}\n{said}"
+        found.append(Source(("user", "assistant")[i % 2], text, digest(text, str(i))))
+    return found
+
+
+def test_recall_of_meetings() -> None:
+    lines = []
+    for seed in range(24):
+        said, random = meeting(seed), Random(seed)
+        text = ASKED_OF_MEETINGS[seed % len(ASKED_OF_MEETINGS)]
+        shares = [random.randrange(-90, 90) % 256 for _ in range(99)]
+        like = tuple(bytes(shares[i % 90 : i % 90 + len(passages(one.text))]) for i, one in enumerate(said)) if seed % 2 else ()
+        found = recall(said, Question(text, tuple(said[-1:]) * (seed % 5 == 0), like), (80, 300)[seed % 2], (), count, MEMO)
+        places = " ".join(f"{one.source}:{one.start}-{one.end}" for one in found)
+        lines.append(f"{seed} {text!r}: {places} {golden.name_of(render(said, found))}")
+    golden.agrees(FILES / "recall.meetings.txt", lines)
 
 
 # ---------------------------------------------------------------- work
