@@ -111,10 +111,8 @@ def test_what_cannot_be_asked_for() -> None:
     lines = []
     values: tuple[Any, ...] = ("", " ", "a", 0, 1, 2, 3, -1, 0.0, 0.5, 1.0, 1.01, True, None, "textrank", "nobody", ("full",), ())
     for field in ("text", "layer", "l1_ratio", "l2_max_sentences", "sections", "query", "scorer"):
-        for value in values:
-            lines.append(_told(lambda field=field, value=value: CompressRequest(**{"text": "a", field: value})))
-    for value in (None, 0, 1, -1):
-        lines.append(_told(lambda value=value: Demand(budget=value)))
+        lines += [_told(lambda field=field, value=value: CompressRequest(**{"text": "a", field: value})) for value in values]
+    lines += [_told(lambda value=value: Demand(budget=value)) for value in (None, 0, 1, -1)]
     for names in ((), ("raw",), ("facts", "summary"), ("facts", "nothing"), ("summary", "raw", "summary")):
         lines += [_told(lambda names=names: Demand(names)), _told(lambda names=names: encodings(names))]
     made = Compressor().compress(CompressRequest("A boat came. Another left."))

@@ -113,7 +113,7 @@ class Weighed(Memo):
         super().__init__()
         self.weights: list[int] = []
 
-    def put(self, key, value, weigh):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201 - as of Memo
+    def put(self, key, value, weigh):  # type: ignore[no-untyped-def]
         self.weights.append(weigh(value))
         super().put(key, value, weigh)
 
@@ -139,6 +139,8 @@ def test_a_sequence_goes_on_from_what_it_shares_with_the_one_before() -> None:
     assert asked[-1] == nothing
 
 
-@pytest.mark.parametrize(("one", "other", "same"), [("", "", 0), ("a", "", 0), ("ab", "abc", 2), ("abx", "aby", 2), ("x", "y", 0)])
+@pytest.mark.parametrize(
+    ("one", "other", "same"), [("", "", 0), ("a", "", 0), ("ab", "abc", 2), ("abx", "aby", 2), ("x", "y", 0)]
+)
 def test_how_much_two_sequences_share(one: str, other: str, same: int) -> None:
     assert common_length(one, other) == common_length(other, one) == same

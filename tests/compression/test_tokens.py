@@ -58,7 +58,10 @@ def test_an_unknown_model_is_counted_by_the_costlier_vocabulary() -> None:
 
 
 def test_which_vocabulary_a_model_takes() -> None:
-    known = {"o200k_base": "gpt-4o gpt-5-mini ft:gpt-4.1:org openai/o3 gpt-oss-20b", "cl100k_base": "gpt-4 gpt-4-0613 gpt-3.5-turbo"}
+    known = {
+        "o200k_base": "gpt-4o gpt-5-mini ft:gpt-4.1:org openai/o3 gpt-oss-20b",
+        "cl100k_base": "gpt-4 gpt-4-0613 gpt-3.5-turbo",
+    }
     for name, models in known.items():
         assert {encoding_for_model(model) for model in models.split()} == {name}
     assert {encoding_for_model(model) for model in ("", "gpt-40", "my-gpt-4", "claude-3", "ft:x:gpt-4o")} == {None}
@@ -94,7 +97,7 @@ def test_of_a_text_with_a_counted_end_only_the_beginning_is_counted(tail: str, f
     memo, weights = Memo(), list[int]()
 
     class Noting(Memo):
-        def put(self, key, value, weigh):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - as of Memo
+        def put(self, key, value, weigh):  # type: ignore[no-untyped-def]
             weights.append(weigh(value))
             memo.put(key, value, weigh)
 

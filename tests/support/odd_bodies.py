@@ -260,7 +260,10 @@ _MARKED: Final[tuple[Part, ...]] = (
     {"role": "user", "content": [{"type": "text", **_MARK, **_BREAKPOINT, "text": "In the middle."}, {**_MARK}]},
     {**_MARK, "role": "user", "content": "On the message."},
     {"role": "user", "content": [{"type": "text", "text": "a", "cache_control": None}, {"type": "text", "text": "b"}]},
-    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "x", **_MARK}]}]},
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "x", **_MARK}]}],
+    },
     {"role": "assistant", "content": [{"type": "text", "text": "Last.", **_MARK}]},
 )
 

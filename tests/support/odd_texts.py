@@ -298,27 +298,37 @@ _RARE: Final = (
     "\n".join(f"-rw-r--r-- 1 ann staff {17 * i} Mar  3 10:{i:02} {name}" for i, name in enumerate(_FOLDER, 10)),
     "\n".join(f"{3 * i}K\tsrc/{name}" for i, name in enumerate(_FOLDER)),
     "desk\n" + "\n".join(f"├── {name}" for name in _FOLDER) + "\n│   └── [ 1.2K]  deep.py\n\n3 directories, 9 files",
-    "\n".join(f"src/a.py-{i}-near {i}" if i % 3 else f"src/a.py:{i}:def tape_{i}(): # hit" for i in range(1, 9)) + "\n--\nb.py:1:x",
+    "\n".join(f"src/a.py-{i}-near {i}" if i % 3 else f"src/a.py:{i}:def tape_{i}(): # hit" for i in range(1, 9))
+    + "\n--\nb.py:1:x",
     "src/a.py\n12:def tape():\n13-    return 1\n--\n40:    tape()\n\nsrc/b.py\n3:tape = 1",
     'id,name,note\n1,"Ann, B.",ok\n2,"Ben ""the crane""",failed\n3,Cy,\n4,Di,ok\n',
-    "a|b\x00|c\n1|\"2|3\n4|5|6",
-    "============ FAILURES ============\n____ test_tape ____\n>  assert 1 == 2\nE  AssertionError: tape\ntests/a.py:3: AssertionError\n"
+    'a|b\x00|c\n1|"2|3\n4|5|6',
+    "============ FAILURES ============\n____ test_tape ____\n>  assert 1 == 2\nE  AssertionError: tape\n"
+    "tests/a.py:3: AssertionError\n"
     "FAILED tests/a.py::test_tape - assert\nPASSED tests/a.py::test_reel\n=== 1 failed, 3 passed in 0.2s ===",
-    "--- FAIL: TestTape (0.00s)\n    a_test.go:12: got 3, want 4\n=== RUN TestReel\n--- PASS: TestReel\nok  desk 0.1s\nFAIL\tdesk/b",
-    "thread 'main' panicked at src/main.rs:3:5:\nthe tape is gone\nnote: run with RUST_BACKTRACE=1\nstack backtrace:\n   0: std::x",
-    "  ✓ opens the bay (3 ms)\n  ✗ closes the bay\n    Expected: 3\n    Received: 4\n      at bay.js:3:1\nTests: 1 failed, 2 passed",
+    "--- FAIL: TestTape (0.00s)\n    a_test.go:12: got 3, want 4\n=== RUN TestReel\n--- PASS: TestReel\n"
+    "ok  desk 0.1s\nFAIL\tdesk/b",
+    "thread 'main' panicked at src/main.rs:3:5:\nthe tape is gone\nnote: run with RUST_BACKTRACE=1\n"
+    "stack backtrace:\n   0: std::x",
+    "  ✓ opens the bay (3 ms)\n  ✗ closes the bay\n    Expected: 3\n    Received: 4\n      at bay.js:3:1\n"
+    "Tests: 1 failed, 2 passed",
     "TAP version 13\nok 1 - a\nnot ok 2 - tape\n# tests 2\n# fail 1",
     "error[E0308]: mismatched types\n --> src/main.rs:4:9\n  |\n4 |     tape\n  |     ^^^^ expected `()`, found `&str`",
-    "col a   col b\n-----   -----\n12      x\n13      y\n14      z\n\ntape 1.5 kg at 10:30\ntape 2.5 kg at 11:30\ntape 3.5 kg at 12:30",
+    "col a   col b\n-----   -----\n12      x\n13      y\n14      z\n\ntape 1.5 kg at 10:30\n"
+    "tape 2.5 kg at 11:30\ntape 3.5 kg at 12:30",
     "50%\b\b\b60%\b\b\b\b\b\bdone\nx\b\n\bloading\rready\r\nready\rset",
     "# Desk\nname: desk\nitems:\n  - id: 1\n    note: tape\n  - id: 2\n    note: >\n      two lines\n      of it\nempty:\n",
-    "<items>\n <item id='1'>\n  <state>failed</state>\n  <note>tape</note>\n </item>\n <item id='2'><state>ok</state></item>\n</items>",
-    "Please just note that Really Simple Syndication is, in order to be clear, basically a feed.\nMara Lind: Sure, thanks! I think\n"
+    "<items>\n <item id='1'>\n  <state>failed</state>\n  <note>tape</note>\n </item>\n"
+    " <item id='2'><state>ok</state></item>\n</items>",
+    "Please just note that Really Simple Syndication is, in order to be clear, basically a feed.\n"
+    "Mara Lind: Sure, thanks! I think\n"
     "Thanks!\n\nOf course. The word just is short. What did she say? Thanks.\n  - Certainly, the Database is up.",
     "Hello!\nThanks a lot.\n",
     "```\nopen\n~~~\nstill\n```\nshut\n~~~~\nx\n~~~\ny\n~~~~~\nend",
-    "commit 1a2b3c4d5e\nAuthor: Ann <a@b.cd>\nDate:   Mon Mar 3\n\n    Fix tape\n\n    The reel.\n\ncommit 2b3c4d5e6f\nAuthor: Ben <b@b.cd>\n\n    Add",
-    "diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n@@ -1,4 +1,4 @@ def tape():\n x = 1\n-y = 2\n+y = 3\n z",
+    "commit 1a2b3c4d5e\nAuthor: Ann <a@b.cd>\nDate:   Mon Mar 3\n\n    Fix tape\n\n    The reel.\n\n"
+    "commit 2b3c4d5e6f\nAuthor: Ben <b@b.cd>\n\n    Add",
+    "diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n@@ -1,4 +1,4 @@ def tape():\n"
+    " x = 1\n-y = 2\n+y = 3\n z",
     '{"rows": "[{\\"id\\": 1, \\"deep\\": {\\"tape\\": [1, 2, 3]}}, {\\"id\\": 2, \\"deep\\": null}]", "n": 1e400, "ok": true}',
     '{"a": 1}\n\n{"a": 2, "tape": "x"}\n{"a": 3}\nno json here\n{"a": 4}',
     "الدكتور أحمد حسن في القاهرة مع شركة النيل. قال محمد إنه لن يدفع.",
@@ -360,6 +370,7 @@ def of_long_lengths() -> list[str]:
             found += [(unit * size)[: size - 1] + "." for unit in (units[number % 4], units[(number + size) % 4])]
             found.append(f"{('and so on ' * size)[:size]}it never failed.\nIt was Ben.")
     for size in (2400, 4100):
-        found += ["a word without end " * (size // 19), "x" * size, "It came. " * (size // 9), f"{'so it goes ' * 170}(at 3.5). " * 2]
+        found += ["a word without end " * (size // 19), "x" * size, "It came. " * (size // 9)]
+        found.append(f"{'so it goes ' * 170}(at 3.5). " * 2)
         found.append(f"{'Nobody came (that we know of. Or so) ' * (size // 37)}. {'y' * 900} {'z' * 900}")
     return found

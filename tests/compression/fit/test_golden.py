@@ -158,7 +158,9 @@ def recovered(seed: int) -> str:
         random.random() < 0.3,
         random.random() < 0.3,
     )
-    known = Learned(of(random, [(), (), (1.3,), (0.7, 0.8)]), fits=of(random, [0, 0, 900, 1700, 5000]), fails=of(random, [None, 2600]))
+    known = Learned(
+        of(random, [(), (), (1.3,), (0.7, 0.8)]), fits=of(random, [0, 0, 900, 1700, 5000]), fails=of(random, [None, 2600])
+    )
     options = FoldOptions(model=of(random, ["", "gpt-4o"]), window=of(random, [None, None, 1500, 2200, 100_000]))
     sent = WIRES["chat"].wire.read(json.dumps(overfull(shape, 1500)).encode(), MEMO) if random.random() < 0.2 else None
     flow = recover(request, overflow, options, MEMO, known, sent, summary_tokens=of(random, [0, 0, 0, 25, 400]))

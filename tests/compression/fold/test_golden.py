@@ -22,7 +22,17 @@ from turnfold.compression.fold.pieces import recall_tokens
 from turnfold.compression.fold.replay import Replay, course, start, step, thresholds_at
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Keep, Likeness, Prose, StateBlocks, Warmth, WrittenSummary
+from turnfold.compression.options import (
+    CachePrices,
+    FoldDecision,
+    FoldOptions,
+    Keep,
+    Likeness,
+    Prose,
+    StateBlocks,
+    Warmth,
+    WrittenSummary,
+)
 from turnfold.compression.recall.fence import render
 from turnfold.compression.recall.ranking import Question, recall
 from turnfold.compression.text.passages import passages
@@ -236,10 +246,16 @@ def tool_run(seed: int) -> list[golden.Message]:
     texts = [odd_texts.text(4 * (9 * seed + i) + 1) * (1 + i % 3) for i in range(5)]
     found: list[golden.Message] = [{"role": "system", "content": "You run the harbour desk."}]
     for i in range(14 + seed % 7):
-        found.append({"role": "user", "content": random.choice((odd_texts.text(50 * seed + i), "continue", f"Which bay is {i}?"))})
+        found.append(
+            {"role": "user", "content": random.choice((odd_texts.text(50 * seed + i), "continue", f"Which bay is {i}?"))}
+        )
         for j in range(random.randrange(3)):
             arguments = json.dumps({"path": f"{'desk/' * random.choice((1, 40))}{random.randrange(2)}.log"})
-            call = {"id": f"c{i}-{j}", "type": "function", "function": {"name": random.choice(("read_log", "ask")), "arguments": arguments}}
+            call = {
+                "id": f"c{i}-{j}",
+                "type": "function",
+                "function": {"name": random.choice(("read_log", "ask")), "arguments": arguments},
+            }
             result = {"role": "tool", "tool_call_id": call["id"], "content": random.choice(texts)}
             found += [{"role": "assistant", "content": None, "tool_calls": [call]}, result]
         found.append({"role": "assistant", "content": odd_texts.text(70 * seed + i)})
@@ -272,7 +288,9 @@ def test_state_vectors_and_summaries() -> None:
     for seed in range(14):
         request, options = WIRES["chat"].wire.read(chat_body(tool_run(seed)), MEMO), odd_options(seed)
         request = with_state(request, seed) if seed % 3 else request
-        options = replace(options, budget=(None, 1500, 600)[seed % 3], recall=True, wants_likeness=True, wants_summaries=seed % 2 == 0)
+        options = replace(
+            options, budget=(None, 1500, 600)[seed % 3], recall=True, wants_likeness=True, wants_summaries=seed % 2 == 0
+        )
         if seed % 4 == 1:
             options = replace(options, belief=FoldDecision(Warmth(0.4, 0.9)), wants_summaries=True)
         first = fold(request, options, MEMO)
@@ -288,7 +306,13 @@ def test_state_vectors_and_summaries() -> None:
         ]
         private = private_parts(request.messages)
         parts = [passage_texts(one.text, private.get(one.key) or ()) for one in request.messages]
-        beside = (private, parts, lean(request, options, MEMO).body, state_written(request, options, MEMO).body, conversation_name(request))
+        beside = (
+            private,
+            parts,
+            lean(request, options, MEMO).body,
+            state_written(request, options, MEMO).body,
+            conversation_name(request),
+        )
         quoted = [(i, one.passages) for i, one in second.recalls.items()]
         names = " ".join(map(golden.name_of, (first.body, second.body, told, beside, quoted, likenesses)))
         sizes = f"{first.tokens_before} -> {first.tokens_after}, {second.tokens_after}"

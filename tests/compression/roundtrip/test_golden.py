@@ -124,7 +124,12 @@ def test_messages_that_are_none() -> None:
         made = compress(told, options)
         kept = json.loads(json.dumps(made.as_dict()))
         again = compress([*made.messages, *small_talk.chat(3)], options)
-        back = [uncompress(made), uncompress(again, recursive=True), uncompress(made.messages[::-1], made.verbatim.get), uncompress(made.messages[2:], {})]
+        back = [
+            uncompress(made),
+            uncompress(again, recursive=True),
+            uncompress(made.messages[::-1], made.verbatim.get),
+            uncompress(made.messages[2:], {}),
+        ]
         spoiled_back = uncompress(odd_bodies.spoiled(made.messages, seed), made.verbatim)
         assert back[0].messages == told
         names = " ".join(map(golden.name_of, (kept, strip_provenance(made.messages), [one.as_dict() for one in back])))
@@ -132,7 +137,13 @@ def test_messages_that_are_none() -> None:
     golden.agrees(FILES / "none.txt", lines)
 
 
-SECRETS = ("api_key = 7f3b9c2e41d8a6f05b1c", "password: hunter2hunter2", "SELECT token FROM keys;", '{"secret": "x"}', "a bearer of news")
+SECRETS = (
+    "api_key = 7f3b9c2e41d8a6f05b1c",
+    "password: hunter2hunter2",
+    "SELECT token FROM keys;",
+    '{"secret": "x"}',
+    "a bearer of news",
+)
 
 
 def test_texts_alone_and_together() -> None:
@@ -147,7 +158,9 @@ def test_texts_alone_and_together() -> None:
         runs = [merge(reads, [f"name {i}" for i in range(len(reads))], level) for level in LEVELS[seed % 2 :: 2]]
         parted = [(len(piece), stays) for piece, stays in pieces(text)]
         assert "".join(piece for piece, _ in pieces(text)) == text
-        lines.append(f"{seed}: {is_spoken(text)} {parted[:4]} {golden.name_of(parted)} {golden.name_of(made)} {golden.name_of(runs)}")
+        lines.append(
+            f"{seed}: {is_spoken(text)} {parted[:4]} {golden.name_of(parted)} {golden.name_of(made)} {golden.name_of(runs)}"
+        )
     golden.agrees(FILES / "texts.txt", lines)
 
 

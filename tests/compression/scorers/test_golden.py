@@ -58,7 +58,16 @@ class Says:
 
 def test_what_is_no_scorer_and_no_score() -> None:
     said, lines = ["A boat came.", "Another boat left.", "It rained."], list[str]()
-    given: tuple[Any, ...] = ([1, 2, 3], [0.25, True, "1"], [1, 2], [1, 2, 3, 4], [1, None, 2], [1, float("nan"), 2], [1, "x", 2], 7)
+    given: tuple[Any, ...] = (
+        [1, 2, 3],
+        [0.25, True, "1"],
+        [1, 2],
+        [1, 2, 3, 4],
+        [1, None, 2],
+        [1, float("nan"), 2],
+        [1, "x", 2],
+        7,
+    )
     for scores in given:
         lines.append(f"{scores!r}: {_told(lambda scores=scores: scores_of(Says(scores), said, None))}")
         lines.append(_told(lambda scores=scores: QueryAware(Says(scores)).score(said, "boat")))

@@ -215,7 +215,9 @@ def test_what_is_proposed_and_drafted() -> None:
         checked = [validate_preprocessor_output(raw, source_input=source) for raw in _proposals(one) for source in (None, one)]
         drafted = [_drafted(text, 3 * number + i) for i, text in enumerate(forms)]
         why = [(why_ordinary(text), certainty(text, State(None, {"docker": "use"}))) for text in forms]
-        compiled = [compile_transcript([{"role": role, "content": text} for text in (forms[0], forms[-1])]) for role in ("user", "x")]
+        compiled = [
+            compile_transcript([{"role": role, "content": text} for text in (forms[0], forms[-1])]) for role in ("user", "x")
+        ]
         engine = create_engine()
         taken = [preprocess(engine, text) for text in forms]
         names = " ".join(map(golden.name_of, (checked, drafted, compiled, taken)))
@@ -232,7 +234,11 @@ def test_parts_of_turns_and_of_records() -> None:
             turns = [turn_of(one) for one in messages if isinstance(one, dict)] if isinstance(messages, list) else []
             record = place(turns, OPTIONS[seed % 3]).record
             lines.append(f"{wire} {seed} {len(turns)} {golden.name_of((turns, record))}")
-    private = ("use <private>docker</private>", "set premise the <private>harbour</private> desk", "change premise to <private>x</private>")
+    private = (
+        "use <private>docker</private>",
+        "set premise the <private>harbour</private> desk",
+        "change premise to <private>x</private>",
+    )
     for options, said in product(OPTIONS, product((*private, "use ruff instead of <private>y</private>", "yes"), repeat=2)):
         record = place([Turn("user", said[0]), Turn("assistant", "Done."), Turn("user", said[1])], options).record
         made = (record.redacted(), record.without_question(), record.put(record.machine), record.redacted().to_bytes())

@@ -145,8 +145,8 @@ def test_calls_of_ours_and_what_is_read_of_the_answers() -> None:
     lines = []
     for wire, answered in REPLIES.items():
         for model in ("gpt-4o", "gpt-5-mini", "o3", "claude-sonnet-4-5", ""):
-            for heat in (0.0, 0.7):
-                lines.append(write_call(wire, model, CallText("Be short.", "Which bay?\ud800", 64, heat)).decode())
+            calls = [CallText("Be short.", "Which bay?\ud800", 64, heat) for heat in (0.0, 0.7)]
+            lines += [write_call(wire, model, call).decode() for call in calls]
         plain = json.loads(json.dumps(answered).replace('"incomplete"', '"completed"'))
         for seed in range(60):
             body = json.dumps(odd_bodies.spoiled((answered, plain)[seed % 2], seed)).encode()

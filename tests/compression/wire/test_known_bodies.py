@@ -18,7 +18,7 @@ class Weighed(Memo):
         super().__init__()
         self.weights: list[int] = []
 
-    def put(self, key, value, weigh):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201 - as of Memo
+    def put(self, key, value, weigh):  # type: ignore[no-untyped-def]
         self.weights.append(weigh(value))
         super().put(key, value, weigh)
 
