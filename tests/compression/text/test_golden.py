@@ -165,6 +165,17 @@ def test_kinds_in_a_very_long_text() -> None:
     golden.agrees(FILES / "long_kinds.txt", lines)
 
 
+def test_rows_with_a_column_of_figures() -> None:
+    """Of ten rows so many have a figure where the others say something: from seven on they are data."""
+    lines = []
+    for share, delimiter in product(range(11), ",;\t"):
+        cells = [str(17 * i) if i < share else f"no bay {i} yet" for i in range(10)]
+        rows = [delimiter.join((f"Ann B {i} C", "of Lisbon", cell)) for i, cell in enumerate(cells)]
+        text = "\n".join([delimiter.join(("who it is", "from where", "which bay")), *rows])
+        lines.append(f"{share} {delimiter!r} {kind_of(text)} {data_blocks(text)}")
+    golden.agrees(FILES / "columns.txt", lines)
+
+
 def test_near_duplicates() -> None:
     said = [line for some in _inputs().values() for text in some for line in text.split("\n\n")]
     said += [f"{text} And so on." for text in said[::9]] + said[::31]
