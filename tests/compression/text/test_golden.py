@@ -169,9 +169,9 @@ def test_rows_with_a_column_of_figures() -> None:
     """Of ten rows so many have a figure where the others say something: from seven on they are data."""
     lines = []
     for share, delimiter in product(range(11), ",;\t"):
-        cells = [str(17 * i) if i < share else f"no bay {i} yet" for i in range(10)]
-        rows = [delimiter.join((f"Ann B {i} C", "of Lisbon", cell)) for i, cell in enumerate(cells)]
-        text = "\n".join([delimiter.join(("who it is", "from where", "which bay")), *rows])
+        cells = [str(17 * i) if i < share else f"and nobody was there {i}." for i in range(10)]
+        rows = [delimiter.join(("it was said", f" that they had seen the boats {i} times", cell)) for i, cell in enumerate(cells)]
+        text = "\n".join([delimiter.join(("what", "it", "says")), *rows])
         lines.append(f"{share} {delimiter!r} {kind_of(text)} {data_blocks(text)}")
     golden.agrees(FILES / "columns.txt", lines)
 
