@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,22 @@ def test_layers_of_texts_whose_pieces_touch() -> None:
     golden.agrees(FILES / "glued_layers.txt", lines)
 
 
+def test_layers_of_every_size() -> None:
+    texts = (
+        "# Bay\nAnna moors at 9:30. Nobody paid 40 euros. It rains.\n# Pier\nBen left on 3 May. He never came back.",
+        f"[Chunk 1] Source: desk.md\n\nThe lease ends in May. {'| a | b |' * 3}\n\n"
+        "[Chunk 2] Source: b.md\n\nAnna signs it. So does Ben.",
+        "The pump failed.\n```\nx = 1\ny = 2\nz = x + y\n```\nERROR: no tide\nIt is fine now. Is it?",
+    )
+    lines = []
+    for text in texts:
+        size = Compressor().compress(CompressRequest(text)).layers[0].tokens
+        asked = [CompressRequest(text, l1_ratio=most / size, l2_max_sentences=1 + most % 3) for most in range(1, size + 1)]
+        made = [Compressor().compress(one).layers[1:] for one in asked]
+        lines.append(f"{size}: {[one[0].tokens for one in made]} {golden.name_of(made)}")
+    golden.agrees(FILES / "sizes.txt", lines)
+
+
 def made_layer(made: CompressedResult, section: str, layer: int) -> SectionLayer:
     return Compressor().drill_down(made, section, layer)
 
@@ -111,21 +128,22 @@ def test_what_cannot_be_asked_for() -> None:
     lines = []
     values: tuple[Any, ...] = ("", " ", "a", 0, 1, 2, 3, -1, 0.0, 0.5, 1.0, 1.01, True, None, "textrank", "nobody", ("full",), ())
     for field in ("text", "layer", "l1_ratio", "l2_max_sentences", "sections", "query", "scorer"):
-        lines += [_told(lambda field=field, value=value: CompressRequest(**{"text": "a", field: value})) for value in values]
-    lines += [_told(lambda value=value: Demand(budget=value)) for value in (None, 0, 1, -1)]
-    for names in ((), ("raw",), ("facts", "summary"), ("facts", "nothing"), ("summary", "raw", "summary")):
-        lines += [_told(lambda names=names: Demand(names)), _told(lambda names=names: encodings(names))]
+        lines += [_told(partial(CompressRequest, **{"text": "a", field: value})) for value in values]
+    lines += [_told(partial(Demand, budget=value)) for value in (None, 0, 1, -1)]
+    some: tuple[Any, ...] = ((), ("raw",), ("facts", "summary"), ("facts", "nothing"), ("summary", "raw", "summary"))
+    for names in some:
+        lines += [_told(partial(Demand, names)), _told(partial(encodings, names))]
     made = Compressor().compress(CompressRequest("A boat came. Another left."))
-    for value in (0, 2, 3, -1, True, 1.0):
-        lines.append(_told(lambda value=value: made_layer(made, made.sections[0].id, value)))
-        lines.append(_told(lambda value=value: truncate_to_tokens("A boat came. Another left.", value)))
-    lines.append(_told(lambda: made_layer(made, "none", 0)))
+    for value in values:
+        lines.append(_told(partial(made_layer, made, made.sections[0].id, value)))
+        lines.append(_told(partial(truncate_to_tokens, "A boat came. Another left.", value)))
+    lines.append(_told(partial(made_layer, made, "none", 0)))
     for value in values:
         lines += [
-            _told(lambda value=value: HistoryMessage(value, "a")),
-            _told(lambda value=value: HistoryMessage("user", value)),
-            _told(lambda value=value: HistorySettings(compress_threshold=value)),
-            _told(lambda value=value: HistorySettings(keep_recent=value)),
+            _told(partial(HistoryMessage, value, "a")),
+            _told(partial(HistoryMessage, "user", value)),
+            _told(partial(HistorySettings, compress_threshold=value)),
+            _told(partial(HistorySettings, keep_recent=value)),
         ]
     golden.agrees(FILES / "refused.txt", lines)
 

@@ -20,6 +20,7 @@ from turnfold.compression.calibration import Learned
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.cut import cut
 from turnfold.compression.fit.fit import fit
+from turnfold.compression.fit.overflow import Kind as OverflowKind
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fit.recover import Resend, UpstreamReply, recover
 from turnfold.compression.memo import Memo
@@ -125,6 +126,7 @@ def test_odd_bodies() -> None:
     golden.agrees(FILES / "odd.txt", lines)
 
 
+KINDS: tuple[OverflowKind, ...] = (*("prompt",) * 7, "sum", "output")
 REPLIES = (
     (200, b'data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n', True),
     (200, b"event: error\ndata: 7\n\n", True),
@@ -150,7 +152,7 @@ def recovered(seed: int) -> str:
     request = WIRES["chat"].wire.read(json.dumps(overfull(shape, 1900, model="gpt-4", **more)).encode(), MEMO)
     prompt, output = of(random, [None, 1900, 3100, 9000]), of(random, [None, None, 0, 200, 3000])
     overflow = Overflow(
-        of(random, [*["prompt"] * 7, "sum", "output"]),
+        KINDS[random.randrange(9)],
         of(random, [None, None, 700, 1600, 2400, 4000]),
         of(random, [None, 0, 3000, 3400]),
         prompt,
@@ -164,7 +166,8 @@ def recovered(seed: int) -> str:
     options = FoldOptions(model=of(random, ["", "gpt-4o"]), window=of(random, [None, None, 1500, 2200, 100_000]))
     sent = WIRES["chat"].wire.read(json.dumps(overfull(shape, 1500)).encode(), MEMO) if random.random() < 0.2 else None
     flow = recover(request, overflow, options, MEMO, known, sent, summary_tokens=of(random, [0, 0, 0, 25, 400]))
-    calls, reply = list[Any](), None
+    calls = list[Any]()
+    reply: UpstreamReply | ModelReply | None = None
     try:
         while True:
             call = flow.send(reply)

@@ -62,8 +62,9 @@ def _repeats(prompt: str, seed: int) -> str:
     return (text, text[: len(text) // 2], "", " x ")[(len(prompt) + seed) % 4]
 
 
-def vars_of(options: CompressOptions) -> dict[str, Any]:
-    return {field.name: getattr(options, field.name) for field in fields(options)}
+def with_summarizer(options: CompressOptions, seed: int) -> Any:
+    said = {field.name: getattr(options, field.name) for field in fields(options)}
+    return {**said, "summarizer": lambda text: _shorter(text, seed)}
 
 
 async def _result(flow: Any) -> Any:
@@ -89,9 +90,7 @@ def test_messages_summarised_by_somebody_else() -> None:
 
         escalating = create_escalating_summarizer(asked, max_response_tokens=1 + seed, system_prompt="Hm." * (seed % 2))
         made = [
-            asyncio.run(
-                _result(compress(messages, {**vars_of(options), "summarizer": lambda text, seed=seed: _shorter(text, seed)}))
-            ),
+            asyncio.run(_result(compress(messages, with_summarizer(options, seed)))),
             asyncio.run(_result(compress(messages, options, summarizer=escalating))),
         ]
         flow, reply = summarised_steps(messages, options, ProseWish(200, ("R-0417",), terse=seed % 3 == 2)), None

@@ -454,6 +454,15 @@ def test_recall_of_meetings() -> None:
     golden.agrees(FILES / "recall.meetings.txt", lines)
 
 
+def test_recall_at_every_budget() -> None:
+    said, lines = meeting(1)[:30], list[str]()
+    for number, text in enumerate(ASKED_OF_MEETINGS[:3]):
+        for budget in range(30, 260, 5):
+            found = recall(said, Question(text, tuple(said[-1:]) * (number % 2)), budget, (), count, MEMO, fill=number == 2)
+            lines.append(f"{number} {budget}: " + " ".join(f"{one.source}:{one.start}-{one.end}" for one in found))
+    golden.agrees(FILES / "recall.budgets.txt", lines)
+
+
 # ---------------------------------------------------------------- work
 
 

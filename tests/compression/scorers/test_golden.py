@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,17 +70,17 @@ def test_what_is_no_scorer_and_no_score() -> None:
         7,
     )
     for scores in given:
-        lines.append(f"{scores!r}: {_told(lambda scores=scores: scores_of(Says(scores), said, None))}")
-        lines.append(_told(lambda scores=scores: QueryAware(Says(scores)).score(said, "boat")))
-        lines.append(_told(lambda scores=scores: Composite([(Says(scores), 3), (TfIdf(), 1)]).score(said, "boat")))
-    for parts in ([], [(TfIdf(), 0)], [(TfIdf(), -1)], [(TfIdf(), float("nan"))], [(7, 1)], [(Says([], 7), 1)]):
-        lines.append(_told(lambda parts=parts: Composite(parts).name))
+        lines.append(f"{scores!r}: {_told(partial(scores_of, Says(scores), said, None))}")
+        lines.append(_told(partial(QueryAware(Says(scores)).score, said, "boat")))
+        lines.append(_told(partial(Composite([(Says(scores), 3), (TfIdf(), 1)]).score, said, "boat")))
+    wrong: tuple[Any, ...] = ([], [(TfIdf(), 0)], [(TfIdf(), -1)], [(TfIdf(), float("nan"))], [(7, 1)], [(Says([], 7), 1)])
+    lines += [_told(partial(Composite, parts)) for parts in wrong]
     known = dict.fromkeys(said[:2], 0.5)
     scorers = (Central(), TfIdf(), GivenScores(known, TextRank()))
     for number in range(5):
         some = [*said, *said][:number]
         ranks = [round(rank, 6) for rank in TextRank().distribution(some)]
-        lines.append(f"{number} {ranks} {[_told(lambda scorer=scorer, some=some: scorer.score(some)) for scorer in scorers]}")
+        lines.append(f"{number} {ranks} {[_told(partial(scorer.score, some)) for scorer in scorers]}")
     golden.agrees(FILE.parent / "refused.txt", lines)
 
 
