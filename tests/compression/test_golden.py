@@ -106,8 +106,8 @@ def test_layers_of_texts_whose_pieces_touch() -> None:
 def test_layers_of_every_size() -> None:
     texts = (
         "# Bay\nAnna moors at 9:30. Nobody paid 40 euros. It rains.\n# Pier\nBen left on 3 May. He never came back.",
-        f"[Chunk 1] Source: desk.md\n\nThe lease ends in May. {'| a | b |' * 3}\n\n"
-        "[Chunk 2] Source: b.md\n\nAnna signs it. So does Ben.",
+        "[Chunk 1] Source: a\n\nThe lease of the pier ends on the last day of May, as Anna Berg wrote to 40 tenants.\n\n"
+        "[Chunk 2] Source: b\n\nBen Carter signs it for the desk, unless the audit of 2027 finds that 300 euros are gone.",
         "The pump failed.\n```\nx = 1\ny = 2\nz = x + y\n```\nERROR: no tide\nIt is fine now. Is it?",
     )
     lines = []

@@ -165,14 +165,15 @@ def test_every_budget() -> None:
     """From no room to room for all: wherever something just fits, one of these is that budget."""
     texts = [
         *(words.text_of_kind(kind, 1)[:500] for kind in words.KINDS),
-        json.dumps({"path": "desk/a.py", "old": "one two three " * 9, "new": "four five\nsix " * 7, "n": 3}),
+        json.dumps({"path": "desk/a.py", "old": "one two three " * 40, "new": "four five\nsix " * 30, "n": 3}),
         json.dumps([{"id": i, "state": ("ok", "failed")[i == 3], "note": f"row {i}"} for i in range(8)]),
         "\n".join(odd_texts.PIECES[5:14]),
     ]
     lines = list[str]()
     for number, text in enumerate(texts):
-        made = [[within(text, keep, WORDS, count), facts_arguments(text, keep, count)] for keep in range(3, 75)]
-        made += [[facts(text, keep, WORDS, count)] for keep in range(64, 100, 3)]
+        made = [[within(text, keep, WORDS, count)] for keep in range(3, 75, 3)]
+        made += [[facts_arguments(text, keep, count)] for keep in range(64, 190) if text.startswith('{"path"')]
+        made += [[facts(text, keep, WORDS, count)] for keep in range(64, 100, 9)]
         said = [[shorten(text, keep, role="user", count=count)] for keep in range(2, 60, 2)] if number % 3 == 0 else []
         lines.append(f"{number}: {golden.name_of(made)} {golden.name_of(said)}")
     golden.agrees(FILES / "budgets.txt", lines)
