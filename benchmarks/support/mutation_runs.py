@@ -264,7 +264,7 @@ def _run_and_exit(
         items = items if text == "passed" else ()
         for item in items[:1]:
             item.config.pluginmanager.register(_Watch(told))
-        for item, after in zip(items, [*items[1:], None], strict=True):
+        for item, after in zip(items, [*items[1:], None], strict=False):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
     except BaseException as error:
         text = f"{type(error).__name__}: {error}"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +22,9 @@ from turnfold.compression.budgeted import (
     search,
 )
 from turnfold.compression.budgeted.exports import read_export
-from turnfold.compression.errors import InvalidInput
-from turnfold.compression.layers import Compressor, CompressRequest, truncate_to_tokens
-from turnfold.compression.negotiate import Demand, negotiate, to_a2a_part, to_mcp_resource
+from turnfold.compression.errors import InvalidInput, SectionUnknown
+from turnfold.compression.layers import CompressedResult, Compressor, CompressRequest, SectionLayer, truncate_to_tokens
+from turnfold.compression.negotiate import Demand, encodings, negotiate, to_a2a_part, to_mcp_resource
 
 FILES = Path(__file__).parent / "golden"
 QUERIES = ("When does the lease end?", "何が決まりましたか", "Что с картой?", "budget euros")
@@ -84,6 +87,72 @@ def test_layers_of_odd_texts() -> None:
         names = " ".join(map(golden.name_of, (made, offered, parts, cuts)))
         lines.append(f"{seed} {ratio} {most} {scorer}: {[layer.tokens for layer in made.layers]} {names}")
     golden.agrees(FILES / "odd_layers.txt", lines)
+
+
+def test_layers_of_texts_whose_pieces_touch() -> None:
+    lines = []
+    for seed in range(48):
+        text = " ".join(odd_texts.glued(200 + 3 * seed + i) for i in range(1 + seed % 3))
+        ratio, query = (0.08, 0.2, 0.4, 0.6, 0.9)[seed % 5], QUERIES[seed % 4] if seed % 3 == 0 else None
+        asked = CompressRequest(text, l1_ratio=ratio, l2_max_sentences=1 + seed % 5, sections=seed % 7 != 0, query=query)
+        made = Compressor().compress(asked)
+        drilled = [layer for section in made.sections for layer in (made_layer(made, section.id, i) for i in (0, 1, 2))]
+        offered = [negotiate(made, Demand(budget=budget), drilled) for budget in (None, 40, made.layers[1].tokens + 9)]
+        sizes = [layer.tokens for layer in made.layers]
+        lines.append(f"{seed}: {sizes} {len(drilled)} {golden.name_of(made)} {golden.name_of((drilled, offered))}")
+    golden.agrees(FILES / "glued_layers.txt", lines)
+
+
+def test_layers_of_every_size() -> None:
+    texts = (
+        "# Bay\nAnna moors at 9:30. Nobody paid 40 euros. It rains.\n# Pier\nBen left on 3 May. He never came back.",
+        "[Chunk 1] Source: a\n\nThe lease of the pier ends on the last day of May, as Anna Berg wrote to 40 tenants.\n\n"
+        "[Chunk 2] Source: b\n\nBen Carter signs it for the desk, unless the audit of 2027 finds that 300 euros are gone.",
+        "The pump failed.\n```\nx = 1\ny = 2\nz = x + y\n```\nERROR: no tide\nIt is fine now. Is it?",
+    )
+    lines = []
+    for text in texts:
+        size = Compressor().compress(CompressRequest(text)).layers[0].tokens
+        asked = [CompressRequest(text, l1_ratio=most / size, l2_max_sentences=1 + most % 3) for most in range(1, size + 1)]
+        made = [Compressor().compress(one).layers[1:] for one in asked]
+        lines.append(f"{size}: {[one[0].tokens for one in made]} {golden.name_of(made)}")
+    golden.agrees(FILES / "sizes.txt", lines)
+
+
+def made_layer(made: CompressedResult, section: str, layer: int) -> SectionLayer:
+    return Compressor().drill_down(made, section, layer)
+
+
+def test_what_cannot_be_asked_for() -> None:
+    """Every field with every value that is near a right one: what is refused, in full."""
+    lines = []
+    values: tuple[Any, ...] = ("", " ", "a", 0, 1, 2, 3, -1, 0.0, 0.5, 1.0, 1.01, True, None, "textrank", "nobody", ("full",), ())
+    for field in ("text", "layer", "l1_ratio", "l2_max_sentences", "sections", "query", "scorer"):
+        lines += [_told(partial(CompressRequest, **{"text": "a", field: value})) for value in values]
+    lines += [_told(partial(Demand, budget=value)) for value in (None, 0, 1, -1)]
+    some: tuple[Any, ...] = ((), ("raw",), ("facts", "summary"), ("facts", "nothing"), ("summary", "raw", "summary"))
+    for names in some:
+        lines += [_told(partial(Demand, names)), _told(partial(encodings, names))]
+    made = Compressor().compress(CompressRequest("A boat came. Another left."))
+    for value in values:
+        lines.append(_told(partial(made_layer, made, made.sections[0].id, value)))
+        lines.append(_told(partial(truncate_to_tokens, "A boat came. Another left.", value)))
+    lines.append(_told(partial(made_layer, made, "none", 0)))
+    for value in values:
+        lines += [
+            _told(partial(HistoryMessage, value, "a")),
+            _told(partial(HistoryMessage, "user", value)),
+            _told(partial(HistorySettings, compress_threshold=value)),
+            _told(partial(HistorySettings, keep_recent=value)),
+        ]
+    golden.agrees(FILES / "refused.txt", lines)
+
+
+def _told(make: Callable[[], Any]) -> str:
+    try:
+        return f"{make()!r}"[:200]
+    except (InvalidInput, SectionUnknown) as refused:
+        return f"{type(refused).__name__} {refused}"[:200]
 
 
 @pytest.mark.parametrize("name", sorted(golden.conversations()))

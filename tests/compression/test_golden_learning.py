@@ -31,7 +31,8 @@ def learned(seed: int) -> str:
         else:
             known = learn_from_usage(known, ours, random.choice([min(theirs, window)] * 9 + [0, theirs // 9]))
         own = [known.window(theirs, published) for published in (None, 6000, 100_000)]
-        every.append((known, round(known.ratio, 9), known.theirs(777), known.cut_at, own))
+        overflows = [known.may_overflow(size) for size in (999, 1000, theirs, window)]
+        every.append((known, round(known.ratio, 9), known.theirs(777), known.cut_at, own, known.belief, known.claimed, overflows))
         if ours > 3 * window:
             ours = 200
     return f"{seed}: {known.limit} {known.claims} {known.fits} {known.fails} {known.ratio:.4f} {golden.name_of(every)}"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfold.compression.memo import Mark, Memo, digest, resumable
+from turnfold.compression.memo import FEW, Mark, Memo, common_length, continued, digest, resumable
 
 words = st.lists(st.sampled_from(["a", "bb", "ccc"]), max_size=24).map(tuple)
 
@@ -76,3 +76,71 @@ def test_what_was_thrown_away_is_made_again(capacity: int) -> None:
     memo, work = Memo(capacity), Lengths()
     for end in (4, 8, 9, 12):
         assert work.sums(("a",) * end, memo) == list(range(1, end + 1))
+
+
+def test_what_is_forgotten_makes_room() -> None:
+    memo = Memo(capacity=3)
+    memo.put("a", "a", lambda _: 3)
+    memo.clear()
+    assert memo.find("a") is None
+    memo.put("b", "b", lambda _: 1)
+    memo.put("c", "c", lambda _: 2)
+    memo.put("b", "d", lambda _: 1)
+    assert [memo.find(key) for key in "abc"] == [None, "d", "c"]
+    memo.put("b", "too large", lambda _: 4)
+    assert [memo.find(key) for key in "bc"] == [None, "c"]
+    memo.put("e", "e", lambda _: 1)
+    assert [memo.find(key) for key in "ce"] == ["c", "e"]
+
+
+def test_what_was_made_twice_at_once_is_kept_once() -> None:
+    memo = Memo(capacity=3)
+
+    def make() -> str:
+        memo.get("a", lambda: "first", lambda _: 2)
+        return "second"
+
+    assert memo.get("a", make, lambda _: 2) == "second"
+    assert memo.find("a") == "first"
+    memo.get("b", lambda: "b", lambda _: 1)
+    assert memo.find("a") == "first"
+
+
+class Weighed(Memo):
+    """A memo that says what was put into it weighs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights: list[int] = []
+
+    def put(self, key, value, weigh):  # type: ignore[no-untyped-def]
+        self.weights.append(weigh(value))
+        super().put(key, value, weigh)
+
+
+def test_a_sequence_goes_on_from_what_it_shares_with_the_one_before() -> None:
+    memo, asked = Weighed(), list[tuple[object, int]]()
+
+    def run(known: list[str] | None, same: int) -> list[str]:
+        asked.append((known, same))
+        return ["made"]
+
+    def go_on(items: str, key: str = "k") -> None:
+        continued(memo, key, list(items), run, lambda made: 10 * len(made))
+
+    for items in ("abcd", "abcde", "abcdef", "abXdef", "Xbcdef", "Xbcd", "Xbcdef"):
+        go_on(items)
+    go_on("Xbcdef", "other")
+    assert FEW == 4
+    nothing, made = (None, 0), ["made"]
+    assert asked == [nothing, nothing, (made, 5), (made, 2), nothing, nothing, (made, 6), nothing]
+    assert memo.weights == [250, 258, 258, 258, 258, 258]
+    assert continued(None, "k", list("Xbcdef"), run, len) == made
+    assert asked[-1] == nothing
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"), [("", "", 0), ("a", "", 0), ("ab", "abc", 2), ("abx", "aby", 2), ("x", "y", 0)]
+)
+def test_how_much_two_sequences_share(one: str, other: str, same: int) -> None:
+    assert common_length(one, other) == common_length(other, one) == same

@@ -6,7 +6,20 @@ import pytest
 import tiktoken
 
 from tests.support.growth import assert_linear, repeated
-from turnfold.compression.tokens import count, count_for_model, counter_for_model, encoding
+from turnfold.compression.memo import Memo
+from turnfold.compression.tokens import (
+    BORDER_COUNTER,
+    ModelCounter,
+    count,
+    count_for_model,
+    count_lines,
+    count_once,
+    count_tail,
+    count_with_tail,
+    counter_for_model,
+    encoding,
+    encoding_for_model,
+)
 
 
 def plain(text: str, encoder: tiktoken.Encoding) -> int:
@@ -42,3 +55,68 @@ def test_an_unknown_model_is_counted_by_the_costlier_vocabulary() -> None:
     assert count_for_model(text, "my-local-model") == counter_for_model("my-local-model")(text) == both[1]
     assert count_for_model(text, "gpt-4o") == both[0]
     assert count_for_model(text, "gpt-4-0613") == both[1]
+
+
+def test_which_vocabulary_a_model_takes() -> None:
+    known = {
+        "o200k_base": "gpt-4o gpt-5-mini ft:gpt-4.1:org openai/o3 gpt-oss-20b",
+        "cl100k_base": "gpt-4 gpt-4-0613 gpt-3.5-turbo",
+    }
+    for name, models in known.items():
+        assert {encoding_for_model(model) for model in models.split()} == {name}
+    assert {encoding_for_model(model) for model in ("", "gpt-40", "my-gpt-4", "claude-3", "ft:x:gpt-4o")} == {None}
+
+
+def test_a_text_is_counted_once() -> None:
+    known = {"a b": 99}
+    counted = count_once(known)
+    assert [counted("a b"), counted("c d"), known["c d"]] == [99, count("c d"), count("c d")]
+    known["c d"] = 77
+    assert counted("c d") == 77
+
+
+TAIL = "The boats came in. " * 30  # 570 characters
+
+
+@pytest.mark.parametrize(
+    ("tail", "front", "known"),
+    [
+        (TAIL, "A head.\n", True),
+        (TAIL[:500], "A head.\n", True),
+        (TAIL[:499], "A head.\n", False),
+        (f"<{TAIL}", "\n\n", True),
+        (f"[{TAIL}", "\n", True),
+        (f" {TAIL}", "A head.\n", False),
+        (f"1{TAIL}", "A head.\n", False),
+        (TAIL, "A head. ", False),
+        (TAIL, f"{' ' * 4100}\n", False),
+    ],
+)
+def test_of_a_text_with_a_counted_end_only_the_beginning_is_counted(tail: str, front: str, known: bool) -> None:
+    """A false count shows that it is used."""
+    memo, weights = Memo(), list[int]()
+
+    class Noting(Memo):
+        def put(self, key, value, weigh):  # type: ignore[no-untyped-def]
+            weights.append(weigh(value))
+            memo.put(key, value, weigh)
+
+    count_tail(tail, 7777, Noting())
+    assert count_with_tail(front + tail, memo) == (7777 + count(front) if known else count(front + tail))
+    assert weights == ([200 + len(tail)] if memo.find(("tail", tail[-100:])) else [])
+    assert count_with_tail(f"{front}x{tail[1:]}", memo) == count(f"{front}x{tail[1:]}")
+    assert count_with_tail(f"{front}{tail}.", memo) == count(f"{front}{tail}.")
+
+
+def test_lines_that_were_counted_are_not_counted_again() -> None:
+    text, known = "One boat.\nTwo boats.\n three boats\n<p>", dict[str, int]()
+    assert count_lines(text, BORDER_COUNTER, known) == count(text)
+    assert known == {line: count(line) for line in ("One boat.\n", "Two boats.\n three boats\n", "<p>")}
+    known["<p>"] = 1000
+    assert count_lines(text, BORDER_COUNTER, known) == count(text) - count("<p>") + 1000
+    assert count_lines(text, ModelCounter(None), known) == count_for_model(text, "")
+    assert count_lines(text, len, known) == len(text)
+    for size, remembered in ((2000, True), (2001, False)):
+        long, seen = f"One.\n{'x ' * 1000}{'y' * (size - 2000)}", dict[str, int]()
+        assert count_lines(long, BORDER_COUNTER, seen) == count(long)
+        assert bool(seen) == remembered

@@ -244,6 +244,58 @@ def body(wire: str, seed: int, number: int = 0) -> bytes:
     return json.dumps(top, separators=separators, indent=2 if seed % 7 == 3 else None, ensure_ascii=seed % 2 == 0).encode()
 
 
+#: Items of responses whose size or place decides how they are read.
+_SIZED: Final[tuple[Part, ...]] = (
+    *({"type": "reasoning", "encrypted_content": "x" * size, "summary": []} for size in (800, 900, 3001)),
+    *({"type": "image_generation_call", "id": "g", "result": "A" * size, "status": "completed"} for size in (1, 403, 4001)),
+    {"type": "reasoning", "encrypted_content": "", "content": [{"type": "reasoning_text", "text": "Look at the bay first."}]},
+    {"type": "mcp_call", "id": "p", "name": "read", "arguments": '{"a": 1}', "output": None, "error": {"message": "no bay"}},
+    {"type": "made_up_call", "id": "u", "name": "read", "query": ["tides", {"at": "nine"}]},
+    {"type": "made_up", "text": "The tide is at nine.", "more": [{"said": "Bay 4."}]},
+    {"role": "user", "content": [{**_BREAKPOINT, "type": "input_text", "text": "Marked first."}]},
+    {"role": "user", "content": [{"type": "input_file", "filename": "x" * 90, "file_data": "A" * 400}, {"type": "input_file"}]},
+)
+_MARKED: Final[tuple[Part, ...]] = (
+    {"role": "user", "content": [{**_MARK, "type": "text", "text": "Marked first."}]},
+    {"role": "user", "content": [{"type": "text", **_MARK, **_BREAKPOINT, "text": "In the middle."}, {**_MARK}]},
+    {**_MARK, "role": "user", "content": "On the message."},
+    {"role": "user", "content": [{"type": "text", "text": "a", "cache_control": None}, {"type": "text", "text": "b"}]},
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "x", **_MARK}]}],
+    },
+    {"role": "assistant", "content": [{"type": "text", "text": "Last.", **_MARK}]},
+)
+
+
+_PICTURES: Final = [
+    _picture(width, height)
+    for width, height in (
+        *((1, 1), (27, 28), (512, 512), (513, 512), (768, 768), (769, 769), (1024, 1025), (2048, 768), (2049, 769), (1568, 1568)),
+        *((1569, 100), (100, 1569), (1092, 1092), (5, 0), (900, 3100)),
+    )
+]
+
+
+def _picture_part(wire: str, data: str) -> Part:
+    if wire == "messages":
+        return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+    url = f"data:image/png;base64,{data}"
+    return {"type": "input_image", "image_url": url} if wire == "responses" else {"type": "image_url", "image_url": {"url": url}}
+
+
+def each_alone(wire: str) -> list[bytes]:
+    """For every item and part of the wire a body in which it stands between two messages of the user's."""
+    items, parts = {"chat": (_CHAT, _CHAT_PARTS), "messages": ((), _BLOCKS), "responses": (_ITEMS, _INPUT_PARTS)}[wire]
+    roles = ("user", "assistant") if wire == "messages" else ("user",)
+    held = [{"role": role, "content": [one]} for one in parts for role in roles]
+    held += [{"role": "user", "content": [_picture_part(wire, one)]} for one in _PICTURES]
+    rare = _SIZED if wire == "responses" else _MARKED
+    asked = {"role": "user", "content": "Which bay?"}
+    key = "input" if wire == "responses" else "messages"
+    return [json.dumps({"model": "gpt-4o", key: [asked, one, asked]}).encode() for one in (*items, *held, *rare)]
+
+
 def changes(seed: int, conversation: Conversation) -> Changes:
     """Some of what can be done to the messages: left out, given other texts, texts of ours beside them, marks that move."""
     random, messages = Random(seed), conversation.messages

@@ -152,6 +152,29 @@ def text(seed: int) -> str:
             return said
 
 
+#: What stands between words that touch: nothing, a mark, a line break.
+_JOINTS: Final = (*("", "", " ", " ", " "), *",/-:.;(\"'`\n", ", ", ". ", "\n\n", "\n- ")
+
+
+_NAMES: Final = (
+    *("`make all`", "R-0417", "Ada Lee-Smith of NASA", "Ben Carter of Harbour Bank", "Harbour Bank of Lisbon", "Lisbon of 1959"),
+    *("3.5 kg", "€3.50", "10:30–11:00", "O'Neill's", "AC/DC", "v2", "Captain Marta", "the Duke", "In 1959 Ada Lee", "Bay 7"),
+    *("Ada", "Ada,", "Ada Lee and Ben", "Ben & Co", "Dr", "Pier 3 Ltd", "never", "always"),
+)
+
+
+def glued(seed: int) -> str:
+    """Beginnings, middles and ends of pieces right behind one another: names, figures, marks and code that touch."""
+    random, said = Random(f"glued {seed}"), ""
+    for _ in range(random.randrange(3, 14)):
+        parts = random.choice(_NAMES if random.random() < 0.3 else PIECES).split(" ")
+        at = random.randrange(len(parts)) if random.random() < 0.5 else 0
+        said += " ".join(parts[at : at + random.randrange(1, 7)]) + random.choice(_JOINTS)
+        if random.random() < 0.2:
+            said += random.choice(ODD)
+    return said
+
+
 def _changed_line(random: Random, lines: list[str]) -> None:
     at = random.randrange(len(lines))
     match random.randrange(6):
@@ -263,4 +286,93 @@ def of_every_share() -> list[str]:
             for share in range(size + 1):
                 rows = [f"{one} {i}" for i in range(share)] + [f"{other} {i}" for i in range(size - share)]
                 found.append("\n".join(rows if number % 2 else rows[::2] + rows[1::2]))
+    return found
+
+
+_FOLDER: Final = ("tape.py", "reel.py", "budget", "other.md", "a/", "x.txt", "y.txt", "z.txt", "q.txt", "Refund.toml")
+#: Whole texts that few rules are for.
+_RARE: Final = (
+    "In front.\n-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabcd\n-----END RSA PRIVATE KEY-----\nBehind it.",
+    "  -----BEGIN CERTIFICATE-----\nMIIEow\nit never ends",
+    "\n".join(f"src/desk/{name}" for name in _FOLDER),
+    "\n".join(f"-rw-r--r-- 1 ann staff {17 * i} Mar  3 10:{i:02} {name}" for i, name in enumerate(_FOLDER, 10)),
+    "\n".join(f"{3 * i}K\tsrc/{name}" for i, name in enumerate(_FOLDER)),
+    "desk\n" + "\n".join(f"├── {name}" for name in _FOLDER) + "\n│   └── [ 1.2K]  deep.py\n\n3 directories, 9 files",
+    "\n".join(f"src/a.py-{i}-near {i}" if i % 3 else f"src/a.py:{i}:def tape_{i}(): # hit" for i in range(1, 9))
+    + "\n--\nb.py:1:x",
+    "src/a.py\n12:def tape():\n13-    return 1\n--\n40:    tape()\n\nsrc/b.py\n3:tape = 1",
+    'id,name,note\n1,"Ann, B.",ok\n2,"Ben ""the crane""",failed\n3,Cy,\n4,Di,ok\n',
+    'a|b\x00|c\n1|"2|3\n4|5|6',
+    "============ FAILURES ============\n____ test_tape ____\n>  assert 1 == 2\nE  AssertionError: tape\n"
+    "tests/a.py:3: AssertionError\n"
+    "FAILED tests/a.py::test_tape - assert\nPASSED tests/a.py::test_reel\n=== 1 failed, 3 passed in 0.2s ===",
+    "--- FAIL: TestTape (0.00s)\n    a_test.go:12: got 3, want 4\n=== RUN TestReel\n--- PASS: TestReel\n"
+    "ok  desk 0.1s\nFAIL\tdesk/b",
+    "thread 'main' panicked at src/main.rs:3:5:\nthe tape is gone\nnote: run with RUST_BACKTRACE=1\n"
+    "stack backtrace:\n   0: std::x",
+    "  ✓ opens the bay (3 ms)\n  ✗ closes the bay\n    Expected: 3\n    Received: 4\n      at bay.js:3:1\n"
+    "Tests: 1 failed, 2 passed",
+    "TAP version 13\nok 1 - a\nnot ok 2 - tape\n# tests 2\n# fail 1",
+    "error[E0308]: mismatched types\n --> src/main.rs:4:9\n  |\n4 |     tape\n  |     ^^^^ expected `()`, found `&str`",
+    "col a   col b\n-----   -----\n12      x\n13      y\n14      z\n\ntape 1.5 kg at 10:30\n"
+    "tape 2.5 kg at 11:30\ntape 3.5 kg at 12:30",
+    "50%\b\b\b60%\b\b\b\b\b\bdone\nx\b\n\bloading\rready\r\nready\rset",
+    "# Desk\nname: desk\nitems:\n  - id: 1\n    note: tape\n  - id: 2\n    note: >\n      two lines\n      of it\nempty:\n",
+    "<items>\n <item id='1'>\n  <state>failed</state>\n  <note>tape</note>\n </item>\n"
+    " <item id='2'><state>ok</state></item>\n</items>",
+    "Please just note that Really Simple Syndication is, in order to be clear, basically a feed.\n"
+    "Mara Lind: Sure, thanks! I think\n"
+    "Thanks!\n\nOf course. The word just is short. What did she say? Thanks.\n  - Certainly, the Database is up.",
+    "Hello!\nThanks a lot.\n",
+    "```\nopen\n~~~\nstill\n```\nshut\n~~~~\nx\n~~~\ny\n~~~~~\nend",
+    "commit 1a2b3c4d5e\nAuthor: Ann <a@b.cd>\nDate:   Mon Mar 3\n\n    Fix tape\n\n    The reel.\n\n"
+    "commit 2b3c4d5e6f\nAuthor: Ben <b@b.cd>\n\n    Add",
+    "diff --git a/a.py b/a.py\nindex 1..2 100644\n--- a/a.py\n+++ b/a.py\n@@ -1,4 +1,4 @@ def tape():\n"
+    " x = 1\n-y = 2\n+y = 3\n z",
+    '{"rows": "[{\\"id\\": 1, \\"deep\\": {\\"tape\\": [1, 2, 3]}}, {\\"id\\": 2, \\"deep\\": null}]", "n": 1e400, "ok": true}',
+    '{"a": 1}\n\n{"a": 2, "tape": "x"}\n{"a": 3}\nno json here\n{"a": 4}',
+    "الدكتور أحمد حسن في القاهرة مع شركة النيل. قال محمد إنه لن يدفع.",
+    "华为技术有限公司在深圳。王小明说他不去。北京大学和李娜老师。",
+    "東京大学の田中さんはアンドロイドを使う。株式会社タイドは火曜日に休む。",
+    "ООО «Ромашка» и ПАО «Газпром» подписали договор 3 мая. Завод «Север» в Москве не платит.",
+    "La société «Marée Haute» et l'hôtel « Du Port » : «Nous payons», dit-elle.",
+    "서울대학교 김민수 씨는 오지 않았다. 삼성전자 주식회사.",
+)
+
+
+def rare(seed: int) -> str:
+    """A text that few rules are for: alone, twice, cut in the middle of a line, or behind and in front of what is said."""
+    text, random = _RARE[seed % len(_RARE)], Random(f"rare {seed}")
+    match seed // len(_RARE) % 4:
+        case 0:
+            return text
+        case 1:
+            return f"{text}\n{text}"
+        case 2:
+            return text[: random.randrange(len(text) // 2, len(text))]
+        case _:
+            return f"{random.choice(PIECES)}\n\n{text}\n\n{random.choice(PIECES)}"
+
+
+#: How many there are.
+RARE: Final = 4 * len(_RARE)
+
+
+_LIMITS: Final = (48, 64, 240, 300, 400, 500, 600, 1000, 1200, 1600, 2000)
+
+
+def of_long_lengths() -> list[str]:
+    """One line, just under, at and over a length at which something is cut, read in part or no longer read: without blanks, of
+    words with and without ends, in a script without blanks; and lines that are much longer."""
+    found = []
+    for number, limit in enumerate(_LIMITS):
+        for size in (limit - 1, limit, limit + 1):
+            ended = "The boat of Anna came at 9:30 and it left. However, nobody paid 40 euros! "
+            units = ("x1", f"word number {number} ", ended, "泵是新的。但阀门是旧的。软管很好")
+            found += [(unit * size)[: size - 1] + "." for unit in (units[number % 4], units[(number + size) % 4])]
+            found.append(f"{('and so on ' * size)[:size]}it never failed.\nIt was Ben.")
+    for size in (2400, 4100):
+        found += ["a word without end " * (size // 19), "x" * size, "It came. " * (size // 9)]
+        found.append(f"{'so it goes ' * 170}(at 3.5). " * 2)
+        found.append(f"{'Nobody came (that we know of. Or so) ' * (size // 37)}. {'y' * 900} {'z' * 900}")
     return found

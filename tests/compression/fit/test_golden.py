@@ -9,19 +9,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from tests.support import golden, odd_bodies
 from tests.support.block_conversations import Kind, conversation
 from tests.support.overfull import CURABLE, overfull
+from tests.support.summary_writer import faithful
 from tests.support.three_wires import WIRES, with_marks
 from turnfold.compression.calibration import Learned
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.cut import cut
 from turnfold.compression.fit.fit import fit
-from turnfold.compression.fit.overflow import detect
+from turnfold.compression.fit.overflow import Kind as OverflowKind
+from turnfold.compression.fit.overflow import Overflow, detect
+from turnfold.compression.fit.recover import Resend, UpstreamReply, recover
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.summary.calls import ModelReply
 from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.model_calls import CallText, write_call
 
 FILES = Path(__file__).parent / "golden"
 MEMO = Memo()
@@ -118,3 +124,66 @@ def test_odd_bodies() -> None:
         )
         lines.append(f"{seed} {wire}: {[one and one.tokens for one in made]} {golden.name_of(cuts)} {golden.name_of(told)}")
     golden.agrees(FILES / "odd.txt", lines)
+
+
+KINDS: tuple[OverflowKind, ...] = (*("prompt",) * 7, "sum", "output")
+REPLIES = (
+    (200, b'data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n', True),
+    (200, b"event: error\ndata: 7\n\n", True),
+    (200, b'{"error": {"message": "overloaded"}}', True),
+    (200, b'{"error": {"message": "overloaded"}}', False),
+    (200, b' data: [{"error": {"message": "overloaded"}}]', True),
+    (200, b'event: x\ndata: {"error": null}\n\n', True),
+    (200, b"data: [7]", True),
+    (200, b"data: []", True),
+    (200, b"no data", True),
+    (399, b"", False),
+    (400, b"", False),
+    (400, b'{"error":{"code":"context_length_exceeded"}}', False),
+    (400, b'{"error":{"message":"maximum context length is 1000 tokens","code":"context_length_exceeded"}}', False),
+)
+
+
+def recovered(seed: int) -> str:
+    """One recovery: what an upstream said, what was known of it, and what it says then."""
+    random, of = Random(seed), Random.choice
+    shape = of(random, [*CURABLE, "long chat", "long agent run"])
+    more = of(random, [{}, {"max_tokens": 300}, {"max_tokens": 1300}])
+    request = WIRES["chat"].wire.read(json.dumps(overfull(shape, 1900, model="gpt-4", **more)).encode(), MEMO)
+    prompt, output = of(random, [None, 1900, 3100, 9000]), of(random, [None, None, 0, 200, 3000])
+    overflow = Overflow(
+        KINDS[random.randrange(9)],
+        of(random, [None, None, 700, 1600, 2400, 4000]),
+        of(random, [None, 0, 3000, 3400]),
+        prompt,
+        output,
+        random.random() < 0.3,
+        random.random() < 0.3,
+    )
+    known = Learned(
+        of(random, [(), (), (1.3,), (0.7, 0.8)]), fits=of(random, [0, 0, 900, 1700, 5000]), fails=of(random, [None, 2600])
+    )
+    options = FoldOptions(model=of(random, ["", "gpt-4o"]), window=of(random, [None, None, 1500, 2200, 100_000]))
+    sent = WIRES["chat"].wire.read(json.dumps(overfull(shape, 1500)).encode(), MEMO) if random.random() < 0.2 else None
+    flow = recover(request, overflow, options, MEMO, known, sent, summary_tokens=of(random, [0, 0, 0, 25, 400]))
+    calls = list[Any]()
+    reply: UpstreamReply | ModelReply | None = None
+    try:
+        while True:
+            call = flow.send(reply)
+            if isinstance(call, Resend):
+                calls.append((call.attempt.tokens_after, golden.name_of(call.forwarded.body)))
+                reply = UpstreamReply(*REPLIES[seed % len(REPLIES)])
+            else:
+                calls.append((call.max_tokens, golden.name_of(call)))
+                said = faithful(write_call("chat", "m", CallText(call.system, call.user, call.max_tokens)))
+                reply = (ModelReply(said), ModelReply(said), ModelReply(""), None)[seed % 4]
+    except StopIteration as done:
+        end = done.value
+    ratio = None if end.ratio is None else round(end.ratio, 9)
+    told = f"{end.recovered} {end.reason or '-'} {end.tokens_before} {end.tokens_after} {end.window} {ratio}"
+    return f"{seed} {shape}: {told} {calls} {golden.name_of(end.sections)}"
+
+
+def test_recoveries() -> None:
+    golden.agrees(FILES / "recoveries.txt", map(recovered, range(52)))

@@ -16,16 +16,29 @@ from tests.support import golden, odd_bodies, odd_texts
 from tests.support.block_conversations import Kind, conversation
 from tests.support.three_wires import WIRES, with_marks
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.fold import fold
+from turnfold.compression.fold import conversation_name, fold, lean, state_written, unfold
+from turnfold.compression.fold.likeness import likeness, passage_texts, private_parts, question_text
 from turnfold.compression.fold.pieces import recall_tokens
 from turnfold.compression.fold.replay import Replay, course, start, step, thresholds_at
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Keep, Prose, Warmth, WrittenSummary
+from turnfold.compression.options import (
+    CachePrices,
+    FoldDecision,
+    FoldOptions,
+    Keep,
+    Likeness,
+    Prose,
+    StateBlocks,
+    Warmth,
+    WrittenSummary,
+)
 from turnfold.compression.recall.fence import render
 from turnfold.compression.recall.ranking import Question, recall
+from turnfold.compression.text.passages import passages
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
+from turnfold.compression.wire.conversation import Conversation
 
 T = TypeVar("T")
 FILES = Path(__file__).parent / "golden"
@@ -227,6 +240,87 @@ def test_bodies_of_odd_parts(wire: str) -> None:
     golden.agrees(FILES / f"odd.{wire}.txt", lines)
 
 
+def tool_run(seed: int) -> list[golden.Message]:
+    """A chat with a system text whose tools say the same again and again, in results of their own."""
+    random = Random(seed)
+    texts = [odd_texts.text(4 * (9 * seed + i) + 1) * (1 + i % 3) for i in range(5)]
+    found: list[golden.Message] = [{"role": "system", "content": "You run the harbour desk."}]
+    for i in range(14 + seed % 7):
+        found.append(
+            {"role": "user", "content": random.choice((odd_texts.text(50 * seed + i), "continue", f"Which bay is {i}?"))}
+        )
+        for j in range(random.randrange(3)):
+            arguments = json.dumps({"path": f"{'desk/' * random.choice((1, 40))}{random.randrange(2)}.log"})
+            call = {
+                "id": f"c{i}-{j}",
+                "type": "function",
+                "function": {"name": random.choice(("read_log", "ask")), "arguments": arguments},
+            }
+            result = {"role": "tool", "tool_call_id": call["id"], "content": random.choice(texts)}
+            found += [{"role": "assistant", "content": None, "tool_calls": [call]}, result]
+        found.append({"role": "assistant", "content": odd_texts.text(70 * seed + i)})
+    return [*found, {"role": "user", "content": ("And the second one?", "Which bay is free?")[seed % 2]}]
+
+
+def with_state(request: Conversation, seed: int) -> Conversation:
+    users = [i for i, one in enumerate(request.messages) if one.role == "user"]
+    pins = tuple((i - seed % 2, f"[state {i}: docker is used]") for i in users[seed % 3 :: 3])
+    return request.with_state(StateBlocks(pins, lambda at: f"[state carried to {at}]" if at % 4 else ""))
+
+
+def told_by_vectors(request: Conversation, user: int) -> Likeness:
+    """Vectors that are as good as random, of all messages but a few."""
+
+    def vector(key: bytes) -> bytes:
+        return (key * 2)[:24]
+
+    known = {
+        one.key: b"".join(vector(digest(text).replace(b"\x80", b"\x7f")) for text in passage_texts(one.text))
+        for i, one in enumerate(request.messages)
+        if i % 7 and one.text
+    }
+    return likeness(request.messages, user, vector(digest(question_text(request.messages, user))), known)
+
+
+def test_state_vectors_and_summaries() -> None:
+    """What a fold is given beside the messages: blocks of a state, what vectors say, summaries of a model's."""
+    lines = []
+    for seed in range(14):
+        request, options = WIRES["chat"].wire.read(chat_body(tool_run(seed)), MEMO), odd_options(seed)
+        request = with_state(request, seed) if seed % 3 else request
+        options = replace(
+            options, budget=(None, 1500, 600)[seed % 3], recall=True, wants_likeness=True, wants_summaries=seed % 2 == 0
+        )
+        if seed % 4 == 1:
+            options = replace(options, belief=FoldDecision(Warmth(0.4, 0.9)), wants_summaries=True)
+        first = fold(request, options, MEMO)
+        summaries = tuple(
+            WrittenSummary(one.start, one.end, one.prefix, f"facts:\n- Bay {one.start} is free.") for one in first.wanted
+        )
+        belief = FoldDecision(Warmth(0.4, 0.9), summaries=summaries) if summaries else options.belief
+        likenesses = tuple(told_by_vectors(request, user) for user in first.open_questions)
+        second = fold(request, replace(options, likenesses=likenesses, belief=belief), MEMO)
+        told = [
+            (one.events, one.tokens_after, one.reason, one.outlook, one.decided, one.wanted, one.open_questions, one.account)
+            for one in (first, second)
+        ]
+        private = private_parts(request.messages)
+        parts = [passage_texts(one.text, private.get(one.key) or ()) for one in request.messages]
+        beside = (
+            private,
+            parts,
+            lean(request, options, MEMO).body,
+            state_written(request, options, MEMO).body,
+            conversation_name(request),
+        )
+        quoted = [(i, one.passages) for i, one in second.recalls.items()]
+        names = " ".join(map(golden.name_of, (first.body, second.body, told, beside, quoted, likenesses)))
+        sizes = f"{first.tokens_before} -> {first.tokens_after}, {second.tokens_after}"
+        lines.append(f"{seed}: {sizes}, {len(likenesses)} asked, {len(summaries)} wanted, {second.outlook} {names}")
+        assert unfold(second) == request.body
+    golden.agrees(FILES / "given.txt", lines)
+
+
 # ---------------------------------------------------------------- recall
 
 QUESTIONS = (
@@ -313,6 +407,60 @@ def test_recall_from_odd_texts() -> None:
         places = " ".join(f"{one.source}:{one.start}-{one.end}" for one in found)
         lines.append(f"{seed} {text[:40]!r}: {places} {golden.name_of(render(held, found))}")
     golden.agrees(FILES / "recall.odd.txt", lines)
+
+
+WHO = ("Anna Berg", "Ben", "Captain Marta Okafor", "Cy")
+ASKED_OF_MEETINGS = (
+    "What did Anna say about the pump?",
+    "What did Marta decide, and when does the lease end?",
+    "Who mentioned the code of the bay?",
+    "Is Bay 7 larger than Pier 3?",
+    "What happened on 3 May?",
+    "Summarise what Ben said.",
+    "And Cy?",
+)
+
+
+def meeting(seed: int) -> list[Source]:
+    """Short messages that say who speaks, paragraphs under titles, or both; stamps of several days, and private parts."""
+    random, found = Random(seed), list[Source]()
+    number = (14, 40, 130)[seed % 3]
+    for i in range(number):
+        said = odd_texts.text(4 * (number * seed + i) + 1).splitlines()[0]
+        who, title = random.choice(WHO), random.choice(("Bay 7", "**Pier 3**", "# The pump", "Costs:"))
+        match seed % 4:
+            case 0:
+                text = f"{who}: {said}"
+            case 1:
+                text = f"{title}\n{said} {who} was there.\n\n{random.choice(WHO)}\n{said[::2]}"
+            case 2:
+                text = f"[2026-05-0{1 + i * 8 // number} 10:{i % 60:02}] {who}: {said}"
+            case _:
+                text = said if i % 2 else f"{who}: {said}\n\n{title}\n{said}"
+        found.append(Source(("user", "assistant")[i % 2], text, digest(text, str(i))))
+    return found
+
+
+def test_recall_of_meetings() -> None:
+    lines = []
+    for seed in range(24):
+        said, random = meeting(seed), Random(seed)
+        text = ASKED_OF_MEETINGS[seed % len(ASKED_OF_MEETINGS)]
+        shares = [random.randrange(-90, 90) % 256 for _ in range(99)]
+        like = tuple(bytes(shares[i % 90 : i % 90 + len(passages(one.text))]) for i, one in enumerate(said)) if seed % 2 else ()
+        found = recall(said, Question(text, tuple(said[-1:]) * (seed % 5 == 0), like), (80, 300)[seed % 2], (), count, MEMO)
+        places = " ".join(f"{one.source}:{one.start}-{one.end}" for one in found)
+        lines.append(f"{seed} {text!r}: {places} {golden.name_of(render(said, found))}")
+    golden.agrees(FILES / "recall.meetings.txt", lines)
+
+
+def test_recall_at_every_budget() -> None:
+    said, lines = meeting(1)[:30], list[str]()
+    for number, text in enumerate(ASKED_OF_MEETINGS[:3]):
+        for budget in range(30, 260, 5):
+            found = recall(said, Question(text, tuple(said[-1:]) * (number % 2)), budget, (), count, MEMO, fill=number == 2)
+            lines.append(f"{number} {budget}: " + " ".join(f"{one.source}:{one.start}-{one.end}" for one in found))
+    golden.agrees(FILES / "recall.budgets.txt", lines)
 
 
 # ---------------------------------------------------------------- work

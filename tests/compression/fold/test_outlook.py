@@ -10,6 +10,10 @@ import pytest
 from tests.support.bodies import Message, cuts, encode
 from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold_request
+from turnfold.compression.fold.outlook import Outlook
+from turnfold.compression.fold.plan import plan
+from turnfold.compression.fold.replay import course, start, thresholds_at
+from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth
 
@@ -84,3 +88,22 @@ def test_what_was_dictated_without_a_full_stop_is_folded() -> None:
         folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(read, 1.0)), Memo())
         assert folded.folded
         assert folded.tokens_after < 0.6 * folded.tokens_before
+
+
+def sized(tokens: int, *, pinned: bool = False, at: int = 0) -> Unit:
+    return Unit(at, at + 1, tokens, tokens // 2, not pinned, pinned, not pinned, False, False, False)
+
+
+def test_which_side_the_borders_are_on() -> None:
+    """Of instructions and talk of the same size, and of as many tokens as are needed before anything is folded."""
+    options = FoldOptions(prices=CachePrices(0.1, 1.25))
+
+    def outlook(instructions: int, talk: int) -> Outlook:
+        return plan((sized(instructions, pinned=True), sized(talk, at=1)), options).outlook
+
+    assert [outlook(size, 30_000).reason for size in (29_999, 30_000, 30_001)] == ["waiting", "waiting", "unfoldable"]
+    assert {outlook(size, 30_000).foldable for size in (1, 60_000)} == {30_000}
+    least = next(talk for talk in range(1, 30_000) if outlook(10, talk).reason != "short")
+    units = (sized(10, pinned=True), sized(least - 1, at=1))
+    whole = course(units, options, 1.0)
+    assert thresholds_at(whole, start(whole), whole.requests[0]).start == least + 9

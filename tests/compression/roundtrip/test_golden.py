@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from tests.support import golden, odd_texts, small_talk
-from turnfold.compression import CompressOptions, compress, uncompress
+from tests.support import golden, odd_bodies, odd_texts, small_talk
+from turnfold.compression import CompressOptions, InvalidInput, compress, strip_provenance, uncompress
+from turnfold.compression.roundtrip.condense import LEVELS, OutputText, Read, condense, is_spoken, merge, pieces
+from turnfold.compression.roundtrip.condense import read as read_text
 
 FILES = Path(__file__).parent / "golden"
 
@@ -100,3 +103,76 @@ def test_odd_messages() -> None:
         assert uncompress(made).messages == odd_messages(seed)
         lines.append(f"{seed}: {made.fits} {golden.name_of(json.dumps(made.as_dict(), ensure_ascii=False))}")
     golden.agrees(FILES / "odd.txt", lines)
+
+
+def test_messages_that_are_none() -> None:
+    """Among others: without a role, of another type, sealed, with what no store could keep; spoiled, some told again."""
+    lines = []
+    sealed = {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm.", "signature": "s"}], "id": "m-1"}
+    odd: list[Any] = [None, 7, "text", [], {}, {"content": "x"}, {"role": 3, "content": "x"}, {"role": "user"}, sealed]
+    odd += [{"role": "user", "content": "lone \ud800 surrogate " * 9}, {"role": "user", "content": [{"type": "text"}]}]
+    for seed in range(60):
+        told: list[Any] = odd_bodies.spoiled([*small_talk.talk(9, "The code is R-0417.", seed % 9)], seed)
+        told = [*told[:4], *odd[seed % 11 :: 3], *told[4:], odd[seed % 11]]
+        options = CompressOptions(
+            recency_window=seed % 3,
+            token_budget=(None, 300)[seed % 2],
+            embed_summary_id=seed % 5 == 0,
+            trace=True,
+            preserve=("system", "assistant")[: 1 + (seed % 7 == 0)],
+        )
+        made = compress(told, options)
+        kept = json.loads(json.dumps(made.as_dict()))
+        again = compress([*made.messages, *small_talk.chat(3)], options)
+        back = [
+            uncompress(made),
+            uncompress(again, recursive=True),
+            uncompress(made.messages[::-1], made.verbatim.get),
+            uncompress(made.messages[2:], {}),
+        ]
+        spoiled_back = uncompress(odd_bodies.spoiled(made.messages, seed), made.verbatim)
+        assert back[0].messages == told
+        names = " ".join(map(golden.name_of, (kept, strip_provenance(made.messages), [one.as_dict() for one in back])))
+        lines.append(f"{seed}: {made.fits} {len(made.messages)} {names} {golden.name_of(spoiled_back.as_dict())}")
+    golden.agrees(FILES / "none.txt", lines)
+
+
+SECRETS = (
+    "api_key = 7f3b9c2e41d8a6f05b1c",
+    "password: hunter2hunter2",
+    "SELECT token FROM keys;",
+    '{"secret": "x"}',
+    "a bearer of news",
+)
+
+
+def test_texts_alone_and_together() -> None:
+    """The parts that stay of each, with secrets in front, behind and between; each at every level, and as one of a run."""
+    lines, reads = list[str](), list[Read]()
+    for seed in range(60):
+        said = (odd_texts.text(seed), odd_texts.glued(seed), odd_texts.rare(seed))[seed % 3]
+        secret = SECRETS[seed % 5]
+        text = (f"{secret}\n{said}", f"{said}\n{secret}", f"{said} {secret} {said}", said)[seed % 4] * (1 + 3 * (seed % 8 == 0))
+        reads = [*reads[-4:], read_text(text, ("user", "assistant", "system")[seed % 3])]
+        made = [[condense(known, level) for level in LEVELS] for known in (reads[-1], OutputText(text))]
+        runs = [merge(reads, [f"name {i}" for i in range(len(reads))], level) for level in LEVELS[seed % 2 :: 2]]
+        parted = [(len(piece), stays) for piece, stays in pieces(text)]
+        assert "".join(piece for piece, _ in pieces(text)) == text
+        lines.append(
+            f"{seed}: {is_spoken(text)} {parted[:4]} {golden.name_of(parted)} {golden.name_of(made)} {golden.name_of(runs)}"
+        )
+    golden.agrees(FILES / "texts.txt", lines)
+
+
+def test_options_that_are_refused() -> None:
+    """Every option with every value that is near a right one."""
+    lines = []
+    values: tuple[Any, ...] = (None, True, 0, 1, -1, 2.5, 0.0, 1.0, 1.01, "", "a", (), ["user"], [3], {})
+    for name in (*(field.name for field in fields(CompressOptions)), "nothing"):
+        for value in values:
+            try:
+                made = CompressOptions.of({name: value})
+                lines.append(f"{name} {value!r} {getattr(made, name)!r}")
+            except InvalidInput as refused:
+                lines.append(f"{name} {value!r} {refused}")
+    golden.agrees(FILES / "refused.txt", lines)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.compression.shorten.birth import count_runs, render_terminal, shape, shape_json, unshape_json
-from turnfold.compression.shorten.exact_json import Inexact
+from turnfold.compression.shorten.exact_json import Inexact, read, write, write_string
 from turnfold.compression.tokens import count
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12)
@@ -110,3 +110,11 @@ def test_files_and_diffs_keep_their_bytes() -> None:
 def test_line_ends_of_other_systems_stay() -> None:
     assert render_terminal("a\r\nb\r\n") == "a\r\nb\r\n"
     assert render_terminal(" 10%\r 99%\rdone\r\nb\r\n") == "done\r\nb\r\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "written"), [("\ud800 x", '"\\ud800 x"'), ("é\u2028", '"\\u00e9\\u2028"'), ("é", '"é"'), ('"', '"\\""')]
+)
+def test_a_string_is_escaped_where_its_characters_would_not_come_through(text: str, written: str) -> None:
+    assert write_string(text) == written
+    assert write(read(json.dumps({text: [text, 1.50]}))) == f"{{{written}:[{written},1.5]}}"

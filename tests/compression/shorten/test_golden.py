@@ -140,6 +140,82 @@ def test_texts_of_odd_pieces() -> None:
     golden.agrees(FILES / "odd.txt", lines)
 
 
+def test_texts_whose_pieces_touch() -> None:
+    lines = list[str]()
+    for first in range(0, 60, 10):
+        spoken = [_spoken(odd_texts.glued(seed), seed) for seed in range(first, first + 10)]
+        printed = [_printed(odd_texts.glued(100 + seed), seed) for seed in range(first, first + 10)]
+        lines.append(f"{first} {golden.name_of(spoken)} {golden.name_of(printed)}")
+    golden.agrees(FILES / "glued.txt", lines)
+
+
+def test_texts_that_few_rules_are_for() -> None:
+    lines = list[str]()
+    for first in range(8):
+        seeds = range(first, odd_texts.RARE, 8)
+        spoken = [_spoken(odd_texts.rare(seed), seed) for seed in seeds if seed % 3 == 0]
+        printed = [_printed(odd_texts.rare(seed), seed) for seed in seeds]
+        forms = [[facts(odd_texts.rare(seed), keep, WORDS, count) for keep in (8, 30)] for seed in seeds]
+        values = [_values(odd_texts.rare(seed), seed) for seed in seeds if odd_texts.rare(seed)[:1] == "{"]
+        lines.append(" ".join([str(first), *map(golden.name_of, (spoken, printed, forms, values))]))
+    golden.agrees(FILES / "rare.txt", lines)
+
+
+def test_every_budget() -> None:
+    """From no room to room for all: wherever something just fits, one of these is that budget."""
+    texts = [
+        *(words.text_of_kind(kind, 1)[:500] for kind in words.KINDS),
+        json.dumps({"path": "desk/a.py", "old": "one two three " * 40, "new": "four five\nsix " * 30, "n": 3}),
+        json.dumps([{"id": i, "state": ("ok", "failed")[i == 3], "note": f"row {i}"} for i in range(8)]),
+        "\n".join(odd_texts.PIECES[5:14]),
+    ]
+    lines = list[str]()
+    for number, text in enumerate(texts):
+        made = [[within(text, keep, WORDS, count)] for keep in range(3, 75, 3)]
+        made += [[facts_arguments(text, keep, count)] for keep in range(64, 190) if text.startswith('{"path"')]
+        made += [[facts(text, keep, WORDS, count)] for keep in range(64, 100, 9)]
+        said = [[shorten(text, keep, role="user", count=count)] for keep in range(2, 60, 2)] if number % 3 == 0 else []
+        lines.append(f"{number}: {golden.name_of(made)} {golden.name_of(said)}")
+    golden.agrees(FILES / "budgets.txt", lines)
+
+
+def test_texts_of_long_lengths() -> None:
+    made = [
+        [
+            facts(text, (15, 90)[i % 2], WORDS, _characters),
+            shorten(text, (10, 70)[i % 2], role=("user", "assistant")[i % 3 == 0], count=_characters),
+            full_facts(text, role=("user", "tool")[i % 2], words=WORDS, known=(), count=_characters),
+            sift([read(text, "user")], 0.4),
+        ]
+        for i, text in enumerate(odd_texts.of_long_lengths())
+    ]
+    golden.agrees(FILES / "long_lengths.txt", [f"{i}: {golden.name_of(made[i::8])}" for i in range(8)])
+
+
+def _characters(text: str) -> int:
+    return len(text) // 4
+
+
+def test_more_lines_than_are_weighed() -> None:
+    """Of a very long text only a sample is looked at, and what tells of a failure or of the task."""
+    lines = list[str]()
+    for size in (4000, 4001, 7003):
+        rows = [
+            "" if i % 11 == 0 else f"ERROR {i} failed" if i % 997 == 5 else f"a tape {i}" if i % 501 == 7 else f"{i % 37} ok {i}"
+            for i in range(size)
+        ]
+        texts = {
+            "log": "\n".join(rows),
+            "values": json.dumps([{"id": i, "note": row} for i, row in enumerate(rows)]),
+            "blank": "\n" * size,
+            "page": f"<!DOCTYPE html><html><body>{''.join(f'<p>{row}</p>' for row in rows)}</body></html>",
+        }
+        for name, text in texts.items() if size > 4001 else (("log", texts["log"]),):
+            made = [facts(text, keep, WORDS, _characters) for keep in (60, 400)[name != "log" :]]
+            lines.append(f"{size} {name}: {[len(one) for one in made]} {golden.name_of(made)}")
+    golden.agrees(FILES / "long.txt", lines)
+
+
 def test_texts_of_every_length_and_share() -> None:
     texts = [text for text in [*odd_texts.of_every_length(), *odd_texts.of_every_share()] if len(text) > 60]
     made = [

@@ -9,12 +9,31 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.support import golden, odd_bodies
+import pytest
+
+from tests.support import golden, odd_bodies, odd_texts
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.state import StateOptions, Turn, create_engine, place, preview, step
-from turnfold.compression.state.record import Record, read_record
+from turnfold.compression.state import (
+    State,
+    StateOptions,
+    Turn,
+    certainty,
+    compile_transcript,
+    create_engine,
+    place,
+    preprocess,
+    preprocess_heuristic,
+    preview,
+    step,
+    turn_of,
+    validate_preprocessor_output,
+    why_ordinary,
+)
+from turnfold.compression.state.draft import draft_steps
+from turnfold.compression.state.record import Entry, Record, bounded, read_record
 from turnfold.compression.state.seen import resumed_at, seen_run
 from turnfold.compression.state.serial import read_checkpoint, read_state
+from turnfold.compression.summary.calls import ModelReply
 
 FILES = Path(__file__).parent / "golden"
 
@@ -151,3 +170,89 @@ def test_every_pair_of_directives() -> None:
             told += [seen, step(engine, second), step(engine, "yes"), engine.export_json(), engine.export_checkpoint_json()]
         lines.append(f"{first!r}: {golden.name_of(told)}")
     golden.agrees(FILES / "pairs.txt", lines)
+
+
+def _drafted(said: str, seed: int) -> list[Any]:
+    """What a message is drafted to where a model says what a model may say, and each call."""
+    replies = (
+        ModelReply("use docker"),
+        ModelReply(" Use Docker. "),
+        ModelReply('{"classification": "directive", "output": "use podman"}'),
+        ModelReply("NO_DIRECTIVE"),
+        ModelReply("use docker", complete=False),
+        ModelReply("set premise the harbour desk"),
+        ModelReply("use ruff instead of docker"),
+        None,
+    )
+    engine = create_engine()
+    if seed % 9 == 8:
+        engine.step("change premise to the desk")
+    flow, calls = draft_steps(engine, said), list[Any]()
+    try:
+        calls.append(next(flow))
+        flow.send(replies[seed % len(replies)])
+    except StopIteration as done:
+        return [calls, done.value, done.value and done.value.prompt]
+    raise AssertionError("one call at most")
+
+
+def _proposals(said: str) -> list[Any]:
+    """Ways in which a rule or a model may propose a message."""
+    both = {"classification": "directive", "output": said}
+    texts = [said, f" {said}.", said.upper(), f"({said})", f"“{said}”", f"{said} and use it", json.dumps(both)]
+    values = [both, {**both, "more": 1}, {"classification": "no_directive", "output": None}, {**both, "output": json.dumps(both)}]
+    return [*texts, *values, {"classification": "no_directive", "output": said}, {**both, "output": 7}, 7, None]
+
+
+def test_what_is_proposed_and_drafted() -> None:
+    """By rules, and by a model; what is no directive although it looks like one, and why."""
+    odd = [odd_texts.PIECES[i] for i in range(0, 90, 9)]
+    said = [*DIRECTIVES, *TALK, *odd, "use " + "x" * 90, "set premise " + "y " * 600, "use a b c d e f g h", "use it of the last"]
+    lines = []
+    for number, one in enumerate(said):
+        forms = [text for text in _proposals(one) if isinstance(text, str)]
+        read = [preprocess_heuristic(text) for text in forms]
+        checked = [validate_preprocessor_output(raw, source_input=source) for raw in _proposals(one) for source in (None, one)]
+        drafted = [_drafted(text, 3 * number + i) for i, text in enumerate(forms)]
+        why = [(why_ordinary(text), certainty(text, State(None, {"docker": "use"}))) for text in forms]
+        compiled = [
+            compile_transcript([{"role": role, "content": text} for text in (forms[0], forms[-1])]) for role in ("user", "x")
+        ]
+        engine = create_engine()
+        taken = [preprocess(engine, text) for text in forms]
+        names = " ".join(map(golden.name_of, (checked, drafted, compiled, taken)))
+        lines.append(f"{one[:30]!r}: {[what['classification'][0] for what in read]} {[f'{a}{b[0]}' for a, b in why]} {names}")
+    golden.agrees(FILES / "proposed.txt", lines)
+
+
+def test_parts_of_turns_and_of_records() -> None:
+    """Messages of any form as turns; a record that is set from outside, asked what it has, and without what is private."""
+    lines = []
+    for wire in ("chat", "messages"):
+        for seed in range(0, 60, 2):
+            messages = json.loads(odd_bodies.body(wire, seed))["messages"]
+            turns = [turn_of(one) for one in messages if isinstance(one, dict)] if isinstance(messages, list) else []
+            record = place(turns, OPTIONS[seed % 3]).record
+            lines.append(f"{wire} {seed} {len(turns)} {golden.name_of((turns, record))}")
+    private = (
+        "use <private>docker</private>",
+        "set premise the <private>harbour</private> desk",
+        "change premise to <private>x</private>",
+    )
+    for options, said in product(OPTIONS, product((*private, "use ruff instead of <private>y</private>", "yes"), repeat=2)):
+        record = place([Turn("user", said[0]), Turn("assistant", "Done."), Turn("user", said[1])], options).record
+        made = (record.redacted(), record.without_question(), record.put(record.machine), record.redacted().to_bytes())
+        has = [record.has(text) for text in ("docker", "harbour", "Did you", "zzz", "ruff")]
+        lines.append(f"{golden.name_of(made)} {has}")
+    golden.agrees(FILES / "parts.txt", lines)
+
+
+@pytest.mark.parametrize("number", [0, 1, 511, 512, 513, 514, 4096, 4097])
+def test_what_a_record_keeps_of_its_entries(number: int) -> None:
+    """Every message has a state, or every second one; the oldest states go once there are twice as many as are kept."""
+    for step_by in (1, 2):
+        entries = [Entry(bytes([i % 256]), state=State(str(i)) if i % step_by == 0 else None) for i in range(number)]
+        kept = bounded(entries)
+        assert [entry.key for entry in kept] == [entry.key for entry in entries[-4096:]]
+        stated = [entry.state for entry in entries[-4096:] if entry.state]
+        assert [entry.state for entry in kept if entry.state] == (stated if len(stated) <= 512 else stated[-256:])

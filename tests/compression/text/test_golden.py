@@ -124,6 +124,22 @@ def test_texts_of_odd_pieces() -> None:
     golden.agrees(FILES / "odd.txt", lines)
 
 
+def test_texts_whose_pieces_touch() -> None:
+    groups = [[odd_texts.glued(seed) for seed in range(first, first + 20)] for first in range(0, 100, 20)]
+    lines = []
+    for stage, read in ODD_STAGES.items():
+        lines += [f"{stage} {i}: {golden.name_of([read(text) for text in some])}" for i, some in enumerate(groups)]
+    golden.agrees(FILES / "glued.txt", lines)
+
+
+def test_texts_that_few_rules_are_for() -> None:
+    groups = [[odd_texts.rare(seed) for seed in range(first, odd_texts.RARE, 8)] for first in range(8)]
+    lines = []
+    for stage, read in ODD_STAGES.items():
+        lines += [f"{stage} {i}: {golden.name_of([read(text) for text in some])}" for i, some in enumerate(groups)]
+    golden.agrees(FILES / "rare.txt", lines)
+
+
 def test_texts_of_every_length_and_share() -> None:
     texts = [*odd_texts.of_every_length(), *odd_texts.of_every_share()]
     groups = [texts[i : i + 100] for i in range(0, len(texts), 100)]
@@ -134,11 +150,30 @@ def test_texts_of_every_length_and_share() -> None:
     golden.agrees(FILES / "lengths.txt", lines)
 
 
+def test_texts_of_long_lengths() -> None:
+    texts, lines = odd_texts.of_long_lengths(), list[str]()
+    for stage, read in ODD_STAGES.items():
+        if stage not in ("middle", "duplicates"):
+            lines += [f"{stage} {i}: {golden.name_of([read(text) for text in texts[i::4]])}" for i in range(4)]
+    golden.agrees(FILES / "long_lengths.txt", lines)
+
+
 def test_kinds_in_a_very_long_text() -> None:
     """So long that the windows grow in which lines vote."""
     rows = [row for text in odd_texts.of_every_share() for row in text.splitlines()]
     lines = [f"{size}: {golden.name_of(parts(chr(10).join((rows * 8)[:size])))}" for size in (3199, 3200, 3201, 3300, 7000)]
     golden.agrees(FILES / "long_kinds.txt", lines)
+
+
+def test_rows_with_a_column_of_figures() -> None:
+    """Of ten rows so many have a figure where the others say something: from seven on they are data."""
+    lines = []
+    for share, delimiter in product(range(11), ",;\t"):
+        cells = [str(17 * i) if i < share else f"and nobody was there {i}." for i in range(10)]
+        rows = [delimiter.join(("it was said", f" that they had seen the boats {i} times", cell)) for i, cell in enumerate(cells)]
+        text = "\n".join([delimiter.join(("what", "it", "says")), *rows])
+        lines.append(f"{share} {delimiter!r} {kind_of(text)} {data_blocks(text)}")
+    golden.agrees(FILES / "columns.txt", lines)
 
 
 def test_near_duplicates() -> None:

@@ -16,6 +16,8 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import conversation_tokens
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.model_calls import CallText, WireName, read_reply, write_call
+from turnfold.compression.wire.wires import read_any
 
 FILES = Path(__file__).parent / "golden"
 #: Keys beside the messages, of which each wire knows some.
@@ -91,3 +93,63 @@ def test_bodies_of_odd_parts(wire: str) -> None:
         read = sum(len(one) > 1 for one in outcomes)
         lines.append(f"{first}: {read} read, {golden.name_of(outcomes)}")
     golden.agrees(FILES / f"odd.{wire}.txt", lines)
+
+
+@pytest.mark.parametrize("wire", sorted(WIRES))
+def test_every_item_alone(wire: str) -> None:
+    """What each is read as, what it weighs, and the body without its marks and with changes."""
+    lines = []
+    for number, body in enumerate(odd_bodies.each_alone(wire)):
+        try:
+            request = WIRES[wire].wire.read(body, Memo())
+        except FoldRejected as rejected:
+            lines.append(f"{number} {rejected.reason}")
+            continue
+        one = request.messages[1]
+        counted = [conversation_tokens(request, model, Memo()) for model in ("gpt-4o", "claude-sonnet-4-5")]
+        told = [every(request), WIRES[wire].wire.unmarked(request), read_any(body, Memo()).wire.name]
+        for seed in range(3):
+            try:
+                told.append(request.with_changes(odd_bodies.changes(seed, request), Memo()).body)
+            except FoldRejected as rejected:
+                told.append(rejected.reason)
+        seen = f"{one.role} {one.tokens} {one.unsigned.tokens} {len(one.texts)} {len(one.attached)} {one.sealed} {one.marked}"
+        lines.append(f"{number} {seen} {counted} {golden.name_of(told)}")
+    golden.agrees(FILES / f"alone.{wire}.txt", lines)
+
+
+#: What a model answers on each wire: several parts, some of them no text.
+REPLIES: dict[WireName, dict[str, Any]] = {
+    "chat": {
+        "choices": [
+            {"message": {"role": "assistant", "content": [{"type": "text", "text": "Bay 4."}, {"type": "x", "text": "-"}]}},
+            {"message": {"content": "Bay 5."}, "finish_reason": "length"},
+        ],
+    },
+    "responses": {
+        "status": "incomplete",
+        "output": [
+            {"type": "reasoning", "content": [{"type": "text", "text": "Hm."}]},
+            {"content": [{"type": "output_text", "text": "Bay 4."}, {"type": "text", "text": " Bay 5."}]},
+            {"type": "message", "content": [{"type": "refusal", "text": "No."}, {"type": "output_text", "text": ""}]},
+        ],
+    },
+    "messages": {
+        "stop_reason": "max_tokens",
+        "content": [{"type": "thinking", "text": "Hm."}, {"type": "text", "text": "Bay 4."}, {"type": "text", "text": " Yes."}],
+    },
+}
+
+
+def test_calls_of_ours_and_what_is_read_of_the_answers() -> None:
+    lines = []
+    for wire, answered in REPLIES.items():
+        for model in ("gpt-4o", "gpt-5-mini", "o3", "claude-sonnet-4-5", ""):
+            calls = [CallText("Be short.", "Which bay?\ud800", 64, heat) for heat in (0.0, 0.7)]
+            lines += [write_call(wire, model, call).decode() for call in calls]
+        plain = json.loads(json.dumps(answered).replace('"incomplete"', '"completed"'))
+        for seed in range(60):
+            body = json.dumps(odd_bodies.spoiled((answered, plain)[seed % 2], seed)).encode()
+            lines.append(f"{wire} {seed} {read_reply(wire, body)}")
+    lines += [f"{body!r} {read_reply('chat', body)}" for body in (b"", b"[]", b"{", b"[" * 9000, b"7")]
+    golden.agrees(FILES / "calls.txt", [line[:300] for line in lines])

@@ -125,7 +125,7 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     if borrowed or (len(weights) <= 3 and not requests.POINTERS.isdisjoint(words.words(folded))):
         own, lent = (tuning.own_borrowed, 1.0) if borrowed else (1.0, tuning.before)
         weights = {w: own * weight for w, weight in weights.items()}
-        signs = {t: own * weight for t, weight in signs.items()}
+        signs = dict.fromkeys(signs, own)
         for earlier in [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]]:
             weights = dict.fromkeys(_content(earlier), lent) | weights
             signs = dict.fromkeys(words.run_on_terms(earlier).tolist(), lent) | signs

@@ -86,9 +86,6 @@ class Words:
     def __contains__(self, key: str) -> bool:
         return key in self.words or (key.endswith(self.endings) if self.endings else False)
 
-    def __bool__(self) -> bool:
-        return bool(self.words or self.endings)
-
 
 Keys = frozenset[str] | Words
 
