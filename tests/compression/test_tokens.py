@@ -12,7 +12,7 @@ from turnfold.compression.tokens import (
     ModelCounter,
     count,
     count_for_model,
-    count_lines,
+    count_line,
     count_once,
     count_tail,
     count_with_tail,
@@ -108,15 +108,9 @@ def test_of_a_text_with_a_counted_end_only_the_beginning_is_counted(tail: str, f
     assert count_with_tail(f"{front}{tail}.", memo) == count(f"{front}{tail}.")
 
 
-def test_lines_that_were_counted_are_not_counted_again() -> None:
-    text, known = "One boat.\nTwo boats.\n three boats\n<p>", dict[str, int]()
-    assert count_lines(text, BORDER_COUNTER, known) == count(text)
-    assert known == {line: count(line) for line in ("One boat.\n", "Two boats.\n three boats\n", "<p>")}
-    known["<p>"] = 1000
-    assert count_lines(text, BORDER_COUNTER, known) == count(text) - count("<p>") + 1000
-    assert count_lines(text, ModelCounter(None), known) == count_for_model(text, "")
-    assert count_lines(text, len, known) == len(text)
-    for size, remembered in ((2000, True), (2001, False)):
-        long, seen = f"One.\n{'x ' * 1000}{'y' * (size - 2000)}", dict[str, int]()
-        assert count_lines(long, BORDER_COUNTER, seen) == count(long)
-        assert bool(seen) == remembered
+def test_a_line_is_counted_alone_up_to_two_thousand_characters() -> None:
+    line = "<x" + "y" * 1998
+    assert count_line(line, BORDER_COUNTER) == (count(line),)
+    assert count_line(f"{line}y", BORDER_COUNTER) is None
+    assert count_line(f"One.\n{line[1:]}", BORDER_COUNTER) == (count("One.\n") + count(line[1:]),)
+    assert count_line("One.\n", ModelCounter(None)) == (count("One.\n"), count("One.\n", "cl100k_base"))
