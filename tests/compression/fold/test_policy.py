@@ -129,3 +129,13 @@ def test_a_fold_may_count_on_as_many_more_turns_as_a_long_conversation_shows() -
     assert pays(0.4, rewrite, saving, turns=240, allowance=1e9)
     assert not pays(0.2, rewrite, saving, turns=4_000, allowance=1e9)  # 40 turns at most
     assert not pays(0.4, rewrite, saving, turns=240, allowance=9_000)
+
+
+@pytest.mark.parametrize("prices", [NONE, WEAK])
+def test_long_texts_that_were_pasted_one_after_the_other_are_folded_at_once(prices: CachePrices) -> None:
+    """The answers between them are short, and user messages that a fold keeps are never these."""
+    pasted = [{"role": "user", "content": prose(seed, "en", 220)} for seed in range(3)]
+    said = [one for text in pasted for one in (text, {"role": "assistant", "content": "Got it."})]
+    found = fold_request(encode([*said, {"role": "user", "content": "What is the fee?"}], model="gpt-4o"), options(prices), MEMO)
+    assert found.events
+    assert found.tokens_after < 0.6 * found.tokens_before

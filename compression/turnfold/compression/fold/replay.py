@@ -343,20 +343,27 @@ def _fold_start(course: Course, tail: int, border: int, index: int) -> int:
 def _new_pieces(course: Course, start: int, end: int, limits: Thresholds) -> Iterator[Piece]:
     """Units at FACTS for the first time: one piece; several of a long tool loop, since a piece is promoted whole, and one that
     holds most of what may stand at FACTS would take all of it along."""
-    users, most = course.users, limits.facts_at // _PARTS
+    most, kept = limits.facts_at // _PARTS, _anchor(course, start, end)
     while course.facts[end] - course.facts[start] > limits.facts_at // 2:
         stop = max(start + 1, bisect_right(course.facts, course.facts[start] + most) - 1)
-        ends = (i for i in range(stop, end) if course.units[i].is_user or users[i] in {users[start], users[end]})
-        stop = next(ends, end)  # no more user messages are kept than by one piece
+        anchors = ((i, _anchor(course, start, i)) for i in range(stop, end))
+        ends = (i for i, anchor in anchors if anchor in {None, kept} or course.units[anchor].tokens <= most // _PARTS)
+        stop = next(ends, end)  # no long user message is kept that one piece would not keep
         yield _piece(course, start, stop, Level.FACTS)
         start = stop
     if start < end:
         yield _piece(course, start, end, Level.FACTS)
 
 
+def _anchor(course: Course, start: int, end: int) -> int | None:
+    """The user unit that a piece keeps, since roles must alternate: its last one, where none follows."""
+    users = course.users
+    return None if course.units[end].is_user or users[end] == users[start] else bisect_left(users, users[end]) - 1
+
+
 def _piece(course: Course, start: int, end: int, level: Level) -> Piece:
     units = course.units
-    anchor = None if units[end].is_user else next((i for i in range(end - 1, start - 1, -1) if units[i].is_user), None)
+    anchor = _anchor(course, start, end)
     raw = course.tokens(start, end) - (0 if anchor is None else course.tokens(anchor, anchor + 1))
     size = policy.line_tokens()
     if level is Level.FACTS:
