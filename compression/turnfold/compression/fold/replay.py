@@ -341,10 +341,10 @@ def _fold_start(course: Course, tail: int, border: int, index: int) -> int:
 
 
 def _new_pieces(course: Course, start: int, end: int, limits: Thresholds) -> Iterator[Piece]:
-    """Units at FACTS for the first time: one piece; several of a long tool loop, since a piece is promoted whole, and one that
-    holds most of what may stand at FACTS would take all of it along."""
+    """Units at FACTS for the first time: one piece; several of a long tool loop, where much may stand at FACTS, since a piece is
+    promoted whole, and one that holds most of it would take all along."""
     most, kept = limits.facts_at // _PARTS, _anchor(course, start, end)
-    while course.facts[end] - course.facts[start] > limits.facts_at // 2:
+    while limits.facts_at > limits.keep_recent and course.facts[end] - course.facts[start] > limits.facts_at // 2:
         stop = max(start + 1, bisect_right(course.facts, course.facts[start] + most) - 1)
         anchors = ((i, _anchor(course, start, i)) for i in range(stop, end))
         ends = (i for i, anchor in anchors if anchor in {None, kept} or course.units[anchor].tokens <= most // _PARTS)
