@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.weighed_memo import Weighed
 from turnfold.compression.memo import FEW, Mark, Memo, common_length, continued, digest, resumable
 
 words = st.lists(st.sampled_from(["a", "bb", "ccc"]), max_size=24).map(tuple)
@@ -104,18 +105,6 @@ def test_what_was_made_twice_at_once_is_kept_once() -> None:
     assert memo.find("a") == "first"
     memo.get("b", lambda: "b", lambda _: 1)
     assert memo.find("a") == "first"
-
-
-class Weighed(Memo):
-    """A memo that says what was put into it weighs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.weights: list[int] = []
-
-    def put(self, key, value, weigh):  # type: ignore[no-untyped-def]
-        self.weights.append(weigh(value))
-        super().put(key, value, weigh)
 
 
 def test_a_sequence_goes_on_from_what_it_shares_with_the_one_before() -> None:

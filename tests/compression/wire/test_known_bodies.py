@@ -5,22 +5,10 @@ from __future__ import annotations
 from itertools import product
 from sys import getsizeof
 
-from turnfold.compression.memo import Memo
+from tests.support.weighed_memo import Weighed
 from turnfold.compression.wire.known_bodies import KnownBody, Sample, find_known, keep_known, samples
 
 PLACES = (2048, 2457, 2949, 3538, 4246)
-
-
-class Weighed(Memo):
-    """A memo that says what was put into it weighs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.weights: list[int] = []
-
-    def put(self, key, value, weigh):  # type: ignore[no-untyped-def]
-        self.weights.append(weigh(value))
-        super().put(key, value, weigh)
 
 
 def body(text: str, size: int = 100, weight: int = 7) -> KnownBody:
