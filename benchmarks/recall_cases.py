@@ -42,7 +42,7 @@ def background(name: str) -> tuple[list[Source], list[str]]:
 def _recall(
     sources: list[Source], question: Question, budget: int, present: list[str], *, fill: bool
 ) -> tuple[tuple[Quote, ...], str]:
-    quotes = recall(sources, question, budget, present, tokens.count, Memo(), fill=fill)
+    quotes = recall(sources, question, budget, present, tokens.count, Memo(), fill=fill).quotes
     text = fence.render(sources, quotes)
     assert tokens.count(text) <= budget
     return quotes, text

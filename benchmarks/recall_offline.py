@@ -86,7 +86,7 @@ def measure(
     start = time.perf_counter()
     question = replace(question, likeness=vectors.likeness(question, sources))
     held = [kit.text_of(m) for m in [*verbatim, *present]]
-    quotes = recall(sources, question, budget, held, tokens.count, memo, fill=not fixed, tuning=tuning)
+    quotes = recall(sources, question, budget, held, tokens.count, memo, fill=not fixed, tuning=tuning).quotes
     spent = (time.perf_counter() - start) * 1e3
     text = fence.render(sources, quotes)
     used = tokens.count(text)

@@ -57,7 +57,7 @@ from turnfold.compression.recall.ranking import *
 from turnfold.compression.memo import Memo
 
 said = [Source("user", f"Anna has boat {i}. Der Kahn und das Boot sind rot. 猫が{i}匹", str(i).encode()) for i in range(40)]
-print(recall(said, Question("Which boat has Anna? 猫"), 900, (), len, Memo(), fill=True))
+print(recall(said, Question("Which boat has Anna? 猫"), 900, (), len, Memo(), fill=True).quotes)
 """,
     "state": """
 from turnfold.compression.state import Turn, create_engine, place

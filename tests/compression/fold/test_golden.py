@@ -14,6 +14,7 @@ import pytest
 
 from tests.support import golden, odd_bodies, odd_texts
 from tests.support.block_conversations import Kind, conversation
+from tests.support.recalled import recall
 from tests.support.three_wires import WIRES, with_marks
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import conversation_name, fold, lean, state_written, unfold
@@ -34,7 +35,7 @@ from turnfold.compression.options import (
     WrittenSummary,
 )
 from turnfold.compression.recall.fence import render
-from turnfold.compression.recall.ranking import Question, recall
+from turnfold.compression.recall.ranking import Question
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count

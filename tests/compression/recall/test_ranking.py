@@ -15,10 +15,11 @@ from benchmarks import recall_cases, recall_offline
 from benchmarks.support.data import evalkit, shared_directory
 from tests.support.effort import draws
 from tests.support.growth import assert_linear, repeated
+from tests.support.recalled import recall
 from turnfold.compression import tokens
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall import fence
-from turnfold.compression.recall.ranking import Question, recall
+from turnfold.compression.recall.ranking import Question
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.quotes import Quote, Source

@@ -18,7 +18,7 @@ from turnfold.compression.fold.write import source
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.fence import Passage
-from turnfold.compression.recall.ranking import Question, quote
+from turnfold.compression.recall.ranking import Question, recall
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import counter_for_model
@@ -65,7 +65,7 @@ def recall_for(
     names = digest(question.text, *(s.key.hex() for s in question.before), name, *present)
 
     def make() -> Recall:
-        found = quote(folded, question, budget, present, count, memo, fill=fill, tuning=tuning)
+        found = recall(folded, question, budget, present, count, memo, fill=fill, tuning=tuning)
         return Recall(found.text, found.passages, any(like))
 
     key = ("recall", names, like, budget, fill, tuning.bearing, options.model)

@@ -376,21 +376,6 @@ def recall(
     *,
     fill: bool = False,
     tuning: Tuning = TUNING,
-) -> tuple[Quote, ...]:
-    """The passages of ``sources`` that bear on the question, in order of the conversation: those of :func:`quote`."""
-    return quote(sources, question, budget, present, count, memo, fill=fill, tuning=tuning).quotes
-
-
-def quote(
-    sources: Sequence[Quotable],
-    question: Question,
-    budget: int,
-    present: Sequence[str],
-    count: Callable[[str], int],
-    memo: Memo,
-    *,
-    fill: bool = False,
-    tuning: Tuning = TUNING,
 ) -> Quoted:
     """The passages of ``sources`` that bear on the question, as they are quoted.
 

@@ -1,0 +1,16 @@
+"""The passages that recall quotes, as tests look at them.
+
+Lives here: that. Does not belong here: recall (``turnfold.compression.recall``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnfold.compression.recall import ranking
+from turnfold.compression.text.quotes import Quote
+
+
+def recall(*given: Any, **chosen: Any) -> tuple[Quote, ...]:
+    """The quotes of what `ranking.recall` makes of the same arguments."""
+    return ranking.recall(*given, **chosen).quotes
