@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import orjson
@@ -14,8 +15,9 @@ from tests.proxy.receipts import NOON, SECTION, receipt
 from tests.support.growth import assert_linear
 from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.fold import Section
+from turnfold.config.fold import fold_options
 from turnfold.config.prices import dollars
-from turnfold.config.settings import StoreSettings
+from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.books import ledger as module
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.receipt_log import receipts_between
@@ -323,11 +325,13 @@ async def test_a_call_of_ours_of_unknown_cost_makes_the_cost_unknown(call: OwnCa
     assert (dollars_["paid"], dollars_["saved"], dollars_["unknown_requests"]) == (None, None, 1)
 
 
-async def test_a_conversations_growth_is_summed() -> None:
+async def test_a_conversation_grows_by_what_came_behind_its_first_request() -> None:
+    """Whatever that came with: it says nothing of how fast the conversation grows."""
     store = MemoryStore()
     book = ledger(store)
-    for number, before in enumerate((5000, 6000, 8000)):
+    for number, before in enumerate((78_000, 79_000, 81_000)):
         book.record(receipt(at=NOON + number, tokens_before=before), ())
         await book.flush()
-    (table,) = await store.counts(["conversations:2025-10-09"])
-    assert sum(value for name, value in table.items() if name.startswith("grown:")) == 8000
+        query = Query(NOON, NOON + 3600, "conversation")
+        (group,) = (await report(store, query, partial(fold_options, Settings())))["groups"]
+        assert group["pacing"]["turn"] == (None, 1000, 1500)[number]

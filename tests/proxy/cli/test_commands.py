@@ -179,12 +179,22 @@ def test_report_may_be_narrowed(filled: RunCommand) -> None:
         assert (code, out, err.count("\n")) == (1, "", 1)
 
 
-def test_report_by_conversation_says_why(filled: RunCommand) -> None:
-    out = " ".join(filled("report", "--group-by", "conversation")[1].split())
+def test_report_by_conversation_says_why(run: RunCommand, tmp_path: Path) -> None:
+    async def fill() -> None:
+        parts = Parts(Settings(store=StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db")))
+        async with parts.running():
+            for number in range(3):
+                parts.ledger.record(receipt(at=time.time(), tokens_before=9000 + 500 * number), ())
+            parts.ledger.record(receipt(at=time.time(), conversation="new"), ())
+
+    asyncio.run(fill())
+    out = " ".join(run("report", "--group-by", "conversation")[1].split())
     assert "Folds" in out
     assert "at these prices" in out
-    (group, *_) = json.loads(filled("report", "--group-by", "conversation", "--json")[1])["groups"]
-    assert group["pacing"]["words"].startswith("from ")
+    grown, new = json.loads(run("report", "--group-by", "conversation", "--json")[1])["groups"]
+    assert grown["pacing"]["words"].startswith("from ")
+    assert " 500 tokens a turn" in grown["pacing"]["words"]
+    assert (new["pacing"]["words"], new["pacing"]["why"]) == (None, "Folded: a smaller request was sent.")
 
 
 def test_report_shows_the_hold_out(run: RunCommand, tmp_path: Path) -> None:

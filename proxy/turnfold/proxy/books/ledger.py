@@ -167,10 +167,13 @@ def _past_key(receipt: Receipt) -> Key | None:
 
 
 def _growth(receipt: Receipt, past: PastRequest | None) -> int:
-    """Tokens beyond those of the conversation's last request; of what can be folded, where that is known."""
+    """Tokens beyond those of the conversation's last request; of what can be folded, where that is known. A conversation that is
+    new here may have come with a long past, so its first request tells nothing of its pace."""
+    if past is None:
+        return 0
     if receipt.foldable is not None:
-        return max(0, receipt.foldable - (past.foldable if past else 0))
-    return max(0, receipt.tokens_before - (past.received if past else 0))
+        return max(0, receipt.foldable - past.foldable)
+    return max(0, receipt.tokens_before - past.received)
 
 
 class Ledger:

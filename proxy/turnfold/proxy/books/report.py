@@ -340,7 +340,7 @@ def _pacing(rows: Sequence[tuple[SumRow, dict[str, int]]], options_of: OptionsOf
     for row, sums in rows:
         by_model[row.model] = rollups.total([by_model.get(row.model, {}), sums])
     model, sums = max(by_model.items(), key=lambda pair: (_served_requests(pair[1]), pair[0]))
-    found = pacing(model, options_of(model), _served_requests(sums), sums.get("grown", 0))
+    found = pacing(model, options_of(model), _served_requests(sums) - 1, sums.get("grown", 0))  # from the second request on
     said = {name: getattr(found, name, None) for name in _PACING}
     status, reason = _most(rows)
     return {
