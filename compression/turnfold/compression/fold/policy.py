@@ -41,7 +41,7 @@ _NEARLY_WHOLE: Final = (0.3, 0.45)  # share that FACTS leave, from hardly to who
 _START_SPARED: Final = 0.65
 _TAIL_SPARED: Final = 0.7
 _TAIL_SPARED_UNCACHED: Final = 0.6  # they fold oftener there, and less stands at FACTS
-_RECALL_SPARED: Final = 0.7  # of what recall takes elsewhere: it would mostly say again what such FACTS say
+_RECALL_SPARED: Final = 0.85  # of what recall takes elsewhere: it would mostly say again what such FACTS say
 #: Tokens up to which nothing is folded without a budget: the least that `Thresholds.start` can be.
 EARLIEST: Final = int(min(start for _, start, _ in _PROFILES) * (1 - _START_SPARED))
 _LOOP_FACTS: Final = (16.0, 5.0)  # tails of them that may stand
