@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.text.amounts import amounts, sure_amounts
 from turnfold.compression.text.dense_names import dense_names
 from turnfold.compression.text.inline import DATE_WORDS, tokens
+from turnfold.compression.text.lexicon import lexicon
 
 
 class Entity(NamedTuple):
@@ -32,6 +33,7 @@ class Entity(NamedTuple):
 
 
 # Both patterns begin with a plain class of characters, which the regex engine finds fast; look-behinds come after it.
+_TABLE: Final = lexicon("names")
 _UPPER: Final = "".join(chr(c) for c in range(0x41, 0x530) if chr(c).isupper()) + "".join(
     chr(c) for c in range(0x1E00, 0x1F00) if chr(c).isupper()
 )
@@ -59,59 +61,7 @@ _DATES: Final = re.compile(
 #: "Q3 2026", "FY24".
 _QUARTERS: Final = re.compile(r"[QHF](?<!\w[QHF])(?:(?<!F)[1-4]|(?<=F)Y) ?(?:20)?\d\d\b")
 _YEARS: Final = re.compile(r" (?:19|20)\d\d\b")
-_MONTHS: Final = frozenset(
-    [
-        "janvier",
-        "février",
-        "mars",
-        "avril",
-        "mai",
-        "juin",
-        "juillet",
-        "août",
-        "septembre",
-        "octobre",
-        "novembre",
-        "décembre",
-        "Januar",
-        "Jänner",
-        "Februar",
-        "März",
-        "April",
-        "Mai",
-        "Juni",
-        "Juli",
-        "August",
-        "September",
-        "Oktober",
-        "November",
-        "Dezember",
-        "gennaio",
-        "febbraio",
-        "marzo",
-        "aprile",
-        "maggio",
-        "giugno",
-        "luglio",
-        "agosto",
-        "settembre",
-        "ottobre",
-        "dicembre",
-        "enero",
-        "febrero",
-        "abril",
-        "mayo",
-        "junio",
-        "julio",
-        "septiembre",
-        "octubre",
-        "noviembre",
-        "diciembre",
-        "janeiro",
-        "fevereiro",
-        "março",
-    ]
-)
+_MONTHS: Final = _TABLE["months"]
 
 # Words that open sentences, or stand with a capital for other reasons than being a name. Closed classes only.
 _OPENING_WORDS: Final = (
@@ -168,35 +118,7 @@ _NO_GIVEN_NAMES: Final = frozenset(
 )
 _LONGEST_NAME: Final = 12  # words up to which a name is looked at for parts
 #: A name that ends so is a place's, whoever it is named after.
-_PLACES: Final = frozenset(
-    [
-        "Airport",
-        "Arena",
-        "Avenue",
-        "Bay",
-        "Beach",
-        "Bridge",
-        "Castle",
-        "Cathedral",
-        "Hall",
-        "Island",
-        "Islands",
-        "Lake",
-        "Mountains",
-        "Palace",
-        "Park",
-        "River",
-        "Road",
-        "Square",
-        "Stadium",
-        "Station",
-        "Street",
-        "Theatre",
-        "Theater",
-        "Tower",
-        "Valley",
-    ]
-)
+_PLACES: Final = _TABLE["places"]
 _INNER_CAPITAL: Final = re.compile(rf"(?:[dl]['’]|Mc|Mac|O['’]|D['’]|De|La|Van)[{_UPPER}]\w")
 #: What stands before an identifier and is no part of it.
 _LABELS: Final = frozenset(
