@@ -307,8 +307,9 @@ def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Rep
     if border > start:
         pieces, tail = (*pieces, *_new_pieces(course, start, border, limits)), border
     # Where a fold makes everything in front be written again anyway, nothing is saved by going in few large steps.
-    most, left = (limits.facts_at * 3 // 4,) * 2 if course.forgets_front else (limits.facts_at, limits.facts_at // 2)
-    pieces = _promote(course, pieces, Level.FACTS, Level.SUMMARY, most, left)
+    steady = limits.facts_at * 3 // 4
+    most, least = (steady, steady) if course.forgets_front else (limits.facts_at, limits.facts_at // 2)
+    pieces = _promote(course, pieces, Level.FACTS, Level.SUMMARY, most, least)
     pieces = _promote(course, pieces, Level.SUMMARY, Level.LINE, limits.summaries_at, limits.summaries_at // 2)
     if pieces == before.pieces:
         return before
@@ -344,7 +345,8 @@ def _new_pieces(course: Course, start: int, end: int, limits: Thresholds) -> Ite
     """Units at FACTS for the first time: one piece; several of a long tool loop, where much may stand at FACTS, since a piece is
     promoted whole, and one that holds most of it would take all along."""
     most, kept = limits.facts_at // _PARTS, _anchor(course, start, end)
-    while limits.facts_at > limits.keep_recent and course.facts[end] - course.facts[start] > limits.facts_at // 2:
+    whole = limits.facts_at // 2 if limits.facts_at > limits.keep_recent else course.facts[-1]
+    while course.facts[end] - course.facts[start] > whole:
         stop = max(start + 1, bisect_right(course.facts, course.facts[start] + most) - 1)
         anchors = ((i, _anchor(course, start, i)) for i in range(stop, end))
         ends = (i for i, anchor in anchors if anchor in {None, kept} or course.units[anchor].tokens <= most // _PARTS)

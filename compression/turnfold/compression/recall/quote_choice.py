@@ -18,7 +18,6 @@ from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.tokens import ModelCounter, count_line
 
-_OPENING: Final = f"{fence.OPEN}\n"
 #: Tokens of a role label, or of an elision.
 FRAME: Final = 3
 _CHARACTERS: Final = 8  # of a token at most: what is longer does not fit
@@ -35,7 +34,7 @@ class QuotedLine(NamedTuple):
 
     Attributes:
         passage: as it was, not escaped.
-        text: as the fence has it, with a line break behind it.
+        text: as the fence has it.
         tokens: by each vocabulary of the counter; None where they depend on the lines around it.
     """
 
@@ -115,14 +114,14 @@ class QuoteTokens:
             return Quoted()
         inside = fence.by_message(quotes)
         lines = [self._lines.get(one) or self._line(one) for one in inside]
-        text = "".join([_OPENING, *[line.text for line in lines], fence.CLOSE])
+        text = fence.enclose([line.text for line in lines])
         passages = tuple([line.passage for line in lines])
         return Quoted(tuple(chain.from_iterable(inside)), text, passages, self._tokens(lines, text))
 
     def _line(self, quotes: tuple[Quote, ...]) -> QuotedLine:
         source = self.sources[quotes[0].source]
-        text = fence.line(fence.passage_of(source, quotes, fence.escape)) + "\n"
-        tokens = count_line(text, self._count) if isinstance(self._count, ModelCounter) else None
+        text = fence.line(fence.passage_of(source, quotes, fence.escape))
+        tokens = count_line(f"{text}\n", self._count) if isinstance(self._count, ModelCounter) else None
         line = self._lines[quotes] = QuotedLine(fence.passage_of(source, quotes, str), text, tokens)
         return line
 
@@ -135,13 +134,13 @@ class QuoteTokens:
 
     def empty(self) -> int:
         """Tokens of the fence around nothing."""
-        return self._count(f"{_OPENING}{fence.CLOSE}")
+        return self._count(fence.enclose(()))
 
 
 @lru_cache(maxsize=4)
 def _frame(counter: ModelCounter) -> tuple[tuple[int, ...], ...]:
     """Tokens of the fence's own lines."""
-    return tuple(count_line(line, counter) or () for line in (_OPENING, fence.CLOSE))
+    return tuple(count_line(line, counter) or () for line in (f"{fence.OPEN}\n", fence.CLOSE))
 
 
 def _answers_about(held: str, index: PassageIndex) -> dict[Quote, bool]:

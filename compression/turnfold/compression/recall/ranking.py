@@ -389,7 +389,7 @@ def recall(
         fill: use the budget up as long as anything bears on the question at all, not only what clearly does.
         tuning: the figures of score and choice.
     """
-    if budget <= count(f"{fence.OPEN}\n{fence.CLOSE}") or not any(s.text.strip() for s in sources):
+    if budget <= count(fence.enclose(())) or not any(s.text.strip() for s in sources):
         return Quoted()
     index = passage_index.build(sources, memo)
     asked = read_question(question, index, tuning)
@@ -397,7 +397,7 @@ def recall(
     matched, alone = _coverage(index, asked, hits)
     ranked: Ranking
     if requests.asks_for_cover(_normal_text(question)) and matched < tuning.topical:
-        ranked = partial(_cover_quotes, index, sources, budget - count(f"{fence.OPEN}\n{fence.CLOSE}"), tuning)
+        ranked = partial(_cover_quotes, index, sources, budget - count(fence.enclose(())), tuning)
     else:
         strength = matched * tuning.lone if alone and not asked.borrowed else matched
         floor = 0.0 if fill else _floor(strength, tuning, borrowed=asked.borrowed)
