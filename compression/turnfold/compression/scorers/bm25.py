@@ -5,8 +5,6 @@ non-negative idf of Lucene. Does not belong here: words, languages, what a passa
 
 A field is the sequence of its terms, passage after passage. Its postings are sorted once; a conversation grows at its end, so
 those of what was known stay as they are, and a few parts that shrink geometrically, as in a log-structured merge tree, hold all.
-Sorting takes as long as going through the terms for a hundred questions, and whether there is a second one is not known: what is
-new is sorted when it is asked for, beside or behind the first question (``settle``).
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +21,9 @@ Hashes = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _NOWHERE: Final = np.zeros(0, np.int64)
-_HALF: Final = np.uint64(32)
-_LOWER: Final = np.uint64(0xFFFFFFFF)
-_FAN: Final = 8
-_PAIR: Final = 7  # bytes of a posting
 _LOW: Final = np.uint32(0xFFFF)
+_SHORT: Final = np.uint32(16)
+_FAN: Final = 8
 
 
 @dataclass(frozen=True)
@@ -132,18 +128,17 @@ def fields_joined(fields: Sequence[Field]) -> Field:
     return Field(np.concatenate([f.terms for f in fields]), np.concatenate([f.lengths for f in fields]))
 
 
+@dataclass(frozen=True)
 class FieldIndex:
-    """Passages by the terms of a field. The terms are not kept once they are sorted: of character grams they take more than the
-    text.
+    """Passages by the terms of a field. The terms themselves are not kept: of character grams they take more than the text.
 
-    Args:
+    Attributes:
         lengths: number of terms of each passage.
+        postings: of all passages, in parts that shrink by `_FAN` at least.
     """
 
-    def __init__(self, lengths: Ints, postings: tuple[Postings, ...] = (), rest: Field | None = None) -> None:
-        self.lengths = lengths
-        # Replaced as one: threads that ask meanwhile find all, sorted or not.
-        self._found = _Found(postings, rest)
+    lengths: Ints
+    postings: tuple[Postings, ...] = ()
 
     @cached_property
     def mean_length(self) -> float:
@@ -152,32 +147,21 @@ class FieldIndex:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes, at most: what is not sorted yet once it is."""
-        postings, rest = self._found
-        return self.lengths.nbytes + sum(part.nbytes for part in postings) + (_PAIR * len(rest.terms) if rest else 0)
+        """Bytes that it takes."""
+        return self.lengths.nbytes + sum(part.nbytes for part in self.postings)
 
     def continued(self, field: Field) -> FieldIndex:
-        """This index with more passages behind its own."""
-        postings, rest = self._found
-        return FieldIndex(
-            np.concatenate([self.lengths, field.lengths]), postings, field if rest is None else fields_joined([rest, field])
-        )
-
-    def settle(self) -> None:
-        """Sort what is not sorted yet: each question takes less time after that, and finds the same."""
-        postings, rest = self._found
-        if rest is None:
-            return
-        parts = [*postings, *_sorted(rest, len(self.lengths) - len(rest.lengths))]
+        """This index with more passages behind its own; only theirs are sorted."""
+        parts = [*self.postings, *_sorted(field, len(self.lengths))]
         while len(parts) > 1 and len(parts[-1].terms) * _FAN > len(parts[-2].terms):
             parts[-2:] = [_merge(*parts[-2:])]
-        self._found = _Found(tuple(parts), None)
+        return FieldIndex(np.concatenate([self.lengths, field.lengths]), tuple(parts))
 
     def having(self, terms: Sequence[int]) -> Ints:
         """How many passages contain each term."""
         wanted = np.array(terms, dtype=np.uint32)
         total = np.zeros(len(terms), np.int64)
-        for part in self._parts(wanted):
+        for part in self.postings:
             begins, ends = part.find(wanted)
             total += ends - begins
         return total
@@ -185,52 +169,16 @@ class FieldIndex:
     def find(self, groups: Sequence[Sequence[int]]) -> Hits:
         """Where each group of equivalent terms occurs; a term belongs to the first group that has it."""
         group_of = {term: g for g in range(len(groups) - 1, -1, -1) for term in groups[g]}
+        if not group_of or not self.postings:
+            return Hits(len(groups), len(self.lengths), _NOWHERE, _NOWHERE, np.zeros(0))
         ordered = sorted(group_of, key=group_of.__getitem__)
         wanted = np.array(ordered, dtype=np.uint32)
-        parts = self._parts(wanted) if group_of else ()
-        if not parts:
-            return Hits(len(groups), len(self.lengths), _NOWHERE, _NOWHERE, np.zeros(0))
         group = np.array([group_of[term] for term in ordered], dtype=np.int64)
-        sizes, passage, frequency = _entries(parts, wanted)
+        sizes, passage, frequency = _entries(self.postings, wanted)
         term = np.repeat(group, sizes)
         if len(ordered) > len(set(group_of.values())):  # several terms of a group may stand in one passage
             return _combined(len(groups), len(self.lengths), term, passage, frequency)
         return Hits(len(groups), len(self.lengths), term, passage, frequency)
-
-    def _parts(self, wanted: Hashes) -> tuple[Postings, ...]:
-        """Postings of all passages, by these terms at least."""
-        postings, rest = self._found
-        return postings if rest is None else (*postings, *_sorted(rest, len(self.lengths) - len(rest.lengths), wanted))
-
-
-class _Found(NamedTuple):
-    """What a field's terms have come to.
-
-    Attributes:
-        postings: of passages, in parts that shrink by `_FAN` at least.
-        rest: the passages behind these, not sorted yet; None: there are none.
-    """
-
-    postings: tuple[Postings, ...]
-    rest: Field | None
-
-
-def _sorted(field: Field, first: int, wanted: Hashes | None = None) -> tuple[Postings, ...]:
-    """The postings of passages, none where they have no terms.
-
-    Args:
-        first: number of the first of the passages.
-        wanted: terms beside which others may be left out.
-    """
-    if wanted is None:
-        terms, passages = field.terms, np.repeat(np.arange(first, first + len(field.lengths), dtype=np.uint64), field.lengths)
-    else:
-        looked_for = np.zeros(_LOW + 1, bool)
-        looked_for[wanted & _LOW] = True
-        places = np.flatnonzero(looked_for.take(field.terms & _LOW))
-        terms, passages = field.terms[places], (field.ends.searchsorted(places, side="right") + first).astype(np.uint64)
-    pairs = np.sort(terms.astype(np.uint64) << _HALF | passages)
-    return (_distinct(pairs),) if len(pairs) else ()
 
 
 def _entries(parts: Sequence[Postings], wanted: Hashes) -> tuple[Ints, Ints, Floats]:
@@ -259,12 +207,21 @@ def _combined(terms: int, passages: int, term: Ints, passage: Ints, frequency: F
     return Hits(terms, passages, cells // max(1, passages), cells % max(1, passages), total)
 
 
-def _distinct(pairs: npt.NDArray[np.uint64]) -> Postings:
-    """Postings of sorted pairs, the term in the upper 32 bits and the passage in the lower, equal ones made one."""
-    first = np.flatnonzero(_begins(pairs))
-    counts = np.diff(first, append=len(pairs))
-    found = pairs[first]
-    return Postings((found >> _HALF).astype(np.uint32), _narrow(found & _LOWER), _narrow(counts))
+def _sorted(field: Field, first: int) -> tuple[Postings, ...]:
+    """The postings of passages, none where they have no terms.
+
+    Args:
+        first: number of the first of the passages.
+    """
+    if not len(field.terms):
+        return ()
+    # Half by half, which takes half as long; in a stable order the passages of a term stay in theirs.
+    order = np.argsort((field.terms & _LOW).astype(np.uint16), kind="stable")
+    order = order[np.argsort((field.terms >> _SHORT).astype(np.uint16)[order], kind="stable")]
+    passages = np.repeat(np.arange(first, first + len(field.lengths), dtype=np.int64), field.lengths)[order]
+    terms = field.terms[order]
+    begins = np.flatnonzero(_begins(terms) | _begins(passages))
+    return (Postings(terms[begins], _narrow(passages[begins]), _narrow(np.diff(begins, append=len(terms)))),)
 
 
 def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
