@@ -222,7 +222,7 @@ def _terms(folded: Sequence[str], counts: Ints, titles: _Titles) -> tuple[tuple[
     ends = np.cumsum([0, *lengths.tolist()])
     firsts = [0, *np.cumsum(counts).tolist(), *range(len(folded) + 1, len(texts) + 1)]
     parts = [said[a:b] for a, b in pairwise(ends[firsts].tolist())]  # of each message, then of each title
-    languages = [words.language(set(part)) for part in parts[: len(counts)]]
+    languages = [words.language(part) for part in parts[: len(counts)]]
     speaking = [*languages, *[languages[owner] for owner in titles.owners]]
     tables = _term_tables(speaking, parts)
     places = chain.from_iterable([map(tables[name].__getitem__, part) for name, part in zip(speaking, parts, strict=True)])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 from zlib import crc32
 
@@ -164,7 +164,7 @@ def has_pairs(folded: str) -> bool:
     return not folded.isascii() and _PAIRED.search(folded) is not None
 
 
-def language(found: Set[str]) -> str:
+def language(found: Iterable[str]) -> str:
     """The language of a text, judged by its function words, as the stemmer names it; English by default."""
     votes: dict[str, int] = {}
     for word in _LANGUAGES_OF.keys() & found:
