@@ -110,9 +110,7 @@ def leaves_of(sources: Sequence[Quotable], memo: Memo) -> Leaves:
     def weigh(leaf: _Leaf) -> int:
         return leaf.leaves.size
 
-    return _joined(
-        list(_runs([memo.get((b"recall.leaf", s.key), partial(leaf_at, i), weigh) for i, s in enumerate(sources)]))
-    )
+    return _joined(list(_runs([memo.get((b"recall.leaf", s.key), partial(leaf_at, i), weigh) for i, s in enumerate(sources)])))
 
 
 def _runs(leaves: Sequence[_Leaf]) -> Iterator[Leaves]:
@@ -239,9 +237,7 @@ def _term_tables(languages: Sequence[str], parts: Sequence[Sequence[str]]) -> Ma
     distinct: dict[str, set[str]] = {name: set() for name in languages}
     for name, part in zip(languages, parts, strict=True):
         distinct[name].update(part)
-    return {
-        name: dict.fromkeys(each, -1) | words.stem_table(words.content(each, name), name) for name, each in distinct.items()
-    }
+    return {name: dict.fromkeys(each, -1) | words.stem_table(words.content(each, name), name) for name, each in distinct.items()}
 
 
 def _with_pairs(field: Field, folded: Sequence[str]) -> Field:

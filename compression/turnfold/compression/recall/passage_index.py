@@ -15,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.recall.leaves import Floats, Ints, Leaves, leaves_of
+from turnfold.compression.recall.leaves import Leaves, leaves_of
 from turnfold.compression.scorers.bm25 import Field, FieldIndex, Hashes, fields_joined, mean_length
 from turnfold.compression.text.quotes import Quotable, Quote
 
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
 
 
