@@ -10,14 +10,18 @@ they pass. A vocabulary takes 50 to 83 MB of memory, so each is loaded when firs
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import hashlib
 import re
+import threading
 import types
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from itertools import accumulate, pairwise
 from typing import Final, Literal
 
 import tiktoken
@@ -78,6 +82,9 @@ def encoding_for_model(model: str) -> EncodingName | None:
 
 def count(text: str, name: EncodingName = BORDER_ENCODING) -> int:
     """Tokens of a text as plain text: names of special tokens count as the characters that they are."""
+    ahead = _HERE.ahead
+    if ahead is not None and name == BORDER_ENCODING and (known := ahead.count(text)) is not None:
+        return known
     encoder = encoding(name)
     if _has_long_run(text):
         return sum(len(encoder.encode_ordinary(text[i : i + _PIECE])) for i in range(0, len(text), _PIECE))
@@ -86,6 +93,62 @@ def count(text: str, name: EncodingName = BORDER_ENCODING) -> int:
 
 def _has_long_run(text: str) -> bool:
     return len(text) > _PIECE and bool(_LIKELY_RUN.search(text[::_SAMPLED])) and _LONG_RUN.search(text) is not None
+
+
+class _Ahead:
+    """Texts that a thread of its own counts: the encoder lets others run meanwhile.
+
+    They are encoded as one, which interrupts them once and not for each text. Between them stands a special token: what is on
+    one side of it does not change how the other is parted.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._wanted = frozenset(text for text in texts if _BETWEEN not in text and not _has_long_run(text))
+        self._counts: dict[str, int] = {}
+        self._encoder = encoding(BORDER_ENCODING)
+        self._thread = threading.Thread(target=self._run, name="turnfold-count", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        texts = list(self._wanted)
+        with contextlib.suppress(UnicodeEncodeError):  # a lone surrogate, which the encoder takes in single texts alone
+            found = self._encoder.encode_to_numpy(_BETWEEN.join(texts), allowed_special={_BETWEEN}, disallowed_special=())
+            ends = [-1, *(found == self._encoder.eot_token).nonzero()[0].tolist(), len(found)]
+            self._counts = {text: end - start - 1 for text, (start, end) in zip(texts, pairwise(ends), strict=True)}
+
+    def count(self, text: str) -> int | None:
+        """Tokens of a text, waited for; None of one that is not among these."""
+        if text not in self._wanted:
+            return None
+        self._thread.join()
+        return self._counts.get(text)
+
+
+class _Here(threading.local):
+    """What is counted meanwhile, for the thread that asks."""
+
+    ahead: _Ahead | None = None
+
+
+_HERE: Final = _Here()
+_BETWEEN: Final = "<|endoftext|>"
+_MUCH: Final = 2**17  # characters, about 30,000 tokens, from which a thread is worth its start
+_SHARE: Final = 0.6  # of them that it counts, while the others are counted and all are read
+
+
+@contextlib.contextmanager
+def counting_ahead(texts: Sequence[str]) -> Iterator[None]:
+    """Have a part of many texts counted meanwhile, which are counted one by one inside, in about this order."""
+    total = sum(map(len, texts))
+    if total < _MUCH:
+        yield
+        return
+    first = bisect_left(list(accumulate(map(len, texts))), (1 - _SHARE) * total)
+    _HERE.ahead = _Ahead(texts[first:])
+    try:
+        yield
+    finally:
+        _HERE.ahead = None
 
 
 def count_once(known: dict[str, int]) -> Callable[[str], int]:

@@ -75,6 +75,15 @@ def test_words_for_look_up_are_the_same_beside_another_script(text: str) -> None
     assert sorted([*plain, "é"]) == sorted(beside)
 
 
+@given(st.lists(st.one_of(_SIGNS, st.text("aB1_-./ 漢字\t.", max_size=20)), max_size=6))
+def test_words_of_many_texts_are_those_of_each(texts: list[str]) -> None:
+    folded = [words.fold(text) for text in texts]
+    found, counts = words.words_of_all(folded)
+    each = [words.words(text) for text in folded]
+    assert counts.tolist() == [len(said) for said in each]
+    assert found == [word for said in each for word in said]
+
+
 @given(_COMMANDS, st.sampled_from([" ", "  ", "-", "'"]))
 def test_commands_are_what_their_pattern_finds(said: list[str], between: str) -> None:
     for text in (" ".join(said), between.join(said), f"{' '.join(said)} é"):

@@ -25,6 +25,7 @@ from turnfold.compression.fold.units import Unit
 from turnfold.compression.options import FoldDecision, FoldOptions, WrittenSummary
 
 _PARTS: Final = 8  # pieces that make up what may stand at FACTS, where one would be most of it
+_LEAST_TURNS: Final = 1.0  # until the next fold event
 _RECENT: Final = 6  # units in which a client's cache mark moves along with the conversation
 
 
@@ -422,15 +423,17 @@ def _stays(course: Course, before: Replay, index: int) -> bool:
         return True
     if asker.unit < before.tail:  # it was folded while its recall stayed
         return False
-    recall = recall_tokens(asker, course.options)
-    return policy.keeps_recall(course.options, recall, course.tokens(asker.unit + 1, index), _turns_left(course, before, index))
+    recall, since = recall_tokens(asker, course.options), course.tokens(asker.unit + 1, index)
+    if not policy.keeps_recall(course.options, recall, since, _LEAST_TURNS):  # nor with more of them
+        return False
+    return policy.keeps_recall(course.options, recall, since, _turns_left(course, before, index))
 
 
 def _turns_left(course: Course, before: Replay, index: int) -> float:
     """Turns that may be expected until the next fold event."""
     tail = course.tokens(before.tail, index + 1)
     pace = tail / (course.users[index + 1] - course.users[before.tail])
-    return max(1.0, (thresholds_at(course, before, index).fold_at - tail) / max(1.0, pace))
+    return max(_LEAST_TURNS, (thresholds_at(course, before, index).fold_at - tail) / max(1.0, pace))
 
 
 def _is_cached_behind(course: Course, before: Replay) -> bool:

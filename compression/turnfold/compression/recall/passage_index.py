@@ -1,71 +1,27 @@
 """The passages of a conversation with their terms, side by side.
 
-Lives here: what is derived from messages before any question is asked, memoised by message. Does not belong here: questions,
-scores.
-
-A conversation of 100,000 tokens has some 3,000 passages. They are processed in one batch, because numpy's cost is per call and
-not per element.
+Lives here: which passages contain which terms. Does not belong here: what is derived from a message alone (``leaves``),
+questions, scores.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Hashable, Iterable, Sequence, Set
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from itertools import chain
+from functools import cached_property
 from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.scorers.bm25 import Field, FieldIndex, Hashes, mean_length
-from turnfold.compression.text import words
-from turnfold.compression.text.passages import estimate, passages
+from turnfold.compression.recall.leaves import Leaves, leaves_of
+from turnfold.compression.scorers.bm25 import Field, FieldIndex, Hashes, fields_joined, mean_length
 from turnfold.compression.text.quotes import Quotable, Quote
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
-
-# "[27 March 2023, 10:14]" in front of a message: holds for the messages after it too, until the next one.
-_STAMP: Final = re.compile(r"\s*\[([^\]\n]{4,60})\]")
-# "Anna: " in front of a message: who speaks.
-_SPEAKER: Final = re.compile(r"\s{0,4}([^\W\d_][\w.' -]{0,40})[:：]\s")
-_TITLE: Final = 60  # characters of a paragraph's beginning that stand for its title
-_QUESTION_MARKS: Final = ("?", "？", "؟")
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """What is known of one message.
-
-    Attributes:
-        spans: its passages.
-        language: as the stemmer names it.
-        words, grams: terms by passage.
-        heads: terms of the speaker's label, or of the title that the passage stands under.
-        blocks: for each passage the first passage of its paragraph.
-        costs: estimated tokens of each passage.
-        asking: whether the passage ends with a question mark.
-        stamp: terms of a bracketed header such as a date.
-    """
-
-    spans: tuple[tuple[int, int], ...]
-    language: str
-    words: Field
-    grams: Field
-    heads: Field
-    blocks: Ints
-    costs: Floats
-    asking: npt.NDArray[np.bool_]
-    stamp: Hashes
-
-    @property
-    def size(self) -> int:
-        """About how many bytes it takes."""
-        return 600 + 4 * (len(self.words.terms) + len(self.grams.terms) + len(self.heads.terms)) + 160 * len(self.spans)
 
 
 @dataclass(frozen=True)
@@ -77,7 +33,7 @@ class PassageIndex:
         keys: those of the sources.
         quotes: the passages themselves.
         languages: those that occur, sorted.
-        words, grams, heads: where the terms of :class:`Leaf` occur.
+        words, grams, heads: where the terms of :class:`leaves.Leaves` occur.
         said: the terms of `words` in order.
         stamps: where terms of the header in force occur, by source.
         stamp: the header in force behind the last source.
@@ -171,102 +127,10 @@ def build(sources: Sequence[Quotable], memo: Memo) -> PassageIndex:
     if found is None:
         beginnings = [index for index in kept if index.keys == keys[: len(index.keys)]]
         known = max(beginnings, key=lambda index: len(index.keys), default=None)
-        found = _join(tuple(sources), keys, _leaves(sources[len(known.keys) if known else 0 :], memo), known)
+        found = _join(tuple(sources), keys, leaves_of(sources[len(known.keys) if known else 0 :], memo), known)
         others = (index for index in kept if index is not known)
         memo.put(family, (found, *others)[:_KEPT], lambda indices: sum(index.size for index in indices))
     return found
-
-
-def _leaves(sources: Sequence[Quotable], memo: Memo) -> list[Leaf]:
-    batch: dict[bytes, Leaf] = {}
-
-    def leaf_at(position: int) -> Leaf:
-        # What is new stands behind what is known, so the first miss makes all from there on in one batch.
-        if not batch:
-            new = sources[position:]
-            batch.update(zip((s.key for s in new), _make_leaves([s.text for s in new]), strict=True))
-        return batch[sources[position].key]
-
-    return [memo.get((b"recall.leaf", s.key), partial(leaf_at, i), lambda leaf: leaf.size) for i, s in enumerate(sources)]
-
-
-def _make_leaves(texts: Sequence[str]) -> list[Leaf]:
-    spans = [passages(text) for text in texts]
-    folded = [[words.fold(text[a:b]) for a, b in ranges] for text, ranges in zip(texts, spans, strict=True)]
-    identifiers: dict[str, list[str]] = {}
-    found = [[words.words(f, identifiers) for f in parts] for parts in folded]
-    heard = [set().union(*parts) for parts in found]
-    languages = [words.language(each) for each in heard]
-    titles = [_titles(text, ranges) for text, ranges in zip(texts, spans, strict=True)]
-    heads = [[words.fold(title) for title in parts] for parts, _ in titles]
-    named = [_title_words(parts, identifiers) for parts in heads]
-    stamped = [words.words(words.fold(stamp.group(1))) if (stamp := _STAMP.match(text)) else [] for text in texts]
-    terms = _content_terms(languages, (each.union(*parts) for each, parts in zip(heard, named, strict=True)))
-    stamp_terms = [words.stem_table(stamp, name) if stamp else {} for stamp, name in zip(stamped, languages, strict=True)]
-    gram_fields = _split(words.grams([f for parts in folded for f in parts]), [len(parts) for parts in folded])
-    return [
-        Leaf(
-            tuple(spans[i]),
-            languages[i],
-            _field(terms[languages[i]], found[i], folded[i]),
-            gram_fields[i],
-            _field(terms[languages[i]], named[i], heads[i]),
-            np.array(titles[i][1], np.int64),
-            np.array([estimate(text[a:b]) for a, b in spans[i]]),
-            np.array([text.endswith(_QUESTION_MARKS, a, b) for a, b in spans[i]], bool),
-            np.array([stamp_terms[i][w] for w in stamped[i]], np.uint32),
-        )
-        for i, text in enumerate(texts)
-    ]
-
-
-def _titles(text: str, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], list[int]]:
-    """For each passage its title or speaker, and the first passage of its paragraph."""
-    titles: list[str] = []
-    blocks: list[int] = []
-    if len(ranges) == 1:
-        start = stamp.end() if (stamp := _STAMP.match(text)) else 0
-        speaker = _SPEAKER.match(text, start)
-        return [speaker.group(1) if speaker else ""], [0]
-    for i, (start, end) in enumerate(ranges):
-        goes_on = i > 0 and "\n" not in text[ranges[i - 1][1] : start]
-        titles.append(titles[-1] if goes_on else text[start : min(end, start + _TITLE)])
-        blocks.append(blocks[-1] if goes_on else i)
-    return titles, blocks
-
-
-def _title_words(titles: Sequence[str], identifiers: dict[str, list[str]]) -> list[list[str]]:
-    known = {title: words.words(title, identifiers) for title in dict.fromkeys(titles)}
-    return [known[title] for title in titles]
-
-
-def _content_terms(languages: Sequence[str], heard: Iterable[Set[str]]) -> dict[str, dict[str, int]]:
-    """The term of every word that can tell what a text is about, by language; all words of a language are stemmed at once."""
-    distinct: dict[str, set[str]] = {name: set() for name in languages}
-    for name, each in zip(languages, heard, strict=True):
-        distinct[name] |= each
-    return {name: words.stem_table(words.content(each, name), name) for name, each in distinct.items()}
-
-
-def _field(terms: dict[str, int], found: Sequence[Sequence[str]], folded: Sequence[str]) -> Field:
-    told = [[terms[w] for w in ws if w in terms] for ws in found]
-    if not any(map(words.has_pairs, folded)):
-        lengths = np.fromiter(map(len, told), np.int64, len(told))
-        return Field(np.fromiter(chain.from_iterable(told), np.uint32), lengths)
-    arrays = [np.concatenate([np.array(ts, np.uint32), words.run_on_terms(f)]) for ts, f in zip(told, folded, strict=True)]
-    return Field(np.concatenate(arrays), np.array([len(a) for a in arrays], np.int64))
-
-
-def _split(grams: tuple[Hashes, Ints], passage_counts: Sequence[int]) -> list[Field]:
-    hashes, lengths = grams
-    at = np.cumsum(passage_counts)[:-1]
-    by_source = np.split(lengths, at)
-    cuts = np.cumsum([int(part.sum()) for part in by_source])[:-1]
-    return [Field(terms, part) for terms, part in zip(np.split(hashes, cuts), by_source, strict=True)]
-
-
-def _fields_joined(fields: Sequence[Field]) -> Field:
-    return Field(np.concatenate([f.terms for f in fields]), np.concatenate([f.lengths for f in fields]))
 
 
 def _stamps_in_force(last: Hashes, stamps: Sequence[Hashes]) -> list[Hashes]:
@@ -274,35 +138,32 @@ def _stamps_in_force(last: Hashes, stamps: Sequence[Hashes]) -> list[Hashes]:
     return [last := stamp if len(stamp) else last for stamp in stamps]
 
 
-def _join(
-    sources: tuple[Quotable, ...], keys: tuple[bytes, ...], leaves: Sequence[Leaf], known: PassageIndex | None
-) -> PassageIndex:
+def _join(sources: tuple[Quotable, ...], keys: tuple[bytes, ...], new: Leaves, known: PassageIndex | None) -> PassageIndex:
     """The index of what is known and of what stands behind it."""
     known = known or _EMPTY
-    counts = np.array([len(leaf.spans) for leaf in leaves], np.int64)
     before, passages = len(known.keys), len(known.quotes)
-    firsts = np.cumsum(counts) - counts
-    number = np.repeat(np.arange(len(leaves)), counts)
-    languages = {leaf.language for leaf in leaves if leaf.spans}.union(known.languages)
-    stamps = _stamps_in_force(known.stamp, [leaf.stamp for leaf in leaves])
-    words = _fields_joined([leaf.words for leaf in leaves])
+    firsts = np.cumsum(new.counts) - new.counts
+    number = np.repeat(np.arange(len(new.counts)), new.counts)
+    languages = {name for name, count in zip(new.languages, new.counts.tolist(), strict=True) if count}.union(known.languages)
+    stamps = _stamps_in_force(known.stamp, new.stamps)
+    source_of = number + before
     return PassageIndex(
         sources,
         keys,
-        quotes=known.quotes + tuple(Quote(i, a, b) for i, leaf in enumerate(leaves, before) for a, b in leaf.spans),
+        quotes=known.quotes + tuple(map(Quote, source_of.tolist(), *zip(*new.spans, strict=True))),
         languages=tuple(sorted(languages)),
-        words=known.words.continued(words),
-        grams=known.grams.continued(_fields_joined([leaf.grams for leaf in leaves])),
-        heads=known.heads.continued(_fields_joined([leaf.heads for leaf in leaves])),
-        said=_fields_joined([known.said, words]),
+        words=known.words.continued(new.words),
+        grams=known.grams.continued(new.grams),
+        heads=known.heads.continued(new.heads),
+        said=fields_joined([known.said, new.words]),
         stamps=known.stamps.continued(Field(np.concatenate(stamps), np.array([len(s) for s in stamps], np.int64))),
         stamp=stamps[-1],
-        stamped=np.append(known.stamped, [len(leaf.stamp) > 0 for leaf in leaves]),
-        blocks=np.append(known.blocks, np.concatenate([leaf.blocks for leaf in leaves]) + firsts[number] + passages),
-        costs=np.append(known.costs, np.concatenate([leaf.costs for leaf in leaves])),
-        asking=np.append(known.asking, np.concatenate([leaf.asking for leaf in leaves])),
-        source_of=np.append(known.source_of, number + before),
-        whole=np.append(known.whole, counts[number] == 1),
+        stamped=np.append(known.stamped, [len(stamp) > 0 for stamp in new.stamps]),
+        blocks=np.append(known.blocks, new.blocks + firsts[number] + passages),
+        costs=np.append(known.costs, new.costs),
+        asking=np.append(known.asking, new.asking),
+        source_of=np.append(known.source_of, source_of),
+        whole=np.append(known.whole, new.counts[number] == 1),
         _derived={key: value for key, value in known._derived.items() if value.__class__ is dict},
     )
 

@@ -21,8 +21,8 @@ Hashes = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _NOWHERE: Final = np.zeros(0, np.int64)
-_HALF: Final = np.uint64(32)
-_LOWER: Final = np.uint64(0xFFFFFFFF)
+_LOW: Final = np.uint32(0xFFFF)
+_SHORT: Final = np.uint32(16)
 _FAN: Final = 8
 
 
@@ -106,6 +106,27 @@ class Field:
         end = int(self.ends[passage])
         return self.terms[end - int(self.lengths[passage]) : end]
 
+    def part(self, start: int, stop: int) -> Field:
+        """The passages ``start..stop``."""
+        first = int(self.ends[start - 1]) if start else 0
+        return Field(self.terms[first : int(self.ends[stop - 1]) if stop else 0], self.lengths[start:stop])
+
+    def of_passages(self, numbers: Sequence[int]) -> Field:
+        """The passages with these numbers, in this order; one may come more than once."""
+        chosen = np.array(numbers, np.int64)
+        lengths = self.lengths[chosen]
+        ends = np.cumsum(lengths)
+        places = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(self.ends[chosen] - ends, lengths)
+        return Field(self.terms[places], lengths)
+
+
+def fields_joined(fields: Sequence[Field]) -> Field:
+    """One field of all passages."""
+    some = [one for one in fields if len(one.lengths)]
+    if len(some) == 1:
+        return some[0]
+    return Field(np.concatenate([f.terms for f in fields]), np.concatenate([f.lengths for f in fields]))
+
 
 @dataclass(frozen=True)
 class FieldIndex:
@@ -131,10 +152,7 @@ class FieldIndex:
 
     def continued(self, field: Field) -> FieldIndex:
         """This index with more passages behind its own; only theirs are sorted."""
-        begin, end = len(self.lengths), len(self.lengths) + len(field.lengths)
-        numbers = np.repeat(np.arange(begin, end, dtype=np.uint64), field.lengths)
-        pairs = np.sort(field.terms.astype(np.uint64) << _HALF | numbers)
-        parts = [*self.postings, _distinct(pairs)] if len(pairs) else list(self.postings)
+        parts = [*self.postings, *_sorted(field, len(self.lengths))]
         while len(parts) > 1 and len(parts[-1].terms) * _FAN > len(parts[-2].terms):
             parts[-2:] = [_merge(*parts[-2:])]
         return FieldIndex(np.concatenate([self.lengths, field.lengths]), tuple(parts))
@@ -189,12 +207,21 @@ def _combined(terms: int, passages: int, term: Ints, passage: Ints, frequency: F
     return Hits(terms, passages, cells // max(1, passages), cells % max(1, passages), total)
 
 
-def _distinct(pairs: npt.NDArray[np.uint64]) -> Postings:
-    """Postings of sorted pairs, the term in the upper 32 bits and the passage in the lower, equal ones made one."""
-    first = np.flatnonzero(_begins(pairs))
-    counts = np.diff(first, append=len(pairs))
-    found = pairs[first]
-    return Postings((found >> _HALF).astype(np.uint32), _narrow(found & _LOWER), _narrow(counts))
+def _sorted(field: Field, first: int) -> tuple[Postings, ...]:
+    """The postings of passages, none where they have no terms.
+
+    Args:
+        first: number of the first of the passages.
+    """
+    if not len(field.terms):
+        return ()
+    # Half by half, which takes a third of the time; in a stable order the passages of a term stay in theirs.
+    order = np.argsort((field.terms & _LOW).astype(np.uint16), kind="stable")
+    order = order[np.argsort((field.terms >> _SHORT).astype(np.uint16)[order], kind="stable")]
+    passages = np.repeat(np.arange(first, first + len(field.lengths), dtype=np.int64), field.lengths)[order]
+    terms = field.terms[order]
+    begins = np.flatnonzero(_begins(terms) | _begins(passages))
+    return (Postings(terms[begins], _narrow(passages[begins]), _narrow(np.diff(begins, append=len(terms)))),)
 
 
 def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

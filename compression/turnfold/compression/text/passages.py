@@ -9,6 +9,7 @@ borders, never across a blank line. Time is linear in the text.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -32,6 +33,13 @@ def estimate(text: str) -> float:
     size = len(text.encode("utf-8", "surrogatepass"))
     # Two-byte scripts take 2.7 characters a token, three-byte ones about 1.5.
     return (2 * len(text) - size) / _SIGNS + (size - len(text)) / 2.7 if size < 2 * len(text) else size / 4.6
+
+
+def estimates(text: str, ranges: Sequence[Range]) -> list[float]:
+    """:func:`estimate` of parts of a text."""
+    if text.isascii():
+        return [(end - start) / _SIGNS for start, end in ranges]
+    return [estimate(text[start:end]) for start, end in ranges]
 
 
 def passages(text: str) -> list[Range]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 from zlib import crc32
 
@@ -31,6 +31,7 @@ _ASCII_TOKEN: Final = re.compile(r"\w+(?:[-./:@#]\w+)*", re.ASCII)
 _JOINTS: Final = "-./:@#"
 # For ASCII: blanks in place of all bytes that are in no token.
 _IN_TOKENS: Final = bytes(b if chr(b).isascii() and (chr(b).isalnum() or chr(b) in f"_{_JOINTS}") else 32 for b in range(256))
+_IS_JOINT: Final = np.array([chr(b) in f"_{_JOINTS}" for b in range(256)])
 # What has one of these is an identifier, a number, or a version, and must match as it is.
 _UNSTEMMED: Final = re.compile(r"[\d_./:@#]")
 _PART: Final = re.compile(r"[^\W_]+")
@@ -67,31 +68,77 @@ def fold(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
-def words(folded: str, known: dict[str, list[str]] | None = None) -> list[str]:
+def words(folded: str) -> list[str]:
     """The words of a folded text in order. An identifier such as ``a.b-c`` is included whole and, at the end, in parts.
 
     Text of scripts without spaces is left out: see :func:`run_on_terms`.
-
-    Args:
-        known: the parts of identifiers, for whoever asks for many texts; those of this one are added.
     """
     if not folded.isascii():
-        found = _TOKEN.findall(_RUN_ON.sub(" ", folded))
-    elif "_" in folded or "/" in folded:
-        found = _ASCII_TOKEN.findall(folded)
-    else:
-        found = folded.encode().translate(_IN_TOKENS).decode().replace(". ", " ").replace(": ", " ").rstrip(_JOINTS).split()
-        if "".join(found).isalnum():  # most passages of prose: told without the pattern, which takes three times as long
-            return found
-        found = _ASCII_TOKEN.findall(folded)
-    parts_of = {} if known is None else known
+        tokens = _TOKEN.findall(_RUN_ON.sub(" ", folded))
+        return [*tokens, *_all_parts(tokens)]
+    found = _token_bytes(folded).decode().rstrip(_JOINTS).split()
+    if "".join(found).isalnum():  # most passages of prose: told without the pattern, which takes three times as long
+        return found
+    return _of_pieces(found, {})
+
+
+def words_of_all(folded: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """The words of many folded texts, one text after the other, and how many each has: :func:`words` of all of them, ASCII in
+    one go."""
+    if not folded:
+        return [], np.zeros(0, np.int64)
+    ascii_texts = [text if text.isascii() else "" for text in folded]
+    split = _token_bytes("".join([f"{text}\n" for text in ascii_texts]))
+    signs = np.frombuffer(split, np.uint8)
+    begins = signs != ord(" ")
+    begins[1:] &= ~begins[:-1]
+    first = np.cumsum([0, *[len(text) + 1 for text in ascii_texts[:-1]]])
+    counts = np.add.reduceat(begins, first, dtype=np.int64)
+    borders = np.cumsum([0, *counts.tolist()])
+    pieces = split.decode().split()
+    joined = set((first.searchsorted(np.flatnonzero(_IS_JOINT.take(signs)), side="right") - 1).tolist())
+    own = sorted(joined.union([i for i, text in enumerate(folded) if not text.isascii()]))
+    known: dict[str, tuple[list[str], list[str]]] = {}
+    found: list[str] = []
+    at = 0
+    for i in own:
+        start, end = borders[i : i + 2].tolist()
+        said = _of_pieces(pieces[start:end], known) if i in joined else words(folded[i])
+        found += pieces[at:start]
+        found += said
+        at, counts[i] = end, len(said)
+    return (found + pieces[at:] if own else pieces), counts
+
+
+def _token_bytes(text: str) -> bytes:
+    """An ASCII text with blanks in place of all that is in no token, but for joints that nothing is joined by."""
+    return text.encode().translate(_IN_TOKENS).replace(b". ", b"  ").replace(b": ", b"  ")
+
+
+def _of_pieces(pieces: Sequence[str], known: dict[str, tuple[list[str], list[str]]]) -> list[str]:
+    """The words of an ASCII text, split at blanks, which are in no token.
+
+    Args:
+        known: the tokens of pieces, and their parts; those of these are added.
+    """
+    found: list[str] = []
     parts: list[str] = []
-    for token in found:
-        if not token.isalnum():
-            if token not in parts_of:
-                parts_of[token] = _parts(token)
-            parts += parts_of[token]
+    for piece in pieces:
+        if piece.isalnum():
+            found.append(piece)
+            continue
+        if piece not in known:
+            tokens = _ASCII_TOKEN.findall(piece)
+            known[piece] = tokens, _all_parts(tokens)
+        tokens, more = known[piece]
+        found += tokens
+        parts += more
     return found + parts
+
+
+def _all_parts(tokens: Sequence[str]) -> list[str]:
+    """The parts of those tokens that are identifiers."""
+    return [part for token in tokens if not token.isalnum() for part in _parts(token)]
 
 
 def _parts(token: str) -> list[str]:
@@ -117,7 +164,7 @@ def has_pairs(folded: str) -> bool:
     return not folded.isascii() and _PAIRED.search(folded) is not None
 
 
-def language(found: Set[str]) -> str:
+def language(found: Iterable[str]) -> str:
     """The language of a text, judged by its function words, as the stemmer names it; English by default."""
     votes: dict[str, int] = {}
     for word in _LANGUAGES_OF.keys() & found:
@@ -152,9 +199,11 @@ def gram_hashes(points: Hashes, size: int) -> Hashes:
     """A hash for the ``size`` code points from each position on; ``len(points) - size + 1`` values."""
     total = max(0, len(points) - size + 1)
     mixed = np.full(total, size * 0x9E3779B1 & 0xFFFFFFFF, dtype=np.uint32)
+    shifted = np.empty_like(mixed)
     for i in range(size):
-        mixed = (mixed ^ points[i : i + total]) * np.uint32(0x85EBCA6B)
-        mixed ^= mixed >> np.uint32(15)
+        mixed ^= points[i : i + total]
+        mixed *= np.uint32(0x85EBCA6B)
+        mixed ^= np.right_shift(mixed, np.uint32(15), out=shifted)
     return mixed
 
 
@@ -162,8 +211,12 @@ def grams(texts: Sequence[str], size: int = 4) -> tuple[Hashes, npt.NDArray[np.i
     """Character grams of each text, side by side, and how many each has; none spans two texts."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     hashes = gram_hashes(codes("".join(texts)), size)
-    to_end = np.repeat(np.cumsum(lengths), lengths)[: len(hashes)] - np.arange(len(hashes))
-    return hashes[to_end >= size], np.maximum(0, lengths - size + 1)
+    inside = np.ones(len(hashes), bool)
+    ends = np.cumsum(lengths)
+    for back in range(1, size):
+        at = ends - back
+        inside[at[(at >= 0) & (at < len(hashes))]] = False
+    return hashes[inside], np.maximum(0, lengths - size + 1)
 
 
 def run_on_terms(folded: str) -> Hashes:

@@ -6,13 +6,14 @@ what an element is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final, Generic, TypeVar
 
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo
+from turnfold.compression.tokens import counting_ahead
 from turnfold.compression.wire.conversation import Place
 from turnfold.compression.wire.known_bodies import KnownBody, find_known, keep_known, samples
 from turnfold.compression.wire.spans import Value, array, members, skip, unique, value
@@ -93,7 +94,8 @@ def _read_known(text: str, layout: Layout[T], memo: Memo) -> BodyReading[T]:
     found, values = _scan(text, layout, start)
     if layout.history not in found or skip(text, max(end for _, _, end in found.values()), "}") != len(text):
         raise ValueError("not one object with a history")
-    elements = start.elements + tuple(layout.element(text[start:end], data, memo) for data, start, end in values)
+    with counting_ahead(list(_spoken(values))):
+        elements = start.elements + tuple(layout.element(text[start:end], data, memo) for data, start, end in values)
     spans = start.spans + tuple([(s, e) for _, s, e in values])
     if all(text[end - 1] == "}" for _, _, end in values):  # what ends otherwise may go on in another body
         new = elements[len(start.elements) :]
@@ -102,6 +104,13 @@ def _read_known(text: str, layout: Layout[T], memo: Memo) -> BodyReading[T]:
         kept = KnownBody(text, ends, BodyReading(_before_history(found, layout), elements, spans), weight)
         keep_known(taken, kept, memo, known and known[:2])
     return BodyReading(found, elements, spans)
+
+
+def _spoken(values: Sequence[Value]) -> Iterator[str]:
+    """Texts that are all that elements say, as a rule: those that are worth counting ahead."""
+    for data, _, _ in values:
+        if isinstance(data, dict) and isinstance(text := data.get("content"), str):
+            yield text
 
 
 def _before_history(found: Mapping[str, Value], layout: Layout[T]) -> dict[str, Value]:

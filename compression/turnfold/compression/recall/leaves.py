@@ -1,0 +1,251 @@
+"""What is known of messages before any question is asked: their passages with the terms of these.
+
+Lives here: what is derived from each message alone, memoised by message. Does not belong here: which passages contain a term
+(``passage_index``), questions, scores.
+
+A conversation of 100,000 tokens has some 2,000 passages. Messages that come together are read side by side, because numpy's cost,
+and that of a split into words, is per call.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.scorers.bm25 import Field, Hashes, fields_joined
+from turnfold.compression.text import words
+from turnfold.compression.text.passages import estimates, passages
+from turnfold.compression.text.quotes import Quotable
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+# "[27 March 2023, 10:14]" in front of a message: holds for the messages after it too, until the next one.
+_STAMP: Final = re.compile(r"\s*\[([^\]\n]{4,60})\]")
+# "Anna: " in front of a message: who speaks.
+_SPEAKER: Final = re.compile(r"\s{0,4}([^\W\d_][\w.' -]{0,40})[:：]\s")
+_TITLE: Final = 60  # characters of a paragraph's beginning that stand for its title
+_QUESTION_MARKS: Final = ("?", "？", "؟")
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """What is known of messages, side by side; one entry a passage where nothing else is said.
+
+    Attributes:
+        counts: passages of each message.
+        spans: the passages, as ranges of their messages.
+        languages: by message, as the stemmer names it.
+        words, grams: terms.
+        heads: terms of the speaker's label, or of the title that the passage stands under.
+        blocks: the first passage of its paragraph, counted in its message.
+        costs: estimated tokens.
+        asking: whether the passage ends with a question mark.
+        stamps: by message, terms of a bracketed header such as a date.
+    """
+
+    counts: Ints
+    spans: tuple[tuple[int, int], ...]
+    languages: tuple[str, ...]
+    words: Field
+    grams: Field
+    heads: Field
+    blocks: Ints
+    costs: Floats
+    asking: npt.NDArray[np.bool_]
+    stamps: tuple[Hashes, ...]
+
+    @property
+    def size(self) -> int:
+        """About how many bytes a message of them takes."""
+        terms = sum(len(field.terms) for field in (self.words, self.grams, self.heads))
+        return 200 + (4 * terms + 160 * len(self.spans)) // len(self.counts)
+
+    def part(self, start: int, stop: int) -> Leaves:
+        """What is known of the messages ``start..stop``."""
+        if stop - start == len(self.counts):
+            return self
+        a, b = int(self.counts[:start].sum()), int(self.counts[:stop].sum())
+        return Leaves(
+            self.counts[start:stop],
+            self.spans[a:b],
+            self.languages[start:stop],
+            self.words.part(a, b),
+            self.grams.part(a, b),
+            self.heads.part(a, b),
+            self.blocks[a:b],
+            self.costs[a:b],
+            self.asking[a:b],
+            self.stamps[start:stop],
+        )
+
+
+class _Leaf(NamedTuple):
+    """What is known of one message, which is the one `at` this place of those that were read with it."""
+
+    leaves: Leaves
+    at: int
+
+
+def leaves_of(sources: Sequence[Quotable], memo: Memo) -> Leaves:
+    """What is known of some messages."""
+    batch: dict[bytes, _Leaf] = {}
+
+    def leaf_at(position: int) -> _Leaf:
+        # What is new stands behind what is known, so the first miss makes all from there on in one batch.
+        if not batch:
+            new = sources[position:]
+            made = _read([s.text for s in new])
+            batch.update({s.key: _Leaf(made, at) for at, s in enumerate(new)})
+        return batch[sources[position].key]
+
+    def weigh(leaf: _Leaf) -> int:
+        return leaf.leaves.size
+
+    return _joined(list(_runs([memo.get((b"recall.leaf", s.key), partial(leaf_at, i), weigh) for i, s in enumerate(sources)])))
+
+
+def _runs(leaves: Sequence[_Leaf]) -> Iterator[Leaves]:
+    """What is known of messages, those together that were read one after the other."""
+    begin = 0
+    for i, (made, at) in enumerate(leaves, 1):
+        if i == len(leaves) or leaves[i].leaves is not made or leaves[i].at != at + 1:
+            yield made.part(leaves[begin].at, at + 1)
+            begin = i
+
+
+def _joined(runs: Sequence[Leaves]) -> Leaves:
+    if len(runs) == 1:
+        return runs[0]
+    return Leaves(
+        np.concatenate([run.counts for run in runs]),
+        tuple(chain.from_iterable(run.spans for run in runs)),
+        tuple(chain.from_iterable(run.languages for run in runs)),
+        fields_joined([run.words for run in runs]),
+        fields_joined([run.grams for run in runs]),
+        fields_joined([run.heads for run in runs]),
+        np.concatenate([run.blocks for run in runs]),
+        np.concatenate([run.costs for run in runs]),
+        np.concatenate([run.asking for run in runs]),
+        tuple(chain.from_iterable(run.stamps for run in runs)),
+    )
+
+
+def _read(texts: Sequence[str]) -> Leaves:
+    spans = [passages(text) for text in texts]
+    counts = np.array([len(ranges) for ranges in spans], np.int64)
+    places = [(text, a, b) for text, ranges in zip(texts, spans, strict=True) for a, b in ranges]
+    folded = [words.fold(text[a:b]) for text, a, b in places]
+    titles = _titles(texts, spans)
+    languages, said, heads = _terms(folded, counts, titles)
+    stamped = [words.words(words.fold(stamp.group(1))) if (stamp := _STAMP.match(text)) else [] for text in texts]
+    return Leaves(
+        counts,
+        tuple([(a, b) for _, a, b in places]),
+        languages,
+        said,
+        Field(*words.grams(folded)),
+        heads.of_passages(titles.of_passage),
+        np.array(titles.blocks, np.int64),
+        np.array([cost for text, ranges in zip(texts, spans, strict=True) for cost in estimates(text, ranges)]),
+        np.array([text.endswith(_QUESTION_MARKS, a, b) for text, a, b in places], bool),
+        tuple([_stamp_terms(stamp, name) for stamp, name in zip(stamped, languages, strict=True)]),
+    )
+
+
+def _stamp_terms(stamp: Sequence[str], language: str) -> Hashes:
+    terms = words.stem_table(stamp, language) if stamp else {}
+    return np.array([terms[word] for word in stamp], np.uint32)
+
+
+class _Titles(NamedTuple):
+    """Titles and speakers.
+
+    Attributes:
+        texts: those that occur in a message, each once, folded.
+        owners: number of the message.
+        of_passage: for each passage the number of its title.
+        blocks: for each passage the first passage of its paragraph, counted in its message.
+    """
+
+    texts: list[str]
+    owners: list[int]
+    of_passage: list[int]
+    blocks: list[int]
+
+
+def _titles(texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]) -> _Titles:
+    found = _Titles([], [], [], [])
+    for number, (text, ranges) in enumerate(zip(texts, spans, strict=True)):
+        titles, blocks = _titles_of(text, ranges)
+        place = {title: at for at, title in enumerate(dict.fromkeys(titles), len(found.texts))}
+        found.texts.extend(map(words.fold, place))
+        found.owners.extend([number] * len(place))
+        found.of_passage.extend([place[title] for title in titles])
+        found.blocks.extend(blocks)
+    return found
+
+
+def _titles_of(text: str, ranges: Sequence[tuple[int, int]]) -> tuple[list[str], list[int]]:
+    """For each passage its title or speaker, and the first passage of its paragraph."""
+    titles: list[str] = []
+    blocks: list[int] = []
+    if len(ranges) == 1:
+        start = stamp.end() if (stamp := _STAMP.match(text)) else 0
+        speaker = _SPEAKER.match(text, start)
+        return [speaker.group(1) if speaker else ""], [0]
+    for i, (start, end) in enumerate(ranges):
+        goes_on = i > 0 and "\n" not in text[ranges[i - 1][1] : start]
+        titles.append(titles[-1] if goes_on else text[start : min(end, start + _TITLE)])
+        blocks.append(blocks[-1] if goes_on else i)
+    return titles, blocks
+
+
+def _terms(folded: Sequence[str], counts: Ints, titles: _Titles) -> tuple[tuple[str, ...], Field, Field]:
+    """The messages' languages, and the terms of their folded passages, and of the titles.
+
+    Args:
+        counts: passages of each message.
+    """
+    texts = [*folded, *titles.texts]
+    said, lengths = words.words_of_all(texts)
+    ends = np.cumsum([0, *lengths.tolist()])
+    firsts = [0, *np.cumsum(counts).tolist(), *range(len(folded) + 1, len(texts) + 1)]
+    parts = [said[a:b] for a, b in pairwise(ends[firsts].tolist())]  # of each message, then of each title
+    languages = [words.language(part) for part in parts[: len(counts)]]
+    speaking = [*languages, *[languages[owner] for owner in titles.owners]]
+    tables = _term_tables(speaking, parts)
+    places = chain.from_iterable([map(tables[name].__getitem__, part) for name, part in zip(speaking, parts, strict=True)])
+    terms = np.fromiter(places, np.int64, len(said))
+    content = terms >= 0
+    lengths = np.diff(np.concatenate([[0], np.cumsum(content)])[ends])
+    both = _with_pairs(Field(terms[content].astype(np.uint32), lengths), texts)
+    return tuple(languages), both.part(0, len(folded)), both.part(len(folded), len(texts))
+
+
+def _term_tables(languages: Sequence[str], parts: Sequence[Sequence[str]]) -> Mapping[str, Mapping[str, int]]:
+    """The term of every word, by language, -1 for what does not tell what a text is about; all words of a language are stemmed at
+    once."""
+    distinct: dict[str, set[str]] = {name: set() for name in languages}
+    for name, part in zip(languages, parts, strict=True):
+        distinct[name].update(part)
+    return {name: dict.fromkeys(each, -1) | words.stem_table(words.content(each, name), name) for name, each in distinct.items()}
+
+
+def _with_pairs(field: Field, folded: Sequence[str]) -> Field:
+    """A field with the terms of scripts without spaces behind the words of each text."""
+    dense = [i for i, text in enumerate(folded) if words.has_pairs(text)]
+    if not dense:
+        return field
+    more = [words.run_on_terms(folded[i]) for i in dense]
+    sizes = np.zeros(len(folded), np.int64)
+    sizes[dense] = [len(terms) for terms in more]
+    return Field(np.insert(field.terms, np.repeat(field.ends, sizes), np.concatenate(more)), field.lengths + sizes)
