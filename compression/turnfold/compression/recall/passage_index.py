@@ -303,7 +303,7 @@ def _join(
         asking=np.append(known.asking, np.concatenate([leaf.asking for leaf in leaves])),
         source_of=np.append(known.source_of, number + before),
         whole=np.append(known.whole, counts[number] == 1),
-        _derived={key: value for key, value in known._derived.items() if value.__class__ is dict},
+        _derived={key: dict(value) for key, value in known._derived.items() if value.__class__ is dict},
     )
 
 
