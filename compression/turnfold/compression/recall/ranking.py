@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Final
 
 import numpy as np
@@ -188,8 +188,8 @@ def _term_scores(index: PassageIndex, terms: Terms, tuning: Tuning) -> Floats:
 
 def _gram_scores(index: PassageIndex, text: str, tuning: Tuning) -> Floats:
     hashes, _ = words.grams([text[: 4 * _MOST_GRAMS]])
-    hits = index.grams.find([[t] for t in dict.fromkeys(hashes.tolist())][:_MOST_GRAMS])
-    return scores(hits, idf(hits), index.grams.lengths, index.grams.mean_length, tuning.k1, tuning.b)
+    distinct = np.fromiter(islice(dict.fromkeys(hashes.tolist()), _MOST_GRAMS), np.uint32)
+    return index.grams.scores(distinct, tuning.k1, tuning.b)
 
 
 def _lend(index: PassageIndex, values: Floats, tuning: Tuning) -> Floats:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any, Final
 
 import numpy as np
@@ -148,6 +149,14 @@ class FieldIndex:
             total += ends - begins
         return total
 
+    def scores(self, terms: Hashes, k1: float, b: float) -> Floats:
+        """BM25 of every passage for distinct terms that weigh what their rarity says: `scores` of what `find` finds of them."""
+        if not (len(terms) and self.postings):
+            return np.zeros(len(self.lengths))
+        sizes, passage, frequency = _entries(self.postings, terms)
+        weights = np.repeat(rarity(sizes, len(self.lengths)), sizes)
+        return _sums(passage, frequency, weights, self.lengths, self.mean_length, k1, b)
+
     def find(self, groups: Sequence[Sequence[int]]) -> Hits:
         """Where each group of equivalent terms occurs; a term belongs to the first group that has it."""
         group_of = {term: g for g in range(len(groups) - 1, -1, -1) for term in groups[g]}
@@ -166,14 +175,17 @@ class FieldIndex:
 def _entries(parts: Sequence[Postings], wanted: Hashes) -> tuple[Ints, Ints, Floats]:
     """How many pairs each wanted term has; their passages, term after term, and the counts.
 
-    Each part has passages of its own, those of the parts before it come first. A slice for each takes less than places of pairs.
+    Each part has passages of its own, those of the parts before it come first.
     """
     places = [part.find(wanted) for part in parts]
-    sizes = np.sum([ends - begins for begins, ends in places], axis=0)
-    of_parts = [[slice(a, b) for a, b in zip(begins.tolist(), ends.tolist(), strict=True)] for begins, ends in places]
-    slices = [(part, one) for of_term in zip(*of_parts, strict=True) for part, one in zip(parts, of_term, strict=True)]
-    passages = np.concatenate([part.passages[one] for part, one in slices])
-    counts = np.concatenate([part.counts[one] for part, one in slices])
+    sizes: Ints = sum((ends - begins for begins, ends in places[1:]), places[0][1] - places[0][0])
+    of_parts = [zip(repeat(part), begins.tolist(), ends.tolist()) for part, (begins, ends) in zip(parts, places, strict=True)]
+    # A slice for each takes less than places of pairs.
+    runs = [run for of_term in zip(*of_parts, strict=True) for run in of_term if run[1] < run[2]]
+    if not runs:
+        return sizes, _NOWHERE, np.zeros(0)
+    passages = np.concatenate([part.passages[begin:end] for part, begin, end in runs])
+    counts = np.concatenate([part.counts[begin:end] for part, begin, end in runs])
     return sizes, passages.astype(np.int64), counts.astype(np.float64)
 
 
@@ -231,9 +243,17 @@ def scores(hits: Hits, weights: Floats, lengths: Ints, mean: float, k1: float, b
     Args:
         mean: of `lengths` (see ``mean_length``).
     """
-    norm = (k1 * (1 - b + b * lengths / mean))[hits.passage]
-    counts = hits.frequency * (k1 + 1) / (hits.frequency + norm)
-    total: Floats = np.bincount(hits.passage, weights[hits.term] * counts, hits.passages).astype(np.float64)
+    return _sums(hits.passage, hits.frequency, weights[hits.term], lengths, mean, k1, b)
+
+
+def _sums(passage: Ints, frequency: Floats, weights: Floats, lengths: Ints, mean: float, k1: float, b: float) -> Floats:
+    """The same for entries side by side. There may be tens of thousands, so each step overwrites what the one before it made."""
+    norm = (k1 * (1 - b + b * lengths / mean))[passage]
+    norm += frequency
+    counts = frequency * (k1 + 1)
+    counts /= norm
+    counts *= weights
+    total: Floats = np.bincount(passage, counts, len(lengths)).astype(np.float64, copy=False)
     return total
 
 
