@@ -84,11 +84,13 @@ class _KnownQuotes(NamedTuple):
 
     Attributes:
         tokens: of their texts, `_UNKNOWN` where nobody asked.
+        alone: of the line of a message of which only this is quoted, where the counter has one vocabulary and they are known.
         twins: the first passage with the same text.
         lines: what is quoted of a message, by the number of its only passage or the numbers of several.
     """
 
     tokens: npt.NDArray[np.int32]
+    alone: npt.NDArray[np.int32]
     twins: Ints
     lines: dict[int | tuple[int, ...], QuotedLine]
 
@@ -129,6 +131,11 @@ class QuoteTokens:
         source, start, end = self._quotes[number]
         return self.sources[source].text[start:end]
 
+    def texts(self, numbers: Sequence[int]) -> list[str]:
+        """The same of several."""
+        quotes, sources = self._quotes, self.sources
+        return [sources[source].text[start:end] for source, start, end in [quotes[number] for number in numbers]]
+
     def is_held(self, number: int) -> bool:
         """Whether the request holds the quoted text already, be it without the quotation marks and white space of JSON."""
         found = int(self._is_held[number])
@@ -152,10 +159,6 @@ class QuoteTokens:
             found = self._known.tokens[number] = self._count(self.text(number))
         return found + FRAME
 
-    def costs(self, numbers: Sequence[int]) -> int:
-        """The same of several that are counted, together."""
-        return int(self._known.tokens[numbers].sum()) + FRAME * len(numbers) if numbers else 0
-
     def twins(self, numbers: Sequence[int]) -> list[int]:
         """The first quotes with the same texts."""
         return self._known.twins[numbers].tolist() if numbers else []
@@ -172,9 +175,10 @@ class QuoteTokens:
         small = self._characters[numbers] <= _CHARACTERS * room
         return numbers[small & (self._known.tokens[numbers] <= room - FRAME)]
 
-    def first_fitting(self, numbers: Ints, room: int, chosen: Sequence[int]) -> tuple[list[int], Ints]:
-        """The first of the numbers that fit one after another and are new to the request and to those chosen; the others."""
-        held, (tokens, twins, _) = self._is_held, self._known
+    def first_fitting(self, numbers: Ints, room: int, chosen: Sequence[int]) -> tuple[list[int], int, Ints]:
+        """The first of the numbers that fit one after another and are new to the request and to those chosen, with what they
+        cost; the others."""
+        held, (tokens, _, twins, _) = self._is_held, self._known
         about = np.where(tokens[numbers] < 0, self._estimates[numbers], tokens[numbers])
         reach = int(np.cumsum(about + FRAME).searchsorted(room, "right"))
         likely = numbers[:reach]
@@ -189,17 +193,14 @@ class QuoteTokens:
         rooms = room - (np.cumsum(costs) - costs)
         fits = (costs <= rooms) & (rooms >= _LEAST) & (self._characters[new] <= _CHARACTERS * rooms)
         end = len(fits) if fits.all() else int(fits.argmin())
-        return new[:end].tolist(), np.append(new[end:], numbers[reach:])
+        return new[:end].tolist(), int(costs[:end].sum()), np.append(new[end:], numbers[reach:])
 
     # ------------------------------------------------------------ as it stands in a request
 
-    def lines(self, chosen: Sequence[int]) -> list[QuotedLine]:
-        """What is quoted of each message, in the order of the conversation."""
-        ordered = self._ordered(chosen)
-        if not ordered:
-            return []
+    def _lines(self, ordered: Sequence[int]) -> list[QuotedLine]:
+        """What is quoted of each message."""
         begins = np.flatnonzero(np.diff(self._source_of[ordered], prepend=-1)).tolist()
-        keys: Sequence[int | tuple[int, ...]] = ordered
+        keys: Sequence[int | tuple[int, ...]] = ordered  # of each message one, as in a chat
         if len(begins) < len(ordered):
             runs = pairwise([*begins, len(ordered)])
             keys = [ordered[a] if b - a == 1 else tuple(ordered[a:b]) for a, b in runs]
@@ -216,12 +217,22 @@ class QuoteTokens:
         text = fence.line(fence.passage_of(source, quotes, fence.escape))
         tokens = count_line(f"{text}\n", self._count) if isinstance(self._count, ModelCounter) else None
         line = self._known.lines[key] = QuotedLine(fence.passage_of(source, quotes, str), text, tokens)
+        if isinstance(key, int) and tokens is not None and len(tokens) == 1:
+            self._known.alone[key] = tokens[0]
         return line
 
-    def size(self, lines: Sequence[QuotedLine]) -> int:
-        """Tokens of the fence with these lines, counted as a whole only where they are no sum; 0 without any."""
-        if not lines:
+    def rendered(self, chosen: Sequence[int]) -> int:
+        """Tokens of the fence with quotes; 0 without any."""
+        if not chosen:
             return 0
+        numbers = np.array(chosen, np.int64)
+        alone, sources = self._known.alone[numbers], np.bincount(self._source_of[numbers])
+        if isinstance(self._count, ModelCounter) and (alone >= 0).all() and sources.max() == 1:
+            return int(alone.sum()) + sum(map(sum, _frame(self._count)))
+        return self._size(self._lines(self._ordered(chosen)))
+
+    def _size(self, lines: Sequence[QuotedLine]) -> int:
+        """The same of lines, counted as a whole only where they are no sum."""
         counts = [line.tokens for line in lines]
         if None in counts or not isinstance(self._count, ModelCounter):
             return self._count(fence.enclose([line.text for line in lines]))
@@ -229,19 +240,20 @@ class QuoteTokens:
 
     def render(self, chosen: Sequence[int]) -> Quoted:
         """The quotes as they stand in a request."""
-        lines = self.lines(chosen)
-        if not lines:
+        if not chosen:
             return Quoted()
-        quotes, text = self._quotes, fence.enclose([line.text for line in lines])
+        ordered, quotes = self._ordered(chosen), self._quotes
+        lines = self._lines(ordered)
         passages = tuple([line.passage for line in lines])
-        return Quoted(tuple([quotes[n] for n in self._ordered(chosen)]), text, passages, self.size(lines))
+        text = fence.enclose([line.text for line in lines])
+        return Quoted(tuple([quotes[n] for n in ordered]), text, passages, self._size(lines))
 
     def empty(self) -> int:
         """Tokens of the fence around nothing."""
         return self._count(fence.enclose(()))
 
 
-_NOTHING_KNOWN: Final = _KnownQuotes(np.zeros(0, np.int32), np.zeros(0, np.int64), {})
+_NOTHING_KNOWN: Final = _KnownQuotes(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64), {})
 
 
 def _known_quotes(index: PassageIndex, count: Callable[[str], int], sources: Sequence[Quotable]) -> _KnownQuotes:
@@ -258,8 +270,9 @@ def _continued(known: _KnownQuotes, sources: Sequence[Quotable], quotes: Sequenc
     """What is known of the first of the quotes, and of all of them; a copy, since the others may be others to somebody else."""
     first: dict[str, int] = {}
     twins = [first.setdefault(sources[source].text[start:end], n) for n, (source, start, end) in enumerate(quotes)]
-    tokens = np.append(known.tokens, np.full(len(quotes) - len(known.tokens), _UNKNOWN, np.int32))
-    return _KnownQuotes(tokens, np.array(twins, np.int64), dict(known.lines))
+    unknown = np.full(len(quotes) - len(known.tokens), _UNKNOWN, np.int32)
+    tokens, alone = np.append(known.tokens, unknown), np.append(known.alone, unknown)
+    return _KnownQuotes(tokens, alone, np.array(twins, np.int64), dict(known.lines))
 
 
 @lru_cache(maxsize=4)
@@ -289,7 +302,7 @@ def fit_quotes(ranking: Ranking, budget: int, tokens: QuoteTokens) -> Quoted:
     A label costs two or three tokens, so what three for each leave over is given out once more.
     """
     chosen = _take(ranking, budget - tokens.empty(), (), tokens)
-    left = budget - tokens.size(tokens.lines(chosen))
+    left = budget - tokens.rendered(chosen)
     if left > 2 * FRAME:
         others = np.ones(len(ranking.worth), bool)
         others[chosen] = False
@@ -312,9 +325,9 @@ def _take(ranking: Ranking, room: int, before: Sequence[int], tokens: QuoteToken
     while room >= _LEAST and len(left := tokens.may_fit(left, room)):
         best, left = _best(ranking.worth, left, _SPARE + int(room / tokens.usual))
         if not before:  # as a rule nearly all that fits
-            first, best = tokens.first_fitting(best, room, chosen)
+            first, cost, best = tokens.first_fitting(best, room, chosen)
             chosen += first
-            room -= tokens.costs(first)
+            room -= cost
         seen = set(tokens.twins(chosen))
         for number, characters, known, twin in tokens.facts(tokens.may_fit(best, room)):
             if room < _LEAST:
@@ -325,7 +338,7 @@ def _take(ranking: Ranking, room: int, before: Sequence[int], tokens: QuoteToken
             if cost > room:
                 continue
             if before:  # looked for last: that takes longest
-                taken = taken or "\0".join(map(tokens.text, before))
+                taken = taken or "\0".join(tokens.texts(before))
                 if _is_taken(tokens.text(number), taken, tokens.held):
                     continue
             chosen.append(number)
