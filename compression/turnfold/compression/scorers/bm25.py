@@ -25,6 +25,7 @@ _NOWHERE: Final = np.zeros(0, np.int64)
 _HALF: Final = np.uint64(32)
 _LOWER: Final = np.uint64(0xFFFFFFFF)
 _FAN: Final = 8
+_SHORT_RUN: Final = 200  # pairs of a term
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,17 @@ class Postings:
     def find(self, wanted: Hashes) -> tuple[Ints, Ints]:
         """Where the pairs of each wanted term begin and end."""
         return self.terms.searchsorted(wanted), self.terms.searchsorted(wanted, side="right")
+
+    def entries(self, wanted: Hashes) -> tuple[Ints, npt.NDArray[Any], npt.NDArray[Any]]:
+        """How many pairs each wanted term has; their passages, term after term, and the counts."""
+        begins, ends = self.find(wanted)
+        sizes = ends - begins
+        total = int(sizes.sum())
+        if total < _SHORT_RUN * len(sizes):  # slices of so few take longer than places of pairs
+            places = np.repeat(begins - (np.cumsum(sizes) - sizes), sizes) + np.arange(total)
+            return sizes, self.passages[places], self.counts[places]
+        runs = [slice(begin, end) for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+        return sizes, np.concatenate([self.passages[run] for run in runs]), np.concatenate([self.counts[run] for run in runs])
 
     @property
     def nbytes(self) -> int:
@@ -153,9 +165,13 @@ class FieldIndex:
         """BM25 of every passage for distinct terms that weigh what their rarity says: `scores` of what `find` finds of them."""
         if not (len(terms) and self.postings):
             return np.zeros(len(self.lengths))
-        sizes, passage, frequency = _entries(self.postings, terms)
-        weights = np.repeat(rarity(sizes, len(self.lengths)), sizes)
-        return _sums(passage, frequency, weights, self.lengths, self.mean_length, k1, b)
+        found = [part.entries(terms) for part in self.postings]
+        weights = rarity(sum((sizes for sizes, _, _ in found[1:]), found[0][0]), len(self.lengths))
+        passage = np.concatenate([passages for _, passages, _ in found]).astype(np.int64)
+        frequency = np.concatenate([counts for _, _, counts in found]).astype(np.float64)
+        weighed = np.concatenate([np.repeat(weights, sizes) for sizes, _, _ in found])
+        # A passage is in one part, so its terms are added in their order.
+        return _sums(passage, frequency, weighed, self.lengths, self.mean_length, k1, b)
 
     def find(self, groups: Sequence[Sequence[int]]) -> Hits:
         """Where each group of equivalent terms occurs; a term belongs to the first group that has it."""
