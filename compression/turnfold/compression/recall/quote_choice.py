@@ -85,12 +85,14 @@ class _KnownQuotes(NamedTuple):
     Attributes:
         tokens: of their texts, `_UNKNOWN` where nobody asked.
         alone: of the line of a message of which only this is quoted, where the counter has one vocabulary and they are known.
+        hashes: of their texts.
         twins: the first passage with the same text.
         lines: what is quoted of a message, by the number of its only passage or the numbers of several.
     """
 
     tokens: npt.NDArray[np.int32]
     alone: npt.NDArray[np.int32]
+    hashes: Ints
     twins: Ints
     lines: dict[int | tuple[int, ...], QuotedLine]
 
@@ -178,7 +180,7 @@ class QuoteTokens:
     def first_fitting(self, numbers: Ints, room: int, chosen: Sequence[int]) -> tuple[list[int], int, Ints]:
         """The first of the numbers that fit one after another and are new to the request and to those chosen, with what they
         cost; the others."""
-        held, (tokens, _, twins, _) = self._is_held, self._known
+        held, tokens = self._is_held, self._known.tokens
         about = np.where(tokens[numbers] < 0, self._estimates[numbers], tokens[numbers])
         reach = int(np.cumsum(about + FRAME).searchsorted(room, "right"))
         likely = numbers[:reach]
@@ -187,7 +189,7 @@ class QuoteTokens:
         new = likely[held[likely] == 0]
         for number in new[tokens[new] < 0].tolist():
             self.cost(number)
-        _, first = np.unique(twins[np.append(np.array(chosen, np.int64), new)], return_index=True)
+        _, first = np.unique(self._known.twins[np.append(np.array(chosen, np.int64), new)], return_index=True)
         new = new[np.sort(first[first >= len(chosen)]) - len(chosen)]
         costs = tokens[new] + np.int64(FRAME)
         rooms = room - (np.cumsum(costs) - costs)
@@ -205,13 +207,13 @@ class QuoteTokens:
             runs = pairwise([*begins, len(ordered)])
             keys = [ordered[a] if b - a == 1 else tuple(ordered[a:b]) for a, b in runs]
         lines = self._known.lines
-        return [lines.get(key) or self._line(key) for key in keys]
+        return [lines.get(key) or self._make_line(key) for key in keys]
 
     def _ordered(self, chosen: Sequence[int]) -> list[int]:
         """Numbers in the order of the conversation: that of passages is their own."""
         return sorted(chosen, key=self._quotes.__getitem__ if self._has_more else None)
 
-    def _line(self, key: int | tuple[int, ...]) -> QuotedLine:
+    def _make_line(self, key: int | tuple[int, ...]) -> QuotedLine:
         quotes = [self._quotes[n] for n in ([key] if isinstance(key, int) else key)]
         source = self.sources[quotes[0].source]
         text = fence.line(fence.passage_of(source, quotes, fence.escape))
@@ -225,10 +227,12 @@ class QuoteTokens:
         """Tokens of the fence with quotes; 0 without any."""
         if not chosen:
             return 0
-        numbers = np.array(chosen, np.int64)
-        alone, sources = self._known.alone[numbers], np.bincount(self._source_of[numbers])
-        if isinstance(self._count, ModelCounter) and (alone >= 0).all() and sources.max() == 1:
-            return int(alone.sum()) + sum(map(sum, _frame(self._count)))
+        numbers, alone = np.array(chosen, np.int64), self._known.alone
+        if isinstance(self._count, ModelCounter) and np.bincount(self._source_of[numbers]).max() == 1:
+            for number in numbers[alone[numbers] < 0].tolist():
+                _ = self._known.lines.get(number) or self._make_line(number)
+            if (alone[numbers] >= 0).all():
+                return int(alone[numbers].sum()) + sum(map(sum, _frame(self._count)))
         return self._size(self._lines(self._ordered(chosen)))
 
     def _size(self, lines: Sequence[QuotedLine]) -> int:
@@ -253,7 +257,9 @@ class QuoteTokens:
         return self._count(fence.enclose(()))
 
 
-_NOTHING_KNOWN: Final = _KnownQuotes(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int64), {})
+_NO_TOKENS: Final = np.zeros(0, np.int32)
+_NO_NUMBERS: Final = np.zeros(0, np.int64)
+_NOTHING_KNOWN: Final = _KnownQuotes(_NO_TOKENS, _NO_TOKENS, _NO_NUMBERS, _NO_NUMBERS, {})
 
 
 def _known_quotes(index: PassageIndex, count: Callable[[str], int], sources: Sequence[Quotable]) -> _KnownQuotes:
@@ -268,11 +274,18 @@ def _known_quotes(index: PassageIndex, count: Callable[[str], int], sources: Seq
 
 def _continued(known: _KnownQuotes, sources: Sequence[Quotable], quotes: Sequence[Quote]) -> _KnownQuotes:
     """What is known of the first of the quotes, and of all of them; a copy, since the others may be others to somebody else."""
+    begin = len(known.tokens)
+    texts = [sources[source].text[start:end] for source, start, end in quotes[begin:]]
+    new = np.array(list(map(hash, texts)), np.int64)
+    hashes = np.append(known.hashes, new)
     first: dict[str, int] = {}
-    twins = [first.setdefault(sources[source].text[start:end], n) for n, (source, start, end) in enumerate(quotes)]
-    unknown = np.full(len(quotes) - len(known.tokens), _UNKNOWN, np.int32)
+    for number in np.flatnonzero(np.isin(known.hashes, new)).tolist():
+        source, start, end = quotes[number]
+        first.setdefault(sources[source].text[start:end], number)
+    twins = [first.setdefault(text, number) for number, text in enumerate(texts, begin)]
+    unknown = np.full(len(texts), _UNKNOWN, np.int32)
     tokens, alone = np.append(known.tokens, unknown), np.append(known.alone, unknown)
-    return _KnownQuotes(tokens, alone, np.array(twins, np.int64), dict(known.lines))
+    return _KnownQuotes(tokens, alone, hashes, np.append(known.twins, np.array(twins, np.int64)), dict(known.lines))
 
 
 @lru_cache(maxsize=4)

@@ -175,8 +175,8 @@ class FieldIndex:
 
     def find(self, groups: Sequence[Sequence[int]]) -> Hits:
         """Where each group of equivalent terms occurs; a term belongs to the first group that has it."""
-        group_of = {term: g for g in range(len(groups) - 1, -1, -1) for term in groups[g]}
-        if not group_of or not self.postings:
+        group_of = {term: g for g in range(len(groups) - 1, -1, -1) for term in groups[g]} if self.postings else {}
+        if not group_of:
             return Hits(len(groups), len(self.lengths), _NOWHERE, _NOWHERE, np.zeros(0))
         ordered = sorted(group_of, key=group_of.__getitem__)
         wanted = np.array(ordered, dtype=np.uint32)
