@@ -34,7 +34,7 @@ _TELLING: Final = 12  # characters; fewer may stand anywhere
 _UNKNOWN: Final = -1
 
 
-class Ranking(NamedTuple):
+class RankedQuotes(NamedTuple):
     """Quotes that bear on a question, by number: that of a passage in its index, behind these that of a quote of its own.
 
     Attributes:
@@ -309,7 +309,7 @@ def _answers_about(held: str, index: PassageIndex) -> npt.NDArray[np.int8]:
 # ---------------------------------------------------------------- the choice
 
 
-def fit_quotes(ranking: Ranking, budget: int, tokens: QuoteTokens) -> Quoted:
+def fit_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> Quoted:
     """As many of the quotes, the best first, as the rendered fence has room for.
 
     A label costs two or three tokens, so what three for each leave over is given out once more.
@@ -330,7 +330,7 @@ def fit_quotes(ranking: Ranking, budget: int, tokens: QuoteTokens) -> Quoted:
 _SPARE: Final = 16  # quotes put in order beyond those that a room holds as a rule
 
 
-def _take(ranking: Ranking, room: int, before: Sequence[int], tokens: QuoteTokens) -> list[int]:
+def _take(ranking: RankedQuotes, room: int, before: Sequence[int], tokens: QuoteTokens) -> list[int]:
     """The best of the quotes that are new to the request and to those chosen `before`, and fit, the best first."""
     chosen: list[int] = []
     taken = ""

@@ -22,7 +22,7 @@ import numpy as np
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import fence, passage_index
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
-from turnfold.compression.recall.quote_choice import FRAME, Quoted, QuoteTokens, Ranking, fit_quotes
+from turnfold.compression.recall.quote_choice import FRAME, Quoted, QuoteTokens, RankedQuotes, fit_quotes
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.scorers.bm25 import Hits, idf, presence, rarity, scores
 from turnfold.compression.text import requests, words
@@ -413,7 +413,7 @@ def recall(
             worth = np.round(score(index, sources, asked, hits, tuning, like) * named, 6)
             bears = np.zeros(len(worth), dtype=bool)
             bears[_best(worth, number)] = True
-        ranking = Ranking(np.flatnonzero(bears), worth)
+        ranking = RankedQuotes(np.flatnonzero(bears), worth)
     costs = QuoteTokens(sources, count, index, "\0".join(present), ranking.more)
     found = fit_quotes(ranking, budget, costs)
     if found.text and count == BORDER_COUNTER:
@@ -448,7 +448,7 @@ def _coverage(index: PassageIndex, asked: QuestionTerms, hits: Hits) -> tuple[fl
     return float(both[best]) / max(float(value.sum()), 1e-9), len(found) == 1 < len(value)
 
 
-def _cover(index: PassageIndex, sources: Sequence[Quotable], room: float, tuning: Tuning) -> Ranking:
+def _cover(index: PassageIndex, sources: Sequence[Quotable], room: float, tuning: Tuning) -> RankedQuotes:
     """Quotes for a cover of everything: from each of as many equal parts as there is room for the most telling passage, its
     first sentences if it is long; then the passages that are left."""
     parts = int(max(1, min(room / tuning.cover_least, tuning.cover_parts), room / tuning.cover_tokens))
@@ -459,7 +459,7 @@ def _cover(index: PassageIndex, sources: Sequence[Quotable], room: float, tuning
     first = np.concatenate([[True], np.diff(part[order]) > 0])
     beginnings = tuple(_beginning(sources, index.quotes[i], room / parts - FRAME) for i in order[first].tolist())
     worth = np.append(value, value.max() + np.arange(len(beginnings), 0, -1))
-    return Ranking(np.arange(len(worth)), worth, beginnings)
+    return RankedQuotes(np.arange(len(worth)), worth, beginnings)
 
 
 def _beginning(sources: Sequence[Quotable], quote: Quote, room: float) -> Quote:
