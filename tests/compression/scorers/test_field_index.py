@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from turnfold.compression.scorers.bm25 import Field, FieldIndex
+from turnfold.compression.scorers.bm25 import Field, FieldIndex, idf, scores
 
 #: 400 passages and a passage that says one term 300 times: numbers of more than a byte.
 PASSAGES = [[n % 7, n % 11, n % 7, 2**32 - 1 - n % 3] for n in range(400)] + [[5] * 300]
@@ -34,3 +34,14 @@ def test_a_term_that_no_passage_has_is_found_nowhere() -> None:
     index = FieldIndex(np.zeros(0, np.int64)).continued(field(PASSAGES))
     assert index.having([1_000_000]).tolist() == [0]
     assert not len(index.find([[1_000_000]]).passage)
+
+
+@pytest.mark.parametrize("steps", [[401], [200, 100, 90, 1, 1, 9]], ids=["whole", "six"])
+@pytest.mark.parametrize("wanted", [[3, 5, 2**32 - 1], [5], list(range(60)), [1_000_000], []], ids=str)
+def test_scores_of_terms_are_those_of_where_they_are_found(steps: list[int], wanted: list[int]) -> None:
+    index, begin = FieldIndex(np.zeros(0, np.int64)), 0
+    for size in steps:
+        index, begin = index.continued(field(PASSAGES[begin : begin + size])), begin + size
+    hits = index.find([[term] for term in wanted])
+    told = scores(hits, idf(hits), index.lengths, index.mean_length, 0.9, 0.4)
+    assert index.scores(np.array(wanted, np.uint32), 0.9, 0.4).tobytes() == told.tobytes()

@@ -164,7 +164,7 @@ def _join(sources: tuple[Quotable, ...], keys: tuple[bytes, ...], new: Leaves, k
         asking=np.append(known.asking, new.asking),
         source_of=np.append(known.source_of, source_of),
         whole=np.append(known.whole, new.counts[number] == 1),
-        _derived={key: value for key, value in known._derived.items() if value.__class__ is dict},
+        _derived={key: dict(value) for key, value in known._derived.items() if value.__class__ is dict},
     )
 
 

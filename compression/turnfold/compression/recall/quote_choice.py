@@ -1,32 +1,51 @@
 """Quotes within a budget.
 
-Lives here: what quotes cost, and as many of them as fit. Does not belong here: which are the best (see ``recall``).
+Lives here: what quotes cost, and as many of them as fit. Does not belong here: which are the best (see ``ranking``).
+
+A long conversation has thousands of passages, and a request may have room for hundreds, so what is asked of a passage is kept by
+its number, and asked of many at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
-from math import inf
+from itertools import pairwise
 from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from turnfold.compression.memo import digest
 from turnfold.compression.recall import fence
-from turnfold.compression.recall.passage_index import PassageIndex
+from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
+from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.tokens import ModelCounter, count_line
 
 #: Tokens of a role label, or of an elision.
 FRAME: Final = 3
+_LEAST: Final = FRAME + 2  # tokens in which a quote may fit
 _CHARACTERS: Final = 8  # of a token at most: what is longer does not fit
 #: What the same JSON may be written with or without.
 _DRESS: Final = str.maketrans("", "", '" \t\r\n')
 _TELLING: Final = 12  # characters; fewer may stand anywhere
+_UNKNOWN: Final = -1
 
-#: The most characters of a quote, to the quotes that are no longer, best first.
-Ranking = Callable[[float], Iterator[Quote]]
+
+class RankedQuotes(NamedTuple):
+    """Quotes that bear on a question, by number: that of a passage in its index, behind these that of a quote of its own.
+
+    Attributes:
+        numbers: which do, in order.
+        worth: of every number; of equal ones the first is the better.
+        more: quotes that are no passages.
+    """
+
+    numbers: Ints
+    worth: Floats
+    more: tuple[Quote, ...] = ()
 
 
 class QuotedLine(NamedTuple):
@@ -60,39 +79,72 @@ class Quoted:
     tokens: int = 0
 
 
+class _KnownQuotes(NamedTuple):
+    """What earlier questions found out about the passages of an index, by number.
+
+    Attributes:
+        tokens: of their texts, `_UNKNOWN` where nobody asked.
+        alone: of the line of a message of which only this is quoted, where the counter has one vocabulary and they are known.
+        hashes: of their texts.
+        twins: the first passage with the same text.
+        lines: what is quoted of a message, by the number of its only passage or the numbers of several.
+    """
+
+    tokens: npt.NDArray[np.int32]
+    alone: npt.NDArray[np.int32]
+    hashes: Ints
+    twins: Ints
+    lines: dict[int | tuple[int, ...], QuotedLine]
+
+
 class QuoteTokens:
     """What quotes cost, and which the request holds already; what an earlier question asked is not found out again.
 
     Args:
         held: the text of what the request holds.
-
-    Attributes:
-        known: tokens of quotes that were counted.
+        more: quotes that are no passages.
     """
 
-    def __init__(self, sources: Sequence[Quotable], count: Callable[[str], int], index: PassageIndex, held: str) -> None:
-        self.sources = sources
-        self.held = held
-        self._held_quotes = _answers_about(held, index)
+    def __init__(
+        self,
+        sources: Sequence[Quotable],
+        count: Callable[[str], int],
+        index: PassageIndex,
+        held: str,
+        more: tuple[Quote, ...] = (),
+    ) -> None:
+        self.sources, self.held, self._count = sources, held, count
+        self._has_more = bool(more)
         self._bare: str | None = None  # what is held, without the dress of JSON
-        self._count = count
-        self.known: dict[Quote, int] = index.derived(("quotes", count), dict)
-        self._lines: dict[tuple[Quote, ...], QuotedLine] = index.derived(("lines", count), dict)
-        if len(self._lines) > index.most_lines:
-            self._lines.clear()
+        self._quotes, self._source_of = index.quotes, index.source_of
+        self._characters, self._estimates = index.characters, index.costs
+        self._known, self._is_held = _known_quotes(index, count, sources), _answers_about(held, index)
+        self.usual = FRAME + float(self._estimates.mean())
+        if more:  # their own numbers mean something else to the next question
+            self._quotes = (*self._quotes, *more)
+            self._source_of = np.append(self._source_of, [quote.source for quote in more])
+            self._characters = np.append(self._characters, [quote.end - quote.start for quote in more])
+            self._known = _continued(self._known, sources, self._quotes)
+            self._estimates = np.append(self._estimates, [estimate(self.text(n)) for n in range(-len(more), 0)])
+            self._is_held = np.append(self._is_held, np.full(len(more), _UNKNOWN, np.int8))
 
-    def text(self, quote: Quote) -> str:
+    def text(self, number: int) -> str:
         """The quoted text."""
-        return self.sources[quote.source].text[quote.start : quote.end]
+        source, start, end = self._quotes[number]
+        return self.sources[source].text[start:end]
 
-    def is_held(self, quote: Quote) -> bool:
+    def texts(self, numbers: Sequence[int]) -> list[str]:
+        """The same of several."""
+        quotes, sources = self._quotes, self.sources
+        return [sources[source].text[start:end] for source, start, end in [quotes[number] for number in numbers]]
+
+    def is_held(self, number: int) -> bool:
         """Whether the request holds the quoted text already, be it without the quotation marks and white space of JSON."""
-        found = self._held_quotes.get(quote)
-        if found is None:
-            text = self.text(quote)
-            found = bool(self.held) and (text in self.held or ('"' in text and self._holds_bare(text)))
-            self._held_quotes[quote] = found
-        return found
+        found = int(self._is_held[number])
+        if found < 0:
+            text = self.text(number)
+            found = self._is_held[number] = bool(self.held) and (text in self.held or ('"' in text and self._holds_bare(text)))
+        return bool(found)
 
     def _holds_bare(self, text: str) -> bool:
         bare = text.translate(_DRESS)
@@ -102,39 +154,138 @@ class QuoteTokens:
             self._bare = self.held.translate(_DRESS)
         return bare in self._bare
 
-    def cost(self, quote: Quote) -> int:
+    def cost(self, number: int) -> int:
         """Tokens of a quote, and about those of its frame."""
-        if quote not in self.known:
-            self.known[quote] = self._count(self.text(quote))
-        return self.known[quote] + FRAME
+        found = int(self._known.tokens[number])
+        if found < 0:
+            found = self._known.tokens[number] = self._count(self.text(number))
+        return found + FRAME
 
-    def render(self, quotes: Sequence[Quote]) -> Quoted:
-        """The quotes as they stand in a request."""
-        if not quotes:
-            return Quoted()
-        inside = fence.by_message(quotes)
-        lines = [self._lines.get(one) or self._line(one) for one in inside]
-        text = fence.enclose([line.text for line in lines])
-        passages = tuple([line.passage for line in lines])
-        return Quoted(tuple(chain.from_iterable(inside)), text, passages, self._tokens(lines, text))
+    def twins(self, numbers: Sequence[int]) -> list[int]:
+        """The first quotes with the same texts."""
+        return self._known.twins[numbers].tolist() if numbers else []
 
-    def _line(self, quotes: tuple[Quote, ...]) -> QuotedLine:
+    def facts(self, numbers: Ints) -> Iterator[tuple[int, int, int, int]]:
+        """Each number with its characters, its tokens as far as they are known, and the first quote with the same text."""
+        facts = (numbers, self._characters[numbers], self._known.tokens[numbers], self._known.twins[numbers])
+        return zip(*[column.tolist() for column in facts], strict=True)
+
+    # ------------------------------------------------------------ what fits
+
+    def may_fit(self, numbers: Ints, room: int) -> Ints:
+        """Those that fit into so many tokens, as far as that is known."""
+        small = self._characters[numbers] <= _CHARACTERS * room
+        return numbers[small & (self._known.tokens[numbers] <= room - FRAME)]
+
+    def first_fitting(self, numbers: Ints, room: int, chosen: Sequence[int]) -> tuple[list[int], int, Ints]:
+        """The first of the numbers that fit one after another and are new to the request and to those chosen, with what they
+        cost; the others."""
+        held, tokens = self._is_held, self._known.tokens
+        about = np.where(tokens[numbers] < 0, self._estimates[numbers], tokens[numbers])
+        reach = int(np.cumsum(about + FRAME).searchsorted(room, "right"))
+        likely = numbers[:reach]
+        for number in likely[held[likely] < 0].tolist():
+            self.is_held(number)
+        new = likely[held[likely] == 0]
+        for number in new[tokens[new] < 0].tolist():
+            self.cost(number)
+        _, first = np.unique(self._known.twins[np.append(np.array(chosen, np.int64), new)], return_index=True)
+        new = new[np.sort(first[first >= len(chosen)]) - len(chosen)]
+        costs = tokens[new] + np.int64(FRAME)
+        rooms = room - (np.cumsum(costs) - costs)
+        fits = (costs <= rooms) & (rooms >= _LEAST) & (self._characters[new] <= _CHARACTERS * rooms)
+        end = len(fits) if fits.all() else int(fits.argmin())
+        return new[:end].tolist(), int(costs[:end].sum()), np.append(new[end:], numbers[reach:])
+
+    # ------------------------------------------------------------ as it stands in a request
+
+    def _lines(self, ordered: Sequence[int]) -> list[QuotedLine]:
+        """What is quoted of each message."""
+        begins = np.flatnonzero(np.diff(self._source_of[ordered], prepend=-1)).tolist()
+        keys: Sequence[int | tuple[int, ...]] = ordered  # of each message one, as in a chat
+        if len(begins) < len(ordered):
+            runs = pairwise([*begins, len(ordered)])
+            keys = [ordered[a] if b - a == 1 else tuple(ordered[a:b]) for a, b in runs]
+        lines = self._known.lines
+        return [lines.get(key) or self._make_line(key) for key in keys]
+
+    def _ordered(self, chosen: Sequence[int]) -> list[int]:
+        """Numbers in the order of the conversation: that of passages is their own."""
+        return sorted(chosen, key=self._quotes.__getitem__ if self._has_more else None)
+
+    def _make_line(self, key: int | tuple[int, ...]) -> QuotedLine:
+        quotes = [self._quotes[n] for n in ([key] if isinstance(key, int) else key)]
         source = self.sources[quotes[0].source]
         text = fence.line(fence.passage_of(source, quotes, fence.escape))
         tokens = count_line(f"{text}\n", self._count) if isinstance(self._count, ModelCounter) else None
-        line = self._lines[quotes] = QuotedLine(fence.passage_of(source, quotes, str), text, tokens)
+        line = self._known.lines[key] = QuotedLine(fence.passage_of(source, quotes, str), text, tokens)
+        if isinstance(key, int) and tokens is not None and len(tokens) == 1:
+            self._known.alone[key] = tokens[0]
         return line
 
-    def _tokens(self, lines: Iterable[QuotedLine], text: str) -> int:
-        """Tokens of the fence with these lines, counted as a whole only where they are no sum."""
+    def rendered(self, chosen: Sequence[int]) -> int:
+        """Tokens of the fence with quotes; 0 without any."""
+        if not chosen:
+            return 0
+        numbers, alone = np.array(chosen, np.int64), self._known.alone
+        if isinstance(self._count, ModelCounter) and np.bincount(self._source_of[numbers]).max() == 1:
+            for number in numbers[alone[numbers] < 0].tolist():
+                _ = self._known.lines.get(number) or self._make_line(number)
+            if (alone[numbers] >= 0).all():
+                return int(alone[numbers].sum()) + sum(map(sum, _frame(self._count)))
+        return self._size(self._lines(self._ordered(chosen)))
+
+    def _size(self, lines: Sequence[QuotedLine]) -> int:
+        """The same of lines, counted as a whole only where they are no sum."""
         counts = [line.tokens for line in lines]
         if None in counts or not isinstance(self._count, ModelCounter):
-            return self._count(text)
+            return self._count(fence.enclose([line.text for line in lines]))
         return max(map(sum, zip(*_frame(self._count), *counts, strict=True)))
+
+    def render(self, chosen: Sequence[int]) -> Quoted:
+        """The quotes as they stand in a request."""
+        if not chosen:
+            return Quoted()
+        ordered, quotes = self._ordered(chosen), self._quotes
+        lines = self._lines(ordered)
+        passages = tuple([line.passage for line in lines])
+        text = fence.enclose([line.text for line in lines])
+        return Quoted(tuple([quotes[n] for n in ordered]), text, passages, self._size(lines))
 
     def empty(self) -> int:
         """Tokens of the fence around nothing."""
         return self._count(fence.enclose(()))
+
+
+_NO_TOKENS: Final = np.zeros(0, np.int32)
+_NO_NUMBERS: Final = np.zeros(0, np.int64)
+_NOTHING_KNOWN: Final = _KnownQuotes(_NO_TOKENS, _NO_TOKENS, _NO_NUMBERS, _NO_NUMBERS, {})
+
+
+def _known_quotes(index: PassageIndex, count: Callable[[str], int], sources: Sequence[Quotable]) -> _KnownQuotes:
+    by_counter: dict[Callable[[str], int], _KnownQuotes] = index.derived("quotes", dict)
+    known = by_counter.get(count, _NOTHING_KNOWN)
+    if len(known.tokens) < len(index.quotes):
+        known = by_counter[count] = _continued(known, sources, index.quotes)
+    if len(known.lines) > index.most_lines:
+        known.lines.clear()
+    return known
+
+
+def _continued(known: _KnownQuotes, sources: Sequence[Quotable], quotes: Sequence[Quote]) -> _KnownQuotes:
+    """What is known of the first of the quotes, and of all of them; a copy, since the others may be others to somebody else."""
+    begin = len(known.tokens)
+    texts = [sources[source].text[start:end] for source, start, end in quotes[begin:]]
+    new = np.array(list(map(hash, texts)), np.int64)
+    hashes = np.append(known.hashes, new)
+    first: dict[str, int] = {}
+    for number in np.flatnonzero(np.isin(known.hashes, new)).tolist():
+        source, start, end = quotes[number]
+        first.setdefault(sources[source].text[start:end], number)
+    twins = [first.setdefault(text, number) for number, text in enumerate(texts, begin)]
+    unknown = np.full(len(texts), _UNKNOWN, np.int32)
+    tokens, alone = np.append(known.tokens, unknown), np.append(known.alone, unknown)
+    return _KnownQuotes(tokens, alone, hashes, np.append(known.twins, np.array(twins, np.int64)), dict(known.lines))
 
 
 @lru_cache(maxsize=4)
@@ -143,58 +294,80 @@ def _frame(counter: ModelCounter) -> tuple[tuple[int, ...], ...]:
     return tuple(count_line(line, counter) or () for line in (f"{fence.OPEN}\n", fence.CLOSE))
 
 
-def _answers_about(held: str, index: PassageIndex) -> dict[Quote, bool]:
-    """Which quotes a text holds, as far as that was asked; only answers about the last text are kept."""
-    kept: list[tuple[bytes, dict[Quote, bool]]] = index.derived("held", list)
+def _answers_about(held: str, index: PassageIndex) -> npt.NDArray[np.int8]:
+    """Which passages a text holds, as far as that was asked; only answers about the last text are kept."""
+    kept: list[tuple[bytes, npt.NDArray[np.int8]]] = index.derived("held", list)
     name = digest(held)
     for known, found in kept:
         if known == name:
             return found
-    answers: dict[Quote, bool] = {}
+    answers = np.full(len(index.quotes), _UNKNOWN, np.int8)
     kept[:] = [(name, answers)]
     return answers
 
 
-def fit_quotes(ranked: Ranking, budget: int, tokens: QuoteTokens) -> Quoted:
-    """As many of the quotes, in the given order, as the rendered fence has room for.
+# ---------------------------------------------------------------- the choice
+
+
+def fit_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> Quoted:
+    """As many of the quotes, the best first, as the rendered fence has room for.
 
     A label costs two or three tokens, so what three for each leave over is given out once more.
     """
-    chosen = _take(ranked(inf), budget - tokens.empty(), "", tokens)
+    chosen = _take(ranking, budget - tokens.empty(), (), tokens)
+    left = budget - tokens.rendered(chosen)
+    if left > 2 * FRAME:
+        others = np.ones(len(ranking.worth), bool)
+        others[chosen] = False
+        chosen += _take(ranking._replace(numbers=ranking.numbers[others[ranking.numbers]]), left, chosen, tokens)
     found = tokens.render(chosen)
-    if budget - found.tokens > 2 * FRAME:
-        known = set(chosen)
-        left = (quote for quote in ranked(_CHARACTERS * (budget - found.tokens)) if quote not in known)
-        if more := _take(left, budget - found.tokens, "\0".join(map(tokens.text, chosen)), tokens):
-            chosen += more
-            found = tokens.render(chosen)
     while chosen and found.tokens > budget:
         chosen.pop()
         found = tokens.render(chosen)
     return found
 
 
-def _take(quotes: Iterable[Quote], room: float, taken: str, tokens: QuoteTokens) -> list[Quote]:
-    """The first of the quotes that are new to the request and fit, in the given order; `taken` is the text of those before."""
-    chosen: list[Quote] = []
-    texts: set[str] = set()
-    known = tokens.known
-    for quote in quotes:
-        if room < FRAME + 2:
-            break
-        _, start, end = quote
-        if end - start > _CHARACTERS * room or known.get(quote, 0) + FRAME > room:
-            continue
-        text = tokens.text(quote)
-        if text in texts or tokens.is_held(quote):
-            continue
-        cost = tokens.cost(quote)
-        if cost > room or (taken and _is_taken(text, taken, tokens.held)):  # looked for last: that takes longest
-            continue
-        chosen.append(quote)
-        texts.add(text)
-        room -= cost
+_SPARE: Final = 16  # quotes put in order beyond those that a room holds as a rule
+
+
+def _take(ranking: RankedQuotes, room: int, before: Sequence[int], tokens: QuoteTokens) -> list[int]:
+    """The best of the quotes that are new to the request and to those chosen `before`, and fit, the best first."""
+    chosen: list[int] = []
+    taken = ""
+    left = ranking.numbers
+    while room >= _LEAST and len(left := tokens.may_fit(left, room)):
+        best, left = _best(ranking.worth, left, _SPARE + int(room / tokens.usual))
+        if not before:  # as a rule nearly all that fits
+            first, cost, best = tokens.first_fitting(best, room, chosen)
+            chosen += first
+            room -= cost
+        seen = set(tokens.twins(chosen))
+        for number, characters, known, twin in tokens.facts(tokens.may_fit(best, room)):
+            if room < _LEAST:
+                break
+            if characters > _CHARACTERS * room or known + FRAME > room or twin in seen or tokens.is_held(number):
+                continue
+            cost = tokens.cost(number)
+            if cost > room:
+                continue
+            if before:  # looked for last: that takes longest
+                taken = taken or "\0".join(tokens.texts(before))
+                if _is_taken(tokens.text(number), taken, tokens.held):
+                    continue
+            chosen.append(number)
+            seen.add(twin)
+            room -= cost
     return chosen
+
+
+def _best(worth: Floats, numbers: Ints, most: int) -> tuple[Ints, Ints]:
+    """About `most` of the numbers, the best first, of equal ones the first; and all others."""
+    values = worth[numbers]
+    if 2 * most >= len(values):
+        return numbers[np.argsort(-values, kind="stable")], numbers[:0]
+    likely = values >= np.partition(values, len(values) - most)[len(values) - most]
+    best = numbers[likely]
+    return best[np.argsort(-values[likely], kind="stable")], numbers[~likely]
 
 
 def _is_taken(text: str, taken: str, held: str) -> bool:

@@ -12,19 +12,17 @@ hop, from who wrote the book to where the writer was born.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import fence, passage_index
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
-from turnfold.compression.recall.quote_choice import FRAME, Quoted, QuoteTokens, Ranking, fit_quotes
+from turnfold.compression.recall.quote_choice import FRAME, Quoted, QuoteTokens, RankedQuotes, fit_quotes
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.scorers.bm25 import Hits, idf, presence, rarity, scores
 from turnfold.compression.text import requests, words
@@ -52,7 +50,6 @@ _MOST_READ: Final = 2000  # characters from each end
 _MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
 _MOST_SIGNS: Final = 96
 _MOST_GRAMS: Final = 400
-_TRIED: Final = 128  # passages that are looked at before all others are put in order
 
 Groups = Sequence[Sequence[int]]
 
@@ -191,8 +188,8 @@ def _term_scores(index: PassageIndex, terms: Terms, tuning: Tuning) -> Floats:
 
 def _gram_scores(index: PassageIndex, text: str, tuning: Tuning) -> Floats:
     hashes, _ = words.grams([text[: 4 * _MOST_GRAMS]])
-    hits = index.grams.find([[t] for t in dict.fromkeys(hashes.tolist())][:_MOST_GRAMS])
-    return scores(hits, idf(hits), index.grams.lengths, index.grams.mean_length, tuning.k1, tuning.b)
+    distinct = np.fromiter(islice(dict.fromkeys(hashes.tolist()), _MOST_GRAMS), np.uint32)
+    return index.grams.scores(distinct, tuning.k1, tuning.b)
 
 
 def _lend(index: PassageIndex, values: Floats, tuning: Tuning) -> Floats:
@@ -395,9 +392,8 @@ def recall(
     asked = read_question(question, index, tuning)
     hits = index.words.find(asked.groups)
     matched, alone = _coverage(index, asked, hits)
-    ranked: Ranking
     if requests.asks_for_cover(_normal_text(question)) and matched < tuning.topical:
-        ranked = partial(_cover_quotes, index, sources, budget - count(fence.enclose(())), tuning)
+        ranking = _cover(index, sources, budget - count(fence.enclose(())), tuning)
     else:
         strength = matched * tuning.lone if alone and not asked.borrowed else matched
         floor = 0.0 if fill else _floor(strength, tuning, borrowed=asked.borrowed)
@@ -417,21 +413,12 @@ def recall(
             worth = np.round(score(index, sources, asked, hits, tuning, like) * named, 6)
             bears = np.zeros(len(worth), dtype=bool)
             bears[_best(worth, number)] = True
-        ranked = partial(_bearing_quotes, index, worth, bears)
-    costs = QuoteTokens(sources, count, index, "\0".join(present))
-    found = fit_quotes(ranked, budget, costs)
+        ranking = RankedQuotes(np.flatnonzero(bears), worth)
+    costs = QuoteTokens(sources, count, index, "\0".join(present), ranking.more)
+    found = fit_quotes(ranking, budget, costs)
     if found.text and count == BORDER_COUNTER:
         count_tail(found.text, found.tokens, memo)
     return found
-
-
-def _bearing_quotes(index: PassageIndex, worth: Floats, bears: npt.NDArray[np.bool_], longest: float) -> Iterator[Quote]:
-    """The passages that bear on the question, best first, those of more than `longest` characters left out."""
-    at = np.flatnonzero(bears & (index.characters <= longest))
-    first = _best(worth[at], _TRIED)
-    yield from (index.quotes[i] for i in at[first].tolist())
-    if len(at) > _TRIED:  # it has room for more than nearly any question
-        yield from (index.quotes[i] for i in at[_best(worth[at], len(at))[_TRIED:]].tolist())
 
 
 def _floor(matched: float, tuning: Tuning, *, borrowed: bool) -> float | None:
@@ -461,11 +448,8 @@ def _coverage(index: PassageIndex, asked: QuestionTerms, hits: Hits) -> tuple[fl
     return float(both[best]) / max(float(value.sum()), 1e-9), len(found) == 1 < len(value)
 
 
-def _cover_quotes(
-    index: PassageIndex, sources: Sequence[Quotable], room: float, tuning: Tuning, longest: float
-) -> Iterator[Quote]:
-    """Quotes of at most `longest` characters for a cover of everything: from each of as many equal parts as there is room for
-    the most telling passage, its
+def _cover(index: PassageIndex, sources: Sequence[Quotable], room: float, tuning: Tuning) -> RankedQuotes:
+    """Quotes for a cover of everything: from each of as many equal parts as there is room for the most telling passage, its
     first sentences if it is long; then the passages that are left."""
     parts = int(max(1, min(room / tuning.cover_least, tuning.cover_parts), room / tuning.cover_tokens))
     at = np.cumsum(index.costs) - index.costs / 2
@@ -473,9 +457,9 @@ def _cover_quotes(
     value = np.log1p(index.words.lengths) * np.where(index.asking, tuning.cover_asking, 1.0)
     order = np.lexsort((-value, part))
     first = np.concatenate([[True], np.diff(part[order]) > 0])
-    beginnings = (_beginning(sources, index.quotes[i], room / parts - FRAME) for i in order[first].tolist())
-    rest = (index.quotes[i] for i in _best(value, len(value)))
-    yield from (quote for quote in chain(beginnings, rest) if quote.end - quote.start <= longest)
+    beginnings = tuple(_beginning(sources, index.quotes[i], room / parts - FRAME) for i in order[first].tolist())
+    worth = np.append(value, value.max() + np.arange(len(beginnings), 0, -1))
+    return RankedQuotes(np.arange(len(worth)), worth, beginnings)
 
 
 def _beginning(sources: Sequence[Quotable], quote: Quote, room: float) -> Quote:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +25,7 @@ _NOWHERE: Final = np.zeros(0, np.int64)
 _LOW: Final = np.uint32(0xFFFF)
 _SHORT: Final = np.uint32(16)
 _FAN: Final = 8
+_SHORT_RUN: Final = 200  # pairs of a term
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,17 @@ class Postings:
     def find(self, wanted: Hashes) -> tuple[Ints, Ints]:
         """Where the pairs of each wanted term begin and end."""
         return self.terms.searchsorted(wanted), self.terms.searchsorted(wanted, side="right")
+
+    def entries(self, wanted: Hashes) -> tuple[Ints, npt.NDArray[Any], npt.NDArray[Any]]:
+        """How many pairs each wanted term has; their passages, term after term, and the counts."""
+        begins, ends = self.find(wanted)
+        sizes = ends - begins
+        total = int(sizes.sum())
+        if total < _SHORT_RUN * len(sizes):  # slices of so few take longer than places of pairs
+            places = np.repeat(begins - (np.cumsum(sizes) - sizes), sizes) + np.arange(total)
+            return sizes, self.passages[places], self.counts[places]
+        runs = [slice(begin, end) for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+        return sizes, np.concatenate([self.passages[run] for run in runs]), np.concatenate([self.counts[run] for run in runs])
 
     @property
     def nbytes(self) -> int:
@@ -166,10 +179,22 @@ class FieldIndex:
             total += ends - begins
         return total
 
+    def scores(self, terms: Hashes, k1: float, b: float) -> Floats:
+        """BM25 of every passage for distinct terms that weigh what their rarity says: `scores` of what `find` finds of them."""
+        if not (len(terms) and self.postings):
+            return np.zeros(len(self.lengths))
+        found = [part.entries(terms) for part in self.postings]
+        weights = rarity(sum((sizes for sizes, _, _ in found[1:]), found[0][0]), len(self.lengths))
+        passage = np.concatenate([passages for _, passages, _ in found]).astype(np.int64)
+        frequency = np.concatenate([counts for _, _, counts in found]).astype(np.float64)
+        weighed = np.concatenate([np.repeat(weights, sizes) for sizes, _, _ in found])
+        # A passage is in one part, so its terms are added in their order.
+        return _sums(passage, frequency, weighed, self.lengths, self.mean_length, k1, b)
+
     def find(self, groups: Sequence[Sequence[int]]) -> Hits:
         """Where each group of equivalent terms occurs; a term belongs to the first group that has it."""
-        group_of = {term: g for g in range(len(groups) - 1, -1, -1) for term in groups[g]}
-        if not group_of or not self.postings:
+        group_of = {term: g for g in range(len(groups) - 1, -1, -1) for term in groups[g]} if self.postings else {}
+        if not group_of:
             return Hits(len(groups), len(self.lengths), _NOWHERE, _NOWHERE, np.zeros(0))
         ordered = sorted(group_of, key=group_of.__getitem__)
         wanted = np.array(ordered, dtype=np.uint32)
@@ -184,14 +209,17 @@ class FieldIndex:
 def _entries(parts: Sequence[Postings], wanted: Hashes) -> tuple[Ints, Ints, Floats]:
     """How many pairs each wanted term has; their passages, term after term, and the counts.
 
-    Each part has passages of its own, those of the parts before it come first. A slice for each takes less than places of pairs.
+    Each part has passages of its own, those of the parts before it come first.
     """
     places = [part.find(wanted) for part in parts]
-    sizes = np.sum([ends - begins for begins, ends in places], axis=0)
-    of_parts = [[slice(a, b) for a, b in zip(begins.tolist(), ends.tolist(), strict=True)] for begins, ends in places]
-    slices = [(part, one) for of_term in zip(*of_parts, strict=True) for part, one in zip(parts, of_term, strict=True)]
-    passages = np.concatenate([part.passages[one] for part, one in slices])
-    counts = np.concatenate([part.counts[one] for part, one in slices])
+    sizes: Ints = sum((ends - begins for begins, ends in places[1:]), places[0][1] - places[0][0])
+    of_parts = [zip(repeat(part), begins.tolist(), ends.tolist()) for part, (begins, ends) in zip(parts, places, strict=True)]
+    # A slice for each takes less than places of pairs.
+    runs = [run for of_term in zip(*of_parts, strict=True) for run in of_term if run[1] < run[2]]
+    if not runs:
+        return sizes, _NOWHERE, np.zeros(0)
+    passages = np.concatenate([part.passages[begin:end] for part, begin, end in runs])
+    counts = np.concatenate([part.counts[begin:end] for part, begin, end in runs])
     return sizes, passages.astype(np.int64), counts.astype(np.float64)
 
 
@@ -258,9 +286,17 @@ def scores(hits: Hits, weights: Floats, lengths: Ints, mean: float, k1: float, b
     Args:
         mean: of `lengths` (see ``mean_length``).
     """
-    norm = (k1 * (1 - b + b * lengths / mean))[hits.passage]
-    counts = hits.frequency * (k1 + 1) / (hits.frequency + norm)
-    total: Floats = np.bincount(hits.passage, weights[hits.term] * counts, hits.passages).astype(np.float64)
+    return _sums(hits.passage, hits.frequency, weights[hits.term], lengths, mean, k1, b)
+
+
+def _sums(passage: Ints, frequency: Floats, weights: Floats, lengths: Ints, mean: float, k1: float, b: float) -> Floats:
+    """The same for entries side by side. There may be tens of thousands, so each step overwrites what the one before it made."""
+    norm = (k1 * (1 - b + b * lengths / mean))[passage]
+    norm += frequency
+    counts = frequency * (k1 + 1)
+    counts /= norm
+    counts *= weights
+    total: Floats = np.bincount(passage, counts, len(lengths)).astype(np.float64, copy=False)
     return total
 
 

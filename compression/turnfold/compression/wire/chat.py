@@ -102,13 +102,15 @@ def _positive(value: object) -> int | None:
 def _message(raw: str, data: Any, memo: Memo) -> Message:
     if not isinstance(data, dict) or not isinstance(data.get("role"), str):
         raise FoldRejected("unparsable")
-    return memo.get(("message", digest(raw)), lambda: _parse(raw, data, memo), lambda m: 1000 + 4 * len(m.raw))
+    name = digest(raw)
+    return memo.get(("message", name), lambda: _parse(raw, name, data, memo), lambda m: 1000 + 4 * len(m.raw))
 
 
 _LAYOUT: Final = Layout("chat", "messages", _SETTINGS, _message, lambda m: 300 + 2 * len(m.raw))
 
 
-def _parse(raw: str, data: Mapping[str, Any], memo: Memo) -> Message:
+def _parse(raw: str, name: bytes, data: Mapping[str, Any], memo: Memo) -> Message:
+    """What the digest of `raw` names."""
     if not is_plainly_typed(data):
         raise FoldRejected("unparsable")
     content = data.get("content")
@@ -117,11 +119,13 @@ def _parse(raw: str, data: Mapping[str, Any], memo: Memo) -> Message:
     own = "\n".join(t.text for t in texts)
     text = full_text(own, (call for call, _ in calls))
     parts = content if isinstance(content, list) else []
-    name = data.get("name")
-    other = _OVERHEAD + media_tokens(parts) + (1 + tokens.count(name) if isinstance(name, str) else 0) + _unseen_tokens(data)
+    speaker = data.get("name")
+    other = _OVERHEAD + media_tokens(parts) + _unseen_tokens(data)
+    other += 1 + tokens.count(speaker) if isinstance(speaker, str) else 0
+    bare = cut_marks(raw, _MARKS)
     return Message(
         raw=raw,
-        key=digest(cut_marks(raw, _MARKS)),
+        key=name if bare is raw else digest(bare),
         role=data["role"],
         texts=texts,
         arguments=tuple(t for _, t in calls),

@@ -66,4 +66,5 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def json_string(text: str) -> str:
     """A text as a JSON string in as few bytes as UTF-8 allows; a lone surrogate, which UTF-8 cannot carry, is escaped."""
-    return _SURROGATE.sub(lambda m: f"\\u{ord(m[0]):04x}", json.dumps(text, ensure_ascii=False))
+    written = json.dumps(text, ensure_ascii=False)
+    return written if written.isascii() else _SURROGATE.sub(lambda m: f"\\u{ord(m[0]):04x}", written)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import zlib
 from dataclasses import dataclass
+from itertools import accumulate, islice
 from typing import Any, Final, NamedTuple
 
 from turnfold.compression.memo import Memo
@@ -121,9 +122,7 @@ class _KnownTrail(NamedTuple):
 
 def _trail(text: memoryview, known: bytes) -> Trail:
     """The trail of a text, of whose beginning the sums are known."""
-    sums = bytearray(known)
-    total = int.from_bytes(known[-_WIDTH:], "little")
-    for at in range(len(known) // _WIDTH * _STEP, min(len(text) - _STEP + 1, _MOST * _STEP), _STEP):
-        total = zlib.crc32(text[at : at + _STEP], total)
-        sums += total.to_bytes(_WIDTH, "little")
-    return Trail(len(text), bytes(sums))
+    starts = range(len(known) // _WIDTH * _STEP, min(len(text) - _STEP + 1, _MOST * _STEP), _STEP)
+    begun = int.from_bytes(known[-_WIDTH:], "little")
+    sums = accumulate(starts, lambda total, at: zlib.crc32(text[at : at + _STEP], total), initial=begun)
+    return Trail(len(text), known + b"".join([total.to_bytes(_WIDTH, "little") for total in islice(sums, 1, None)]))
