@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.run_on_orders import run_on_orders
@@ -218,6 +219,13 @@ def _begins_with_command(language: _Language, runs: Sequence[Sequence[str]]) -> 
 def may_order(known: Sequence[str]) -> bool:
     """Whether the words of a text may contain an order; for scripts with blanks, False is certain."""
     return not _TRIGGERS.isdisjoint(known) or ("n'" in " ".join(known) and any(word.startswith("n'") for word in known))
+
+
+def may_be_orders(text: str, heard: HeardWords) -> Sequence[int]:
+    """Indices of the pieces of a text, given by their words, that may be or hold a standing order; for others none is certain."""
+    if text.isascii() and not ("'" in text and any(word.startswith("n'") for word in heard.distinct)):
+        return heard.holding(_TRIGGERS)
+    return range(len(heard.said))
 
 
 def _may_elide(sentence: str, known: Sequence[str]) -> bool:
