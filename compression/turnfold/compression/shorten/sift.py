@@ -24,12 +24,12 @@ from turnfold.compression.shorten.prose import TELLS, has_order, join
 from turnfold.compression.text import inline
 from turnfold.compression.text.figures import figures_by_span
 from turnfold.compression.text.heard import HeardWords
-from turnfold.compression.text.lower import lower_text, words, words_of
+from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.orders import may_be_orders
 from turnfold.compression.text.protect import protected_spans
 from turnfold.compression.text.signals import signal_weights
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statements import Statements, objects, statements
+from turnfold.compression.text.statements import Statements, heard_statements, objects
 
 #: Blocks that stay byte for byte.
 EXACT: Final = frozenset({"fence", "code", "json", "sql", "table", "trace", "key"})
@@ -110,12 +110,9 @@ class Read:
 
 def read(text: str, role: str) -> Read:
     """Cut a text into sentences and rate them; linear."""
-    parts = statements(text)
+    parts, said = heard_statements(text)
     spans = parts.spans
-    said = words_of(text, spans)
     blocks = {j for j, span in enumerate(spans) if span.kind in EXACT}
-    for j in blocks:
-        said[j] = []
     heard = HeardWords(said)
     asked = may_be_orders(text, heard) if role in TELLS else ()
     must = {j for j in asked if j not in blocks and has_order(spans[j].of(text), said[j], parts.sizes[j])}

@@ -10,10 +10,8 @@ those that hold more than letters and digits are asked for words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
-
-from turnfold.compression.text.spans import Span
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _JOINED_WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -65,17 +63,6 @@ def words_within(text: str) -> Callable[[int, int], list[str]]:
     if "'" not in text:
         return lambda start, end: split[start:end].split()
     return lambda start, end: split[start:end].split() if low.find("'", start, end) < 0 else words(low[start:end])
-
-
-def words_of(text: str, spans: Iterable[Span]) -> list[list[str]]:
-    """``words(lower_text(...))`` of each span."""
-    if not text.isascii():
-        return [words(lower_text(text[start:end])) for start, end, _ in spans]
-    low = text.lower()
-    split = low.encode().translate(_LETTERS).decode()
-    if "'" not in text:
-        return [split[start:end].split() for start, end, _ in spans]
-    return [split[start:end].split() if low.find("'", start, end) < 0 else words(low[start:end]) for start, end, _ in spans]
 
 
 def joined_words_within(text: str) -> Callable[[int, int], list[str]]:

@@ -12,6 +12,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
+from turnfold.compression.text import lower
 from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.spans import Span
@@ -26,6 +27,7 @@ _CONDITION_WORDS: Final = 12
 _VERDICT_WORDS: Final = 12
 LIMIT_WORDS: Final = 12  # of a sentence that limits what was said
 _FRAME_WORDS: Final = 12
+_NAMING_KINDS: Final = frozenset({"heading", "label"})
 _SHARED: Final = 5  # letters in which two words agree where they are taken for one: "confessed", "confession"
 _PAUSE: Final = re.compile(r"[,:;،，、—–]")
 _LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
@@ -122,7 +124,8 @@ class Hints:
     """What a whole text holds, so that a sentence is not asked for what stands nowhere in it."""
 
     def __init__(self, text: str) -> None:
-        self.dense = not text.isascii() and _DENSE.search(text) is not None
+        self.ascii = text.isascii()
+        self.dense = not self.ascii and _DENSE.search(text) is not None
         self.introduces = ":" in text or "：" in text
         #: Rare lists of which some sentence has a phrase.
         self.rare: Set[str] = frozenset(_RARE)
@@ -181,6 +184,15 @@ class StatementPiece:
         #: Whether no rule has more to ask, as of most sentences: not short, without a listed phrase that matters.
         self.stands_alone = len(said) > _SHORT_WORDS and not (self.opens or self.kind or self.item or hints.dense)
 
+    def plain_words(self) -> list[str]:
+        """Its words as ``lower.words`` has them, without digits and hyphens: of most sentences the same. A block has none."""
+        start, end, kind = self.span
+        if kind and kind not in _NAMING_KINDS:
+            return []
+        if end - self._begin <= _READ and self.hints.ascii and "".join(self.said).isalpha():
+            return self.said
+        return lower.words(lower.lower_text(self._whole[start:end]))
+
     @property
     def may_be_tied(self) -> bool:
         """Whether it may answer, restrict, amend or follow what stands in front of it, or be its condition."""
@@ -234,7 +246,7 @@ class StatementPiece:
     @property
     def names_something(self) -> bool:
         """Whether there is a name or a figure in it."""
-        if not self._whole.isascii():
+        if not self.hints.ascii:
             return _NAMES.search(self.body) is not None
         found = _ASCII_NAMES.search(self._whole, self._begin, self.span.end)
         # Near its beginning the pattern may have looked at what stands before the sentence.

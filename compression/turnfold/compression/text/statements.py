@@ -82,11 +82,38 @@ class Statements:
 def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     """The text as statements; linear. `blocks` as for ``sentences``."""
     spans = _with_labels(text, sentences(text, blocks))
-    if len(spans) < 2:
-        return Statements(spans, ((),) * len(spans), (1,) * len(spans))
+    return _of(text, spans, _pieces(text, spans) if len(spans) > 1 else ())
+
+
+def heard_statements(text: str) -> tuple[Statements, list[list[str]]]:
+    """The text as statements, and the words of each (``words(lower_text(...))``), split once for both; a block has none."""
+    spans = _with_labels(text, sentences(text))
+    pieces = _pieces(text, spans)
+    read = _of(text, spans, pieces)
+    said = [piece.plain_words() for piece in pieces]
+    if len(read.spans) == len(spans):
+        return read, said
+    starts = {span.start for span in read.spans}
+    whole: list[list[str]] = []
+    for span, words in zip(spans, said, strict=True):
+        if span.start in starts:
+            whole.append(words)
+        else:
+            whole[-1] = [*whole[-1], *words]
+    return read, whole
+
+
+def _pieces(text: str, spans: Sequence[Span]) -> list[StatementPiece]:
     hints, words = Hints(text), joined_words_within(text)
     pieces = [StatementPiece(text, span, hints, words) for span in spans]
-    hints.hear(pieces)
+    if len(pieces) > 1:
+        hints.hear(pieces)
+    return pieces
+
+
+def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> Statements:
+    if len(spans) < 2:
+        return Statements(spans, ((),) * len(spans), (1,) * len(spans))
     joined = _joined(text, pieces)
     of = list(accumulate([not tied for tied in joined], initial=-1))[1:]
     needs: dict[int, dict[int, None]] = {}
