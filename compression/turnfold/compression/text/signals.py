@@ -9,7 +9,8 @@ Word lists rather than patterns: this runs over every sentence of a long convers
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import pairwise
 from typing import Final
 
@@ -114,16 +115,19 @@ def signal_weights(text: str, spans: Sequence[Span], heard: HeardWords) -> dict[
         asked: Iterable[int] = range(len(spans))
     else:
         cues = _cues(heard.distinct)
-        asks, lists = "?" in text, "[ ]" in text
-        asked = [
-            i
-            for i, (said, (start, end, _)) in enumerate(zip(heard.said, spans, strict=True))
-            if not cues.isdisjoint(said)
-            or (asks and "?" in text[max(start, end - _END) : end])
-            or (lists and "[ ]" in text[start:end])
-        ]
+        asked = {*(heard.holding(cues) if cues else ()), *_holding_sign("?", text, spans), *_holding_sign("[ ]", text, spans)}
     weights = ((i, signal_weight(spans[i].of(text), heard.said[i])) for i in asked)
     return {i: weight for i, weight in weights if weight}
+
+
+def _holding_sign(sign: str, text: str, spans: Sequence[Span]) -> Iterator[int]:
+    """Indices of the spans that hold a sign, some of them more than once."""
+    at = text.find(sign)
+    starts = [span.start for span in spans] if at >= 0 else []
+    while at >= 0:
+        i = bisect_right(starts, at) - 1
+        yield i
+        at = text.find(sign, max(at + 1, spans[i].end - _END))
 
 
 def _cues(distinct: Set[str]) -> Set[str]:

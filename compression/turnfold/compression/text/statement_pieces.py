@@ -7,7 +7,7 @@ are one statement or need each other (``statements``).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from types import MappingProxyType
 from typing import Final
@@ -141,13 +141,9 @@ class Hints:
         self.speaks_of_persons = self.dense or "pronouns" in self.opened or not _PERSONS.isdisjoint(heard.distinct)
         if not self.dense:
             told = [pieces[i] for i in heard.holding(_RARE_WORDS)]
-            lines = ((f" {' '.join(piece.said)} ", _RARE_WORDS.intersection(piece.said)) for piece in told)
-            self.rare = {
-                name for line, words in lines for word in words for name, phrase in _RARE_PHRASES[word] if phrase in line
-            }
-            if self.rare:
-                for piece in told:
-                    piece.stands_alone = False
+            self.rare = {name for piece in told for name in piece.rare_lists()}
+            for piece in told if self.rare else ():
+                piece.stands_alone = False
 
 
 class StatementPiece:
@@ -221,6 +217,14 @@ class StatementPiece:
     def may_be_rare(self) -> bool:
         """Whether it may have a phrase of a rare list."""
         return not _RARE_WORDS.isdisjoint(self.said)
+
+    def rare_lists(self) -> Iterator[str]:
+        """The rare lists of which it has a phrase, some more than once; a verdict says of what, in few words."""
+        line = f" {' '.join(self.said)} "
+        for word in _RARE_WORDS.intersection(self.said):
+            for name, phrase in _RARE_PHRASES[word]:
+                if phrase in line and (name != "verdicts" or self._may_judge):
+                    yield name
 
     def holds_rare(self, name: str) -> bool:
         """`holds`, for the lists of which most texts have nothing."""
@@ -330,7 +334,11 @@ class StatementPiece:
     @property
     def is_verdict(self) -> bool:
         """Whether it says of several things at once that they are true or not: "All of this is invented."."""
-        return self.holds_rare("verdicts") and len(self.said) <= _VERDICT_WORDS and self.holds("sweeping")
+        return self.holds_rare("verdicts") and self._may_judge
+
+    @property
+    def _may_judge(self) -> bool:
+        return len(self.said) <= _VERDICT_WORDS and self.holds("sweeping")
 
     @property
     def means_somebody(self) -> bool:

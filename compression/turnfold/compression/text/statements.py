@@ -297,7 +297,7 @@ def _taken_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     if pieces[0].hints.rare.isdisjoint(("verdicts", "retracts")):
         return found
     for i, piece in enumerate(pieces[1:], start=1):
-        if piece.kind or not piece.takes_back:
+        if piece.stands_alone or piece.kind or not piece.takes_back:
             continue
         for k in range(i - 1, max(-1, i - 1 - _FARTHEST_BACK), -1):
             if pieces[k].kind == "heading" or (k < i - 1 and _BLANK_LINE.search(pieces[k].text)):
