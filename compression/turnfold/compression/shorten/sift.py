@@ -55,6 +55,7 @@ _MARKS: Final = ".,;:!?\"'()*"
 # Messages that one which begins with "No" or "Wait" may be about: another speaker's, and the one that this answered.
 _OBJECTED: Final = 2
 _SHORT: Final = 3  # words: a sentence of so few says nothing by itself, unless it names something
+_NONE: Final[Set[int]] = frozenset()
 _LEAST_GAP: Final = 80  # characters: prose beside a block that is shorter stays
 _ROLE_WORTH: Final = {"user": 1.2}
 _BY_PLACE, _BY_SIGNAL, _BY_CENTRE, _BY_FACT = 0.1, 1.1, 0.3, 0.4
@@ -62,8 +63,8 @@ _BY_PLACE, _BY_SIGNAL, _BY_CENTRE, _BY_FACT = 0.1, 1.1, 0.3, 0.4
 
 @dataclass(frozen=True)
 class Read:
-    """A text cut into rated sentences. What is noted of them stands in a few columns by their indices: an object for each would
-    be most of what the garbage collector has to visit.
+    """A text cut into rated sentences. What is noted of them stands in a few columns by their indices, in plain tuples: objects
+    for each, or lists, are what the garbage collector visits again and again.
 
     Attributes:
         blocks: those that are kept unchanged; nothing else is noted of them.
@@ -112,7 +113,7 @@ def read(text: str, role: str) -> Read:
     """Cut a text into sentences and rate them; linear."""
     parts, said = heard_statements(text)
     spans = parts.spans
-    blocks = {j for j, span in enumerate(spans) if span.kind in EXACT}
+    blocks = frozenset([j for j, span in enumerate(spans) if span.kind in EXACT])
     heard = HeardWords(said)
     asked = may_be_orders(text, heard) if role in TELLS else ()
     must = {j for j in asked if j not in blocks and has_order(spans[j].of(text), said[j], parts.sizes[j])}
@@ -129,7 +130,7 @@ def read(text: str, role: str) -> Read:
         run_on = not plain and span.kind not in EXACT and _is_run_on(span.of(text), one)
         bag += dict.fromkeys(terms(span.of(text)) if run_on else filterfalse(_is_stop, one))
         ends.append(len(bag))
-    return Read(text, role, parts, blocks, must, signals, facts, bag, ends)
+    return Read(text, role, parts, blocks or _NONE, frozenset(must) or _NONE, signals, facts, tuple(bag), tuple(ends))
 
 
 def _is_run_on(piece: str, said: Sequence[str]) -> bool:
@@ -248,8 +249,9 @@ def _needs(reads: Sequence[Read], places: Sequence[tuple[int, int]]) -> list[Seq
     found: list[Sequence[int]] = [()] * len(places)
     for n, (i, j) in enumerate(places):
         parts = reads[i].parts
-        if parts.needs[j]:
-            found[n] = [at[i, other] for other in sorted(parts.with_needs(j)) if other != j and (i, other) in at]
+        if needed := parts.needs[j]:
+            others = needed if len(needed) == 1 and not parts.needs[needed[0]] else sorted(parts.with_needs(j))
+            found[n] = [at[i, other] for other in others if other != j and (i, other) in at]
     return found
 
 

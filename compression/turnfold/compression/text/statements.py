@@ -63,10 +63,9 @@ class Statements:
 
     def with_needs(self, index: int) -> set[int]:
         """The statement and all that it needs, directly or not."""
-        found = {index}
-        if not self.needs[index]:
-            return found
-        rest = [index]
+        needed_here = self.needs[index]
+        found = {index, *needed_here}
+        rest = [needed for needed in needed_here if self.needs[needed]]
         while rest:
             for needed in self.needs[rest.pop()]:
                 if needed not in found:
@@ -122,7 +121,7 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> S
             needs.setdefault(of[dependent], {})[of[needed]] = None
     listed = tuple(tuple(needs.get(i, ())) for i in range(of[-1] + 1)) if needs else ((),) * (of[-1] + 1)
     if True not in joined:
-        return Statements(spans, listed, [int(span.kind != "label") for span in spans])
+        return Statements(spans, listed, tuple([int(span.kind != "label") for span in spans]))
     whole: list[Span] = []
     sizes: list[int] = []
     for span, tied in zip(spans, joined, strict=True):
@@ -132,7 +131,7 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> S
         else:
             whole.append(span)
             sizes.append(int(span.kind != "label"))
-    return Statements(whole, listed, sizes)
+    return Statements(whole, listed, tuple(sizes))
 
 
 def objects(text: str) -> bool:
