@@ -95,10 +95,15 @@ class _Choice:
         if not (self._needs and self._needs[i]):  # most pieces
             fresh = sum([weights[fact] for fact in piece.facts if fact not in seen])
             return piece.factor * (piece.base + fresh) / (piece.cost + _OVERHEAD)
-        missing = self._missing(i)
-        facts = self._pieces[i].facts if len(missing) == 1 else dict.fromkeys(f for j in missing for f in self._pieces[j].facts)
+        facts, cost = piece.facts, piece.cost
+        for j in self._needs[i]:
+            if j not in self.taken and j != i:
+                needed = self._pieces[j]
+                cost += needed.cost
+                if needed.facts:
+                    facts = (*facts, *[fact for fact in needed.facts if fact not in facts])
         fresh = sum([weights[fact] for fact in facts if fact not in seen])
-        return piece.factor * (piece.base + fresh) / (sum([self._pieces[j].cost for j in missing]) + _OVERHEAD)
+        return piece.factor * (piece.base + fresh) / (cost + _OVERHEAD)
 
     def take(self, i: int) -> list[int]:
         """Choose a piece with what it needs. Returns those that have become cheaper by it."""

@@ -11,23 +11,25 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain, filterfalse
-from typing import Final, NamedTuple
+from functools import cached_property, partial
+from itertools import accumulate, chain, filterfalse
+from typing import Final, cast
 
 from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.shorten.coverage import CoverageItem, cover
 from turnfold.compression.shorten.prose import TELLS, has_order, join
 from turnfold.compression.text import inline
 from turnfold.compression.text.figures import figures_by_span
-from turnfold.compression.text.lower import lower_text, words, words_within
+from turnfold.compression.text.heard import HeardWords
+from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.orders import may_be_orders
 from turnfold.compression.text.protect import protected_spans
-from turnfold.compression.text.signals import signal_weight
+from turnfold.compression.text.signals import signal_weights
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statements import Statements, objects, statements
+from turnfold.compression.text.statements import Statements, heard_statements, objects
 
 #: Blocks that stay byte for byte.
 EXACT: Final = frozenset({"fence", "code", "json", "sql", "table", "trace", "key"})
@@ -53,28 +55,33 @@ _MARKS: Final = ".,;:!?\"'()*"
 # Messages that one which begins with "No" or "Wait" may be about: another speaker's, and the one that this answered.
 _OBJECTED: Final = 2
 _SHORT: Final = 3  # words: a sentence of so few says nothing by itself, unless it names something
+_NONE: Final[Set[int]] = frozenset()
 _LEAST_GAP: Final = 80  # characters: prose beside a block that is shorter stays
 _ROLE_WORTH: Final = {"user": 1.2}
 _BY_PLACE, _BY_SIGNAL, _BY_CENTRE, _BY_FACT = 0.1, 1.1, 0.3, 0.4
 
 
-class _Sentence(NamedTuple):
-    """A sentence (or a heading); `must` says whether it has to be kept."""
-
-    must: bool
-    signal: float
-    words: tuple[str, ...]
-    facts: tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class Read:
-    """A text cut into rated sentences; `sentences` has None for blocks, which are kept unchanged."""
+    """A text cut into rated sentences. What is noted of them stands in a few columns by their indices, in plain tuples: objects
+    for each, or lists, are what the garbage collector visits again and again.
+
+    Attributes:
+        blocks: those that are kept unchanged; nothing else is noted of them.
+        must: those that have to be kept.
+        signals, facts: of the sentences that have any.
+        words, ends: the distinct words of all sentences in order, and where those of each end.
+    """
 
     text: str
     role: str
     parts: Statements
-    sentences: Sequence[_Sentence | None]
+    blocks: Set[int]
+    must: Set[int]
+    signals: Mapping[int, float]
+    facts: Mapping[int, tuple[str, ...]]
+    words: Sequence[str]
+    ends: Sequence[int]
 
     @property
     def spans(self) -> Sequence[Span]:
@@ -94,43 +101,55 @@ class Read:
     @property
     def has_blocks(self) -> bool:
         """Whether part of it must stay byte for byte."""
-        return None in self.sentences
+        return bool(self.blocks)
 
     @property
     def musts(self) -> list[str]:
         """Sentences that must survive rewording: standing orders and secrets."""
-        return [span.of(self.text).strip() for span, s in zip(self.spans, self.sentences, strict=True) if s and s.must]
+        return [self.spans[j].of(self.text).strip() for j in sorted(self.must)]
 
 
 def read(text: str, role: str) -> Read:
     """Cut a text into sentences and rate them; linear."""
-    parts = statements(text)
-    pieces = [None if kind in EXACT else text[start:end] for start, end, kind in parts.spans]
-    within = words_within(text)
-    said = [within(start, end) if piece else [] for (start, end, _), piece in zip(parts.spans, pieces, strict=True)]
-    tells = role in TELLS
-    exact = _may_hold_exact(text, chain.from_iterable(said))
-    noted: list[_Sentence | None] = []
-    for piece, heard, size, facts in zip(pieces, said, parts.sizes, _facts(text, parts.spans), strict=True):
-        if piece is None:
-            noted.append(None)
-            continue
-        must = (tells and has_order(piece, heard, size)) or (exact and holds_exact(piece, heard))
-        dense = not piece.isascii() and len(heard) < len(piece) // 12  # a script without blanks
-        bag = terms(piece) if dense else filterfalse(_is_stop, heard)
-        noted.append(_Sentence(must, signal_weight(piece, heard), tuple(dict.fromkeys(bag)), facts))
-    return Read(text, role, parts, noted)
+    parts, said = heard_statements(text)
+    spans = parts.spans
+    blocks = frozenset([j for j, span in enumerate(spans) if span.kind in EXACT])
+    heard = HeardWords(said)
+    asked = may_be_orders(text, heard) if role in TELLS else ()
+    must = {j for j in asked if j not in blocks and has_order(spans[j].of(text), said[j], parts.sizes[j])}
+    if _may_hold_exact(text, heard.distinct):
+        must.update(j for j, span in enumerate(spans) if j not in blocks and holds_exact(span.of(text), said[j]))
+    signals, facts = signal_weights(text, spans, heard), _facts(text, spans)
+    if blocks:
+        signals = {j: weight for j, weight in signals.items() if j not in blocks}
+        facts = {j: found for j, found in facts.items() if j not in blocks}
+    bag: list[str] = []
+    ends: list[int] = []
+    plain = text.isascii()
+    for span, one in zip(spans, said, strict=True):
+        run_on = not plain and span.kind not in EXACT and _is_run_on(span.of(text), one)
+        bag += dict.fromkeys(terms(span.of(text)) if run_on else filterfalse(_is_stop, one))
+        ends.append(len(bag))
+    return Read(text, role, parts, blocks or _NONE, frozenset(must) or _NONE, signals, facts, tuple(bag), tuple(ends))
 
 
-def _facts(text: str, spans: Sequence[Span]) -> list[tuple[str, ...]]:
-    """By span the names and figures in it, each once. Plain spans without digits and inner capitals have none."""
+def _is_run_on(piece: str, said: Sequence[str]) -> bool:
+    """Whether a piece is in a script without blanks between words: it has few for its size."""
+    return not piece.isascii() and len(said) < len(piece) // 12
+
+
+def _facts(text: str, spans: Sequence[Span]) -> dict[int, tuple[str, ...]]:
+    """By the index of a span, where it has any, the names and figures in it, each once."""
     if not text.isascii() or "`" in text or "http" in text:
-        return [_facts_of(span.of(text)) for span in spans]
-    signs = text.encode().translate(_FACT_SIGNS)
-    return [
-        _facts_of(text[start:end]) if signs.find(b"A", start + 1, end) >= 0 or signs.find(b"0", start, end) >= 0 else ()
-        for start, end, _ in spans
-    ]
+        found = ((j, _facts_of(span.of(text))) for j, span in enumerate(spans))
+    else:  # plain spans without digits and inner capitals have none
+        signs = text.encode().translate(_FACT_SIGNS)
+        found = (
+            (j, _facts_of(text[start:end]))
+            for j, (start, end, _) in enumerate(spans)
+            if signs.find(b"A", start + 1, end) >= 0 or signs.find(b"0", start, end) >= 0
+        )
+    return {j: facts for j, facts in found if facts}
 
 
 def _facts_of(piece: str) -> tuple[str, ...]:
@@ -176,30 +195,29 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, kee
         keep_figures: keep of each text a sentence for every figure, identifier, version, path and URL in it, whatever they take;
             a sentence that another text of `reads` says word for word is kept there alone.
     """
-    places = [(i, j) for i, one in enumerate(reads) for j, s in enumerate(one.sentences) if s is not None]
-    noted = [s for one in reads for s in one.sentences if s is not None]
-    again = _repeats([span.of(one.text).strip() for one in reads for span, s in zip(one.spans, one.sentences, strict=True) if s])
-    centre = _centres([note for k, note in enumerate(noted) if k not in again] if again else noted, noted)
+    again = _repeats(reads)
     weights = _fact_weights(reads)
-    pieces = [_piece(reads[i], j, note, centre[k]) for k, ((i, j), note) in enumerate(zip(places, noted, strict=True))]
+    pieces = _pieces(reads, _centres(reads, again))
+    first = list(accumulate([len(one.spans) for one in reads], initial=0))
     kept: list[set[int]] = [_fixed_sentences(one) for one in reads]
-    size = sum([piece.cost for piece in pieces])
-    left = int(share * size) - sum([piece.cost for piece, (i, j) in zip(pieces, places, strict=True) if j in kept[i]])
-    free = [k for k, (i, j) in enumerate(places) if j not in kept[i] and k not in again]
-    chosen = cover([pieces[k] for k in free], weights, left, _needs(reads, places, free))
+    size = sum([piece.cost for piece in pieces]) - sum(
+        [pieces[n + j].cost for n, one in zip(first, reads, strict=False) for j in one.blocks]
+    )
+    left = int(share * size) - sum(
+        [pieces[n + j].cost for n, some, one in zip(first, kept, reads, strict=False) for j in some - one.blocks]
+    )
+    places = [(i, j) for i, one in enumerate(reads) for j in range(len(one.spans)) if j not in kept[i] and j not in again[i]]
+    free = [pieces[first[i] + j] for i, j in places]
+    chosen = cover(free, weights, left, _needs(reads, places))
     if at_least_one and not chosen and not any(kept) and free:
-        chosen = [max(range(len(free)), key=lambda n: (pieces[free[n]].base + _BY_FACT * len(pieces[free[n]].facts), -n))]
-    for n in chosen:
-        i, j = places[free[n]]
+        chosen = [max(range(len(free)), key=lambda n: (free[n].base + _BY_FACT * len(free[n].facts), -n))]
+    for i, j in map(places.__getitem__, chosen):
         kept[i] |= reads[i].parts.with_needs(j)
     _keep_objections(reads, kept)
     if keep_figures:
-        repeated: defaultdict[int, set[int]] = defaultdict(set)
-        for i, j in map(places.__getitem__, again):
-            repeated[i].add(j)
-        for i, one in enumerate(reads):
-            for j in _figure_sentences(one, kept[i], repeated[i]):
-                kept[i] |= one.parts.with_needs(j)
+        for one, some, repeated in zip(reads, kept, again, strict=True):
+            for j in _figure_sentences(one, some, repeated):
+                some.update(one.parts.with_needs(j))
     return [join(one.text, one.spans, chosen) if chosen else "" for one, chosen in zip(reads, kept, strict=True)]
 
 
@@ -225,24 +243,27 @@ def _figure_sentences(one: Read, kept: Set[int], repeated: Set[int]) -> set[int]
     return wanted
 
 
-def _needs(reads: Sequence[Read], places: Sequence[tuple[int, int]], free: Sequence[int]) -> list[list[int]]:
+def _needs(reads: Sequence[Read], places: Sequence[tuple[int, int]]) -> list[Sequence[int]]:
     """For each free piece the other free ones that it needs."""
-    at = {places[k]: n for n, k in enumerate(free)}
-    return [
-        [at[i, other] for other in sorted(reads[i].parts.with_needs(j)) if other != j and (i, other) in at]
-        if reads[i].parts.needs[j]
-        else []
-        for i, j in (places[k] for k in free)
-    ]
+    at = {place: n for n, place in enumerate(places)}
+    found: list[Sequence[int]] = [()] * len(places)
+    for n, (i, j) in enumerate(places):
+        parts = reads[i].parts
+        if needed := parts.needs[j]:
+            others = needed if len(needed) == 1 and not parts.needs[needed[0]] else sorted(parts.with_needs(j))
+            found[n] = [at[i, other] for other in others if other != j and (i, other) in at]
+    return found
 
 
 def _fixed_sentences(one: Read) -> set[int]:
     """Sentences that are kept in any case: blocks, musts, and prose beside a block that is too short to cut."""
-    fixed = {j for j, s in enumerate(one.sentences) if s is None or s.must}
+    fixed = {*one.blocks, *one.must}
+    if not fixed:
+        return fixed
     if one.has_blocks:
         run: list[int] = []
-        for j, s in enumerate([*one.sentences, None]):
-            if s is not None:
+        for j in range(len(one.spans) + 1):
+            if j < len(one.spans) and j not in one.blocks:
                 run.append(j)
                 continue
             if run and one.spans[run[-1]].end - one.spans[run[0]].start < _LEAST_GAP:
@@ -251,34 +272,63 @@ def _fixed_sentences(one: Read) -> set[int]:
     return one.parts.complete(fixed)
 
 
-def _piece(one: Read, j: int, note: _Sentence, centre: float) -> CoverageItem:
-    span = one.parts.spans[j]
-    says = len(note.words) >= _SHORT or bool(note.facts) or note.signal > 0 or span.kind == "heading"
-    says = says and span.kind != "label"
-    base = 0.03 + _BY_PLACE * (j == 0) + _BY_SIGNAL * note.signal + _BY_CENTRE * centre
-    cost = 1 + (span.end - span.start) // 4
-    # By the root of its length: per token the shortest sentences would win, and each of them needs a mark and a name beside it.
-    factor = _ROLE_WORTH.get(one.role, 1.0) * math.sqrt(cost + 3) if says else 0.0
-    return CoverageItem(cost, base, factor, note.facts)
+def _pieces(reads: Sequence[Read], centres: Sequence[float]) -> list[CoverageItem]:
+    """What each sentence costs and is worth; what stands for a block is never asked."""
+    found: list[tuple[int, float, float, tuple[str, ...]]] = []
+    centre = iter(centres)
+    for one in reads:
+        role = _ROLE_WORTH.get(one.role, 1.0)
+        signals, facts, begun = one.signals, one.facts, 0
+        for j, ((start, end, kind), last) in enumerate(zip(one.spans, one.ends, strict=True)):
+            said = last - begun >= _SHORT or j in facts or j in signals or kind == "heading"
+            begun = last
+            base = 0.03 + _BY_PLACE * (j == 0) + _BY_SIGNAL * signals.get(j, 0.0) + _BY_CENTRE * next(centre)
+            cost = 1 + (end - start) // 4
+            # By the root of its length: per token the shortest sentences would win, and each of them needs a mark and a name
+            # beside it.
+            found.append((cost, base, role * math.sqrt(cost + 3) if said and kind != "label" else 0.0, facts.get(j, ())))
+    return cast("list[CoverageItem]", list(map(partial(tuple.__new__, CoverageItem), found)))
 
 
-def _repeats(said: Sequence[str]) -> set[int]:
-    """Sentences that repeat an earlier one word for word."""
-    first: dict[str, int] = {}
-    return {k for k, text in enumerate(said) if first.setdefault(text, k) != k}
+def _repeats(reads: Sequence[Read]) -> list[set[int]]:
+    """Of each text the sentences that repeat an earlier one, of any text, word for word."""
+    seen: set[str] = set()
+    found: list[set[int]] = []
+    for one in reads:
+        text, again = one.text, set()
+        for j, (start, end, _) in enumerate(one.spans):
+            if j in one.blocks:
+                continue
+            said = text[start:end].strip()
+            if said in seen:
+                again.add(j)
+            else:
+                seen.add(said)
+        found.append(again)
+    return found
 
 
-def _centres(distinct: Sequence[_Sentence], noted: Sequence[_Sentence]) -> list[float]:
-    """How central each sentence is to the run, from 0 to 1."""
-    times = Counter(chain.from_iterable([note.words for note in distinct]))
+def _centres(reads: Sequence[Read], again: Sequence[Set[int]]) -> list[float]:
+    """How central each sentence is to the run, from 0 to 1; repeated ones do not count."""
+    times = Counter(chain.from_iterable([one.words for one in reads]))
+    distinct = sum([len(one.spans) - len(one.blocks) - len(some) for one, some in zip(reads, again, strict=True)])
+    for one, some in zip(reads, again, strict=True):
+        for j in some:
+            times.subtract(one.words[one.ends[j - 1] if j else 0 : one.ends[j]])
     # What a tenth of all sentences have is grammar: weight falls again above that.
-    weight = defaultdict(float, {word: math.log(n) / (1 + 10 * n / len(distinct)) for word, n in times.items() if n > 1})
-    sums = [sum(map(weight.__getitem__, note.words)) / (len(note.words) + 4) for note in noted]
+    weight = {word: math.log(n) / (1 + 10 * n / distinct) if n > 1 else 0.0 for word, n in times.items()}
+    sums: list[float] = []
+    for one in reads:
+        weights = list(map(weight.__getitem__, one.words))
+        begun = 0
+        for end in one.ends:
+            sums.append(sum(weights[begun:end]) / (end - begun + 4))
+            begun = end
     top = max(sums, default=0.0)
     return [round(value / top, 6) for value in sums] if top else [0.0] * len(sums)
 
 
 def _fact_weights(reads: Sequence[Read]) -> dict[str, float]:
     """Worth of a name or figure: higher if several messages contain it, lower again if most do (the speakers' own names)."""
-    times = Counter(fact for one in reads for fact in {f: 0 for s in one.sentences if s is not None for f in s.facts})
+    times = Counter(chain.from_iterable([dict.fromkeys(chain.from_iterable(one.facts.values())) for one in reads]))
     return {fact: _BY_FACT * (1 + min(1.0, 0.3 * (n - 1))) / (1 + 8 * max(0, n - 2) / len(reads)) for fact, n in times.items()}

@@ -57,7 +57,7 @@ def figures(piece: str) -> tuple[str, ...]:
         return ()
     found: dict[str, None] = {}
     bare = ""
-    for raw in _PIECE.findall(piece):
+    for raw in piece.split() if piece.isascii() and "`" not in piece else _PIECE.findall(piece):
         if not bare and raw[1:].islower() and raw.isalpha() and raw.isascii():  # most tokens
             continue
         token = raw.lstrip(_LEAD)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.run_on_orders import run_on_orders
@@ -59,12 +60,13 @@ _ASKS_YOU: Final = re.compile(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbi
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """The table of one language: phrases by part, verb stems with their endings, and the words of which every order has at least
-    one."""
+    """The table of one language: phrases by part, verb stems with their endings, words with which a clause may begin that is no
+    plain command, and the words of which every order has at least one."""
 
     parts: Mapping[str, Phrases]
     stems: Mapping[str, frozenset[str]]
     last: frozenset[str]
+    openers: frozenset[str]
     triggers: frozenset[str]
     not_verbs: tuple[str, ...]
 
@@ -150,8 +152,9 @@ def _language(table: Mapping[str, frozenset[str]], name: str) -> _Language:
         for form in (phrase, _plain(phrase))
     }
     last = frozenset(map(_plain, of("last")))
+    openers = frozenset(word for part in ("talk", "ensure", "always", "not") for word in parts[part])
     return _Language(
-        parts, stems, last, frozenset(rarest | {_split(word)[-1] for word in rarest}), tuple(sorted(of("not-verbs")))
+        parts, stems, last, openers, frozenset(rarest | {_split(word)[-1] for word in rarest}), tuple(sorted(of("not-verbs")))
     )
 
 
@@ -220,6 +223,13 @@ def may_order(known: Sequence[str]) -> bool:
     return not _TRIGGERS.isdisjoint(known) or ("n'" in " ".join(known) and any(word.startswith("n'") for word in known))
 
 
+def may_be_orders(text: str, heard: HeardWords) -> Sequence[int]:
+    """Indices of the pieces of a text, given by their words, that may be or hold a standing order; for others none is certain."""
+    if text.isascii() and not ("'" in text and any(word.startswith("n'") for word in heard.distinct)):
+        return heard.holding(_TRIGGERS)
+    return range(len(heard.said))
+
+
 def _may_elide(sentence: str, known: Sequence[str]) -> bool:
     """Whether a word of a sentence may begin with a French "n'"."""
     return ("'" in sentence or "’" in sentence) and may_order(known)
@@ -245,6 +255,8 @@ def _clauses(language: _Language, pieces: Sequence[str]) -> list[_OrderClause]:
     said: list[str] = []
     strong = True
     asides = language.parts["aside"].keys()
+    if "".join(pieces).isalnum():  # no punctuation mark, as in most sentences
+        said, pieces = [*pieces], ()
     for piece in (*pieces, ""):
         if piece and (piece[0].isalnum() or piece[0] == "_"):
             said.append(piece)
@@ -272,7 +284,7 @@ def _joints(language: _Language, said: Sequence[str]) -> Iterator[int]:
 def _orders(language: _Language, clauses: Sequence[_OrderClause]) -> bool:
     if any(_commands_always(language, clause) or _is_instruction(language, clause) for clause in clauses):
         return True
-    if any(language.commands(one.said, 0) and language.at("always", two.said, 0) for one, two in pairwise(clauses)):
+    if any(language.at("always", two.said, 0) and language.commands(one.said, 0) for one, two in pairwise(clauses)):
         return True  # "Use pnpm, never npm"
     return _is_about_time_to_come(language, clauses)
 
@@ -280,12 +292,15 @@ def _orders(language: _Language, clauses: Sequence[_OrderClause]) -> bool:
 def _commands_always(language: _Language, clause: _OrderClause) -> bool:
     """Whether a clause begins with a command that holds beyond this turn."""
     said = clause.said
-    if language.at("talk", said, 0):
+    opens = said[0] in language.openers
+    if opens and language.at("talk", said, 0):
         return False
-    if said[-1] in language.last and language.has("bound", said):  # Turkish commands at the end
+    if (said[-1] in language.last and language.has("bound", said)) or (  # Turkish commands at the end
+        opens and clause.strong and language.at("ensure", said, 0)
+    ):
         return True
-    if clause.strong and language.at("ensure", said, 0):
-        return True
+    if not opens:
+        return language.commands(said, 0) and language.has("bound", said, 1, 1 + _REACH)
     if opening := language.at("always", said, 0) or language.at("not", said, 0):
         forbids = not language.at("always", said, 0)
         verb = language.past("fill", said, opening)
@@ -313,7 +328,7 @@ def _is_instruction(language: _Language, clause: _OrderClause) -> bool:
 def _is_about_time_to_come(language: _Language, clauses: Sequence[_OrderClause]) -> bool:
     """Whether a phrase such as "from now on" or "every time I" goes with a command or, for "from now on", with no other
     subject."""
-    if all(language.parts[part].keys().isdisjoint(c.said) for c in clauses for part in ("future", "someday", "when")):
+    if not any(language.has(part, c.said) for c in clauses for part in ("future", "someday", "when")):
         return False
     commanded = False
     for clause in reversed(clauses):

@@ -33,6 +33,11 @@ _MARKER: Final = re.compile(r"\s*(?:[-*•]\s*)?(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{
 _SHORT_FORM: Final = re.compile(
     r"\b(?:Ms|Mx|Mlle|Messrs|Fr|Sra|Srta)\. \Z|\b(?P<number>[Vv]ols?|[Cc]h|[Ee]qs?|[Ff]igs|pp|[Nn]os)\. \Z"
 )
+#: The last four characters of each of them.
+_SHORT_ENDS: Final = frozenset(
+    f"{end}. "
+    for end in ("Ms", "Mx", "le", "rs", "Fr", "ra", "ta", "ol", "ls", "ch", "Ch", "eq", "Eq", "qs", "gs", "pp", "no", "No", "os")
+)
 _NUMERALS: Final = frozenset("ivx")
 _WORD: Final = re.compile(r"\w")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -137,7 +142,7 @@ def _is_border(line: str, last: int, at: int) -> bool:
     before = line[at - 1]
     if not before.isspace() and (before.isascii() or before not in _CLOSED):
         return False
-    if line[at - 2 : at] == ". " and _is_short_form(line, last, at):
+    if line[at - 4 : at] in _SHORT_ENDS and _is_short_form(line, last, at):
         return False
     if not (line[at].isalnum() or _WORD.search(line, at, at + 200)):
         return False

@@ -9,11 +9,14 @@ Word lists rather than patterns: this runs over every sentence of a long convers
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import pairwise
 from typing import Final
 
+from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.spans import Span
 
 _WEIGHTS: Final = {"decision": 0.6, "commitment": 0.4, "finding": 0.35, "fact": 0.25, "question": 0.1}
 _WORDS: Final = {
@@ -75,6 +78,7 @@ _SECOND_WORDS: Final = {first: frozenset(b for a, b in _BY_PAIR if a == first) f
 _FIRST_WORDS: Final = frozenset(_SECOND_WORDS)
 _TELLING: Final = _LISTED | _FIRST_WORDS  # most sentences have none of these
 _BY_PIECE: Final = tuple((piece, name) for name, listed in _DENSE.items() for piece in listed.split())
+_END: Final = 12  # characters at the end of a sentence that say whether it asks
 _ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 
 
@@ -93,7 +97,7 @@ def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...
         found.update(name for piece, name in _BY_PIECE if piece in sentence)
     if "[ ]" in sentence:  # an open item of a checklist
         found.add("commitment")
-    end = sentence[-12:]
+    end = sentence[-_END:]
     if ("?" in end or not end.isascii()) and _ASKS.search(end):
         found.add("question")
     return tuple(name for name in _WEIGHTS if name in found) if found else ()
@@ -103,3 +107,30 @@ def signal_weight(sentence: str, known: Sequence[str] | None = None) -> float:
     """Weight of a sentence's signals, from 0 to 1."""
     found = signals(sentence, known)
     return min(1.0, sum([_WEIGHTS[name] for name in found])) if found else 0.0
+
+
+def signal_weights(text: str, spans: Sequence[Span], heard: HeardWords) -> dict[int, float]:
+    """By the index of a span, where it has any, the weight of its signals; `heard` are the words of the spans."""
+    if not text.isascii():
+        asked: Iterable[int] = range(len(spans))
+    else:
+        cues = _cues(heard.distinct)
+        asked = {*(heard.holding(cues) if cues else ()), *_holding_sign("?", text, spans), *_holding_sign("[ ]", text, spans)}
+    weights = ((i, signal_weight(spans[i].of(text), heard.said[i])) for i in asked)
+    return {i: weight for i, weight in weights if weight}
+
+
+def _holding_sign(sign: str, text: str, spans: Sequence[Span]) -> Iterator[int]:
+    """Indices of the spans that hold a sign, some of them more than once."""
+    at = text.find(sign)
+    starts = [span.start for span in spans] if at >= 0 else []
+    while at >= 0:
+        i = bisect_right(starts, at) - 1
+        yield i
+        at = text.find(sign, max(at + 1, spans[i].end - _END))
+
+
+def _cues(distinct: Set[str]) -> Set[str]:
+    """The words of a text that tell of a signal, alone or before another of its words."""
+    cues = _TELLING & distinct
+    return {word for word in cues if word in _LISTED or not _SECOND_WORDS[word].isdisjoint(distinct)} if cues else cues

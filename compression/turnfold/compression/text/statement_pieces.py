@@ -7,10 +7,13 @@ are one statement or need each other (``statements``).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
+from turnfold.compression.text import lower
+from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.spans import Span
 
@@ -24,6 +27,7 @@ _CONDITION_WORDS: Final = 12
 _VERDICT_WORDS: Final = 12
 LIMIT_WORDS: Final = 12  # of a sentence that limits what was said
 _FRAME_WORDS: Final = 12
+_NAMING_KINDS: Final = frozenset({"heading", "label"})
 _SHARED: Final = 5  # letters in which two words agree where they are taken for one: "confessed", "confession"
 _PAUSE: Final = re.compile(r"[,:;،，、—–]")
 _LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
@@ -73,9 +77,17 @@ _LISTS_BY_OPENING: Final = {
     for listed in _OPENING.values()
     for word in listed
 }
+#: What a sentence opens with by its first word alone: a phrase of its lists that begins no longer one.
+_SURE_OPENINGS: Final[Mapping[str, Mapping[str, int]]] = {
+    word: MappingProxyType({name: 1 for name, _ in lists})
+    for word, lists in _LISTS_BY_OPENING.items()
+    if all(phrase == (word,) for _, phrases in lists for phrase in phrases)
+}
 _PERSONS: Final = frozenset(_LISTED["persons"])
 _USUAL: Final = frozenset({"that", "this", "these", "they", "she", "or"})
 _LIMITS: Final = frozenset(_LISTED["limits"])
+#: Lists with one of which every sentence begins that is tied to the one in front of it, unless it has a phrase of "back".
+_TYING: Final = frozenset({"restricts", "follows", "ordinals", "answers", "amends", "conditions"})
 #: Words of which one, anywhere in a sentence that revokes or limits something, tells that it is what was said last.
 _POINTING: Final = (_PERSONS | frozenset(_LISTED["pronouns"]) | frozenset(_TIES["demonstratives"])) - {"her"}
 _FUNCTION_WORDS: Final = frozenset().union(*lexicon("function_words").values())
@@ -112,22 +124,26 @@ class Hints:
     """What a whole text holds, so that a sentence is not asked for what stands nowhere in it."""
 
     def __init__(self, text: str) -> None:
-        self.dense = not text.isascii() and _DENSE.search(text) is not None
+        self.ascii = text.isascii()
+        self.dense = not self.ascii and _DENSE.search(text) is not None
         self.introduces = ":" in text or "：" in text
         #: Rare lists of which some sentence has a phrase.
         self.rare: Set[str] = frozenset(_RARE)
+        #: Lists with whose phrases some sentence begins; whether some has a word of a prohibition, or one for a person.
+        self.opened: Set[str] = frozenset(_OPENING)
+        self.may_limit = self.speaks_of_persons = True
 
     def hear(self, pieces: Sequence[StatementPiece]) -> None:
         """Take in the words of all sentences."""
+        heard = HeardWords([piece.said for piece in pieces])
+        self.opened = set(chain.from_iterable([piece.opens for piece in pieces if piece.opens]))
+        self.may_limit = not _LIMITS.isdisjoint(heard.distinct)
+        self.speaks_of_persons = self.dense or "pronouns" in self.opened or not _PERSONS.isdisjoint(heard.distinct)
         if not self.dense:
-            found = [(piece.said, _RARE_WORDS.intersection(piece.said)) for piece in pieces if piece.may_be_rare]
-            lines = ((f" {' '.join(said)} ", words) for said, words in found)
-            self.rare = {
-                name for line, words in lines for word in words for name, phrase in _RARE_PHRASES[word] if phrase in line
-            }
-            if self.rare:
-                for piece in pieces:
-                    piece.stands_alone = piece.stands_alone and not piece.may_be_rare
+            told = [pieces[i] for i in heard.holding(_RARE_WORDS)]
+            self.rare = {name for piece in told for name in piece.rare_lists()}
+            for piece in told if self.rare else ():
+                piece.stands_alone = False
 
 
 class StatementPiece:
@@ -140,7 +156,6 @@ class StatementPiece:
         "hints",
         "item",
         "kind",
-        "may_be_rare",
         "opens",
         "said",
         "span",
@@ -162,10 +177,22 @@ class StatementPiece:
         self.opens = _openings(said) if said and said[0] in _LISTS_BY_OPENING else _NO_OPENINGS
         if self.dense:
             self.opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | {**self.opens}
-        #: Whether it may have a phrase of a rare list.
-        self.may_be_rare = not _RARE_WORDS.isdisjoint(said)
         #: Whether no rule has more to ask, as of most sentences: not short, without a listed phrase that matters.
         self.stands_alone = len(said) > _SHORT_WORDS and not (self.opens or self.kind or self.item or hints.dense)
+
+    def plain_words(self) -> list[str]:
+        """Its words as ``lower.words`` has them, without digits and hyphens: of most sentences the same. A block has none."""
+        start, end, kind = self.span
+        if kind and kind not in _NAMING_KINDS:
+            return []
+        if end - self._begin <= _READ and self.hints.ascii and "".join(self.said).isalpha():
+            return self.said
+        return lower.words(lower.lower_text(self._whole[start:end]))
+
+    @property
+    def may_be_tied(self) -> bool:
+        """Whether it may answer, restrict, amend or follow what stands in front of it, or be its condition."""
+        return "back" in self.hints.rare or not _TYING.isdisjoint(self.opens)
 
     @property
     def text(self) -> str:
@@ -185,6 +212,19 @@ class StatementPiece:
         if first.keys().isdisjoint(self.said):
             return False
         return any(word in first and _phrase_at(name, self.said, i) for i, word in enumerate(self.said))
+
+    @property
+    def may_be_rare(self) -> bool:
+        """Whether it may have a phrase of a rare list."""
+        return not _RARE_WORDS.isdisjoint(self.said)
+
+    def rare_lists(self) -> Iterator[str]:
+        """The rare lists of which it has a phrase, some more than once; a verdict says of what, in few words."""
+        line = f" {' '.join(self.said)} "
+        for word in _RARE_WORDS.intersection(self.said):
+            for name, phrase in _RARE_PHRASES[word]:
+                if phrase in line and (name != "verdicts" or self._may_judge):
+                    yield name
 
     def holds_rare(self, name: str) -> bool:
         """`holds`, for the lists of which most texts have nothing."""
@@ -210,7 +250,11 @@ class StatementPiece:
     @property
     def names_something(self) -> bool:
         """Whether there is a name or a figure in it."""
-        return (_ASCII_NAMES if self._whole.isascii() else _NAMES).search(self.body) is not None
+        if not self.hints.ascii:
+            return _NAMES.search(self.body) is not None
+        found = _ASCII_NAMES.search(self._whole, self._begin, self.span.end)
+        # Near its beginning the pattern may have looked at what stands before the sentence.
+        return found is not None and (found.start() - self._begin > 1 or _ASCII_NAMES.search(self.body) is not None)
 
     @property
     def is_condition(self) -> bool:
@@ -240,11 +284,10 @@ class StatementPiece:
     @property
     def revokes(self) -> bool:
         """Whether it says of something that it does not hold: a word for that, or a short "It must not ..."."""
-        if self.item or self.asks:
+        limits = self.hints.may_limit and len(self.said) <= LIMIT_WORDS and self.may_limit
+        if not (limits or self.holds_rare("revokes")) or self.item or self.asks:
             return False
-        if self.holds_rare("revokes"):
-            return True
-        return len(self.said) <= LIMIT_WORDS and self.may_limit and self.points_back and self.holds("limits")
+        return self.holds_rare("revokes") or (self.points_back and self.holds("limits"))
 
     @property
     def may_limit(self) -> bool:
@@ -259,7 +302,7 @@ class StatementPiece:
     @property
     def frames(self) -> bool:
         """Whether it says how what comes behind it is to be read: "Draft, not approved.", "Amounts in thousands of euros."."""
-        return len(self.said) <= _FRAME_WORDS and not self.asks and self.holds_rare("frames")
+        return self.holds_rare("frames") and len(self.said) <= _FRAME_WORDS and not self.asks
 
     def shares_words(self, other: StatementPiece) -> bool:
         """Whether a word of some length, in some form, is in both sentences."""
@@ -286,12 +329,16 @@ class StatementPiece:
     @property
     def takes_back(self) -> bool:
         """Whether it takes back more than the sentence before it: "None of the three is true.", "Wait, no."."""
-        return not self.item and not self.asks and (self.is_verdict or self.holds_rare("retracts"))
+        return (self.is_verdict or self.holds_rare("retracts")) and not self.item and not self.asks
 
     @property
     def is_verdict(self) -> bool:
         """Whether it says of several things at once that they are true or not: "All of this is invented."."""
-        return len(self.said) <= _VERDICT_WORDS and self.holds_rare("verdicts") and self.holds("sweeping")
+        return self.holds_rare("verdicts") and self._may_judge
+
+    @property
+    def _may_judge(self) -> bool:
+        return len(self.said) <= _VERDICT_WORDS and self.holds("sweeping")
 
     @property
     def means_somebody(self) -> bool:
@@ -319,8 +366,11 @@ def _beginnings(said: Sequence[str]) -> set[str]:
     return {word[:_SHARED] for word in said if len(word) >= _SHARED and word not in _FUNCTION_WORDS}
 
 
-def _openings(said: Sequence[str]) -> dict[str, int]:
+def _openings(said: Sequence[str]) -> Mapping[str, int]:
     """Words of the listed phrase that a sentence begins with, by the list's name; its first word is in a list."""
+    sure = _SURE_OPENINGS.get(said[0])
+    if sure is not None:
+        return sure
     return {name: words for name, phrases in _LISTS_BY_OPENING[said[0]] if (words := _longest(phrases, said, 0))}
 
 

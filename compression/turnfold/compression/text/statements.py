@@ -63,10 +63,9 @@ class Statements:
 
     def with_needs(self, index: int) -> set[int]:
         """The statement and all that it needs, directly or not."""
-        found = {index}
-        if not self.needs[index]:
-            return found
-        rest = [index]
+        needed_here = self.needs[index]
+        found = {index, *needed_here}
+        rest = [needed for needed in needed_here if self.needs[needed]]
         while rest:
             for needed in self.needs[rest.pop()]:
                 if needed not in found:
@@ -82,12 +81,39 @@ class Statements:
 def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     """The text as statements; linear. `blocks` as for ``sentences``."""
     spans = _with_labels(text, sentences(text, blocks))
-    if len(spans) < 2:
-        return Statements(spans, ((),) * len(spans), (1,) * len(spans))
+    return _of(text, spans, _pieces(text, spans) if len(spans) > 1 else ())
+
+
+def heard_statements(text: str) -> tuple[Statements, list[list[str]]]:
+    """The text as statements, and the words of each (``words(lower_text(...))``), split once for both; a block has none."""
+    spans = _with_labels(text, sentences(text))
+    pieces = _pieces(text, spans)
+    read = _of(text, spans, pieces)
+    said = [piece.plain_words() for piece in pieces]
+    if len(read.spans) == len(spans):
+        return read, said
+    starts = {span.start for span in read.spans}
+    whole: list[list[str]] = []
+    for span, words in zip(spans, said, strict=True):
+        if span.start in starts:
+            whole.append(words)
+        else:
+            whole[-1] = [*whole[-1], *words]
+    return read, whole
+
+
+def _pieces(text: str, spans: Sequence[Span]) -> list[StatementPiece]:
     hints, words = Hints(text), joined_words_within(text)
     pieces = [StatementPiece(text, span, hints, words) for span in spans]
-    hints.hear(pieces)
-    joined = _joined(pieces, quotes=_QUOTING.search(text) is not None)
+    if len(pieces) > 1:
+        hints.hear(pieces)
+    return pieces
+
+
+def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> Statements:
+    if len(spans) < 2:
+        return Statements(spans, ((),) * len(spans), (1,) * len(spans))
+    joined = _joined(text, pieces)
     of = list(accumulate([not tied for tied in joined], initial=-1))[1:]
     needs: dict[int, dict[int, None]] = {}
     for dependent, needed in _needs(pieces):
@@ -145,20 +171,27 @@ def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
 # ---------------------------------------------------------------- what is one statement
 
 
-def _joined(pieces: Sequence[StatementPiece], *, quotes: bool) -> list[bool]:
-    """Whether each sentence is one statement with the one before it; `quotes` says whether the text has any quotation marks."""
-    quoted = _in_quotation(pieces) if quotes else [False] * len(pieces)
-    out = [False]
+def _joined(text: str, pieces: Sequence[StatementPiece]) -> list[bool]:
+    """Whether each sentence is one statement with the one before it. Of most it is told by the end of the one before it."""
+    out = [False] * len(pieces)
+    quoted = _in_quotation(pieces) if _QUOTING.search(text) else [False] * len(pieces)
+    asked = [
+        i
+        for i, piece in enumerate(pieces)
+        if i and (quoted[i] or not piece.stands_alone or text[(start := piece.span.start) - 2 : start] not in _PLAIN_ENDS)
+    ]
     begun = short = 0
-    for i, piece in enumerate(pieces[1:], start=1):
+    for i in asked:
+        piece = pieces[i]
+        if not out[i - 1]:
+            begun, short = i - 1, 0
         size = piece.span.end - pieces[begun].span.start
         short = short + 1 if not piece.stands_alone and _is_aside(piece) else 0
         tied = not (piece.kind or pieces[i - 1].kind) and (
             (size <= _MOST_JOINED and (quoted[i] or (not piece.stands_alone and _is_about_it(piece)) or 0 < short < _MOST_SHORT))
             or (size <= _LONGEST_SENTENCE and _was_cut(pieces, i))
         )
-        out.append(tied)
-        begun, short = (begun, short) if tied else (i, 0)
+        out[i] = tied
     return out
 
 
@@ -169,9 +202,7 @@ def _is_part(piece: StatementPiece) -> bool:
 
 def _is_about_it(piece: StatementPiece) -> bool:
     """Whether it answers, takes back or narrows what was said."""
-    if not piece.opens and not piece.hints.rare:  # all three ask for a listed word
-        return False
-    return not piece.item and (piece.restricts or piece.answers or piece.is_condition)
+    return piece.may_be_tied and not piece.item and (piece.restricts or piece.answers or piece.is_condition)
 
 
 def _is_aside(piece: StatementPiece) -> bool:
@@ -215,7 +246,7 @@ def _in_quotation(pieces: Sequence[StatementPiece]) -> list[bool]:
 
 def _needs(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Pairs of a sentence and one that it needs."""
-    if not any(piece.kind for piece in pieces):
+    if not any([piece.kind for piece in pieces]):  # noqa: C419 - a generator takes twice as long, and every text is asked
         return [*_pointing_back(pieces), *_taken_back(pieces), *_revised(pieces), *_introduced(pieces), *_counted(pieces)]
     return [
         *_under_headings(pieces),
@@ -231,7 +262,10 @@ def _needs(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 
 def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Sentences whose first words point back, and an answer or objection of another speaker, with what they are about."""
-    found = []
+    found: list[tuple[int, int]] = []
+    hints = pieces[0].hints
+    if not hints.speaks_of_persons and not any(piece.may_be_tied for piece in pieces if not piece.stands_alone):
+        return found
     last = -1  # the last thing said, labels and headings aside
     named = -1  # the last sentence of the line that names whom a pronoun may mean
     for i, piece in enumerate(pieces):
@@ -241,11 +275,15 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
             continue
         if piece.starts_line or piece.kind:
             named = -1
-        if piece.kind or not piece.means_somebody:
+        if piece.kind or not (hints.speaks_of_persons and piece.means_somebody):
             named = -1 if piece.kind else i
         elif named >= 0:
             found.append((i, named))
-        said = not (piece.stands_alone or piece.kind or piece.item) and (piece.follows or piece.restricts or piece.answers)
+        said = (
+            not (piece.stands_alone or piece.kind or piece.item)
+            and piece.may_be_tied
+            and (piece.follows or piece.restricts or piece.answers)
+        )
         if last >= 0 and said:
             found.append((i, last))
         last = i
@@ -258,7 +296,7 @@ def _taken_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     if pieces[0].hints.rare.isdisjoint(("verdicts", "retracts")):
         return found
     for i, piece in enumerate(pieces[1:], start=1):
-        if piece.kind or not piece.takes_back:
+        if piece.stands_alone or piece.kind or not piece.takes_back:
             continue
         for k in range(i - 1, max(-1, i - 1 - _FARTHEST_BACK), -1):
             if pieces[k].kind == "heading" or (k < i - 1 and _BLANK_LINE.search(pieces[k].text)):
@@ -269,7 +307,10 @@ def _taken_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 
 def _revised(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Sentences and the one behind each that corrects, revokes or limits it; "At first, ..." and what came then."""
-    found = []
+    found: list[tuple[int, int]] = []
+    hints = pieces[0].hints
+    if not hints.may_limit and "revokes" not in hints.rare and hints.opened.isdisjoint(("amends", "doubted-later")):
+        return found
     said: list[int] = []  # what was said under this heading, labels aside
     doubted = False  # whether the last of it may be what was thought at first
     for i, piece in enumerate(pieces):
@@ -321,10 +362,13 @@ def _behind_labels(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 
 def _introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """What stands under "Never do:", behind "The following is not true." or "Suppose that it fails."; items below an item."""
-    found = []
+    found: list[tuple[int, int]] = []
+    hints, items = pieces[0].hints, True in [piece.item for piece in pieces]
+    if not (items or hints.introduces or "supposes" in hints.opened) and hints.rare.isdisjoint(("ahead", "frames", "verdicts")):
+        return found
     leads = [not piece.kind and _leads(piece) for piece in pieces]
-    if True not in leads and not any(piece.item for piece in pieces):
-        return []
+    if not items and True not in leads:
+        return found
     above: list[tuple[int, int]] = []  # the items that are open: how far each is indented, and which it is
     listed = False
     for i, piece in enumerate(pieces[:-1]):
@@ -395,7 +439,9 @@ def _about_blocks(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 
 def _counted(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """ "First, ...", "Second, ..." and the sentence in front of the first of them."""
-    found = []
+    found: list[tuple[int, int]] = []
+    if "counts" not in pieces[0].hints.opened:
+        return found
     anchor = -1
     for i, piece in enumerate(pieces):
         if piece.kind:

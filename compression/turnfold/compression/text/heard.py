@@ -1,0 +1,26 @@
+"""The words of a text's sentences, so that a rule asks only those that hold one of its cue words.
+
+Lives here: which sentences hold a word of a list. Does not belong here: the lists, and what a rule says of such a sentence.
+
+A rule names its cue words once, in a frozen set. A text that holds none of them pays for one intersection, whatever its length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from itertools import chain
+
+
+class HeardWords:
+    """The words of each sentence of a text, and those of the whole text, each once."""
+
+    __slots__ = ("distinct", "said")
+
+    def __init__(self, said: Sequence[Sequence[str]]) -> None:
+        self.said = said
+        self.distinct: Set[str] = set(chain.from_iterable(said))
+
+    def holding(self, cues: Set[str]) -> Sequence[int]:
+        """Indices of the sentences that hold one of the words, in order."""
+        found = cues & self.distinct
+        return [i for i, said in enumerate(self.said) if not found.isdisjoint(said)] if found else ()
