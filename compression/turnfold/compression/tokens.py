@@ -56,7 +56,10 @@ def encoding(name: EncodingName) -> tiktoken.Encoding:
     """
     recipe = getattr(openai_public, name)
     offline = types.FunctionType(recipe.__code__, {**vars(openai_public), "load_tiktoken_bpe": _checked_ranks})
-    return tiktoken.Encoding(**offline())
+    parts = offline()
+    found = tiktoken.Encoding(**parts)
+    parts["mergeable_ranks"].clear()  # the encoder has its own copy; this one takes 26 MB, and only pickling would read it
+    return found
 
 
 _CL100K_PREFIXES: Final = ("gpt-4-", "gpt-3.5", "gpt-35", "text-embedding-", "text-davinci-edit")
