@@ -117,6 +117,7 @@ class Exchange(_Changeable):
             more than its model then.
         settled: whether what goes out is decided, so that no station behind changes it.
         body: what goes out; None: the bytes that came in.
+        uncounted: whether it goes out as it came whatever its fold says, which is asked while the upstream works on it.
         sent: what goes out as a conversation, where that is not `conversation` itself.
         folded: whether something is folded in it.
         recoverable: whether we may make it smaller and send it once more, should its context be full.
@@ -143,6 +144,7 @@ class Exchange(_Changeable):
     plain: bytes | None = None
     settled: bool = False
     body: bytes | None = None
+    uncounted: bool = False
     sent: Conversation | None = None
     folded: bool = False
     recoverable: bool = False
