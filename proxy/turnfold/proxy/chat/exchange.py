@@ -194,14 +194,32 @@ class Exchange(_Changeable):
 
 @dataclass(slots=True)
 class Watch:
-    """What is seen of a response as it passes by: the one thing that changes while an exchange is relayed."""
+    """What is seen of a response as it passes by: the one thing that changes while an exchange is relayed.
 
-    reader: UsageReader = field(default_factory=UsageReader)
+    A chunk is read when the next one comes or somebody asks: by then it has gone out.
+    """
+
     first_byte: float | None = None
     complete: bool = False
+    _reader: UsageReader = field(default_factory=UsageReader)
+    _unread: bytes = b""
+
+    @property
+    def reader(self) -> UsageReader:
+        """What was read of all that was seen."""
+        if chunk := self._unread:
+            self._unread = b""
+            self._reader.feed(chunk)
+        return self._reader
+
+    def expect(self, coding: str) -> None:
+        """The body is going to have this content coding."""
+        self._reader = UsageReader(coding)
 
     def see(self, chunk: bytes) -> None:
         """A chunk of the body."""
         if self.first_byte is None:
             self.first_byte = time.perf_counter()
-        self.reader.feed(chunk)
+        if self._unread:
+            self._reader.feed(self._unread)
+        self._unread = chunk

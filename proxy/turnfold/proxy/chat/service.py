@@ -33,7 +33,6 @@ from turnfold.proxy.chat.recording import receipt_of, response_headers
 from turnfold.proxy.chat.recovering import Run
 from turnfold.proxy.chat.sending import Sending, depart
 from turnfold.proxy.chat.stating import Stating
-from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.http.headers import first_of
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.incidents import Incidents, attempt
@@ -183,6 +182,7 @@ class Service:
             if exchange.request.mode != "observe":
                 exchange = exchange.without_bodies()
             await self._relay(exchange, watch, send)
+            await asyncio.sleep(0)  # the server writes at the end of a turn of the loop: what is left to do here comes behind
             exchange = self._sending.learn_from(exchange, watch)
         except Refused as refused:
             if exchange.departed is None:
@@ -291,7 +291,7 @@ class Service:
         answer = exchange.answer
         assert answer is not None  # noqa: S101 - there is one, or Refused was raised
         if coding := (first_of(answer.headers, b"content-encoding") or b"").strip().lower().decode("latin-1"):
-            watch.reader = UsageReader(coding)
+            watch.expect(coding)
         try:
             await relay(answer, response_headers(exchange, answer), send, watch.see)
             watch.complete = True
