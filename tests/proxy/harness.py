@@ -184,7 +184,8 @@ class Receipts:
         self.sections.append(sections)
 
     def reset(self) -> None:
-        """Forget the last test."""
+        """Forget the last test, whose last receipt may be on its way."""
+        self.rest()
         self.so_far, self.sections = [], []
 
     def one(self) -> Receipt:

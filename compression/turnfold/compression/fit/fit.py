@@ -17,6 +17,8 @@ from turnfold.compression.fit.cut import Cut, cut
 from turnfold.compression.fit.older import fold_older
 from turnfold.compression.fold import Fold, Folded, Section, fold, lean
 from turnfold.compression.fold.account import Account
+from turnfold.compression.fold.decisions import rung
+from turnfold.compression.fold.policy import EARLIEST
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Conversation
@@ -24,6 +26,7 @@ from turnfold.compression.wire.conversation import Conversation
 T = TypeVar("T")
 
 SLACK: Final = 0.9  # what is left of a window: two counters never agree, and templates add tokens of their own
+_SURELY_FITS: Final = 1 / 4  # of a window
 LEAST_ROOM: Final = 128  # tokens below which nothing that is left would be worth an answer
 _DEFAULT_OUTPUT: Final = 4096  # room for an answer where the request names none
 _OUTPUT_SHARE: Final = 8  # and at most an eighth of the window
@@ -100,7 +103,7 @@ def fit(
     folded = fold(conversation, options, memo)
     theirs = known.theirs(folded.tokens_after)
     window = known.window(theirs, options.window)
-    if window is None or theirs < window / 4:  # where that is too much, the room for the answer is to blame
+    if window is None or theirs < window * _SURELY_FITS:  # where that is too much, the room for the answer is to blame
         return Fitted(folded)
     if theirs + (conversation.output or 0) <= window:
         return Fitted(folded)
@@ -108,6 +111,19 @@ def fit(
     room = int((window - output_reserve(conversation.output, window)) * SLACK / ratio)
     steady = replace(options, belief=None)  # what is believed changes, and nobody keeps what would be decided here
     return Fitted(folded, shrink(conversation, room, steady, memo, fold) if room >= LEAST_ROOM else None)
+
+
+def is_left_alone(conversation: Conversation, options: FoldOptions, known: Learned) -> bool:
+    """Whether `fit` is certain to send a conversation as it came, and to decide nothing, as far as that shows without a fold."""
+    if options.budget is not None or conversation.state.pins or conversation.messages.results:
+        return False
+    total = sum([m.tokens for m in conversation.messages])
+    if total > EARLIEST or rung(total):
+        return False
+    width = 1 if conversation.text.isascii() else 4  # bytes of a character at most; no token has less than a byte
+    most = known.theirs(3 + sum([m.other_tokens for m in conversation.messages]) + width * len(conversation.text))
+    window = known.window(most, options.window)
+    return window is None or most < window * _SURELY_FITS
 
 
 def planning_ratio(known: Learned, model: str) -> float:

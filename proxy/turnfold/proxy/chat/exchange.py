@@ -117,6 +117,7 @@ class Exchange(_Changeable):
             more than its model then.
         settled: whether what goes out is decided, so that no station behind changes it.
         body: what goes out; None: the bytes that came in.
+        uncounted: whether it goes out as it came whatever its fold says, which is asked while the upstream works on it.
         sent: what goes out as a conversation, where that is not `conversation` itself.
         folded: whether something is folded in it.
         recoverable: whether we may make it smaller and send it once more, should its context be full.
@@ -143,6 +144,7 @@ class Exchange(_Changeable):
     plain: bytes | None = None
     settled: bool = False
     body: bytes | None = None
+    uncounted: bool = False
     sent: Conversation | None = None
     folded: bool = False
     recoverable: bool = False
@@ -192,14 +194,32 @@ class Exchange(_Changeable):
 
 @dataclass(slots=True)
 class Watch:
-    """What is seen of a response as it passes by: the one thing that changes while an exchange is relayed."""
+    """What is seen of a response as it passes by: the one thing that changes while an exchange is relayed.
 
-    reader: UsageReader = field(default_factory=UsageReader)
+    A chunk is read when the next one comes or somebody asks: by then it has gone out.
+    """
+
     first_byte: float | None = None
     complete: bool = False
+    _reader: UsageReader = field(default_factory=UsageReader)
+    _unread: bytes = b""
+
+    @property
+    def reader(self) -> UsageReader:
+        """What was read of all that was seen."""
+        if chunk := self._unread:
+            self._unread = b""
+            self._reader.feed(chunk)
+        return self._reader
+
+    def expect(self, coding: str) -> None:
+        """The body is going to have this content coding."""
+        self._reader = UsageReader(coding)
 
     def see(self, chunk: bytes) -> None:
         """A chunk of the body."""
         if self.first_byte is None:
             self.first_byte = time.perf_counter()
-        self.reader.feed(chunk)
+        if self._unread:
+            self._reader.feed(self._unread)
+        self._unread = chunk

@@ -15,8 +15,9 @@ from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar
 
 from turnfold.compression import tokens
+from turnfold.compression.calibration import Learned
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.fit.fit import fit
+from turnfold.compression.fit.fit import fit, is_left_alone
 from turnfold.compression.fold import LEFT_OUT, Fold, Folded, attachments_lost, conversation_name, fold
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.thinking import all_thinking, without_thinking
@@ -117,6 +118,7 @@ class Folding:
         slow: SlowRequests = SlowRequests(),  # noqa: B008 - frozen
     ) -> None:
         self.engine = engine
+        self._has_own_engine = engine is fold
         self.elsewhere = slow.elsewhere
         self._abandoned = slow.abandoned
         self._options_for = options_for
@@ -219,8 +221,12 @@ class Folding:
         if conversation is None:
             return exchange
         known = await self._windows.learned(Spot(request.tenant, request.to.origin, conversation.model))
-        exchange = exchange.but(known=known, loop=ends_in_loop(conversation))
-        if _is_instant(request, conversation):
+        instant = _is_instant(request, conversation)
+        unchanged = instant and self._is_left_alone(request, conversation, known)
+        exchange = exchange.but(known=known, loop=ends_in_loop(conversation), uncounted=unchanged)
+        if unchanged:
+            return exchange
+        if instant:
             return self.fold_read(exchange, conversation, self.options_at_first(exchange, conversation.model))
 
         place = place_of(exchange, conversation.model, conversation_name(conversation))
@@ -237,6 +243,18 @@ class Folding:
         if self._abandoned is None or is_light(request):
             return await made
         return await self._abandoned.wait(exchange, underway, made)
+
+    def count(self, exchange: Exchange) -> Exchange:
+        """What the fold says of a request that was sent before it was asked."""
+        conversation = exchange.conversation
+        if not exchange.uncounted or conversation is None:
+            return exchange
+        return self.fold_read(exchange, conversation, self.options_at_first(exchange, conversation.model))
+
+    def _is_left_alone(self, request: ChatRequest, conversation: Conversation, known: Learned) -> bool:
+        if not self._has_own_engine or request.state != "off":
+            return False
+        return is_left_alone(conversation, self._options_for(conversation.model, request.budget), known)
 
     async def _decide(
         self, exchange: Exchange, model: str, name: str, work: Callable[[FoldOptions], Awaitable[Exchange]]
@@ -269,6 +287,7 @@ class Folding:
         folded, before, after = fitted.folded, fitted.folded.tokens_before, fitted.tokens
         name = request.label or conversation_name(conversation)
         plain = exchange.but(
+            uncounted=False,
             status="passthrough",
             reason=folded.reason,
             tokens=(before, after),

@@ -59,6 +59,7 @@ class Sending:
         run_step: runs a step of a recovery outside of the event loop; whatever goes wrong in it, an outcome comes back.
         in_background: takes what nobody waits for.
         patience: seconds that making a request smaller may take.
+        count: finds what its fold says of a request that was sent before that was asked.
         models: asks for a summary of what a recovery leaves out.
     """
 
@@ -69,6 +70,7 @@ class Sending:
         run_step: Callable[[Exchange], Run[Resend | ModelCall | Outcome]],
         in_background: Callable[[asyncio.Task[None]], None],
         patience: float,
+        count: Callable[[Exchange], Exchange],
         models: OwnModels = NO_MODELS,
     ) -> None:
         self._models = models
@@ -77,6 +79,7 @@ class Sending:
         self._run_step = run_step
         self._in_background = in_background
         self._patience = patience
+        self._count = count
         self._told: OrderedDict[Spot, float] = OrderedDict()
 
     async def send_request(self, exchange: Exchange) -> Exchange:
@@ -85,11 +88,18 @@ class Sending:
         Raises:
             Refused: no answer came.
         """
+        counted = exchange
+
+        def count() -> None:
+            nonlocal counted
+            counted = self._count(counted)
+
         try:
-            answer = Peeked(await self._send(exchange, exchange.outgoing))
+            answer = Peeked(await self._send(exchange, exchange.outgoing, count if exchange.uncounted else None))
         except UpstreamFailed as exc:
             _log.warning("%s: %s: %s", exchange.request.id, exchange.request.to.origin, exc)
             raise refusal(exc) from exc
+        exchange = self._count(counted)
         known = exchange.known
         suspect = exchange.tokens is not None and known.may_overflow(known.theirs(exchange.tokens[1]))
         if exchange.recoverable and (suspect or answer.status != 200):
@@ -99,12 +109,12 @@ class Sending:
                 unless_served.pop_all()
         return exchange.but(answer=answer, upstream_status=answer.status)
 
-    async def _send(self, exchange: Exchange, body: bytes) -> Answer:
+    async def _send(self, exchange: Exchange, body: bytes, meanwhile: Callable[[], None] | None = None) -> Answer:
         request = exchange.request
         headers = [pair for pair in request.headers if body is request.body or pair[0] != b"content-encoding"]
         if body is exchange.body:
             headers = with_betas(headers, exchange.betas)
-        return await request.to.upstream.send("POST", request.to.url, headers, body)
+        return await request.to.upstream.send("POST", request.to.url, headers, body, meanwhile)
 
     async def recover_request(self, exchange: Exchange) -> Exchange:
         """Where its context was full and we may touch it, make it smaller and send it once more."""

@@ -33,7 +33,6 @@ from turnfold.proxy.chat.recording import receipt_of, response_headers
 from turnfold.proxy.chat.recovering import Run
 from turnfold.proxy.chat.sending import Sending, depart
 from turnfold.proxy.chat.stating import Stating
-from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.http.headers import first_of
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.incidents import Incidents, attempt
@@ -128,7 +127,13 @@ class Service:
         )
         self._stating = Stating(folding.state_acknowledge, options_for, memory.records, self._lanes, self._folding.memo)
         self._sending = Sending(
-            self._folding, windows, self._recovery_steps, self._in_background, limits.fold_timeout, memory.models
+            self._folding,
+            windows,
+            self._recovery_steps,
+            self._in_background,
+            limits.fold_timeout,
+            self._counted,
+            memory.models,
         )
         self._background: dict[asyncio.Task[None], int] = {}  # with the bytes of bodies that each holds
         self._serving = 0
@@ -177,6 +182,7 @@ class Service:
             if exchange.request.mode != "observe":
                 exchange = exchange.without_bodies()
             await self._relay(exchange, watch, send)
+            await asyncio.sleep(0)  # the server writes at the end of a turn of the loop: what is left to do here comes behind
             exchange = self._sending.learn_from(exchange, watch)
         except Refused as refused:
             if exchange.departed is None:
@@ -188,7 +194,7 @@ class Service:
                 end()
             if exchange.answer is not None:
                 exchange.answer.close()
-            self._record(exchange, watch)
+            self._record(self._counted(exchange), watch)
 
     def _begin_summaries(self, exchange: Exchange) -> Callable[[], None]:
         """Have written what a later fold may use; what is returned ends what must not outlive the request."""
@@ -247,12 +253,22 @@ class Service:
             raise
         except TimeoutError:
             return self._failed_open(exchange, "slow")
-        except FoldRejected as exc:
-            return self._failed_open(exchange, exc.reason)
         except Exception as exc:  # the one fail-open: no fault of the engine may cost a request
-            where = traceback.extract_tb(exc.__traceback__)[-1]
-            _log.warning("%s: %s at %s:%s", exchange.request.id, type(exc).__name__, where.filename, where.lineno)
-            return self._failed_open(exchange, type(exc).__name__)
+            return self._failed_by(exchange, exc)
+
+    def _counted(self, exchange: Exchange) -> Exchange:
+        """With what its fold says, where it was sent before that was asked; a fault of the engine is told as elsewhere."""
+        if not exchange.uncounted:
+            return exchange
+        found = attempt(partial(self._folding.count, exchange))
+        return self._failed_by(exchange.but(uncounted=False), found) if isinstance(found, Exception) else found
+
+    def _failed_by(self, exchange: Exchange, exc: Exception) -> Exchange:
+        if isinstance(exc, FoldRejected):
+            return self._failed_open(exchange, exc.reason)
+        where = traceback.extract_tb(exc.__traceback__)[-1]
+        _log.warning("%s: %s at %s:%s", exchange.request.id, type(exc).__name__, where.filename, where.lineno)
+        return self._failed_open(exchange, type(exc).__name__)
 
     def _failed_open(self, exchange: Exchange, reason: str) -> Exchange:
         self.failures[reason] += 1
@@ -275,7 +291,7 @@ class Service:
         answer = exchange.answer
         assert answer is not None  # noqa: S101 - there is one, or Refused was raised
         if coding := (first_of(answer.headers, b"content-encoding") or b"").strip().lower().decode("latin-1"):
-            watch.reader = UsageReader(coding)
+            watch.expect(coding)
         try:
             await relay(answer, response_headers(exchange, answer), send, watch.see)
             watch.complete = True

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 from typing import Any, Final, TypedDict
 
 import aiohttp
@@ -75,8 +76,11 @@ class Posting:
         self._to = aiohttp.ClientRequest(hdrs.METH_POST, url, loop=loop, session=session)
         self._host = self._to.headers[hdrs.HOST].encode("utf-8")
 
-    async def post(self, url: URL, headers: RawHeaders, body: bytes) -> PostAnswer:
+    async def post(self, url: URL, headers: RawHeaders, body: bytes, meanwhile: Callable[[], None] | None = None) -> PostAnswer:
         """Send a request and wait for the head of its response. Cancelling it drops the connection.
+
+        Args:
+            meanwhile: what there is to do until then.
 
         Raises:
             ValueError: a header would end its line.
@@ -89,7 +93,7 @@ class Posting:
             raise aiohttp.ConnectionTimeoutError(f"Connection timeout to host {url}") from exc
         answer: PostAnswer | None = None
         try:
-            answer = await self._exchange(connection, data)
+            answer = await self._exchange(connection, data, meanwhile)
             return answer
         finally:
             if answer is None:
@@ -102,7 +106,7 @@ class Posting:
         head = [b"POST %s HTTP/1.1\r\nHost: %s" % (url.raw_path_qs.encode("ascii"), self._host), *lines]
         return b"%s\r\n\r\n%s" % (b"\r\n".join(head), body)
 
-    async def _exchange(self, connection: Connection, data: bytes) -> PostAnswer:
+    async def _exchange(self, connection: Connection, data: bytes, meanwhile: Callable[[], None] | None) -> PostAnswer:
         protocol, transport = connection.protocol, connection.transport
         if protocol is None or transport is None or transport.is_closing():
             raise aiohttp.ClientConnectionResetError("Cannot write to closing transport")
@@ -111,6 +115,8 @@ class Posting:
         )
         transport.write(data)
         protocol.start_timeout()
+        if meanwhile is not None:  # uvloop writes at the end of this turn of the loop; in the next one the upstream has it
+            asyncio.get_running_loop().call_soon(meanwhile)
         while True:
             try:
                 message, content = await protocol.read()

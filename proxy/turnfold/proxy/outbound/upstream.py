@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import base64
 import ssl
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final, Self
@@ -208,8 +208,18 @@ class Upstream:
             return base.removesuffix("/v1").removesuffix("/openai") + path
         return base + path
 
-    async def send(self, method: str, url: URL, headers: RawHeaders, body: bytes | AsyncIterator[bytes] | None) -> Answer:
+    async def send(
+        self,
+        method: str,
+        url: URL,
+        headers: RawHeaders,
+        body: bytes | AsyncIterator[bytes] | None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Answer:
         """Send a request and wait for the head of its response. Cancelling it drops the connection.
+
+        Args:
+            meanwhile: what there is to do while the upstream works on it; not called on every way.
 
         Raises:
             UpstreamUnreachable, UpstreamUntrusted, UpstreamSilent, UpstreamGarbled: no head came.
@@ -217,7 +227,7 @@ class Upstream:
         assert self._session is not None, "the upstream is used outside of its context"  # noqa: S101 - a slip of ours
         headers = with_hop(headers, self._hop, self._host) if self._hop else headers
         try:
-            response = await self._exchange(method, url, headers, body)
+            response = await self._exchange(method, url, headers, body, meanwhile)
         except (aiohttp.ClientConnectorCertificateError, ssl.SSLError) as exc:
             raise UpstreamUntrusted(_untrusted(exc)) from exc
         except TimeoutError as exc:
@@ -237,13 +247,18 @@ class Upstream:
         return Answer(response)
 
     async def _exchange(
-        self, method: str, url: URL, headers: RawHeaders, body: bytes | AsyncIterator[bytes] | None
+        self,
+        method: str,
+        url: URL,
+        headers: RawHeaders,
+        body: bytes | AsyncIterator[bytes] | None,
+        meanwhile: Callable[[], None] | None,
     ) -> aiohttp.ClientResponse | PostAnswer:
         assert self._session is not None  # noqa: S101 - as above
         if isinstance(body, bytes):
             headers = [*headers, (b"content-length", b"%d" % len(body))] if body or method == "POST" else headers
             if self._posting is not None and method == "POST" and 0 < len(body) <= _PIECE:
-                return await self._posting.post(url, headers, body)
+                return await self._posting.post(url, headers, body, meanwhile)
             body = pieces(body) if len(body) > _PIECE else body or None
         values = as_text(value for _, value in headers)
         pairs = [(key.decode("ascii", "replace"), value) for (key, _), value in zip(headers, values, strict=True)]
