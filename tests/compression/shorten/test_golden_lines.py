@@ -1,0 +1,79 @@
+"""Lines of every length in every form of output, byte for byte (``tests.support.golden`` says when to write the file anew).
+
+Lives here: texts whose lines are just under, at and over one length after the other, so that whatever tells short lines from long
+ones draws its border through one of them. Does not belong here: texts of odd pieces (``test_golden.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from tests.support import golden
+from turnfold.compression.shorten.birth import shape
+from turnfold.compression.shorten.lines import short_lines
+from turnfold.compression.shorten.registry import facts, within
+from turnfold.compression.shorten.sift import read, sift
+
+FILES = Path(__file__).parent / "golden"
+WORDS = frozenset({"tape", "reel", "error", "failed"})
+
+_SAID: Final = (
+    "the boats of the northern harbour came in late and nobody paid for the night that they lay there although ",
+    "tape R-0417 was found behind the second pump of bay seven after the audit of May had been signed by Anna and ",
+    "it rains ",
+)
+#: How a line looks in each form of output, and what stands around all of them.
+FORMS: dict[str, Callable[[Sequence[str]], str]] = {
+    "page": lambda rows: "<!DOCTYPE html><html><body><h1>Night</h1>{}</body></html>".format("".join(f"<p>{r}</p>" for r in rows)),
+    "xml": lambda rows: "<?xml version='1.0'?>\n<a>\n{}\n</a>".format("\n".join(f"  <b>{row}</b>" for row in rows)),
+    "log": lambda rows: "\n".join(
+        f"2026-03-01 11:00:{i % 60:02} {('INFO', 'ERROR', 'WARN')[i % 3]} {row}" for i, row in enumerate(rows)
+    ),
+    "list": lambda rows: "# Night\n\n" + "\n".join(f"{'  ' * (i % 3)}- {row}" for i, row in enumerate(rows)),
+    "prose": lambda rows: ". ".join(row.strip().capitalize() for row in rows) + ".",
+    "hits": lambda rows: "\n".join(f"src/desk/{'ab'[i % 2]}.py:{12 * i}: {row}" for i, row in enumerate(rows)),
+    "cells": lambda rows: "id,note,state\n" + "\n".join(f"{i},{row},{('ok', 'failed')[i % 4 == 0]}" for i, row in enumerate(rows)),
+    "table": lambda rows: "| id | note |\n|---|---|\n" + "\n".join(f"| {i} | {row} |" for i, row in enumerate(rows)),
+    "code": lambda rows: "\n".join(f"def f{i}(x):\n    # {row}\n    return x + {i}\n" for i, row in enumerate(rows)),
+    "diff": lambda rows: "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,9 +1,9 @@\n"
+    + "\n".join(f"{' +-'[i % 3]}{row}" for i, row in enumerate(rows)),
+    "tests": lambda rows: "=== FAILURES ===\n"
+    + "\n".join(f"tests/a.py::test_{i} {('PASSED', 'FAILED', 'ERROR')[i % 3]} {row}" for i, row in enumerate(rows))
+    + "\n=== 1 failed, 3 passed in 0.2s ===",
+    "keys": lambda rows: "\n".join(f"{'  ' * (i % 2)}key_{i}: {row}" for i, row in enumerate(rows)),
+    "values": lambda rows: '{"rows": [' + ", ".join(f'{{"id": {i}, "note": "{row}"}}' for i, row in enumerate(rows)) + "]}",
+    "trace": lambda rows: "Traceback (most recent call last):\n"
+    + "\n".join(f'  File "a.py", line {i}, in f{i}\n    {row}' for i, row in enumerate(rows))
+    + f"\nValueError: {rows[0]}",
+}
+SIZES: Final = (*range(2, 42), *range(43, 130, 3), 159, 160, 199, 200, 239, 240, 299, 300)
+
+
+def _rows(size: int) -> list[str]:
+    """Lines of one character less, just so many, and one more, in turn; of three ways to say something."""
+    return [(_SAID[i % 7 % 3] * 40)[5 * i : 5 * i + size - 1 + i % 3] for i in range(3 + size % 4 * 3)]
+
+
+def _characters(text: str) -> int:
+    return len(text) // 4
+
+
+def test_lines_of_every_length() -> None:
+    lines = []
+    for name, form in FORMS.items():
+        made = []
+        for number, size in enumerate(SIZES):
+            text = form(_rows(size))
+            keep = (12, 30, 80, len(text) // 9)[number % 4]
+            made.append(
+                (
+                    facts(text, keep, WORDS if number % 3 else frozenset(), _characters),
+                    within(text, keep, WORDS, _characters) if number % 4 == 1 else None,
+                    (shape(text, _characters), short_lines(text)) if number % 2 else None,
+                    sift([read(text, "assistant")], 0.3) if name in ("prose", "list", "keys") else None,
+                )
+            )
+        lines += [f"{name} {SIZES[i]}: {golden.name_of(made[i : i + 15])}" for i in range(0, len(made), 15)]
+    golden.agrees(FILES / "line_lengths.txt", lines)
