@@ -6,15 +6,17 @@ ones draws its border through one of them. Does not belong here: texts of odd pi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tests.support import golden
 from turnfold.compression.shorten.birth import shape
 from turnfold.compression.shorten.lines import short_lines
-from turnfold.compression.shorten.registry import facts, within
+from turnfold.compression.shorten.registry import facts, facts_arguments, within
 from turnfold.compression.shorten.sift import read, sift
+from turnfold.compression.tokens import count
 
 FILES = Path(__file__).parent / "golden"
 WORDS = frozenset({"tape", "reel", "error", "failed"})
@@ -77,3 +79,45 @@ def test_lines_of_every_length() -> None:
             )
         lines += [f"{name} {SIZES[i]}: {golden.name_of(made[i : i + 15])}" for i in range(0, len(made), 15)]
     golden.agrees(FILES / "line_lengths.txt", lines)
+
+
+def _nested(depth: int, value: Any) -> Any:
+    for i in range(depth):
+        value = [value] if i % 2 else {"a": value}
+    return value
+
+
+def _values() -> Iterator[Any]:
+    """Values with what is empty, null, false, long, deep, or JSON again among what says something; tables with holes."""
+    said = "the pump of bay 7 was sold to Anna"
+    mixed = {"null": None, "no": False, "zero": 0, "empty": "", "list": [], "object": {}, "said": said, "n": 12, "error": "failed"}
+    for size in (1, 4, 9, 40):
+        yield [{**mixed, "id": i, "state": ("ok", "failed")[i % 5 == 3]} for i in range(size)]
+        yield {f"key {i}": value for i in range(size) for value in (list(mixed.values())[i % 9],)}
+        yield [{"id": i, **({"rare": said} if i * 5 < size else {}), **({"few": i} if i % 2 else {})} for i in range(size)]
+        yield [{"id": i, "payload": json.dumps(mixed if i % 2 else [mixed])} for i in range(size)]
+        yield {f"k{i}": f"{said} " * (1 + i % 4) for i in range(size)}
+        yield [{f"c{k}": i * k for k in range(38 + size % 5)} for i in range(3)]
+        yield [said[: i % 30] for i in range(size)]
+    for depth in (6, 7, 8, 9, 11, 12, 13, 40, 70):
+        yield _nested(depth, {"said": said * 9, "n": [1, 2, {"x": None}]})
+        yield {"a": json.dumps(_nested(depth, json.dumps({"said": said * 3}))), "b": said * 20}
+    for length in (79, 80, 81, 119, 120, 121, 159, 160, 161, 2000):
+        yield "x y " * (length // 4) + "." * (length % 4)
+        yield {"a": "z" * length, "b": said, "c": ["w" * length, said * 5]}
+    yield from (12, -3.5, True, None, said * 30, [], {}, [[]], [None] * 40, [[1, 2], [3]] * 20)
+
+
+def test_what_just_fits() -> None:
+    """Values, and every form of lines, in the room that just holds what is told in more of it; one token less, one more."""
+    lines = []
+    texts = [json.dumps(value, indent=(None, 2)[i % 2]) for i, value in enumerate(_values())]
+    texts += [form(_rows(size)) for form in FORMS.values() for size in (9, 40)]
+    for number, text in enumerate(texts):
+        whole = facts(text, 150, WORDS, count)
+        sizes = sorted({max(1, size + more) for size in (count(whole), count(text), 24) for more in (-1, 0, 1)})[:7]
+        made = [facts(text, keep, WORDS, count) for keep in sizes if keep <= 400]
+        made += [within(text, keep, WORDS, count) for keep in sizes[:4] if number % 3 == 0]
+        made += [facts_arguments(text, keep, count) for keep in sizes if text[0] in "{[" and number % 2 == 0]
+        lines.append(f"{number}: {[count(one) for one in made[:3]]} {golden.name_of((whole, made))}")
+    golden.agrees(FILES / "fits.txt", lines)
