@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from itertools import product
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from tests.support import golden
 from turnfold.compression.state import (
+    Record,
     State,
     StateOptions,
     Turn,
@@ -100,3 +101,20 @@ def test_what_is_asked_of_a_decision() -> None:
         held = state and [get_premise_value(state), *(get_policy_items(state, one) for one in (None, "use", "prohibit"))]
         lines.append(f"{text}: {kinds} {get_clarify_prompt(made)} {held} {engine.has_pending_clarification()}")
     golden.agrees(FILES / "decisions.txt", lines)
+
+
+_SUPERSEDED: Final[tuple[Literal["keep", "drop"], ...]] = ("keep", "drop")
+
+
+def test_blocks_that_were_replaced() -> None:
+    """Premises that weigh the same, one after the other: as many stay as weigh so many times the newest."""
+    lines = []
+    for words_each, superseded in product((1, 9, 60), _SUPERSEDED):
+        turns, record = list[Turn](), Record()
+        for i in range(24):
+            turns += [Turn("user", f"set premise {'desk ' * words_each}{i}" if not i else f"change premise to {'desk ' * words_each}{i}")]
+            made = place(turns, StateOptions(acknowledge="forward", superseded=superseded), record)
+            record = made.record
+            turns.append(Turn("assistant", "All right."))
+            lines.append(f"{words_each} {superseded} {i}: {[pin.index for pin in made.pins]} {golden.name_of(made.pins)}")
+    golden.agrees(FILES / "replaced.txt", lines)

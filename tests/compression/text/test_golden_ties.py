@@ -73,6 +73,7 @@ _SAID: Final = (
     *("I don't want that: don't call me.", "N'oublie jamais d'utiliser docker.", "Toujours n'utilise que docker, s'il te plaît."),
     *("It's Anna's: O'Neill's (not Ben's); isn't it?", 'She said: "We won\'t pay - not now!" He didn\'t.', "See: a, b - c..."),
     *("These are wrong:\n- pumps run\n- valves hold\n\nIt rains.", "50% (or 3.5 kg): yes; no!", "l'hôtel d'Anna n'est pas à vendre."),
+    *("The parts of it:\n- pumps\n- valves\n\nIt rains.", "We sold:\nThe pump of Anna.\nHoses hold."),
     *("What? Why! No: never.", "Remember: don't push - ever (really).", "```\nx = 'a'\n```\nThat's it.", "Costs: 1,200.50 - 3%"),
 )
 
