@@ -29,9 +29,36 @@ FILES = Path(__file__).parent / "golden"
 #: Modules whose public names others than the engine itself use with defaults.
 _MODULES: Final = (
     *("options", "layers", "negotiate", "calibration", "memo", "budgeted.history", "budgeted.exports", "flows.layers"),
-    *("flows.roundtrip", "flows.summarizers", "flows.driver", "fit.fit", "fit.recover", "fit.overflow", "fit.cut", "fold", "recall.fence"),
-    *("recall.ranking", "roundtrip.values", "roundtrip.budget", "shorten.registry", "shorten.prose", "shorten.sift", "shorten.terse"),
-    *("shorten.lines", "state", "state.placement", "state.record", "summary.asking", "summary.calls", "text.kinds", "text.sentences"),
+    *(
+        "flows.roundtrip",
+        "flows.summarizers",
+        "flows.driver",
+        "fit.fit",
+        "fit.recover",
+        "fit.overflow",
+        "fit.cut",
+        "fold",
+        "recall.fence",
+    ),
+    *(
+        "recall.ranking",
+        "roundtrip.values",
+        "roundtrip.budget",
+        "shorten.registry",
+        "shorten.prose",
+        "shorten.sift",
+        "shorten.terse",
+    ),
+    *(
+        "shorten.lines",
+        "state",
+        "state.placement",
+        "state.record",
+        "summary.asking",
+        "summary.calls",
+        "text.kinds",
+        "text.sentences",
+    ),
     *("wire.conversation", "wire.model_calls", "tokens"),
 )
 
@@ -57,7 +84,9 @@ def test_defaults() -> None:
             if public and (value.__module__ == held.__name__ or name in getattr(held, "__all__", ())):
                 lines.append(_defaults(f"{module}.{name}", value))
     made = (FoldOptions(), TUNING)
-    lines += [f"{type(one).__name__}.{field.name} {getattr(one, field.name)!r}" for one in made for field in dataclasses.fields(one)]
+    lines += [
+        f"{type(one).__name__}.{field.name} {getattr(one, field.name)!r}" for one in made for field in dataclasses.fields(one)
+    ]
     golden.agrees(FILES / "defaults.txt", [line for line in lines if line])
 
 
@@ -120,7 +149,10 @@ async def test_prompts_of_ours() -> None:
         asked.append(prompt)
         return "A boat came."
 
-    for said in (create_summarizer(call), create_summarizer(call, max_response_tokens=1, mode="aggressive", system_prompt="Be short.")):
+    for said in (
+        create_summarizer(call),
+        create_summarizer(call, max_response_tokens=1, mode="aggressive", system_prompt="Be short."),
+    ):
         said("A boat came. Another left.")
     text = " ".join(odd_texts.PIECES[i] for i in range(0, 60, 2))
     made = [await compress_text(CompressRequest(text, l1_ratio=ratio), call) for ratio in (0.1, 0.6)]

@@ -23,7 +23,15 @@ from turnfold.compression.wire.conversation import Conversation
 FILES = Path(__file__).parent / "golden"
 MEMO = Memo()
 LAWS: Final = (
-    *("system-changed", "last-user-broken", "roles-broken", "calls-broken", "arguments-broken", "keys-invented", "message-emptied"),
+    *(
+        "system-changed",
+        "last-user-broken",
+        "roles-broken",
+        "calls-broken",
+        "arguments-broken",
+        "keys-invented",
+        "message-emptied",
+    ),
     *("seal-broken", "turn-broken", "message-invented", "marks-invented", "attachment-lost"),
 )
 
@@ -62,7 +70,7 @@ def _changed(random: Random, items: list[Any]) -> None:
             one["cache_control"] = {"type": "ephemeral"}
         case _:
             text = json.dumps(one)
-            items[at] = json.loads(text.replace("signature", "signed").replace(": \\\"", "; \\\"").replace("call_1", "call_9"))
+            items[at] = json.loads(text.replace("signature", "signed").replace(': \\"', '; \\"').replace("call_1", "call_9"))
 
 
 def _pairs(wire: str) -> Iterator[tuple[bytes, bytes]]:

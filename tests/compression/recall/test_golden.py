@@ -74,7 +74,9 @@ def test_recall_under_every_tuning() -> None:
     lines = []
     for field in fields(Tuning):
         usual = getattr(TUNING, field.name)
-        values: list[Any] = [tuple(2 * one for one in usual), usual[:1], ()] if isinstance(usual, tuple) else [0, usual // 2, 1, 3]
+        values: list[Any] = (
+            [tuple(2 * one for one in usual), usual[:1], ()] if isinstance(usual, tuple) else [0, usual // 2, 1, 3]
+        )
         if isinstance(usual, float):
             values = [0.0, usual / 2, 1.0, 2 * usual]
         for number, value in enumerate(values[field.name in _NEVER_NONE :]):

@@ -30,9 +30,15 @@ def test_runs_of_every_size() -> None:
         *((number, total) for number in (31,) for total in (23_998, 23_999, 24_000, 24_001, 24_600)),
         *((number, number * size) for number in (4, 5) for size in (119, 120, 121, 199, 200, 201, 5999, 6000, 6001, 12_000)),
     ):
-        for roles in (("user", "assistant"), ("user",), ("assistant", "user", "user")) if total < 9000 and number < 50 else (("user", "assistant"),):
+        for roles in (
+            (("user", "assistant"), ("user",), ("assistant", "user", "user"))
+            if total < 9000 and number < 50
+            else (("user", "assistant"),)
+        ):
             messages = _run(number, total, roles)
-            budgets: tuple[dict[str, bool | int], ...] = ({}, {"token_budget": total // 12, "force_converge": True}) if total < 9000 else ({},)
+            budgets: tuple[dict[str, bool | int], ...] = (
+                ({}, {"token_budget": total // 12, "force_converge": True}) if total < 9000 else ({},)
+            )
             for options in budgets:
                 made = compress([*messages, *small_talk.chat(2)], {"recency_window": 2, "trace": True, **options})
                 actions = " ".join(f"{one.action[:2]}{one.after}" for one in made.trace or ())

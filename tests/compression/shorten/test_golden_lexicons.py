@@ -15,22 +15,95 @@ FILES = Path(__file__).parent / "golden"
 _RULE: Final = '[[rule]]\nstage = "{stage}"\nlevel = "{level}"\n{more}'
 _STAGES: Final = ("fillers", "pleasantries", "hedges", "articles", "abbreviations", "keep", "phrases", "leads", "nothing")
 _MORE: Final = (
-    *('drop = ["so to say"]', 'drop = ["so (to|they) say"]', 'drop = ["{in|at} {bay|pier} seven"]', 'keep = ["the pump"]', 'drop = ["the"]'),
-    *('drop = ["as of late"]\nat = "sentence"', 'drop = ["as of late"]\nat = "line"', 'drop = ["as of late"]\nat = "any"', 'drop = ["x"]\nat = "no"'),
+    *(
+        'drop = ["so to say"]',
+        'drop = ["so (to|they) say"]',
+        'drop = ["{in|at} {bay|pier} seven"]',
+        'keep = ["the pump"]',
+        'drop = ["the"]',
+    ),
+    *(
+        'drop = ["as of late"]\nat = "sentence"',
+        'drop = ["as of late"]\nat = "line"',
+        'drop = ["as of late"]\nat = "any"',
+        'drop = ["x"]\nat = "no"',
+    ),
     *('drop = ["as of late"]\ncomma = true', 'drop = ["as of late"]\nneeds_comma = true', 'drop = ["as of late"]\ntail = 2'),
-    *('drop = ["as of late"]\nafter = ["pump"]', 'drop = ["as of late"]\nbefore = ["it"]', 'drop = ["as of late"]\nthen = ["ran"]'),
-    *('drop = ["as of late"]\nnot_after = ["pump"]', 'drop = ["as of late"]\nnot_before = ["it", "*ing"]', 'drop = ["as of late"]\ntail = 0'),
-    *('[rule.replace]\n"harbour master of bay seven" = "master"', '[rule.replace]\n"pump" = "old pump"', '[rule.replace]\n"so to say" = ""'),
-    *('[rule.replace]\n"round trip time" = "RTT"', '[rule.replace]\n"did not fail" = "failed"', '[rule.replace]\n"in order to" = "to go"'),
-    *('drop = ["did not fail"]', 'drop = ["did not fail"]\nidiom = true', 'drop = ["one two three four five six seven eight nine ten"]'),
-    *('drop = ["(x)"]', 'drop = ["so @nobody"]', 'drop = ["@guarded"]', 'drop = ["' + "{a|b} " * 11 + '"]', 'after = ["@nobody"]\ndrop = ["x y"]'),
-    *('drop = 3', 'drop = [3]', 'tail = -1', 'tail = true', 'comma = 1', 'what = 1', 'at = 3', 'drop = [" "]', 'replace = 3', 'level = 1'),
+    *(
+        'drop = ["as of late"]\nafter = ["pump"]',
+        'drop = ["as of late"]\nbefore = ["it"]',
+        'drop = ["as of late"]\nthen = ["ran"]',
+    ),
+    *(
+        'drop = ["as of late"]\nnot_after = ["pump"]',
+        'drop = ["as of late"]\nnot_before = ["it", "*ing"]',
+        'drop = ["as of late"]\ntail = 0',
+    ),
+    *(
+        '[rule.replace]\n"harbour master of bay seven" = "master"',
+        '[rule.replace]\n"pump" = "old pump"',
+        '[rule.replace]\n"so to say" = ""',
+    ),
+    *(
+        '[rule.replace]\n"round trip time" = "RTT"',
+        '[rule.replace]\n"did not fail" = "failed"',
+        '[rule.replace]\n"in order to" = "to go"',
+    ),
+    *(
+        'drop = ["did not fail"]',
+        'drop = ["did not fail"]\nidiom = true',
+        'drop = ["one two three four five six seven eight nine ten"]',
+    ),
+    *(
+        'drop = ["(x)"]',
+        'drop = ["so @nobody"]',
+        'drop = ["@guarded"]',
+        'drop = ["' + "{a|b} " * 11 + '"]',
+        'after = ["@nobody"]\ndrop = ["x y"]',
+    ),
+    *(
+        "drop = 3",
+        "drop = [3]",
+        "tail = -1",
+        "tail = true",
+        "comma = 1",
+        "what = 1",
+        "at = 3",
+        'drop = [" "]',
+        "replace = 3",
+        "level = 1",
+    ),
 )
 _WHOLE: Final = (
-    *("[[rule]", 'language = "de"', "language = 3", "remove = 3", 'remove = [" "]', "rule = 5", "rule = [5]", "sets = []", "mine = 3"),
-    *('[sets]\nmine = "word"', '[sets]\nmine = ["@other"]\nother = ["@mine"]', '[sets]\nmine = ["@mine"]', '[sets]\nmine = ["@none"]'),
-    *('[sets]\na = ["@b", "@c"]\nb = ["@c", "x"]\nc = ["y"]', '[sets]\na = ["@b"]\nb = ["@c"]\nc = ["@b"]', '[sets]\nguarded = ["lately"]'),
-    *('remove = ["prior to"]', 'remove = ["{prior|up} to", "nothing at all"]', "", '[[rule]]\nstage = "fillers"', '[[rule]]\ndrop = ["x y"]'),
+    *(
+        "[[rule]",
+        'language = "de"',
+        "language = 3",
+        "remove = 3",
+        'remove = [" "]',
+        "rule = 5",
+        "rule = [5]",
+        "sets = []",
+        "mine = 3",
+    ),
+    *(
+        '[sets]\nmine = "word"',
+        '[sets]\nmine = ["@other"]\nother = ["@mine"]',
+        '[sets]\nmine = ["@mine"]',
+        '[sets]\nmine = ["@none"]',
+    ),
+    *(
+        '[sets]\na = ["@b", "@c"]\nb = ["@c", "x"]\nc = ["y"]',
+        '[sets]\na = ["@b"]\nb = ["@c"]\nc = ["@b"]',
+        '[sets]\nguarded = ["lately"]',
+    ),
+    *(
+        'remove = ["prior to"]',
+        'remove = ["{prior|up} to", "nothing at all"]',
+        "",
+        '[[rule]]\nstage = "fillers"',
+        '[[rule]]\ndrop = ["x y"]',
+    ),
 )
 _SAID: Final = (
     "As of late, the pump ran, so to say. The pump as of late it ran in bay seven. As of late the pump of the harbour master of bay seven "

@@ -36,19 +36,27 @@ FORMS: dict[str, Callable[[Sequence[str]], str]] = {
     "list": lambda rows: "# Night\n\n" + "\n".join(f"{'  ' * (i % 3)}- {row}" for i, row in enumerate(rows)),
     "prose": lambda rows: ". ".join(row.strip().capitalize() for row in rows) + ".",
     "hits": lambda rows: "\n".join(f"src/desk/{'ab'[i % 2]}.py:{12 * i}: {row}" for i, row in enumerate(rows)),
-    "cells": lambda rows: "id,note,state\n" + "\n".join(f"{i},{row},{('ok', 'failed')[i % 4 == 0]}" for i, row in enumerate(rows)),
+    "cells": lambda rows: (
+        "id,note,state\n" + "\n".join(f"{i},{row},{('ok', 'failed')[i % 4 == 0]}" for i, row in enumerate(rows))
+    ),
     "table": lambda rows: "| id | note |\n|---|---|\n" + "\n".join(f"| {i} | {row} |" for i, row in enumerate(rows)),
     "code": lambda rows: "\n".join(f"def f{i}(x):\n    # {row}\n    return x + {i}\n" for i, row in enumerate(rows)),
-    "diff": lambda rows: "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,9 +1,9 @@\n"
-    + "\n".join(f"{' +-'[i % 3]}{row}" for i, row in enumerate(rows)),
-    "tests": lambda rows: "=== FAILURES ===\n"
-    + "\n".join(f"tests/a.py::test_{i} {('PASSED', 'FAILED', 'ERROR')[i % 3]} {row}" for i, row in enumerate(rows))
-    + "\n=== 1 failed, 3 passed in 0.2s ===",
+    "diff": lambda rows: (
+        "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,9 +1,9 @@\n"
+        + "\n".join(f"{' +-'[i % 3]}{row}" for i, row in enumerate(rows))
+    ),
+    "tests": lambda rows: (
+        "=== FAILURES ===\n"
+        + "\n".join(f"tests/a.py::test_{i} {('PASSED', 'FAILED', 'ERROR')[i % 3]} {row}" for i, row in enumerate(rows))
+        + "\n=== 1 failed, 3 passed in 0.2s ==="
+    ),
     "keys": lambda rows: "\n".join(f"{'  ' * (i % 2)}key_{i}: {row}" for i, row in enumerate(rows)),
     "values": lambda rows: '{"rows": [' + ", ".join(f'{{"id": {i}, "note": "{row}"}}' for i, row in enumerate(rows)) + "]}",
-    "trace": lambda rows: "Traceback (most recent call last):\n"
-    + "\n".join(f'  File "a.py", line {i}, in f{i}\n    {row}' for i, row in enumerate(rows))
-    + f"\nValueError: {rows[0]}",
+    "trace": lambda rows: (
+        "Traceback (most recent call last):\n"
+        + "\n".join(f'  File "a.py", line {i}, in f{i}\n    {row}' for i, row in enumerate(rows))
+        + f"\nValueError: {rows[0]}"
+    ),
 }
 SIZES: Final = (*range(2, 42), *range(43, 130, 3), 159, 160, 199, 200, 239, 240, 299, 300)
 
@@ -90,7 +98,17 @@ def _nested(depth: int, value: Any) -> Any:
 def _values() -> Iterator[Any]:
     """Values with what is empty, null, false, long, deep, or JSON again among what says something; tables with holes."""
     said = "the pump of bay 7 was sold to Anna"
-    mixed = {"null": None, "no": False, "zero": 0, "empty": "", "list": [], "object": {}, "said": said, "n": 12, "error": "failed"}
+    mixed = {
+        "null": None,
+        "no": False,
+        "zero": 0,
+        "empty": "",
+        "list": [],
+        "object": {},
+        "said": said,
+        "n": 12,
+        "error": "failed",
+    }
     for size in (1, 4, 9, 40):
         yield [{**mixed, "id": i, "state": ("ok", "failed")[i % 5 == 3]} for i in range(size)]
         yield {f"key {i}": value for i in range(size) for value in (list(mixed.values())[i % 9],)}
@@ -99,6 +117,10 @@ def _values() -> Iterator[Any]:
         yield {f"k{i}": f"{said} " * (1 + i % 4) for i in range(size)}
         yield [{f"c{k}": i * k for k in range(38 + size % 5)} for i in range(3)]
         yield [said[: i % 30] for i in range(size)]
+    yield {f"key {i}": list(mixed.values())[i % 9] for i in range(120)}
+    yield {f"key {i}": {"in": list(mixed.values())[i % 9], "n": [i]} for i in range(70)}
+    for depth in (30, 39, 41, 70):
+        yield _nested(depth, {"said": said * 90, "n": [1, 2, {"x": None}]})
     for depth in (6, 7, 8, 9, 11, 12, 13, 40, 70):
         yield _nested(depth, {"said": said * 9, "n": [1, 2, {"x": None}]})
         yield {"a": json.dumps(_nested(depth, json.dumps({"said": said * 3}))), "b": said * 20}
@@ -115,8 +137,9 @@ def test_what_just_fits() -> None:
     texts += [form(_rows(size)) for form in FORMS.values() for size in (9, 40)]
     for number, text in enumerate(texts):
         whole = facts(text, 150, WORDS, count)
-        sizes = sorted({max(1, size + more) for size in (count(whole), count(text), 24) for more in (-1, 0, 1)})[:7]
-        made = [facts(text, keep, WORDS, count) for keep in sizes if keep <= 400]
+        dense = count(facts(text, 2000, WORDS, count))
+        sizes = sorted({max(1, size + more) for size in (count(whole), dense, 24) for more in (-1, 0, 1)})[:9]
+        made = [facts(text, keep, WORDS, count) for keep in sizes if keep <= 600]
         made += [within(text, keep, WORDS, count) for keep in sizes[:4] if number % 3 == 0]
         made += [facts_arguments(text, keep, count) for keep in sizes if text[0] in "{[" and number % 2 == 0]
         lines.append(f"{number}: {[count(one) for one in made[:3]]} {golden.name_of((whole, made))}")

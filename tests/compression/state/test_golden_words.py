@@ -37,7 +37,25 @@ FILES = Path(__file__).parent / "golden"
 HELD = State("the harbour desk", {"docker": "use", "peanuts": "prohibit"})
 
 _WORDS: Final = (
-    *("docker", "the", "a", "option", "word", "2", "b", "first", "last", "of", "and", "not", "push", "write", "essay", "git", "peanuts"),
+    *(
+        "docker",
+        "the",
+        "a",
+        "option",
+        "word",
+        "2",
+        "b",
+        "first",
+        "last",
+        "of",
+        "and",
+        "not",
+        "push",
+        "write",
+        "essay",
+        "git",
+        "peanuts",
+    ),
     *("it", "who", "Dr.", "`x`", "force", "next"),
 )
 _KINDS: Final = (
@@ -67,16 +85,75 @@ def _long() -> list[str]:
     found += [f"use {' '.join('ab cd ef gh ij kl mn op'.split()[:size])}" for size in range(1, 9)]
     found += [f"{kind} {'y ' * (size // 2)}" for kind in ("set premise", "change premise to") for size in range(480, 520, 2)]
     found += [f"use {'x' * size}" for size in range(990, 1004)]
-    marks = (",", ";", ":", "?", "…", ". ", "! ", " - ", " (", "=", "<", "\\", "()", "f(", "&&", "//", " --x", " ./", "/a/", ".py", ".md")
-    found += [f"{kind} ab{mark}cd" for kind in ("use", "set premise") for mark in (*marks, "’", "\n", "\u2028", "ﬁ", " \u200b", "\u202e")]
-    found += [f'use {a}two words{b}' for a, b in ('""', "“”", "``", "''", "()", "**")]
-    found += [f"set premise we use uv{gap}{word} it" for gap in (". ", ", ", " and ", " then ", "; please ", " ") for word in ("write", "is")]
+    marks = (
+        ",",
+        ";",
+        ":",
+        "?",
+        "…",
+        ". ",
+        "! ",
+        " - ",
+        " (",
+        "=",
+        "<",
+        "\\",
+        "()",
+        "f(",
+        "&&",
+        "//",
+        " --x",
+        " ./",
+        "/a/",
+        ".py",
+        ".md",
+    )
+    found += [
+        f"{kind} ab{mark}cd"
+        for kind in ("use", "set premise")
+        for mark in (*marks, "’", "\n", "\u2028", "ﬁ", " \u200b", "\u202e")
+    ]
+    found += [f"use {a}two words{b}" for a, b in ('""', "“”", "``", "''", "()", "**")]
+    found += [
+        f"set premise we use uv{gap}{word} it"
+        for gap in (". ", ", ", " and ", " then ", "; please ", " ")
+        for word in ("write", "is")
+    ]
     return found
 
 
 _REPLIES: Final = (
-    *("yes", "Yes.", "yes!", " y ", "no", "No!", "nope", "nah", "YES?", "ｙｅｓ", "yes yes", "no, I mean podman", "don't know", "don’t know"),
-    *("I don’t know", "not sure", "I guess so", "maybe", "what?", "hm", "ok", "sure", "sure thing", "please do", "both", "yes\nno", "\u202eyes"),
+    *(
+        "yes",
+        "Yes.",
+        "yes!",
+        " y ",
+        "no",
+        "No!",
+        "nope",
+        "nah",
+        "YES?",
+        "ｙｅｓ",
+        "yes yes",
+        "no, I mean podman",
+        "don't know",
+        "don’t know",
+    ),
+    *(
+        "I don’t know",
+        "not sure",
+        "I guess so",
+        "maybe",
+        "what?",
+        "hm",
+        "ok",
+        "sure",
+        "sure thing",
+        "please do",
+        "both",
+        "yes\nno",
+        "\u202eyes",
+    ),
 )
 
 
@@ -112,7 +189,11 @@ def test_blocks_that_were_replaced() -> None:
     for words_each, superseded in product((1, 9, 60), _SUPERSEDED):
         turns, record = list[Turn](), Record()
         for i in range(24):
-            turns += [Turn("user", f"set premise {'desk ' * words_each}{i}" if not i else f"change premise to {'desk ' * words_each}{i}")]
+            turns += [
+                Turn(
+                    "user", f"set premise {'desk ' * words_each}{i}" if not i else f"change premise to {'desk ' * words_each}{i}"
+                )
+            ]
             made = place(turns, StateOptions(acknowledge="forward", superseded=superseded), record)
             record = made.record
             turns.append(Turn("assistant", "All right."))

@@ -19,11 +19,71 @@ FILES = Path(__file__).parent / "golden"
 
 #: Phrases by what they do to what stands in front of them or behind.
 PHRASES: Final = (
-    *("But", "only if", "with one exception", "Then", "the latter", "No", "Wrong", "Never", "This", "Neither", "None of this", "All"),
-    *("That is a lie", "Scratch that", "I was wrong", "none of it happened", "I disagree", "was joking", "the above", "The following"),
-    *("see below", "Suppose", "in a dream", "let us imagine", "First", "Second", "Finally", "if", "Update", "Correction", "never mind"),
-    *("was repealed", "turned out", "no longer", "must not", "at first", "initially", "a bad example", "all amounts", "He", "these"),
-    *("aber", "nichts davon stimmt", "angenommen", "zunächst", "mais", "pero", "но", "所以", "但", "以下", "以上", "假设", "上述", "不"),
+    *(
+        "But",
+        "only if",
+        "with one exception",
+        "Then",
+        "the latter",
+        "No",
+        "Wrong",
+        "Never",
+        "This",
+        "Neither",
+        "None of this",
+        "All",
+    ),
+    *(
+        "That is a lie",
+        "Scratch that",
+        "I was wrong",
+        "none of it happened",
+        "I disagree",
+        "was joking",
+        "the above",
+        "The following",
+    ),
+    *(
+        "see below",
+        "Suppose",
+        "in a dream",
+        "let us imagine",
+        "First",
+        "Second",
+        "Finally",
+        "if",
+        "Update",
+        "Correction",
+        "never mind",
+    ),
+    *(
+        "was repealed",
+        "turned out",
+        "no longer",
+        "must not",
+        "at first",
+        "initially",
+        "a bad example",
+        "all amounts",
+        "He",
+        "these",
+    ),
+    *(
+        "aber",
+        "nichts davon stimmt",
+        "angenommen",
+        "zunächst",
+        "mais",
+        "pero",
+        "но",
+        "所以",
+        "但",
+        "以下",
+        "以上",
+        "假设",
+        "上述",
+        "不",
+    ),
 )
 _FRONT: Final = "The northern pump is new"
 _BEHIND: Final = "the old valve of bay 7 was sold to Anna"
@@ -50,7 +110,9 @@ def _taken_back() -> Iterator[str]:
         for verdict in ("None of this is true.", "Scratch that.", "I was wrong about all of it.", "That turned out to be wrong."):
             yield " ".join([*some, verdict, "Hoses hold."])
         yield "\n".join([*some[:-2], "# Valves", *some[-2:], "None of this is true.", "Hoses hold."])
-        yield "\n\n".join([" ".join(some[: number // 2]), " ".join([*some[number // 2 :], "None of this is true."]), "Hoses hold."])
+        yield "\n\n".join(
+            [" ".join(some[: number // 2]), " ".join([*some[number // 2 :], "None of this is true."]), "Hoses hold."]
+        )
         yield "\n".join([*(f"- {one}" for one in some), "None of this is true.", "Hoses hold."])
 
 
@@ -71,8 +133,12 @@ _OTHER_FORMS: Final = (
 )
 _SAID: Final = (
     *("I don't want that: don't call me.", "N'oublie jamais d'utiliser docker.", "Toujours n'utilise que docker, s'il te plaît."),
-    *("It's Anna's: O'Neill's (not Ben's); isn't it?", 'She said: "We won\'t pay - not now!" He didn\'t.', "See: a, b - c..."),
-    *("These are wrong:\n- pumps run\n- valves hold\n\nIt rains.", "50% (or 3.5 kg): yes; no!", "l'hôtel d'Anna n'est pas à vendre."),
+    *("It's Anna's: O'Neill's (not Ben's); isn't it?", "She said: \"We won't pay - not now!\" He didn't.", "See: a, b - c..."),
+    *(
+        "These are wrong:\n- pumps run\n- valves hold\n\nIt rains.",
+        "50% (or 3.5 kg): yes; no!",
+        "l'hôtel d'Anna n'est pas à vendre.",
+    ),
     *("The parts of it:\n- pumps\n- valves\n\nIt rains.", "We sold:\nThe pump of Anna.\nHoses hold."),
     *("What? Why! No: never.", "Remember: don't push - ever (really).", "```\nx = 'a'\n```\nThat's it.", "Costs: 1,200.50 - 3%"),
 )
@@ -80,7 +146,9 @@ _SAID: Final = (
 
 def test_marks_in_their_other_forms() -> None:
     texts: dict[str, list[str]] = {}
-    for number, said in enumerate([*_SAID, *odd_texts.PIECES[::3], *("\n".join(odd_texts.PIECES[i : i + 3]) for i in range(0, 90, 3))]):
+    for number, said in enumerate(
+        [*_SAID, *odd_texts.PIECES[::3], *("\n".join(odd_texts.PIECES[i : i + 3]) for i in range(0, 90, 3))]
+    ):
         for i, (mark, other) in enumerate(_OTHER_FORMS):
             if mark in said and (number < len(_SAID) or (i + number) % 3 == 0):
                 texts.setdefault(mark, []).append(said.replace(mark, other))
