@@ -109,7 +109,7 @@ def history(seed: int, settings: HistorySettings) -> tuple[History, list[str]]:
     """A history of odd messages, sentences of which stand so many blanks apart; some said twice, some by nobody else."""
     random, state, done = Random(f"history {seed}"), History(), list[str]()
     said: list[HistoryMessage] = []
-    for i in range(14 + seed):
+    for _ in range(14 + seed):
         role = random.choice(("user", "user", "assistant", "assistant", "tool", "system", "developer"))
         pieces = [random.choice(odd_texts.PIECES[:26]) for _ in range(random.randrange(1, 6))]
         text = "".join(f"{piece}{_gaps(random)}" for piece in pieces)
@@ -130,8 +130,10 @@ def test_histories_in_every_room() -> None:
         for room in (*range(20, 160, 6), 400):
             told = context(state, HistorySettings(room, 0))
             lines.append(f"  {room} {told.tokens} {told.compression_ratio} {golden.name_of(told.text)}")
-        for query in ("docker", "What is the tide?", "zzz", ""):
-            lines.append(f"  {query}: {[golden.name_of(search(state, query, most)) for most in (0, 1, 3, -1)]}")
+        lines += [
+            f"  {query}: {[golden.name_of(search(state, query, most)) for most in (0, 1, 3, -1)]}"
+            for query in ("docker", "What is the tide?", "zzz", "")
+        ]
         for layer in (0, 1, 2, 3, -1, True):
             for section in (state.blocks[0].id, "none"):
                 try:

@@ -76,8 +76,8 @@ def test_cuts_of_every_size() -> None:
             "pinned": chat(number, pinned=4),
         }.items():
             total = sum(one.tokens for one in request.messages)
-            for share in (0.35, 0.7) if number < 40 or name == "plain" else (0.5,):
-                lines.append(f"{name} {number} {share}: {told(request, int(share * total))}")
+            shares = (0.35, 0.7) if number < 40 or name == "plain" else (0.5,)
+            lines += [f"{name} {number} {share}: {told(request, int(share * total))}" for share in shares]
     golden.agrees(FILES / "sizes.txt", lines)
 
 
@@ -85,8 +85,7 @@ def test_cuts_into_every_room() -> None:
     lines = []
     for name, request in {"chat": chat(9), "pictures": chat(12, pictures=4), "agent": agent(7)}.items():
         total = sum(one.tokens for one in request.messages)
-        for room in range(8, total + 10, max(1, total // 60)):
-            lines.append(f"{name} {room}: {told(request, room)}")
+        lines += [f"{name} {room}: {told(request, room)}" for room in range(8, total + 10, max(1, total // 60))]
     golden.agrees(FILES / "rooms.txt", lines)
 
 

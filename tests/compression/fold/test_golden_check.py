@@ -1,4 +1,7 @@
-"""What the check of our own output says of pairs that the engine never makes (``tests.support.golden`` says when to write anew)."""
+"""What the check of our own output says of pairs that the engine never makes.
+
+``tests.support.golden`` says when to write the files anew.
+"""
 
 from __future__ import annotations
 

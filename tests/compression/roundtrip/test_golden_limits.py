@@ -4,9 +4,10 @@ the file anew)."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from tests.support import golden, small_talk
-from turnfold.compression import compress, uncompress
+from turnfold.compression import CompressOptions, compress, uncompress
 from turnfold.compression.roundtrip.values import Results
 
 FILES = Path(__file__).parent / "golden"
@@ -36,11 +37,11 @@ def test_runs_of_every_size() -> None:
             else (("user", "assistant"),)
         ):
             messages = _run(number, total, roles)
-            budgets: tuple[dict[str, bool | int], ...] = (
+            budgets: tuple[dict[str, Any], ...] = (
                 ({}, {"token_budget": total // 12, "force_converge": True}) if total < 9000 else ({},)
             )
             for options in budgets:
-                made = compress([*messages, *small_talk.chat(2)], {"recency_window": 2, "trace": True, **options})
+                made = compress([*messages, *small_talk.chat(2)], CompressOptions(recency_window=2, trace=True, **options))
                 actions = " ".join(f"{one.action[:2]}{one.after}" for one in made.trace or ())
                 lines.append(f"{number} {total} {len(roles)} {made.fits}: {actions[:90]} {golden.name_of(made.messages)}")
     golden.agrees(FILES / "limits.txt", lines)

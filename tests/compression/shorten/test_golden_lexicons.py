@@ -1,5 +1,7 @@
-"""Lexicons of users: what is refused, in full, and what each field of a rule does (``tests.support.golden`` says when to write the
-files anew)."""
+"""Lexicons of users: what is refused, in full, and what each field of a rule does.
+
+``tests.support.golden`` says when to write the file anew.
+"""
 
 from __future__ import annotations
 
@@ -106,10 +108,12 @@ _WHOLE: Final = (
     ),
 )
 _SAID: Final = (
-    "As of late, the pump ran, so to say. The pump as of late it ran in bay seven. As of late the pump of the harbour master of bay seven "
-    "did not fail again.",
-    "It ran as of late. It ran, as of late, in order to fail at pier seven as of late running. So they say the round trip time was high.",
-    "- as of late ran the pump\n- The pump: as of late\nAs of late it is as of late a pump prior to the fix, as of late and so to say.",
+    "As of late, the pump ran, so to say. The pump as of late it ran in bay seven. As of late the pump of the harbour master "
+    "of bay seven did not fail again.",
+    "It ran as of late. It ran, as of late, in order to fail at pier seven as of late running. So they say the round trip time "
+    "was high.",
+    "- as of late ran the pump\n- The pump: as of late\nAs of late it is as of late a pump prior to the fix, as of late and so "
+    "to say.",
 )
 
 

@@ -98,7 +98,7 @@ def _nested(depth: int, value: Any) -> Any:
 def _values() -> Iterator[Any]:
     """Values with what is empty, null, false, long, deep, or JSON again among what says something; tables with holes."""
     said = "the pump of bay 7 was sold to Anna"
-    mixed = {
+    mixed: dict[str, Any] = {
         "null": None,
         "no": False,
         "zero": 0,

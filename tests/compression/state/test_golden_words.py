@@ -1,7 +1,7 @@
 """Which messages are directives, word by word (``tests.support.golden`` says when to write the file anew).
 
-Lives here: every directive with up to three words of the classes that its rules tell apart, items and premises of every length, and
-replies to a question in every spelling. Does not belong here: what becomes of them in a conversation (``test_golden.py``).
+Lives here: every directive with up to three words of the classes that its rules tell apart, items and premises of every length,
+and replies to a question in every spelling. Does not belong here: what becomes of them in a conversation (``test_golden.py``).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def test_directives_of_up_to_three_words() -> None:
 def _long() -> list[str]:
     """Items and premises around every limit, with marks of sentences, code, files and quotations."""
     found = [f"{kind} {'x' * size}" for kind in ("use", "prohibit", "use ruff instead of") for size in (63, 64, 65, 66, 999)]
-    found += [f"use {' '.join('ab cd ef gh ij kl mn op'.split()[:size])}" for size in range(1, 9)]
+    found += [f"use {'ab ' * size}cd" for size in range(8)]
     found += [f"{kind} {'y ' * (size // 2)}" for kind in ("set premise", "change premise to") for size in range(480, 520, 2)]
     found += [f"use {'x' * size}" for size in range(990, 1004)]
     marks = (

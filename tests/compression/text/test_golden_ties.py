@@ -90,7 +90,7 @@ _BEHIND: Final = "the old valve of bay 7 was sold to Anna"
 
 
 def _placed(phrase: str) -> Iterator[str]:
-    """A phrase in front of, inside, behind and instead of a sentence, among others, in a list, under headings, and introducing."""
+    """A phrase in front of, inside, behind and instead of a sentence, in a list, under headings, and introducing others."""
     said = f"{phrase} {_BEHIND}."
     yield f"{_FRONT}. It runs. {said} Hoses hold."
     yield f"{_FRONT}. {phrase}. Hoses hold. They do."
