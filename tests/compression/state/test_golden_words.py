@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Final, Literal
 
 from tests.support import golden
@@ -32,6 +33,7 @@ from turnfold.compression.state.decisions import (
     is_passthrough,
     is_update,
 )
+from turnfold.compression.state.seen import resumed_at, seen_run
 
 FILES = Path(__file__).parent / "golden"
 HELD = State("the harbour desk", {"docker": "use", "peanuts": "prohibit"})
@@ -199,3 +201,17 @@ def test_blocks_that_were_replaced() -> None:
             turns.append(Turn("assistant", "All right."))
             lines.append(f"{words_each} {superseded} {i}: {[pin.index for pin in made.pins]} {golden.name_of(made.pins)}")
     golden.agrees(FILES / "replaced.txt", lines)
+
+
+def test_what_was_seen_before() -> None:
+    """Requests that repeat, cut and mix what was seen, among few different messages."""
+    lines = []
+    for seed in range(240):
+        random = Random(seed)
+        seen = [random.choice((b"a", b"b", b"c")[: 2 + seed % 2]) for _ in range(random.randrange(1, 16))]
+        at = random.randrange(len(seen))
+        keys = [*seen[at : at + random.randrange(1, 9)], *(random.choice((b"a", b"b")) for _ in range(random.randrange(6)))]
+        keys = [*seen[: at // 2], *keys] if seed % 3 else keys
+        run = seen_run(seen, keys)
+        lines.append(f"{b''.join(seen).decode()} {b''.join(keys).decode()}: {run} {resumed_at(seen, keys, run)}")
+    golden.agrees(FILES / "runs.txt", lines)

@@ -13,7 +13,7 @@ from typing import Final
 
 from tests.compression.text.test_golden import ODD_STAGES
 from tests.support import golden, odd_texts
-from turnfold.compression.text.statements import statements
+from turnfold.compression.text.statements import objection, objects, statements
 
 FILES = Path(__file__).parent / "golden"
 
@@ -116,13 +116,24 @@ def _taken_back() -> Iterator[str]:
         yield "\n".join([*(f"- {one}" for one in some), "None of this is true.", "Hoses hold."])
 
 
+def _first_sentences() -> Iterator[str]:
+    """An objection or a verdict of every length at which it is no longer one, in front of what it may object to."""
+    for size in (*range(114, 127, 2), 119, 121, *range(494, 508, 2), 499, 501):
+        for begin in ("No, that is wrong", "Wrong", "None of this is true", "I disagree with it"):
+            said = f"{begin} {'and nobody paid for it in that year ' * 20}"[: size - 1]
+            yield f"{said}."
+            yield f"{said}. {_FRONT}. Hoses hold."
+
+
 def test_phrases_that_tie_sentences() -> None:
     lines = []
     for phrase in PHRASES:
-        found = [(made.spans, made.needs, made.sizes) for made in map(statements, _placed(phrase))]
-        lines.append(f"{phrase}: {[sum(map(len, needs)) for _, needs, _ in found]} {golden.name_of(found)}")
+        found = [(made.spans, made.needs, made.sizes, objection(said)) for said in _placed(phrase) for made in [statements(said)]]
+        lines.append(f"{phrase}: {[sum(map(len, needs)) for _, needs, _, _ in found]} {golden.name_of(found)}")
     for number, made in enumerate(map(statements, _taken_back())):
         lines.append(f"{number}: {list(map(list, made.needs))} {golden.name_of((made.spans, made.sizes))}")
+    first = [(objects(said), objection(said)) for said in _first_sentences()]
+    lines += [f"first {i}: {golden.name_of(first[i : i + 8])}" for i in range(0, len(first), 8)]
     golden.agrees(FILES / "phrases.txt", lines)
 
 
