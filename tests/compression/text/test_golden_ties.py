@@ -7,12 +7,14 @@ typographic apostrophe, a full-width colon, a blank that does not break. Does no
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from tests.compression.text.test_golden import ODD_STAGES
 from tests.support import golden, odd_texts
+from turnfold.compression.text.private import redact, redact_json
 from turnfold.compression.text.statements import objection, objects, statements
 
 FILES = Path(__file__).parent / "golden"
@@ -168,3 +170,21 @@ def test_marks_in_their_other_forms() -> None:
         if stage not in ("middle", "duplicates"):
             lines += [f"{stage} {mark!r}: {golden.name_of([read(text) for text in some])}" for mark, some in texts.items()]
     golden.agrees(FILES / "other_forms.txt", lines)
+
+
+def test_private_parts_of_json() -> None:
+    """Whatever else the object holds stays what it is."""
+    held = {
+        "n": 1,
+        "yes": True,
+        "none": None,
+        "half": 0.5,
+        "in": [1, None, False, {"x": "a <private>b</private> c", "y": 2}],
+        "id": "<private>i</private>",
+    }
+    assert json.loads(redact_json(json.dumps(held))) == {
+        **held,
+        "in": [1, None, False, {"x": redact("a <private>b</private> c"), "y": 2}],
+    }
+    plain = json.dumps({**held, "in": "private", "id": 7}, indent=1)
+    assert redact_json(plain) == plain
