@@ -140,3 +140,15 @@ def test_lexicons_of_users() -> None:
         except InvalidInput as refused:
             lines.append(f"{phrase!r}: {refused}"[:120])
     golden.agrees(FILES / "lexicons.txt", lines)
+
+
+def test_lines_that_are_hardly_english() -> None:
+    """Few English words and more and more of something else beside them, alone and among lines that are English."""
+    lines = []
+    for said in ("the boat of the harbour", "please note that the boat basically came", "the"):
+        for other in ("привет", "x_y-", "泵", "c++/", "naïve", "«да»", "Ü7"):
+            texts = [f"{said} {(other * 30)[:size]} it actually rained" for size in range(1, 26)]
+            texts += ["\n".join([text, "It is actually just the tide.", "привет мир"]) for text in texts[::5]]
+            made = [compress(text, ("lite", "full", "ultra")[i % 3]) for i, text in enumerate(texts)]
+            lines.append(f"{said[:9]} {other}: {[len(one.text) for one in made[:6]]} {golden.name_of(made)}")
+    golden.agrees(FILES / "hardly.txt", lines)

@@ -118,6 +118,10 @@ def _values() -> Iterator[Any]:
         yield [{f"c{k}": i * k for k in range(38 + size % 5)} for i in range(3)]
         yield [said[: i % 30] for i in range(size)]
     yield {f"key {i}": list(mixed.values())[i % 9] for i in range(120)}
+    for length in (58, 59, 60, 61, 62):  # objects that are kept whole, or not, by their sizes
+        yield {
+            f"k{i}": [{"id": i, f"a{i}": "z" * length, "b": None}, {f"c{j}": j for j in range(length - 53)}] for i in range(30)
+        }
     yield {f"key {i}": {"in": list(mixed.values())[i % 9], "n": [i]} for i in range(70)}
     for depth in (30, 39, 41, 70):
         yield _nested(depth, {"said": said * 90, "n": [1, 2, {"x": None}]})
