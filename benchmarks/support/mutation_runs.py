@@ -187,6 +187,7 @@ def _place(node: ast.AST, prefix: str, mutation: Mutation) -> tuple[str, int] | 
 def give_code(mutation: Mutation, place: tuple[str, int]) -> int:
     """Give every such function of this process its new code; how many there were, none if it can't be given."""
     path = str(ROOT / mutation.path)
+    gc.unfreeze()  # the tests freeze what is there when they begin, and frozen objects are not listed
     new = _code_at(compile(Path(path).read_bytes(), path, "exec"), place)
     functions = [
         one

@@ -133,3 +133,9 @@ def test_a_sequence_goes_on_from_what_it_shares_with_the_one_before() -> None:
 )
 def test_how_much_two_sequences_share(one: str, other: str, same: int) -> None:
     assert common_length(one, other) == common_length(other, one) == same
+
+
+def test_equal_items_are_shared_though_they_are_not_the_same_object() -> None:
+    one, other = ([(name, 1) for name in names] for names in ("abx", "aby"))
+    assert one[0] is not other[0]
+    assert common_length(one, other) == common_length(other, one) == 2

@@ -104,3 +104,19 @@ def test_messages_summarised_by_somebody_else() -> None:
         names = [golden.name_of(json.dumps(one.as_dict())) for one in made]
         lines.append(f"{seed}: {len(prompts)} prompts, {len(calls)} calls {' '.join(names)} {golden.name_of((prompts, calls))}")
     golden.agrees(FILE.parent / "summaries.txt", lines)
+
+
+def test_a_text_as_long_as_what_it_stands_for_is_no_summary() -> None:
+    """Blanks at its end make it no shorter."""
+    messages = [*small_talk.talk(6, "The code is R-0417.", 3), *small_talk.chat(2)]
+    asked: list[str] = []
+
+    def padded(text: str) -> str:
+        asked.append(text)
+        return text[: len(text) // 2].ljust(len(text))
+
+    made = asyncio.run(_result(compress(messages, CompressOptions(recency_window=1, trace=True), summarizer=padded)))
+    reasons = [one.reason for one in made.trace or () if "the summarizer" in one.reason]
+    assert asked
+    assert reasons
+    assert all(one.endswith("the summarizer's text was too long") for one in reasons)

@@ -295,7 +295,7 @@ async def test_a_conversation_of_a_newer_release_is_left_alone(workshop: Worksho
     key = Key("anna", "conversation", "c")
     await store.put([Item(key, head, 60, "c")])
     conversations = Conversations(store, StoreSettings(), workshop)
-    with pytest.raises(ConversationUnreadable):
+    with pytest.raises(ConversationUnreadable, match=r"^Conversation '[^']+' was written by a newer Turnfold; update this one"):
         await conversations.read("anna", "c")
     with pytest.raises(ConversationUnreadable):
         await conversations.add("anna", "c", HistoryMessage("user", "hello"), HistorySettings())

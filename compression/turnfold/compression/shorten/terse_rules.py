@@ -199,10 +199,8 @@ def lexicon(extension: str = "") -> Lexicon:
     Raises:
         InvalidInput: the extension is not a lexicon; it names the field.
     """
-    base = tomllib.loads((files("turnfold.compression.text.lexicon") / "terse_en.toml").read_text(encoding="utf-8"))
-    sets: dict[str, list[str]] = dict(base["sets"])
-    rules = list(_rules(base, sets))
-    idle: list[str] = []
+    language, packaged, packaged_rules = _packaged()
+    sets, rules, idle = dict(packaged), list(packaged_rules), list[str]()
     if extension:
         added = _parse(extension)
         sets |= {name: [*sets.get(name, ()), *words] for name, words in added.get("sets", {}).items()}
@@ -213,14 +211,21 @@ def lexicon(extension: str = "") -> Lexicon:
         rules = [rule for rule in rules if rule.words not in gone] + [rule for rule in own if _saves(rule)]
     fresh = tuple(frozenset(r.words[0] for r in rules if _is_fresh(r, level)) for level in range(len(INTENSITIES)))
     trees = tuple(_tree([r for r in rules if r.level <= level]) for level in range(len(INTENSITIES)))
-    return Lexicon(base["language"], tuple(rules), trees, fresh, _bounds(rules, sets), tuple(idle))
+    return Lexicon(language, tuple(rules), trees, fresh, _bounds(rules, sets), tuple(idle))
+
+
+@lru_cache(maxsize=1)
+def _packaged() -> tuple[str, Mapping[str, list[str]], tuple[TerseRule, ...]]:
+    """Language, sets and rules of the packaged lexicon."""
+    data = tomllib.loads((files("turnfold.compression.text.lexicon") / "terse_en.toml").read_text(encoding="utf-8"))
+    return data["language"], data["sets"], tuple(_rules(data, data["sets"]))
 
 
 def _is_fresh(rule: TerseRule, level: int) -> bool:
     """Whether a level must look for a rule: its own, what is kept, and phrases with an article, which stays where they are
     spoken of."""
-    spoken = rule.stage in PHRASED and rule.level <= level and not ARTICLES.isdisjoint(rule.words)
-    return rule.level == level or rule.stage == "keep" or spoken
+    spoken = rule.stage in PHRASED and not ARTICLES.isdisjoint(rule.words)
+    return rule.level == level or (rule.level < level and (rule.stage == "keep" or spoken))
 
 
 def _bounds(rules: Sequence[TerseRule], sets: Mapping[str, Sequence[str]]) -> Bounds:
