@@ -20,8 +20,8 @@ from starlette.routing import Route
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books.csv_rows import as_csv
-from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.headline import uncounted
+from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.receipt_log import receipts_between
