@@ -277,7 +277,7 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
 
 def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
     """What a fold costs at once, and the tokens that it leaves out: from the first piece that is new, everything is written
-    again."""
+    again, what can't be folded (attachments, instructions) too."""
     new = [p for p in after.pieces if p not in before.pieces]
     left = sum(p.size for p in new)
     old = sum(p.size for p in before.pieces if p not in after.pieces)
@@ -285,8 +285,10 @@ def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
     sent = course.requests[before.turns - 1] + 1 if before.turns else 0
     known = min(max(start, sent), after.tail)
     raw, fresh = old + course.tokens(start, known), course.tokens(known, after.tail)
-    behind = course.tokens(after.tail, max(after.tail, sent))
-    again = behind + _unmarked_front(course, before, min((p.start for p in new), default=start))
+    first = min((p.start for p in new), default=start)
+    among = course.total[known] - course.total[first] - course.tokens(first, known) if known > first else 0
+    behind = course.total[max(after.tail, sent)] - course.total[after.tail]
+    again = among + behind + _unmarked_front(course, before, first)
     warm = before.decision.warmth.share(shape_at(course, before.turns).loops)
     return policy.rewrite_cost(course.options, warm, raw, fresh, left, again), raw + fresh - left
 
