@@ -195,7 +195,7 @@ def test_untouched_messages_may_be_written_in_any_way() -> None:
 def test_a_result_that_came_empty_may_get_a_mark() -> None:
     def blocks(*results: Message) -> Conversation:
         uses = [{"type": "tool_use", "id": one["tool_use_id"], "name": "look", "input": {}} for one in results]
-        said = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": uses}, {"role": "user", "content": results}]
+        said: list[Message] = [user("Go."), {"role": "assistant", "content": uses}, {"role": "user", "content": list(results)}]
         return MESSAGES.read(encode([*said, assistant("Done."), user("And now?")]), Memo())
 
     empty = {"type": "tool_result", "tool_use_id": "t"}
