@@ -76,6 +76,8 @@ def test_empty_variables_and_service_links_count_as_not_set(monkeypatch: pytest.
         ("TURNFOLD_MODE", "onn", ["TURNFOLD_MODE", "'observe'"]),
         ("TURNFOLD_UPSTREAM_URL", "ftp://x", ["TURNFOLD_UPSTREAM_URL", "http://"]),
         ("TURNFOLD_UPSTREAM_URL", "https://x/v1?a=1", ["query"]),
+        ("TURNFOLD_UPSTREAM_URL", "http://u:hunter2@h/v1", ["TURNFOLD_UPSTREAM_URL (from the environment)", "credentials"]),
+        ("TURNFOLD_ANTHROPIC_URL", "http://u@h", ["TURNFOLD_ANTHROPIC_URL (from the environment)", "credentials"]),
         ("TURNFOLD_STORE_URL", "postgres://u:hunter2@h", ["TURNFOLD_STORE_URL", "sqlite:///"]),
         ("TURNFOLD_STORE_URL", "sqlite://db", ["must name a file"]),
         ("TURNFOLD_STORE_TIMEOUT", "3", ["TURNFOLD_STORE_TIMEOUT", "0.1"]),

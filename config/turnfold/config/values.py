@@ -46,6 +46,8 @@ def http_url(url: str) -> str:
         host_name(parts.hostname)
     except ValueError as exc:
         raise ValueError(f"the host {exc}") from None
+    if "@" in parts.netloc:
+        raise ValueError("must not carry credentials: the key is a setting of its own")
     if parts.query or parts.fragment:
         raise ValueError("must be a base URL, without a query or a fragment")
     return url.rstrip("/")

@@ -29,7 +29,11 @@ told_to_stop: Final = threading.Event()
 
 
 def leave_gently(delay: float) -> None:
-    """Make SIGTERM fail readiness, and reach the server `delay` seconds later; called where the server has set its handlers."""
+    """Make SIGTERM fail readiness, and reach the server `delay` seconds later; called where the server has set its handlers.
+
+    A terminal that closes sends SIGHUP, which would end the process in the middle of its streams: it counts as SIGTERM, unless
+    somebody has it ignored (nohup).
+    """
     if threading.current_thread() is not threading.main_thread():
         return
     stop = signal.getsignal(signal.SIGTERM)
@@ -48,6 +52,8 @@ def leave_gently(delay: float) -> None:
         later.start()
 
     signal.signal(signal.SIGTERM, handle)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, lambda _, frame: handle(signal.SIGTERM, frame))
 
 
 def end_with_parent() -> None:

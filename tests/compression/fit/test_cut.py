@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.support.effort import draws
 from tests.support.overfull import Writer, overfull
 from tests.support.structure import structure_faults
+from tests.support.words import prose
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.cut import LEVELS, Cut, cut
@@ -323,3 +324,22 @@ def test_a_cut_that_broke_a_law_is_not_sent() -> None:
     assert cut(received, 500, FoldOptions(model="gpt-4o"), Memo()) is not None
     with pytest.raises(FoldRejected, match="system"):
         cut(replace(received, wire=replace(CHAT, write=loses_the_first)), 500, FoldOptions(model="gpt-4o"), Memo())
+
+
+@pytest.mark.parametrize("loops", [5, 20, 60])
+def test_the_newest_question_stays_however_long_the_tool_loop_behind_it(loops: int) -> None:
+    messages: list[Body] = []
+    for turn in range(3):
+        messages += [
+            {"role": "user", "content": prose(turn, "en", 5)},
+            {"role": "assistant", "content": prose(90 + turn, "en", 9)},
+        ]
+    messages.append({"role": "user", "content": "Which bay is free for the ferry from Aarhus?"})
+    for step in range(loops):
+        call = {"id": f"c{step}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": f"c{step}", "content": prose(500 + step, "en", 25)})
+    for budget in (1500, 4000):
+        made, sent = cut_to({"model": "gpt-4o", "messages": messages}, budget)
+        assert made.tokens <= budget
+        assert [one for one in sent["messages"] if one["role"] == "user"][-1] == messages[6]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from base64 import b64encode
 
 import pytest
 
@@ -50,3 +51,14 @@ def test_what_is_saved_may_be_put_at_risk_again() -> None:
     tenant = Tenant("one", COLUMNS["gpt-4o"], WarmthMemory(), 0.3)
     *_, done = tenant.play(agent(50, 60), 0, 400)
     assert done.ratio < 0.6
+
+
+def test_pictures_that_stay_are_written_again_by_a_fold_and_count_as_its_stake() -> None:
+    png = b64encode(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x02\x00\x00\x00\x02\x00" + bytes(60)).decode()
+    messages = chat(26, 12)
+    for turn, message in enumerate(messages[1::2]):
+        picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{png}", "detail": f"{turn}"}}
+        message["content"] = [{"type": "text", "text": message["content"]}, picture]
+    tenant = Tenant("one", COLUMNS["gpt-4o"], WarmthMemory(), 0.0)
+    *_, done = tenant.play(messages, 0, 400)
+    assert max(done.ends) <= 1.02

@@ -13,6 +13,7 @@ from turnfold.compression.fold.check import check
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.messages import MESSAGES
 
 
 def read(messages: list[Message]) -> Conversation:
@@ -189,3 +190,17 @@ def test_untouched_messages_may_be_written_in_any_way() -> None:
     check(old, CHAT.read(body.replace(" {", "\n{").encode(), Memo()))
     with pytest.raises(FoldRejected, match="system-changed"):
         check(old, CHAT.read(json.dumps(json.loads(body), separators=(",", ":")).encode(), Memo()))
+
+
+def test_a_result_that_came_empty_may_get_a_mark() -> None:
+    def blocks(*results: Message) -> Conversation:
+        uses = [{"type": "tool_use", "id": one["tool_use_id"], "name": "look", "input": {}} for one in results]
+        said: list[Message] = [user("Go."), {"role": "assistant", "content": uses}, {"role": "user", "content": list(results)}]
+        return MESSAGES.read(encode([*said, assistant("Done."), user("And now?")]), Memo())
+
+    empty = {"type": "tool_result", "tool_use_id": "t"}
+    marked_one = {**empty, "cache_control": {"type": "ephemeral"}}
+    filled = {**empty, "tool_use_id": "u", "content": "bay 7"}
+    check(blocks(empty, filled), blocks(marked_one, filled), frozenset({"marks-invented"}))
+    with pytest.raises(FoldRejected, match="message-emptied"):
+        check(blocks(empty, filled), blocks(empty, {**empty, "tool_use_id": "u"}), frozenset({"keys-invented"}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
@@ -34,7 +35,7 @@ from turnfold.proxy.deletion.deletions import Deletions
 from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.api import api_routes
-from turnfold.proxy.store import Item, Key, OpenStore, Scope, Store, StoreUnavailable, open_store
+from turnfold.proxy.store import Batch, Item, Key, OpenStore, Scope, Store, StoreUnavailable, open_store
 from turnfold.proxy.store.memory import MemoryStore
 
 HOUR, DAY = 3600, 86400
@@ -360,6 +361,31 @@ async def test_what_is_deleted_by_kind_is_gone_from_the_file(tmp_path: Path) -> 
     assert deleted.json()["deleted"] == 1
     assert b"zanzibarwombat" not in _bytes_of(tmp_path)
     await store.close()
+
+
+async def test_a_report_says_what_the_store_does_not_take_and_the_log_says_it_once(caplog: pytest.LogCaptureFixture) -> None:
+    class Full(MemoryStore):
+        full = True
+
+        async def record(self, batch: Batch) -> None:
+            if self.full:
+                raise StoreUnavailable("database or disk is full")
+            await super().record(batch)
+
+    disk = Full()
+    store = OpenStore(disk, StoreSettings())
+    book = await fill(store)
+    routes = admin_routes(store, book, Forgetting(store, book, Deletions(store)), Gate())
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(Starlette(routes=routes)), base_url="http://t") as admin:
+        told = [(await admin.get(f"/admin/report?from={NOON}", headers=ADMIN)).json()["headline"] for _ in range(3)]
+        disk.full = False
+        while not await book.flush():  # noqa: ASYNC110 - the store gives no sign when it is back
+            await asyncio.sleep(0.02)
+        until = (await admin.get(f"/admin/report?from={NOON}", headers=ADMIN)).json()["headline"]
+    assert told == ["No requests yet. Not counted, since the store takes no receipts now: 5 requests."] * 3
+    assert "over 4 requests" in until
+    assert "takes no receipts" not in until
+    assert len(caplog.messages) == 2
 
 
 async def test_deletion_wants_a_tenant(client: httpx.AsyncClient) -> None:

@@ -176,30 +176,36 @@ def _drop_candidates(
 ) -> Iterator[list[Unit]]:
     """Units behind the first one that can be left out so that roles still alternate: none, then ever more of them.
 
-    Units with attachments stay, until `all_of_it` does not fit either.
+    Units with attachments stay, until `all_of_it` does not fit either. The user's newest message always stays: behind it a tool
+    loop may be long.
     """
     yield []
+    units_in_turn = [u for u in cuts if not u.pinned]
+    loose = [u for u in old if not u.pinned]
+    asked = max((i for i, u in enumerate(units_in_turn) if u.is_user or u.interrupted), default=0)
     if any(u.attached for u in old):
-        yield from _sparing_attachments(messages, cuts, old, all_of_it=all_of_it)
+        yield from _sparing(messages, units_in_turn, len(loose), asked, all_of_it=all_of_it)
         if not all_of_it:
             return
-    units_in_turn = [u for u in cuts if not u.pinned]
+    if 0 < asked < len(loose):
+        bare = [u._replace(attached=False) for u in units_in_turn]
+        yield from _sparing(messages, bare, len(loose) + 1, asked, all_of_it=all_of_it)
+        return
     roles = [messages[u.start].role for u in units_in_turn]
-    loose = [u for u in old if not u.pinned][1:]
-    allowed = [k for k in range(1, len(loose) + 1) if k + 1 < len(roles) and roles[k + 1] != roles[0]]
+    allowed = [k for k in range(1, len(loose)) if k + 1 < len(roles) and roles[k + 1] != roles[0]]
     for k in allowed[-1:] if all_of_it else _thin_out(allowed):
-        yield loose[:k]
+        yield loose[1 : k + 1]
 
 
-def _sparing_attachments(
-    messages: Sequence[Message], cuts: Sequence[Unit], old: Sequence[Unit], *, all_of_it: bool
+def _sparing(
+    messages: Sequence[Message], in_turn: Sequence[Unit], end: int, asked: int, *, all_of_it: bool
 ) -> Iterator[list[Unit]]:
-    in_turn = [u for u in cuts if not u.pinned]
-    stays = staying([in_turn[0]._replace(attached=True), *in_turn[1:]])
-    loose = sum(not u.pinned for u in old)
-    allowed = [k for k in range(2, loose) if k < len(in_turn) and messages[in_turn[k].start].role == "user"]
+    """Ever more of the units before `end`, but for the first, the one in which the user asked, and those with attachments."""
+    stays = staying([u._replace(attached=u.attached or i in {0, asked}) for i, u in enumerate(in_turn)])
+    users = [messages[u.start].role == "user" for u in in_turn]
+    allowed = [k for k in range(2, end) if k < len(in_turn) and users[k] is not (users[asked] and asked < k)]
     for k in allowed[-1:] if all_of_it else _thin_out(allowed):
-        yield [u for i, u in enumerate(in_turn[:k]) if i not in stays]
+        yield [in_turn[i] for i in range(k) if i not in stays]
 
 
 def _thin_out(sizes: Sequence[int]) -> Iterator[int]:

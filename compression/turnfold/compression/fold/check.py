@@ -119,8 +119,13 @@ def _invents_keys(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 
 def _empties_message(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    empty = {m.raw for m in new if not (m.holds or m.has_calls)}
-    return bool(empty) and not empty <= {m.raw for m in old}
+    empty = _empty(new)
+    return bool(empty) and not empty <= _empty(old)
+
+
+def _empty(messages: Sequence[Message]) -> Counter[str]:
+    """Messages without content. A result goes by the call that it answers: it may be given a mark that moves."""
+    return Counter((m.is_result and m.answers) or m.raw for m in messages if not (m.holds or m.has_calls))
 
 
 def _breaks_seal(old: Sequence[Message], new: Sequence[Message]) -> bool:

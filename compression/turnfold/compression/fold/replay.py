@@ -43,6 +43,7 @@ class Course(NamedTuple):
         reasons: units with signed reasoning.
         lines: tokens of results of which lines are copied.
         marks: indices of units on which the client sets cache marks, so that caches hit at its marks only; none of instructions.
+        interrupted: indices of units that hold a user's message between a call and its late result.
         decided: earlier decisions by the number of messages that had come.
     """
 
@@ -58,6 +59,7 @@ class Course(NamedTuple):
     reasons: Sequence[int]
     lines: Sequence[int]
     marks: Sequence[int]
+    interrupted: Sequence[int]
     decided: Mapping[int, FoldDecision]
 
     @property
@@ -103,6 +105,7 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
     first = known.first if known is not None and known.first < same else next(is_first, len(units))
     asking = [i for i, u in enumerate(new, same) if u.asks and i >= first]
     marks = [i for i, u in enumerate(new, same) if u.marked and not u.pinned]
+    interrupted = [i for i, u in enumerate(new, same) if u.interrupted]
     return Course(
         units,
         options,
@@ -116,6 +119,7 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
         reasons=_sums(known.reasons if known else None, same, [u.reasons for u in new]),
         lines=_sums(known.lines if known else None, same, [u.lines for u in new]),
         marks=[*(known.marks[: bisect_left(known.marks, same)] if known else ()), *marks],
+        interrupted=[*(known.interrupted[: bisect_left(known.interrupted, same)] if known else ()), *interrupted],
         decided={p.at: p.decision for p in options.precedents},
     )
 
@@ -274,7 +278,7 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
 
 def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
     """What a fold costs at once, and the tokens that it leaves out: from the first piece that is new, everything is written
-    again."""
+    again, what can't be folded (attachments, instructions) too."""
     new = [p for p in after.pieces if p not in before.pieces]
     left = sum(p.size for p in new)
     old = sum(p.size for p in before.pieces if p not in after.pieces)
@@ -282,8 +286,10 @@ def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
     sent = course.requests[before.turns - 1] + 1 if before.turns else 0
     known = min(max(start, sent), after.tail)
     raw, fresh = old + course.tokens(start, known), course.tokens(known, after.tail)
-    behind = course.tokens(after.tail, max(after.tail, sent))
-    again = behind + _unmarked_front(course, before, min((p.start for p in new), default=start))
+    first = min((p.start for p in new), default=start)
+    among = course.total[known] - course.total[first] - course.tokens(first, known) if known > first else 0
+    behind = course.total[max(after.tail, sent)] - course.total[after.tail]
+    again = among + behind + _unmarked_front(course, before, first)
     warm = before.decision.warmth.share(shape_at(course, before.turns).loops)
     return policy.rewrite_cost(course.options, warm, raw, fresh, left, again), raw + fresh - left
 
@@ -320,11 +326,20 @@ def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Rep
 
 
 def _border(course: Course, tail: int, index: int, keep: int) -> int:
-    """First unit that stays raw: the newest `keep` tokens, moved to a user message where one is near; at least one unit."""
+    """First unit that stays raw: the newest `keep` tokens, moved to a user message where one is near; at least one unit, and the
+    user's newest message where it stands between a call and its late result."""
+    index = _newest_interrupted(course, index)
     border = index
     while border > tail and course.tokens(border - 1, index + 1) <= keep:
         border -= 1
     return next((i for i in _near(course, tail, border, index, keep // 2) if course.units[i].is_user), border)
+
+
+def _newest_interrupted(course: Course, index: int) -> int:
+    """The unit up to `index` that holds the user's newest message, where that is no unit of its own; else `index`."""
+    last = bisect_right(course.interrupted, index)
+    held = course.interrupted[last - 1] if last else index
+    return index if course.users[index + 1] > course.users[held] else held
 
 
 def _near(course: Course, tail: int, border: int, index: int, reach: int) -> Iterator[int]:

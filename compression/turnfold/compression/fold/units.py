@@ -33,6 +33,7 @@ class Unit(NamedTuple):
         reasons: whether it holds signed reasoning.
         kept: whether somebody wants it left as it is: no budget takes it either.
         lines: tokens of results in it of which lines are copied, as of files; of records it is values.
+        interrupted: whether a user's message stands in it between a call and its late result.
     """
 
     start: int
@@ -47,6 +48,7 @@ class Unit(NamedTuple):
     reasons: bool = False
     kept: bool = False
     lines: int = 0
+    interrupted: bool = False
 
 
 _LOOKED_AT: Final = 4000  # characters of a result that tell its kind
@@ -136,6 +138,7 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
         asks=last.role == "user" or last.is_result,
         reasons=any(m.reasoning is not None for m in inside),
         kept=stays,
+        interrupted=any(m.bound and m.role == "user" and m.holds for m in inside),
         lines=sum(size for m, size in zip(inside, sizes, strict=True) if m.is_result and not _holds_records(m.text)),
     )
 

@@ -25,6 +25,11 @@ def headline(totals: Mapping[str, Any]) -> str:
     return _saved(totals, requests)
 
 
+def uncounted(queued: int) -> str:
+    """What is said behind it of requests that no report counts yet."""
+    return f"Not counted, since the store takes no receipts now: {_requests(queued)}."
+
+
 def _saved(totals: Mapping[str, Any], requests: str) -> str:
     dollars, tokens = totals["dollars"], totals["tokens"]
     if dollars["saved"] is None:

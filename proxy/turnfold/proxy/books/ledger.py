@@ -218,6 +218,7 @@ class Ledger:
         self._waiting: _PendingWrite | None = None
         self._at_once = _AT_ONCE
         self._task: asyncio.Task[None] | None = None
+        self._refused = False  # whether the store did not take what was last offered
         self._stopping = asyncio.Event()
         self._lock = asyncio.Lock()
 
@@ -302,10 +303,15 @@ class Ledger:
             while self._queue:
                 failure = await outcome(self._write_some())
                 if _may_pass(failure):
-                    _log.info("the ledger waits for the store: %s", failure)
+                    if not self._refused:  # it is offered again several times a second
+                        _log.warning("receipts wait for the store: %s", failure)
+                    self._refused = True
                     return False
                 if isinstance(failure, Exception):
                     self._isolate(failure)
+            if self._refused:
+                _log.warning("the store takes receipts again")
+            self._refused = False
         return True
 
     async def _write_some(self) -> None:

@@ -142,8 +142,6 @@ class Upstream:
         parts = urlsplit(settings.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InvalidInput("upstream.url", f"must be an http or https URL, not {settings.url!r}")
-        if "@" in parts.netloc:
-            raise InvalidInput("upstream.url", "must not carry credentials; the key goes into upstream.api_key")
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._host = parts.hostname
         #: Scheme, host and port, as URLs of this upstream name them.

@@ -20,6 +20,7 @@ from starlette.routing import Route
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books.csv_rows import as_csv
+from turnfold.proxy.books.headline import uncounted
 from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.pacing import OptionsOf
@@ -129,11 +130,13 @@ def admin_routes(
 
     async def get_report(request: Request) -> Response:
         form = _format(request.query_params, "json", "csv")
-        await ledger.flush()
+        complete = await ledger.flush()
         query = query_of(request.query_params, request.headers.get(_TENANT), time.time(), tenants)
         result = with_tenant_names(await report(store.patient, query, options_of), tenants)
         if form == "csv":
             return Response(as_csv(result["groups"]), media_type="text/csv")
+        if not complete:
+            result = {**result, "headline": f"{result['headline']} {uncounted(ledger.queued)}"}
         return as_json(result | await learned_of(store.patient, query, time.time(), options_of))
 
     async def get_receipts(request: Request) -> Response:

@@ -1,0 +1,41 @@
+"""What a user says between a call and its late result (Responses) is the question, as long as no other one comes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.words import prose
+from turnfold.compression.fold import fold
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.responses import RESPONSES
+
+Item = dict[str, Any]
+SAID = "Stop: which bay is free for the ferry from Aarhus?"
+
+
+def call(number: int, *between: Item) -> list[Item]:
+    asked = {"type": "function_call", "call_id": f"c{number}", "name": "look", "arguments": "{}"}
+    return [asked, *between, {"type": "function_call_output", "call_id": f"c{number}", "output": prose(number, "en", 25)}]
+
+
+@pytest.mark.parametrize("loops", [0, 3, 12])
+@pytest.mark.parametrize("budget", [400, 1500])
+def test_a_question_inside_a_call_is_never_folded_away(loops: int, budget: int) -> None:
+    items: list[Item] = []
+    for turn in range(12):
+        items += [{"role": "user", "content": prose(turn, "en", 5)}, {"role": "assistant", "content": prose(90 + turn, "en", 9)}]
+    items += call(0, {"role": "user", "content": SAID})
+    items += [item for number in range(1, loops + 1) for item in call(number)]
+    body = json.dumps({"model": "gpt-4o", "input": items}).encode()
+    folded = fold(RESPONSES.read(body, Memo()), FoldOptions(budget=budget), Memo())
+    assert folded.folded
+    assert SAID in [one.get("content") for one in json.loads(folded.body)["input"]]
+    later = [*items, {"role": "assistant", "content": "Bay 7."}, *[{"role": "user", "content": prose(7, "en", 60)}] * 2]
+    again = fold(
+        RESPONSES.read(json.dumps({"model": "gpt-4o", "input": later}).encode(), Memo()), FoldOptions(budget=400), Memo()
+    )
+    assert SAID not in [one.get("content") for one in json.loads(again.body)["input"]]
