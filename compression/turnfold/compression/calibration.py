@@ -127,7 +127,7 @@ class Learned:
         if self.claimed is not None and (self.claims > 1 or not contradicted):
             return self.claimed
         cut = self.cut_at
-        if cut is not None and (known is None or cut >= known or _is_beyond_doubt(_unexplained(self.quiet, self.top), self.top)):
+        if cut is not None and (known is None or cut >= known or _is_beyond_doubt(self.quiet, self.top)):
             return cut
         if known is None and self.fails is not None and theirs >= self.fails:
             return self._guess
@@ -206,9 +206,9 @@ def _stands_still(quiet: tuple[tuple[int, int], ...], top: tuple[int, int]) -> b
     Args:
         top: as in `Learned`; zeros where that is not known.
     """
-    whole = _unexplained(quiet, top)
-    if _is_beyond_doubt(whole, top):
+    if _is_beyond_doubt(quiet, top):
         return True
+    whole = _unexplained(quiet, top)
     if len(whole) < _SIGHTINGS:
         return False
     reported = [r for _, r in whole]
@@ -225,17 +225,17 @@ def _unexplained(quiet: tuple[tuple[int, int], ...], top: tuple[int, int]) -> Se
     return [one for one, before in zip(quiet, quiet[:1] + quiet, strict=False) if 2 * abs(one[0] - before[0]) < one[1]]
 
 
-def _is_beyond_doubt(short: Sequence[tuple[int, int]], top: tuple[int, int]) -> bool:
+def _is_beyond_doubt(quiet: tuple[tuple[int, int], ...], top: tuple[int, int]) -> bool:
     """Whether no other vocabulary explains short reports: all have one figure, or what was sent cannot be that few tokens."""
     grew, told = top
     if (
-        len(short) >= _SIGHTINGS
-        and len({r for _, r in short}) == 1
-        and short[0][1] >= told
-        and max(short)[0] >= _SAME_GROWTH * grew
+        len(quiet) >= _SIGHTINGS
+        and len({r for _, r in quiet}) == 1
+        and quiet[0][1] >= told
+        and max(quiet)[0] >= _SAME_GROWTH * grew
     ):
         return True
-    below = [r for o, r in short if told / 2 < r <= _STEADY * told and r < _LEAST * o]
+    below = [r for o, r in _unexplained(quiet, top) if told / 2 < r <= _STEADY * told and r < _LEAST * o]
     return len(below) >= _UNEVEN_SIGHTINGS and max(below) >= told / _ALIKE
 
 
