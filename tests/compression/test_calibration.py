@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,6 +103,45 @@ def test_a_growing_chat_shows_a_server_that_truncates() -> None:
     assert known.ratio > 0.9
     assert known.window(8000) == window
     assert learn_from_usage(known, 8000, 7900).window(8000) is None
+
+
+@pytest.mark.parametrize("published", [None, 128_000])
+def test_a_server_that_drops_whole_messages_is_noticed(published: int | None) -> None:
+    """What is left of a chat of uneven messages differs by more than a tenth from turn to turn."""
+    random, window, known, sizes = Random(1), 4096, Learned(), list[int]()
+    for _ in range(60):
+        sizes.append(random.choice([100, 2000]))
+        kept = next(n for n in range(len(sizes) + 1) if sum(sizes[n:]) <= window)
+        known = learn_from_usage(known, sum(sizes), sum(sizes[kept:]))
+        assert known.ratio > 0.9
+        found = known.window(sum(sizes), published)
+        if found != published:
+            break
+    assert found is not None
+    assert 0.8 * window < found <= window
+
+
+def test_the_very_same_figure_shows_a_window_before_the_chat_has_grown_much() -> None:
+    known = learned((2000, 2000), *[(ours, min(ours, 30_000)) for ours in range(29_900, 31_600, 200)])
+    assert known.window(40_000) == 30_000
+    assert learned((30_000, 30_000), *[(30_000, 30_000)] * 5).window(40_000) is None
+
+
+def test_reports_of_what_a_cache_did_not_hold_are_no_window() -> None:
+    steady = learned((5000, 5000), *[(5000 + 1500 * turn, 1500) for turn in range(1, 30)])
+    assert steady.window(60_000) is None
+    random, ours, known = Random(2), 4000, learned((4000, 4000))
+    for _ in range(100):
+        new = random.randrange(3000, 9000)
+        ours += new + 200
+        known = learn_from_usage(known, ours, new)
+        assert known.window(ours) is None
+
+
+def test_chats_that_count_differently_do_not_overrule_what_is_published() -> None:
+    """One of code reported 70,000 for our 50,000; one of prose, a little longer each time, reports less for more."""
+    chats = learned((50_000, 70_000), *[(80_000 + 100 * i, 64_000 + 10 * i) for i in range(6)])
+    assert chats.window(90_000, 200_000) == 200_000
 
 
 def test_a_chat_in_a_cheaper_language_is_no_truncation() -> None:

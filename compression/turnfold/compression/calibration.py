@@ -11,6 +11,7 @@ soon as the upstream takes more than that.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from statistics import median
@@ -28,6 +29,8 @@ _ALIKE: Final = 1.15
 _STEADY: Final = 1.03  # a report no more than this times the longest one stands still
 _SAME: Final = 0.05  # claims of a limit that differ by no more than this share are the same claim
 _SIGHTINGS: Final = 3  # of truncated prompts before anything is done about it
+_UNEVEN_SIGHTINGS: Final = 6  # of those whose reports differ: a server drops whole messages, and what is left is uneven
+_SAME_GROWTH: Final = 1.03  # growth of what is sent that shows a window where every report has the very same figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class Learned:
     @property
     def cut_at(self) -> int | None:
         """The length at which the upstream cuts prompts off in silence, as far as that shows."""
-        return max(reported for _, reported in self.quiet) if _stands_still(self.quiet, self.top[0]) else None
+        return max(reported for _, reported in self.quiet) if _stands_still(self.quiet, self.top) else None
 
     @property
     def claimed(self) -> int | None:
@@ -113,8 +116,9 @@ class Learned:
         """The window that a request of so many tokens has to fit; None as long as nothing speaks against sending it.
 
         Args:
-            published: what is published of the model; a claim below that needs a second witness. It stands unless the upstream
-                took more: tables of windows are often behind.
+            published: what is published of the model; a claim below that needs a second witness, and prompts that seem to be
+                cut off below it must be so beyond doubt. It stands unless the upstream took more: tables of windows are often
+                behind.
         """
         known = published if published is not None and published >= self.fits else None
         if not self.trusted:
@@ -122,8 +126,9 @@ class Learned:
         contradicted = (published is not None and (self.limit or 0) < published) or (self.limit or 0) < self.fits
         if self.claimed is not None and (self.claims > 1 or not contradicted):
             return self.claimed
-        if self.cut_at is not None:
-            return self.cut_at
+        cut = self.cut_at
+        if cut is not None and (known is None or cut >= known or _is_beyond_doubt(self.quiet, self.top)):
+            return cut
         if known is None and self.fails is not None and theirs >= self.fails:
             return self._guess
         return known
@@ -143,7 +148,7 @@ def learn_from_usage(known: Learned, ours: int, reported: int) -> Learned:
         return known
     if is_truncated(known, ours, reported):
         quiet = (*known.quiet, (ours, reported))[-_KEPT:]
-        if len(quiet) == _KEPT and not _stands_still(quiet, known.top[0]):  # they grow with what is sent: the ratio changed
+        if len(quiet) == _KEPT and not _stands_still(quiet, known.top) and _grow_alike(quiet):  # the ratio changed
             return replace(known, ratios=tuple(clamp_ratio(r / o) for o, r in quiet), quiet=(), top=quiet[-1])
         return replace(known, quiet=quiet)
     ratios = (*known.ratios, clamp_ratio(reported / ours))[-_KEPT:] if ours >= _SMALL else known.ratios
@@ -186,6 +191,8 @@ def is_truncated(known: Learned, ours: int, reported: int) -> bool:
     grew, told = known.top
     if told >= _WORTH_TELLING and ours >= _ALIKE * grew and told / 2 < reported <= _STEADY * told:
         return True
+    if reported == known.fits >= max(told, _WORTH_TELLING) and ours >= _SAME_GROWTH * grew:
+        return True
     if len(known.ratios) >= _SURE and max(known.ratios) <= _ALIKE * min(known.ratios):
         expected, share = ours * known.ratio, _QUIET_IF_SURE
     else:
@@ -193,14 +200,46 @@ def is_truncated(known: Learned, ours: int, reported: int) -> bool:
     return _WORTH_TELLING <= reported < share * expected
 
 
-def _stands_still(quiet: tuple[tuple[int, int], ...], at_first: int) -> bool:
-    """Whether short reports show a window: they stay as they are while what is sent grows.
+def _stands_still(quiet: tuple[tuple[int, int], ...], top: tuple[int, int]) -> bool:
+    """Whether short reports show a window: they stay as they are, or below the longest one, while what is sent grows.
 
     Args:
-        at_first: what was sent when as much was reported for the first time; 0 where that is not known.
+        top: as in `Learned`; zeros where that is not known.
     """
-    if len(quiet) < _SIGHTINGS:
+    if _is_beyond_doubt(quiet, top):
+        return True
+    whole = _unexplained(quiet, top)
+    if len(whole) < _SIGHTINGS:
         return False
-    ours, reported = zip(*quiet, strict=True)
-    least = min(*ours, at_first or min(ours))
-    return bool(max(ours) >= _ALIKE * least and max(reported) <= 1.1 * min(reported))
+    reported = [r for _, r in whole]
+    (least, then), (most, now) = min(whole), max(whole)
+    still = max(reported) <= 1.1 * min(reported) and now - then <= (most - least) / 4
+    return bool(still and most >= _ALIKE * min(least, top[0] or least))
+
+
+def _unexplained(quiet: tuple[tuple[int, int], ...], top: tuple[int, int]) -> Sequence[tuple[int, int]]:
+    """Short reports without those that a cache that hides its hits may have given: of little more than what was new. Such a
+    cache holds nothing at first, so there is a whole report before them."""
+    if top == (0, 0):
+        return quiet
+    return [one for one, before in zip(quiet, quiet[:1] + quiet, strict=False) if 2 * abs(one[0] - before[0]) < one[1]]
+
+
+def _is_beyond_doubt(quiet: tuple[tuple[int, int], ...], top: tuple[int, int]) -> bool:
+    """Whether no other vocabulary explains short reports: all have one figure, or what was sent cannot be that few tokens."""
+    grew, told = top
+    if (
+        len(quiet) >= _SIGHTINGS
+        and len({r for _, r in quiet}) == 1
+        and quiet[0][1] >= told
+        and max(quiet)[0] >= _SAME_GROWTH * grew
+    ):
+        return True
+    below = [r for o, r in _unexplained(quiet, top) if told / 2 < r <= _STEADY * told and r < _LEAST * o]
+    return len(below) >= _UNEVEN_SIGHTINGS and max(below) >= told / _ALIKE
+
+
+def _grow_alike(quiet: tuple[tuple[int, int], ...]) -> bool:
+    """Whether short reports are about the same share of what was sent, and one that vocabularies can differ by."""
+    shares = [reported / ours for ours, reported in quiet]
+    return min(shares) >= _LEAST and max(shares) <= 1.5 * min(shares)

@@ -177,6 +177,8 @@ prohibit passive voice
 prohibit eval
 prohibit don't panic
 prohibit global variables
+prohibit any external dependencies
+prohibit all emojis
 prohibit
 remove policy docker
 remove policy passive voice

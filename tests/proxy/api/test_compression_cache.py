@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 
-from turnfold.config.settings import CacheSettings
+from turnfold.compression.layers import CompressRequest
+from turnfold.config.settings import CacheSettings, StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
-from turnfold.proxy.store import Key, Store
+from turnfold.proxy.api.compressions import Compressions
+from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.store import Batch, Key, Store
+from turnfold.proxy.store.memory import MemoryStore
 
 
 async def keep(cache: CompressionCache, store: Store, key: str, value: bytes = b"x" * 100, tenant: str = "anna") -> bool:
@@ -74,3 +78,23 @@ async def test_another_process_finds_what_one_kept(store: Store) -> None:
     await keep(other, store, "b")
     await keep(one, store, "c")
     assert list((await other.stats("anna")).entries) == ["b", "c"]
+
+
+class Slow(MemoryStore):
+    """A store that takes batches in its own time, as a SQLite file does that another process has locked."""
+
+    async def record(self, batch: Batch) -> None:
+        await asyncio.sleep(30)
+        await super().record(batch)
+
+
+async def test_a_compressed_text_waits_for_its_sections_no_longer_than_calls_may() -> None:
+    store, settings, workshop = Slow(), StoreSettings(patience=0.05), Workshop(1)
+    try:
+        compressions = Compressions(store, settings, CompressionCache(store, CacheSettings()), workshop)
+        async with asyncio.timeout(20):
+            made = await compressions.compress("anna", CompressRequest("The pump leaks. Nobody has looked at it."))
+    finally:
+        workshop.close()
+    assert not made.stored
+    assert made.result.layers[0].text.startswith("The pump leaks.")

@@ -11,7 +11,7 @@ import pytest
 import respx
 from pydantic import SecretStr
 
-from tests.proxy.harness import api_server
+from tests.proxy.harness import UpstreamServer, api_server, reply
 from turnfold.proxy.client import AsyncClient, Client, errors
 from turnfold.proxy.client import client as client_module
 
@@ -159,6 +159,12 @@ def test_no_wait_is_long_whatever_the_server_says(patient: Client, section: resp
     assert waits == [0, 8, 0.5, 1]
 
 
+def test_a_wait_in_digits_that_are_no_number_is_none(patient: Client, section: respx.Route, waits: list[float]) -> None:
+    section.side_effect = [httpx.Response(503, headers=[(b"retry-after", b"\xb2")]), ANSWER]
+    assert patient.drill_down("s").text == "t"
+    assert waits == [0, 0.25]
+
+
 @pytest.mark.parametrize("call", ["state", "set_state", "delete_state", "preview_state"])
 def test_calls_about_a_state_are_tried_again(patient: Client, server: respx.MockRouter, waits: list[float], call: str) -> None:
     route = server.route(path__startswith="/v1/state")
@@ -203,6 +209,7 @@ def test_an_attempt_takes_as_long_as_was_said(section: respx.Route) -> None:
         (httpx.Response(418, json=[]), errors.BadRequest),
         (httpx.Response(200, text="<html>"), errors.UnexpectedAnswer),
         (httpx.Response(200, json={"a": 1}), errors.UnexpectedAnswer),
+        (httpx.Response(200, content=b"[" * 100_000), errors.UnexpectedAnswer),
     ],
 )
 def test_what_cannot_pass_is_not_tried_again(
@@ -212,6 +219,21 @@ def test_what_cannot_pass_is_not_tried_again(
     with pytest.raises(kind):
         patient.drill_down("s")
     assert section.call_count == 1
+
+
+@pytest.mark.parametrize("status", [200, 503])
+async def test_an_answer_that_is_not_coded_as_it_says_is_none_of_turnfolds(upstream: UpstreamServer, status: int) -> None:
+    upstream.handler = reply(b"no gzip", status=status, headers=((b"content-encoding", b"gzip"),))
+    with Client(upstream.origin) as client, pytest.raises(errors.UnexpectedAnswer, match="not coded"):
+        client.drill_down("s")
+    async with AsyncClient(upstream.origin) as asynchronous:
+        with pytest.raises(errors.UnexpectedAnswer, match="not coded"):
+            await asynchronous.drill_down("s")
+
+
+def test_a_negative_number_of_retries_is_refused() -> None:
+    with Client(URL, retries=-1) as client, pytest.raises(ValueError, match="retries"):
+        client.drill_down("s")
 
 
 def test_an_add_that_is_tried_again_keeps_its_key(patient: Client, server: respx.MockRouter) -> None:

@@ -70,6 +70,20 @@ def test_a_tenant_deletes_its_own(http: httpx.Client) -> None:
     assert sorted(tenants(http).values()) == [1, 1]  # the books are the operator's
 
 
+@pytest.mark.parametrize("grouping", ["conversation", "session"])
+def test_two_tenants_with_one_name_for_two_conversations_have_a_line_each(http: httpx.Client, grouping: str) -> None:
+    for key in ("anna", "bert", "bert"):
+        body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}], "prompt_cache_key": "main"}
+        assert http.post("/v1/chat/completions", json=body, headers=bearer(key)).status_code == 200
+    whole = http.get(f"/admin/report?group_by={grouping}", headers=ADMIN).json()
+    assert whole["totals"]["requests"] == 3
+    assert [group["requests"] for group in whole["groups"]] == [2, 1]
+    assert len({group[grouping] for group in whole["groups"]}) == 1
+    assert {group["tenant"]: group["requests"] for group in whole["groups"]} == tenants(http)
+    lines = http.get(f"/admin/report?group_by={grouping}&format=csv", headers=ADMIN).text.splitlines()
+    assert len(lines) == 3
+
+
 def test_an_administrator_deletes_a_tenants_and_a_conversations(http: httpx.Client) -> None:
     chat(http, "anna", "a/b?c")
     (anna,) = tenants(http)

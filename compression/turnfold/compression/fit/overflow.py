@@ -50,21 +50,41 @@ class Overflow:
 
 # The only fields that are read: those that carry words, those that carry codes, and those that hold more of either.
 _WORDS: Final = frozenset(
-    {"message", "error", "detail", "msg", "raw", "error_message", "error_msg", "description", "reason", "title"}
+    {"message", "error", "detail", "msg", "raw", "error_message", "error_msg", "description", "reason", "title", "faultstring"}
 )
 _CODES: Final = frozenset({"code", "type", "error_type", "error_code", "status", "__type"})
 _HOLDERS: Final = frozenset(
-    {"error", "errors", "detail", "details", "innererror", "metadata", "cause", "response", "data", "message", "messages", "msg"}
+    {
+        "error",
+        "errors",
+        "detail",
+        "details",
+        "innererror",
+        "fault",
+        "metadata",
+        "cause",
+        "response",
+        "data",
+        "message",
+        "messages",
+        "msg",
+    }
 )
 _REFUSED: Final = frozenset({400, 413, 422})
 _NEVER: Final = frozenset({401, 402, 403, 404, 408, 409, 429})
 _LOOSE_FIELD: Final = re.compile(r'"(\w{1,40})"\s{0,20}:\s{0,20}(?:"((?:[^"\\]|\\.)*)|(\d{1,12}))')
+_SCALES: Final = {"k": 1000, "m": 1_000_000}
 _TAG: Final = re.compile(r"<(?:style|script)[^>]{0,200}>[^<]{0,4000}<|<[^<>]{0,400}>")
 _ECHO: Final = re.compile(
     r"(?:input was|input_value|received value|value was|got value|you (?:sent|passed)"
     r"|\b(?:content|near|unexpected|pars(?:e|ing)|text|says|saying|said|wrote|unsupported|decod(?:e|ing)|user message"
     r"|starting with|beginning with|found|invalid (?:message|content|text|string|role)))\W{0,5}['\"`“‘«].*",
     re.DOTALL,
+)
+# Names of models, and a quotation of which the error says that it is not what it should be: neither says anything itself.
+_QUOTED: Final = re.compile(
+    r"(?<=\bmodel )(?:id |name )?['\"`][^'\"`\s]{1,100}['\"`]|(?<=\bmodel: )[^\s,]{1,100}"
+    r"|(?<!\w)(['\"`])[^'\"`\n]{1,400}\1(?= (?:is|are|was) (?:not|an? (?:invalid|unknown)|invalid|unknown|unsupported)\b)"
 )
 
 
@@ -90,9 +110,10 @@ def detect(status: int, body: bytes, *, in_stream: bool = False) -> Overflow | N
     found = _read(body[:SCANNED].decode("utf-8", "replace"), in_stream=in_stream)
     if not (found.texts or found.codes):  # nothing that a rule could speak of, as in nearly every answer
         return None
-    inner = next((int(c) for c in found.codes if re.fullmatch(r"[45]\d\d", c)), 400)
+    told = next((int(c) for c in found.codes if re.fullmatch(r"[45]\d\d", c)), None)
+    inner = 400 if told is None else told
     said: set[Says] = {rule.says for rule in TABLE if _speaks(rule, found)} if inner not in _NEVER else {"no"}
-    refused = (status in _REFUSED or in_stream) and inner in _REFUSED
+    refused = (status in _REFUSED or in_stream or told is not None) and inner in _REFUSED  # a gateway may say 500 to a told 400
     if "no" in said or not ("certain" in said or ("full" in said and refused)):
         return None
     return _measure(found, said)
@@ -152,8 +173,9 @@ def _figures(rule: OverflowRule, found: _ErrorText) -> Iterator[int]:
 
 
 def _number(figure: str) -> int:
-    digits = int(re.sub(r"\D", "", figure))
-    return digits * 1000 if figure.endswith("k") else digits
+    if scale := _SCALES.get(figure[-1]):
+        return round(float(figure[:-1].replace(",", ".")) * scale)
+    return int(re.sub(r"\D", "", figure))
 
 
 def _read(text: str, *, in_stream: bool) -> _ErrorText:
@@ -202,10 +224,12 @@ def _read_text(text: str, found: _ErrorText, depth: int) -> None:
 
 def _read_loose(text: str, found: _ErrorText, depth: int) -> bool:
     """Fields of a JSON text that ends too early; whether there were any."""
-    hits = [m for m in _LOOSE_FIELD.finditer(text) if m[1] in _WORDS or m[1] in _CODES or m[3]]
-    for m in hits:
-        _read_field(m[1], int(m[3]) if m[3] else _unescape(m[2]), found, depth)
-    return bool(hits)
+    found_any = False
+    for m in _LOOSE_FIELD.finditer(text):
+        found_any = True
+        if m[1] in _WORDS or m[1] in _CODES or m[3]:
+            _read_field(m[1], int(m[3]) if m[3] else _unescape(m[2]), found, depth)
+    return found_any
 
 
 def _unescape(text: str) -> str:
@@ -224,7 +248,7 @@ def _read_value(value: Any, found: _ErrorText, depth: int) -> None:
     elif isinstance(value, dict) and depth <= 8:
         for key, item in ((name.lower(), item) for name, item in value.items()):
             if isinstance(item, dict | list):
-                if key in _HOLDERS:
+                if key in _HOLDERS or key.endswith("_error"):
                     _read_value(item, found, depth + 1)
             else:
                 _read_field(key, item, found, depth)
@@ -232,16 +256,20 @@ def _read_value(value: Any, found: _ErrorText, depth: int) -> None:
 
 def _read_field(key: str, value: Any, found: _ErrorText, depth: int) -> None:
     if key in _CODES and isinstance(value, str | int):
-        found.codes.append(str(value).lower())
+        found.codes.append(_code(str(value)))
     elif key in _WORDS and isinstance(value, str):
         _read_text(value, found, depth + 1)
     elif isinstance(value, int) and not isinstance(value, bool):
         found.fields.setdefault(key, value)
 
 
+def _code(value: str) -> str:
+    return value.lower().replace("-", "_")
+
+
 def _add_words(text: str, found: _ErrorText) -> None:
     if "<" in text:
         text = html.unescape(_TAG.sub(" ", text))
-    text = _ECHO.sub("", text.lower().replace("’", "'")).strip()
+    text = _QUOTED.sub(" ", _ECHO.sub("", text.lower().replace("’", "'"))).strip()
     if text:
         found.texts.append(text)

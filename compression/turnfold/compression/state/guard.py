@@ -43,6 +43,7 @@ _MOVES: Final = _WORDS["moves"]
 # "use of force", "use cases for ...": the noun.
 _NOUN_FOLLOWERS: Final = _WORDS["noun"]
 _ARTICLES: Final = ("a", "an", "the")
+_WHOLE: Final = ("all", "any", "every")
 # Tasks: behind "and" they make the text a request; those that are no name of a thing as well, anywhere.
 _TASKS: Final = _WORDS["tasks"]
 _PURE_TASKS: Final = _WORDS["pure tasks"]
@@ -163,6 +164,8 @@ def _why_no_item(item: str, kind: str = "use") -> str:
     if any(marks.search(plain) for marks in (_SENTENCE_MARKS, _CODE, _FILE)):
         return "sentence"
     words = [bare for word in plain.split() if (bare := word.strip(_EDGES))]
+    if kind == "prohibit" and words[1:] and words[0] in _WHOLE:  # "any external dependencies": a ban of all there are
+        words = words[1:]
     return "sentence" if not words or _reads_as_request(words, kind) else ""
 
 

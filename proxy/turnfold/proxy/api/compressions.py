@@ -155,10 +155,11 @@ class Compressions:
         try:
             # As batches and not by `put`: what is stored may be large, and a request waits for it.
             for start in range(0, len(items), _AT_ONCE):
-                await self._store.record(Batch(uuid.uuid4().hex, {}, {}, _BATCH_TTL, items[start : start + _AT_ONCE]))
+                async with asyncio.timeout(self._settings.patience):  # background work may wait longer for a batch
+                    await self._store.record(Batch(uuid.uuid4().hex, {}, {}, _BATCH_TTL, items[start : start + _AT_ONCE]))
                 await asyncio.sleep(0)  # a store in memory takes them at once, on the event loop
-        except StoreError as exc:
-            _log.warning("sections of a compressed text are not kept: %s", exc)
+        except (StoreError, TimeoutError) as exc:
+            _log.warning("sections of a compressed text are not kept: %s", exc or "no answer in time")
             return False
         try:
             await self._cache.count_miss(tenant, key or "", size)

@@ -46,6 +46,9 @@ _BY_TIME: Final[Mapping[str, str]] = MappingProxyType({"hour": "%Y-%m-%dT%H:00Z"
 #: What only the tables by conversation tell apart, and these are whole days.
 _BY_DAY_ONLY: Final = frozenset({"conversation", "session"})
 
+#: Names that each tenant gives for itself: two tenants may use one for different things.
+_OF_A_TENANT: Final = _BY_DAY_ONLY
+
 #: What a report may be grouped by.
 GROUPINGS: Final = (*_BY_ROW, *_BY_TIME)
 #: What a report may be narrowed to.
@@ -152,7 +155,14 @@ async def rows_by_tag(store: Store, query: Query, every: Sequence[TimedRow]) -> 
     return [*named, *every, *less]
 
 
-Groups = dict[str, list[tuple[SumRow, dict[str, int]]]]
+class GroupName(NamedTuple):
+    """What a group is: a value of what the report is grouped by, and whose it is where each tenant has its own, else ""."""
+
+    value: str
+    tenant: str = ""
+
+
+Groups = dict[GroupName, list[tuple[SumRow, dict[str, int]]]]
 
 
 def grouped(rows: Iterable[TimedRow], group_by: str) -> Groups:
@@ -162,7 +172,9 @@ def grouped(rows: Iterable[TimedRow], group_by: str) -> Groups:
     for at, row, sums in rows:
         if group_by == "conversation" and not row.conversation:  # requests that went through unread
             continue
-        groups.setdefault(at.strftime(named) if named else _BY_ROW[group_by](row), []).append((row, sums))
+        value = at.strftime(named) if named else _BY_ROW[group_by](row)
+        name = GroupName(value, row.tenant if value and group_by in _OF_A_TENANT else "")
+        groups.setdefault(name, []).append((row, sums))
     return {name: found for name, found in groups.items() if sum(sums.get("requests", 0) for _, sums in found)}
 
 
@@ -361,7 +373,15 @@ def _most(rows: Sequence[tuple[SumRow, dict[str, int]]]) -> tuple[str, str]:
 
 def list_groups(groups: Groups, group_by: str) -> list[dict[str, Any]]:
     """The figures of each group: in time, or the largest first."""
-    listed = [{group_by: name, **figures(rollups.total(sums for _, sums in groups[name]))} for name in sorted(groups)]
+    whose = group_by in _OF_A_TENANT
+    listed = [
+        {
+            group_by: name.value,
+            **figures(rollups.total(sums for _, sums in groups[name])),
+            **({"tenant": name.tenant} if whose else {}),
+        }
+        for name in sorted(groups)
+    ]
     return listed if group_by in _BY_TIME else sorted(listed, key=lambda group: -group["requests"])
 
 
@@ -384,7 +404,10 @@ async def report(store: Store, query: Query, options_of: OptionsOf | None = None
     every = [pair for pairs in grouped(rows, query.group_by).values() for pair in pairs]
     listed = list_groups(groups, query.group_by)
     if query.group_by == "conversation" and options_of is not None:
-        listed = [{**group, "pacing": _pacing(groups[group["conversation"]], options_of)} for group in listed]
+        listed = [
+            {**group, "pacing": _pacing(groups[GroupName(group["conversation"], group["tenant"])], options_of)}
+            for group in listed
+        ]
     totals = figures(rollups.total(sums for _, sums in every))
     return {
         "headline": headline(totals),
@@ -399,10 +422,13 @@ async def report(store: Store, query: Query, options_of: OptionsOf | None = None
 
 
 def with_tenant_names(result: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """A report by tenant with the ``name`` that the operator gave each, "" where there is none; any other report as it is."""
-    if result["group_by"] != "tenant":
+    """A report with the name that the operator gave each tenant in it, "" where there is none: ``name`` of a tenant's group,
+    ``tenant_name`` of a conversation's or a session's."""
+    by = result["group_by"]
+    if by != "tenant" and by not in _OF_A_TENANT:
         return result
-    return result | {"groups": [{**group, "name": names.get(group["tenant"], "")} for group in result["groups"]]}
+    label = "name" if by == "tenant" else "tenant_name"
+    return result | {"groups": [{**group, label: names.get(group["tenant"], "")} for group in result["groups"]]}
 
 
 def with_tenants_by_name(only: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:

@@ -89,9 +89,24 @@ def _table(result: dict[str, Any]) -> Table:
     for heading, footer in zip(_HEADINGS, _cells(result["totals"]), strict=True):
         table.add_column(heading, footer=footer, justify="right")
     table.columns[0].footer = "total"
+    told = _tells_tenants(result["groups"], name)
     for group in result["groups"]:
-        table.add_row(plain(group.get("name") or group[name] or "(none)"), *_cells(group))
+        table.add_row(plain(group.get("name") or _value(group, name, told) or "(none)"), *_cells(group))
     return table
+
+
+_TENANT_SHOWN = 8  # characters: enough to tell tenants apart; all of them are in the report by tenant
+
+
+def _tells_tenants(groups: list[dict[str, Any]], name: str) -> bool:
+    """Whether the groups have names that several tenants gave, each for itself."""
+    return name != "tenant" and len({group["tenant"] for group in groups if group.get("tenant")}) > 1
+
+
+def _value(group: dict[str, Any], name: str, told: bool) -> str:
+    """A group's value of what the report is grouped by, with whose it is where that has to be told."""
+    whose = (group.get("tenant_name") or group.get("tenant", "")[:_TENANT_SHOWN]) if told else ""
+    return f"{group[name]} ({whose})" if whose else str(group[name])
 
 
 def _paces(groups: list[dict[str, Any]]) -> Table:
@@ -100,10 +115,11 @@ def _paces(groups: list[dict[str, Any]]) -> Table:
     table.add_column("folds", justify="right")
     table.add_column("turns", justify="right")
     table.add_column("why", overflow="fold")
+    told = _tells_tenants(groups, "conversation")
     for group in groups:
         pace = group["pacing"]
         cells = (_count(pace["events"]), _count(group["served"]), _why(pace))
-        table.add_row(plain(group["conversation"]), plain(pace["model"] or "-"), *cells)
+        table.add_row(plain(_value(group, "conversation", told)), plain(pace["model"] or "-"), *cells)
     return table
 
 

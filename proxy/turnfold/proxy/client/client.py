@@ -46,7 +46,7 @@ _LONGEST_WAIT: Final = 8.0
 def _read(call: ApiCall[T], response: httpx.Response) -> T:
     try:
         body: Any = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         body = response.text
     if not response.is_success:
         raise error_of(response.status_code, body)
@@ -62,7 +62,7 @@ def _read(call: ApiCall[T], response: httpx.Response) -> T:
 
 def _wait(attempt: int, response: httpx.Response | None) -> float:
     said = "" if response is None else response.headers.get("retry-after", "")
-    return min(float(said) if said.isdigit() else _FIRST_WAIT * 2**attempt, _LONGEST_WAIT)
+    return min(float(said) if said.isascii() and said.isdigit() else _FIRST_WAIT * 2**attempt, _LONGEST_WAIT)
 
 
 #: Yields seconds to wait before it wants the next response; is sent a response or what was raised instead of one.
@@ -75,6 +75,8 @@ def attempts(call: ApiCall[T], retries: int) -> Attempts[T]:
     Raises:
         ClientError: the last answer was an error, or there was none.
     """
+    if retries < 0:
+        raise ValueError("retries must not be negative")
     wait = 0.0
     for attempt in range(retries + 1):
         got = yield wait
@@ -90,6 +92,10 @@ def attempts(call: ApiCall[T], retries: int) -> Attempts[T]:
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
+def _unreadable(call: ApiCall[Any], exc: httpx.DecodingError) -> UnexpectedAnswer:
+    return UnexpectedAnswer(f"{call.method} {call.path}: the answer is not coded as it says ({exc})")
+
+
 def _headers(api_key: str | None) -> dict[str, str]:
     return {"authorization": f"Bearer {api_key}"} if api_key else {}
 
@@ -101,7 +107,7 @@ class Client:
         base_url: its root, without ``/v1``.
         api_key: the credential that names the tenant: the one that chat completions are made with.
         timeout: seconds for one attempt.
-        retries: further attempts after the first.
+        retries: further attempts after the first; 0 or more.
         http: a client to use in place of one of its own; the caller closes it.
 
     Every call may raise `turnfold.proxy.client.errors.ClientError`.
@@ -256,6 +262,8 @@ class Client:
                 got = self._http.request(call.method, call.path, json=call.body, headers=call.headers, params=call.query)
             except httpx.TransportError as exc:
                 got = exc
+            except httpx.DecodingError as exc:
+                raise _unreadable(call, exc) from exc
             try:
                 wait = tries.send(got)
             except StopIteration as done:
@@ -426,6 +434,8 @@ class AsyncClient:
                 got = await self._http.request(call.method, call.path, json=call.body, headers=call.headers, params=call.query)
             except httpx.TransportError as exc:
                 got = exc
+            except httpx.DecodingError as exc:
+                raise _unreadable(call, exc) from exc
             try:
                 wait = tries.send(got)
             except StopIteration as done:

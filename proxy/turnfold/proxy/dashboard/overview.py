@@ -19,7 +19,7 @@ from typing import Any, Final
 from turnfold.proxy.books import rollups
 from turnfold.proxy.books.headline import headline
 from turnfold.proxy.books.reasons import in_words
-from turnfold.proxy.books.report import Groups, Query, TimedRow, figures, grouped, list_groups, read_rows, rows_by_tag
+from turnfold.proxy.books.report import GroupName, Groups, Query, TimedRow, figures, grouped, list_groups, read_rows, rows_by_tag
 from turnfold.proxy.books.rollups import HELD_OUT, SumRow
 from turnfold.proxy.store import Store
 
@@ -122,7 +122,7 @@ def _largest(rows: Iterable[TimedRow], group_by: str) -> list[dict[str, Any]]:
     """The largest groups; those beyond as one group, named by how many it holds."""
     groups = grouped(rows, group_by)
     listed = list_groups(groups, group_by)
-    rest = [pair for group in listed[_SHOWN:] for pair in groups[group[group_by]]]
+    rest = [pair for group in listed[_SHOWN:] for pair in groups[GroupName(group[group_by])]]
     more = {group_by: f"({len(listed) - _SHOWN} more)", **figures(rollups.total(sums for _, sums in rest))}
     return [*listed[:_SHOWN], *([more] if rest else [])]
 
@@ -133,7 +133,7 @@ def _series(groups: Groups, found: _Found) -> list[dict[str, Any]]:
     at, points = found.first, []
     while at < found.last:
         name = at.strftime(form)
-        sums = figures(rollups.total(one for _, one in groups.get(name, ())))
+        sums = figures(rollups.total(one for _, one in groups.get(GroupName(name), ())))
         points.append({"at": name, **{part: sums[part] for part in ("requests", "tokens", "dollars", "observed")}})
         at += width
     return points
