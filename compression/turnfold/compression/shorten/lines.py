@@ -18,6 +18,8 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
+from turnfold.compression.text.heads import heads
+
 Count = Callable[[str], int]
 
 #: How far over the wanted size evidence may take a text.
@@ -56,6 +58,7 @@ class WeighedLine(NamedTuple):
         unmarked: no gap mark is needed before it, because it carries its own number or such lines need not be adjacent.
         over: extra tokens that are written with it.
         under: distance back to the heading that it needs (a file's name above its hits); 0 for none.
+        needs: distances to other lines without which it would say something else, negative for those behind it.
     """
 
     text: str
@@ -67,6 +70,7 @@ class WeighedLine(NamedTuple):
     unmarked: bool = False
     over: float = 0.0
     under: int = 0
+    needs: tuple[int, ...] = ()
 
 
 def names(text: str) -> list[str]:
@@ -185,6 +189,11 @@ def rows_of(
     return out
 
 
+def needed_above(lines: Sequence[str], *, headings: bool) -> dict[int, tuple[int, ...]]:
+    """What each line needs of those above it (``text.heads``) (`WeighedLine.needs`); nothing where `rows_of` samples."""
+    return {i: (above,) for i, above in heads(lines, headings=headings).items()} if len(lines) <= _MOST_ROWS else {}
+
+
 def _foremost(entries: list[tuple[bool, float, int]], cost: Mapping[int, float], room: float) -> list[tuple[bool, float, int]]:
     """All evidence, and the best of the rest up to so many tokens; a sorted list is a heap."""
     spent = accumulate(0.0 if not tier else cost[index] for tier, _, index in entries)
@@ -229,13 +238,25 @@ def rank_lines(
     return order
 
 
+def _with_needed(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> set[int]:
+    """The chosen lines and all that they need, directly or not."""
+    kept = set(chosen)
+    rest = [i for i in chosen if rows[i].under or rows[i].needs]
+    while rest:
+        i = rest.pop()
+        for distance in (rows[i].under, *rows[i].needs):
+            if i - distance not in kept:
+                kept.add(i - distance)
+                rest.append(i - distance)
+    return kept
+
+
 def write_lines(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> str:
     """The chosen lines in order, with a mark for each gap and, at the end, how many of how many lines are shown.
 
-    `chosen` need not be sorted; headings that chosen lines need are written too.
+    `chosen` need not be sorted; what chosen lines need is written too.
     """
-    kept = set(chosen)
-    kept |= {i - rows[i].under for i in chosen if rows[i].under}
+    kept = _with_needed(rows, chosen)
     out: list[str] = []
     last = -1
     for index in sorted(kept):
