@@ -21,7 +21,7 @@ from typing import Final
 from turnfold.compression.text.lower import joined_words_within
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statement_pieces import LIMIT_WORDS, Hints, StatementPiece, may_object
+from turnfold.compression.text.statement_pieces import LIMIT_WORDS, Hints, StatementPiece, is_amendment, may_object
 
 #: Characters that ties join into one statement at most; beyond it what comes later needs what came first.
 _MOST_JOINED: Final = 2 * LONGEST
@@ -32,9 +32,10 @@ _OBJECTION: Final = 500  # characters within which the first sentence of a messa
 _FARTHEST_BACK: Final = 12  # sentences that one verdict takes back at most
 _NEAR: Final = 4  # sentences among which the one is looked for that another revokes by name
 _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else could have said the rest
-# "user:", "**Anna Berg:**", "[10:14] Bob:", at the beginning of a line.
+# "user:", "**Anna Berg:**", "[10:14] Bob:", "10:14 UTC Bob:", at the beginning of a line.
 LABEL: Final = re.compile(
-    r"[ \t]*(?:\[[^\]\n]{0,60}\d[:/-]\d[^\]\n]{0,60}\][ \t]*)?[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[:：]"
+    r"[ \t]*(?:\[[^\]\n]{0,60}\d[:/-]\d[^\]\n]{0,60}\][ \t]*|\d{1,2}:\d\d(?::\d\d)?(?: [A-Z]{2,4})?[ \t]+)?"
+    r"[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[:：]"
     r"[*_]{0,2}[ \t]+(?=\S)"
 )
 _INTRODUCES: Final = re.compile(r"[:：][\"'”’»*_)\s]*\Z")
@@ -128,7 +129,10 @@ def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
         return list(spans)
     labels = [
         m
-        if not span.kind and text[span.start - 1 : span.start] in ("", "\n") and (m := LABEL.match(text, span.start, span.end))
+        if not span.kind
+        and text[span.start - 1 : span.start] in ("", "\n")
+        and (m := LABEL.match(text, span.start, span.end))
+        and not is_amendment(m[0])
         else None
         for span in spans
     ]
@@ -169,7 +173,7 @@ def _is_part(piece: StatementPiece) -> bool:
 
 def _is_about_it(piece: StatementPiece) -> bool:
     """Whether it answers, takes back or narrows what was said."""
-    if not piece.opens and not piece.hints.rare:  # all three ask for a listed word
+    if not piece.opens and not piece.hints.rare and not piece.narrows:  # the others ask for a listed word
         return False
     return not piece.item and (piece.restricts or piece.answers or piece.is_condition)
 
@@ -284,6 +288,8 @@ def _revised(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
             last = said[-1]
             if doubted and not piece.starts_line:
                 found.append((last, i))
+            if skipped := piece.skipped:
+                found += [(k, i) for k in said if pieces[k].number in skipped]
             if "amends" in piece.opens and piece.amends:
                 found += [(k, i) for k in said[-2 if pieces[last].is_short else -1 :]]
             elif piece.revokes:
