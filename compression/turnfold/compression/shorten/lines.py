@@ -35,7 +35,8 @@ _GAP: Final = "…"
 _WORD: Final = re.compile(r"\w{3,}")
 _COMPOUND: Final = re.compile(r"[a-z0-9][A-Z]|[A-Za-z]\d|\d[A-Za-z]|\w_\w|^__")
 _PATH: Final = re.compile(r"[\w.@~/-]+")
-_MOST_ROWS: Final = 4000  # lines of a text that are weighed, evidence and the task's words apart
+#: Lines of a text that are weighed, evidence and the task's words apart.
+MOST_ROWS: Final = 4000
 _WIDTH: Final = 6  # times the room that is looked at
 _LOOKS: Final = 6  # times that the worth of a row is looked at, on average, at most
 _LARGE: Final = 2000  # tokens above which a limit need not be met to the last token
@@ -147,7 +148,7 @@ def _rate(rows: Sequence[WeighedLine], count: Count) -> float:
 def _lines_to_weigh(rows: Sequence[WeighedLine], words: frozenset[str]) -> list[int]:
     """Lines that are weighed at all: of a very long text the evidence, lines with the task's words, and an even sample."""
     filled = [i for i, row in enumerate(rows) if row.text and not row.text.isspace()]
-    if len(filled) <= _MOST_ROWS:
+    if len(filled) <= MOST_ROWS:
         return filled
     telling = {i for i in filled if rows[i].evidence or not words.isdisjoint(rows[i].text.lower().split())}
     return _sample(filled, telling)
@@ -160,8 +161,8 @@ def _sample(filled: Sequence[int], telling: set[int]) -> list[int]:
 
 
 def _even(some: Sequence[int]) -> Sequence[int]:
-    step = len(some) / _MOST_ROWS
-    return some if step <= 1 else [some[int(k * step)] for k in range(_MOST_ROWS)]
+    step = len(some) / MOST_ROWS
+    return some if step <= 1 else [some[int(k * step)] for k in range(MOST_ROWS)]
 
 
 def rows_of(
@@ -173,7 +174,7 @@ def rows_of(
     Args:
         telling: indices of lines that must be weighed.
     """
-    if len(lines) <= _MOST_ROWS:
+    if len(lines) <= MOST_ROWS:
         return [make(i) for i in range(len(lines))]
     filled = [i for i, line in enumerate(lines) if line and not line.isspace()]
     if not filled:
@@ -191,7 +192,7 @@ def rows_of(
 
 def needed_above(lines: Sequence[str], *, headings: bool) -> dict[int, tuple[int, ...]]:
     """What each line needs of those above it (``text.heads``) (`WeighedLine.needs`); nothing where `rows_of` samples."""
-    return {i: (above,) for i, above in heads(lines, headings=headings).items()} if len(lines) <= _MOST_ROWS else {}
+    return {i: (above,) for i, above in heads(lines, headings=headings).items()} if len(lines) <= MOST_ROWS else {}
 
 
 def _foremost(entries: list[tuple[bool, float, int]], cost: Mapping[int, float], room: float) -> list[tuple[bool, float, int]]:
