@@ -94,3 +94,8 @@ def test_rows_of_a_table_are_shown_with_its_title() -> None:
     for limit in (30, 60, 90):
         short = registry.within(text, limit, frozenset(), count)
         assert "A-10" not in short or "Orders that failed" in short
+
+
+def test_a_time_is_no_speaker() -> None:
+    text = "07:00 UTC: look at 12 alerts. 07:05 UTC: look at the budget.\n08:00 UTC: rest.\n"
+    assert "label" not in {span.kind for span in statements(text).spans}
