@@ -384,3 +384,23 @@ def test_search_finds_nothing_where_nothing_matches() -> None:
     assert search(History(), "anything") == ()
     state = played(talk(30), HistorySettings(compress_threshold=200))
     assert search(state, "xylophone quartz") == ()
+
+
+# What is said, and what must be told with it: in the same message, or in one of the next two.
+TIED = [
+    ([("user", "Notes on gate K9.\nNever do:\n- open valve V-12 of tank 880\n- cut the power of crane C-41 at 07:15")],
+     "valve V-12", "Never do:"),
+    ([("user", "## Rejected\n\nWe move the ledger of Acme to Kafka 3.7. Nobody has asked Mr. Voss of Norvik.")],
+     "Kafka 3.7", "## Rejected"),
+    ([("user", "The invoice of Voss AG is 4,812 euros. That is false. The canteen opens at 8:30.")], "4,812", "That is false."),
+    ([("assistant", "Order 99120 of Mrs. Lind left Bremen on 4 May 2025."), ("user", "No, it did not.")],
+     "99120", "No, it did not."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "claim", "governor"), TIED)
+@pytest.mark.parametrize("budget", [150, 200, 300, 500])
+def test_what_is_told_comes_with_what_governs_it(said: list[tuple[str, str]], claim: str, governor: str, budget: int) -> None:
+    messages = [*talk(6), *(HistoryMessage(role, text) for role, text in said), *talk(19)[7:]]
+    told = context(played(messages, HistorySettings(budget, 2)), HistorySettings(budget, 2)).text
+    assert claim not in told or governor in told

@@ -32,6 +32,7 @@ from turnfold.compression.shorten.layer_choice import (
     JudgedText,
     choose_facts,
     choose_summary,
+    data_heads,
     short_data,
     shown_entities,
     write,
@@ -317,6 +318,7 @@ class Compressor:
         summary = self._no_longer(whole, self._best_of(source, first, last, data))
         spans = frozenset(i for i in range(first, last) if i in told.spans and i not in data)
         short = self._data_of(source, first, last, data, ratio) if not told.spans >= set(range(first, last)) else {}
+        spans |= data_heads(source, short)
         facts = self._no_longer(whole, write(source, ChosenText(spans, short)) if spans or short else summary.text)
         if facts.tokens < summary.tokens:
             facts = summary
@@ -330,7 +332,7 @@ class Compressor:
         if best in data:
             rows = short_data(source.spans[best].of(source.text), source.spans[best].kind, _ROW, source.words, self._count)
             if rows.strip():
-                return rows
+                return write(source, ChosenText(frozenset(data_heads(source, [best])), {best: rows})).strip()
         return write(source, ChosenText(frozenset(source.read.with_needs(best)), {})).strip()
 
     def _data_of(self, source: JudgedText, first: int, last: int, data: set[int], ratio: float) -> dict[int, str]:

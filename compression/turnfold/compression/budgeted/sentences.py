@@ -1,10 +1,10 @@
-"""The sentences of old messages that a context can tell, and what each is worth.
+"""The statements of old messages that a context can tell, and what each is worth.
 
 Lives here: finding and weighing them, message by message. Does not belong here: which of them a context tells (``telling``), the
 signs by which a statement is known (``text.statements``).
 
-They follow from the messages alone, so they are never stored; and they are whole sentences of the message, so nothing that is
-told says more or less than its speaker did.
+They follow from the messages alone, so they are never stored; and they are whole statements of the message, each with what it
+needs, so nothing that is told says more or less than its speaker did.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from turnfold.compression.shorten.prose import has_order
 from turnfold.compression.text.lower import lower_text, words
-from turnfold.compression.text.orders import is_standing_order
 from turnfold.compression.text.self_statements import fact_weight, statement_weight
-from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import Span
+from turnfold.compression.text.statements import objects, statements
 from turnfold.compression.text.words import fold, run_on_terms, term
 
 Count = Callable[[str], int]
 
-_PER_MESSAGE: Final = 24  # sentences of one message that can be told
+_PER_MESSAGE: Final = 24  # statements of one message that can be told, those that they need aside
 _LARGEST: Final = 400  # tokens of a fence or table that can be told; such blocks go whole or not at all
 _BLOCK_WORTH: Final = 0.1
 _SIGNALS, _FACTS = 0.3, 0.5  # what signals and facts count for in what an assistant says
@@ -41,6 +41,9 @@ class ToldSentence(NamedTuple):
         worth: 0 to about 1.
         is_order: a standing order of a user.
         terms: its longer words, hashed.
+        needs: indices of those without which it would say something else, in the same block.
+        objects: whether it begins its message and takes back or narrows what the messages before it say.
+        leads: whether it only names what follows (a speaker), and is told for that alone.
     """
 
     message: int
@@ -50,23 +53,38 @@ class ToldSentence(NamedTuple):
     worth: float
     is_order: bool
     terms: tuple[int, ...]
+    needs: tuple[int, ...] = ()
+    objects: bool = False
+    leads: bool = False
 
 
 def told_sentences(messages: Sequence[tuple[str, str]], count: Count) -> tuple[ToldSentence, ...]:
-    """The sentences of messages (role, content) that can be told, in order."""
+    """The statements of messages (role, content) that can be told, in order."""
     found: list[ToldSentence] = []
     for number, (role, content) in enumerate(messages):
-        weighed = [_weigh(role, content, span) for span in sentences(content)]
-        kept = sorted(range(len(weighed)), key=lambda i: (-weighed[i][1], i))[:_PER_MESSAGE]
-        for i in sorted(kept):
-            (start, end), worth, is_order, terms = weighed[i]
+        read = statements(content)
+        weighed = [_weigh(role, content, span, size) for span, size in zip(read.spans, read.sizes, strict=True)]
+        best = sorted(range(len(weighed)), key=lambda i: (-weighed[i][1], i))[:_PER_MESSAGE]
+        objecting = role != "tool" and objects(content)
+        sizes: dict[int, int] = {}
+        for i in sorted(read.complete({*best, 0} if objecting else set(best))):
+            (start, end), _, _, terms = weighed[i]
             size = count(content[start:end])
             if start < end and (terms is not None or size <= _LARGEST):
-                found.append(ToldSentence(number, start, end, size, worth, is_order, terms or ()))
+                sizes[i] = size
+        tellable = [i for i in sizes if read.with_needs(i) <= sizes.keys()] if any(read.needs) else list(sizes)
+        at = {i: len(found) + n for n, i in enumerate(tellable)}
+        for i in tellable:
+            (start, end), worth, is_order, terms = weighed[i]
+            needs = tuple(at[k] for k in sorted(read.with_needs(i)) if k != i)
+            leads = read.spans[i].kind == "label"
+            found.append(
+                ToldSentence(number, start, end, sizes[i], worth, is_order, terms or (), needs, objecting and i == 0, leads)
+            )
     return tuple(found)
 
 
-def _weigh(role: str, content: str, span: Span) -> tuple[tuple[int, int], float, bool, tuple[int, ...] | None]:
+def _weigh(role: str, content: str, span: Span, size: int) -> tuple[tuple[int, int], float, bool, tuple[int, ...] | None]:
     """Place without the white space around it, worth, whether it is an order, and terms (None of a fence or table)."""
     piece = span.of(content)
     start = span.start + len(piece) - len(piece.lstrip())
@@ -75,7 +93,7 @@ def _weigh(role: str, content: str, span: Span) -> tuple[tuple[int, int], float,
     if span.kind:
         return place, _BLOCK_WORTH, False, None
     said = words(lower_text(piece))
-    is_order = role == "user" and is_standing_order(piece, said)
+    is_order = role == "user" and has_order(piece, said, size)
     if role == "user":
         worth = statement_weight(piece, said)
     else:

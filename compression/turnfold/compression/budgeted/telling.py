@@ -4,19 +4,22 @@ Lives here: choosing among the sentences of old messages, and the form of a cont
 worth by its words (``sentences``), changing a history (``history``).
 
 System messages are told whole, standing orders and what users state about themselves and their task before anything else, the
-best of the rest as far as the budget goes; all in the order in which it was said, each sentence once and as it was said.
+best of the rest as far as the budget goes; all in the order in which it was said, each sentence once and as it was said. What is
+told comes with what it needs, and with what one of the next messages objects to it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from turnfold.compression import tokens
 from turnfold.compression.budgeted.history import HEADINGS, History, HistoryMessage, HistorySettings, line
 from turnfold.compression.budgeted.sentences import ToldSentence
+from turnfold.compression.text.orders import standing_orders
 
 Count = Callable[[str], int]
 
@@ -30,6 +33,7 @@ _TRIES: Final = 5
 _NEW: Final = 0.4
 _FLOOR: Final = 0.03  # of small talk: newer is better
 _BY_LENGTH: Final = 12  # tokens by which a sentence's price is raised, or the shortest would always win
+_OBJECTED: Final = 2  # messages behind one that may take it back
 _TASK: Final = 0.15  # what the first user message is worth more: it says what this is about
 
 
@@ -93,29 +97,61 @@ def _last_ones(state: History) -> list[HistoryMessage]:
     return list(dict.fromkeys(reversed(state.pinned)))[::-1]
 
 
-def _candidates(state: History, recent: str) -> list[_Candidate]:
-    """What can be told, in order: each text once, where it was said last, and nothing that recent messages say."""
-    said: dict[str, _Candidate] = {}
+def _candidates(state: History, recent: str) -> tuple[list[_Candidate], list[set[int]]]:
+    """What can be told, in order: each text once, where it was said last, and nothing that recent messages say; an objection
+    ("No.") where it was said. And of each all that it is told with."""
+    said: dict[object, _Candidate] = {}
+    keys: list[object] = []  # of all, the left out too
     for number, block in enumerate(state.blocks):
         for told in block.quotes:
             message = block.messages[told.message]
             text = message.content[told.start : told.end]
-            if text not in recent:
-                said.pop(text, None)
-                said[text] = _Candidate(number, told, message.role, text)
-    return list(said.values())
+            key: object = (number, told.message) if told.objects else _orders_of(text) if told.is_order else text
+            keys.append(key)
+            if told.objects or text not in recent:
+                said.pop(key, None)
+                said[key] = _Candidate(number, told, message.role, text)
+    return list(said.values()), _groups(state, keys, {key: i for i, key in enumerate(said)})
+
+
+def _orders_of(text: str) -> str:
+    """The standing orders of a statement that has some: the same ones said again replace it, whatever stands beside them."""
+    return " ".join(span.of(text).strip() for span in standing_orders(text)) or text
+
+
+def _groups(state: History, keys: Sequence[object], at: Mapping[object, int]) -> list[set[int]]:
+    """By candidate it and all that it is told with: what it needs, and what the next messages object to it.
+
+    Args:
+        keys: of each statement of each block in order.
+        at: the candidate that stands for the statements of a key.
+    """
+    told = [(number, one) for number, block in enumerate(state.blocks) for one in block.quotes]
+    before = list(accumulate((len(block.messages) for block in state.blocks), initial=0))
+    objecting = {before[number] + one.message: key for (number, one), key in zip(told, keys, strict=True) if one.objects}
+    groups: list[set[int]] = [{i} for i in range(len(at))]
+    first = list(accumulate((len(block.quotes) for block in state.blocks), initial=0))
+    for (number, one), key in zip(told, keys, strict=True):
+        if key not in at:
+            continue
+        place = before[number] + one.message
+        needed = [keys[first[number] + k] for k in one.needs]
+        needed += [objecting[n] for n in range(place + 1, place + 1 + _OBJECTED) if n in objecting]
+        groups[at[key]].update(at[k] for k in needed if k in at)
+    return groups
 
 
 class _Ranking(NamedTuple):
-    """Candidates in order, and their indices: standing orders, newest first; then all, best first."""
+    """Candidates in order, what each is told with, and their indices: standing orders, newest first; then all, best first."""
 
     candidates: list[_Candidate]
+    groups: list[set[int]]
     orders: list[int]
     best: list[int]
 
 
 def _ranking(state: History, recent: str) -> _Ranking:
-    candidates = _candidates(state, recent)
+    candidates, groups = _candidates(state, recent)
     times = Counter(term for one in candidates for term in one.told.terms)
     task = next(((b, i) for b, block in enumerate(state.blocks) for i, m in enumerate(block.messages) if m.role == "user"), None)
 
@@ -126,17 +162,17 @@ def _ranking(state: History, recent: str) -> _Ranking:
         return (worth + _FLOOR * (1 + new + i / len(candidates))) / (told.tokens + _BY_LENGTH)
 
     orders = [i for i in range(len(candidates) - 1, -1, -1) if candidates[i].told.is_order]
-    best = sorted(range(len(candidates)), key=lambda i: (-value(i), i))
-    return _Ranking(candidates, orders, best)
+    best = sorted((i for i, one in enumerate(candidates) if not one.told.leads), key=lambda i: (-value(i), i))
+    return _Ranking(candidates, groups, orders, best)
 
 
 def _history_text(state: History, ranking: _Ranking, budget: int, count: Count) -> str:
     """What fits the budget, in the order in which it was said, behind a line on what was left out."""
     mark = _mark(state, budget, count)
     left = budget - (count(mark) + 1 if mark else 0)
-    chosen = _fill(ranking.candidates, ranking.orders, int(_ORDERS * left))
-    left -= sum(_cost(ranking.candidates[i]) for i in chosen)
-    chosen |= _fill(ranking.candidates, (i for i in ranking.best if i not in chosen), left)
+    chosen: set[int] = set()
+    _fill(ranking, ranking.orders, int(_ORDERS * left), chosen)
+    _fill(ranking, ranking.best, left - sum(_cost(ranking.candidates[i]) for i in chosen), chosen)
     if len(chosen) == len(ranking.candidates):
         mark = ""
     return "\n".join(part for part in (mark, _lines([ranking.candidates[i] for i in sorted(chosen)])) if part)
@@ -146,16 +182,18 @@ def _cost(candidate: _Candidate) -> int:
     return candidate.told.tokens + _JOINT
 
 
-def _fill(candidates: Sequence[_Candidate], order: Iterable[int], budget: int) -> set[int]:
-    """Those that fit, the first ones first."""
-    chosen: set[int] = set()
+def _fill(ranking: _Ranking, order: Iterable[int], budget: int, chosen: set[int]) -> None:
+    """Adds those that fit, each with what it is told with, the first ones first."""
     for i in order:
         if budget <= _JOINT:
             break
-        if _cost(candidates[i]) <= budget:
-            chosen.add(i)
-            budget -= _cost(candidates[i])
-    return chosen
+        if i in chosen:
+            continue
+        group = ranking.groups[i] - chosen
+        cost = sum(_cost(ranking.candidates[k]) for k in group)
+        if cost <= budget:
+            chosen |= group
+            budget -= cost
 
 
 def _mark(state: History, budget: int, count: Count) -> str:

@@ -18,6 +18,7 @@ from typing import Final
 from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.figure_lines import line_figures, with_figures
 from turnfold.compression.shorten.sift import EXACT, Read, holds_exact, read, sift
+from turnfold.compression.text.data_blocks import is_listed_language
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.protect import block_spans
 
@@ -72,7 +73,9 @@ def is_spoken(text: str) -> bool:
     """Whether a text is language, possibly with code, rather than program output."""
     if text.count("\n") < _FEW_LINES:
         return True
-    return sum(s.end - s.start for s in parts(text) if s.kind in _SPOKEN or _reads(s.kind, s.of(text))) * 2 >= len(text)
+    spans = parts(text)
+    spoken = sum(s.end - s.start for s in spans if s.kind in _SPOKEN or _reads(s.kind, s.of(text))) * 2 >= len(text)
+    return spoken or is_listed_language(text, spans)
 
 
 def _reads(kind: str, text: str) -> bool:

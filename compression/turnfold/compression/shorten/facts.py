@@ -16,6 +16,7 @@ from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.prose import shorten
 from turnfold.compression.shorten.terse import terse
+from turnfold.compression.text.data_blocks import is_listed_language
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.orders import standing_orders
 from turnfold.compression.text.sentences import LONGEST
@@ -109,7 +110,7 @@ def _reword(text: str, role: str, prose: Prose) -> str:
 def _is_spoken(text: str) -> bool:
     """Whether most of a text is language rather than data."""
     spans = parts(text)
-    return sum(s.end - s.start for s in spans if s.kind in _SPOKEN) >= len(text) / 2
+    return sum(s.end - s.start for s in spans if s.kind in _SPOKEN) >= len(text) / 2 or is_listed_language(text, spans)
 
 
 _CALLS: Final = _Share(100, 0.45)  # an assistant's calls: names, ids and short arguments stay

@@ -14,6 +14,7 @@ from typing import Final
 
 from turnfold.compression.shorten.prose import join
 from turnfold.compression.text.figures import figures
+from turnfold.compression.text.heads import heads
 from turnfold.compression.text.sentences import sentences
 
 _HOLE: Final = "§"
@@ -49,12 +50,19 @@ def _needed_lines(text: str, short: str, listed: Sequence[tuple[str, ...]]) -> l
         return None
     shown = set(short.split("\n"))
     said: set[str] = set()
-    out: list[str] = []
-    for line, found in zip(lines, listed, strict=True):
+    kept: dict[int, str] = {}
+    for i, (line, found) in enumerate(zip(lines, listed, strict=True)):
         if (line.strip() and line in shown) or not said.issuperset(found):
-            out.append(line if line in shown or len(line) < _LONG else _needed_sentences(line, said))
+            kept[i] = line if line in shown or len(line) < _LONG else _needed_sentences(line, said)
             shown.discard(line)
             said.update(found)
+    for i, above in reversed(heads(lines, headings=True).items()):
+        if i in kept:
+            kept.setdefault(i - above, lines[i - above])
+    out: list[str] = []
+    for i in range(len(lines)):
+        if i in kept:
+            out.append(kept[i])
         elif not out or out[-1] != _GAP:
             out.append(_GAP)
     return out

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -183,10 +183,12 @@ def choose_facts(source: JudgedText, budget: int) -> ChosenText:
     groups = {i for first, last in source.data for i in range(first, last)}
     pieces = _pieces(source, groups)
     needs = [sorted(source.read.with_needs(i) - {i}) for i in range(len(pieces))]
+    over = data_heads(source, short)
+    budget -= sum(source.count(source.spans[i].of(source.text)) + 1 for i in over)
     left = budget - sum(source.count(text) + 1 for text in short.values())
     kept = _kept(source, pieces, needs, ChosenText(frozenset(), short), left, budget)
     if kept or short:
-        return ChosenText(_with_sources(source, kept, short, budget), short)
+        return ChosenText(_with_sources(source, kept, short, budget) | over, short)
     return _least(source, budget)
 
 
@@ -302,13 +304,20 @@ def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
     )
     out: dict[int, str] = {}
     for first, last in sorted(groups, key=lambda group: -sizes[group[0]]):
-        limit = min(left, max(int(budget * sizes[first] / total), min(_LEAST, sizes[first])))
-        text = short_data(source.slice(first, last), source.spans[first].kind, limit, source.words, source.count)
         needed = "".join(source.spans[j].of(source.text) for j in source.read.with_needs(first) if j != first)
+        over = source.count(needed) + 1 if needed else 0
+        limit = min(left - over, max(int(budget * sizes[first] / total), min(_LEAST, sizes[first])))
+        text = short_data(source.slice(first, last), source.spans[first].kind, limit, source.words, source.count)
         if text.strip():
             out[first] = text
-            left -= source.count(text) + 1 + (source.count(needed) if needed else 0)
+            left -= source.count(text) + 1 + over
     return out
+
+
+def data_heads(source: JudgedText, shown: Iterable[int]) -> set[int]:
+    """What data, by its first span, is not to be read without: the line that introduces it, its heading."""
+    groups = {i for first, last in source.data for i in range(first, last)}
+    return source.read.complete(set(shown)) - groups
 
 
 def short_data(text: str, kind: str, limit: int, words: frozenset[str], count: Count) -> str:
@@ -330,6 +339,7 @@ def choose_summary(source: JudgedText, most: int, budget: int) -> ChosenText:
     """What layer 2 shows: up to `most` sentences, rows of data counting as such, in `budget` tokens; may be nothing."""
     short = _telling_rows(source, most, budget)
     left = budget - sum(source.count(text) + 1 for text in short.values())
+    left -= sum(source.count(source.spans[i].of(source.text)) + 1 for i in data_heads(source, short))
     room = most - _slots(source, most) * bool(short)
     facts, repeated = source.facts, source.repeated
     said = [i for i, span in enumerate(source.spans) if not span.kind and i not in repeated and not is_heading(source.text, span)]
@@ -347,7 +357,7 @@ def choose_summary(source: JudgedText, most: int, budget: int) -> ChosenText:
             left -= cost
             room -= size
             seen |= facts[i].keys()
-    return ChosenText(frozenset(chosen), short)
+    return ChosenText(frozenset(chosen | data_heads(source, short)), short)
 
 
 def _summary_worth(source: JudgedText, i: int, facts: float) -> float:
@@ -382,6 +392,7 @@ def _telling_rows(source: JudgedText, most: int, budget: int) -> dict[int, str]:
         key=lambda g: (not _has_failure(source.slice(*g)), source.spans[g[0]].start - source.spans[g[1] - 1].end, g),
     )
     first, last = groups[0]
+    budget -= sum(source.count(source.spans[i].of(source.text)) + 1 for i in data_heads(source, [first]))
     limit = min(budget, _ROW * slots)
     text = short_data(source.slice(first, last), source.spans[first].kind, limit, source.words, source.count)
     return {first: text} if text.strip() else {}

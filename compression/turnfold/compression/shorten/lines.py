@@ -18,6 +18,8 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
+from turnfold.compression.text.heads import heads
+
 Count = Callable[[str], int]
 
 #: How far over the wanted size evidence may take a text.
@@ -33,7 +35,8 @@ _GAP: Final = "…"
 _WORD: Final = re.compile(r"\w{3,}")
 _COMPOUND: Final = re.compile(r"[a-z0-9][A-Z]|[A-Za-z]\d|\d[A-Za-z]|\w_\w|^__")
 _PATH: Final = re.compile(r"[\w.@~/-]+")
-_MOST_ROWS: Final = 4000  # lines of a text that are weighed, evidence and the task's words apart
+#: Lines of a text that are weighed, evidence and the task's words apart.
+MOST_ROWS: Final = 4000
 _WIDTH: Final = 6  # times the room that is looked at
 _LOOKS: Final = 6  # times that the worth of a row is looked at, on average, at most
 _LARGE: Final = 2000  # tokens above which a limit need not be met to the last token
@@ -56,6 +59,7 @@ class WeighedLine(NamedTuple):
         unmarked: no gap mark is needed before it, because it carries its own number or such lines need not be adjacent.
         over: extra tokens that are written with it.
         under: distance back to the heading that it needs (a file's name above its hits); 0 for none.
+        needs: distances to other lines without which it would say something else, negative for those behind it.
     """
 
     text: str
@@ -67,6 +71,7 @@ class WeighedLine(NamedTuple):
     unmarked: bool = False
     over: float = 0.0
     under: int = 0
+    needs: tuple[int, ...] = ()
 
 
 def names(text: str) -> list[str]:
@@ -143,7 +148,7 @@ def _rate(rows: Sequence[WeighedLine], count: Count) -> float:
 def _lines_to_weigh(rows: Sequence[WeighedLine], words: frozenset[str]) -> list[int]:
     """Lines that are weighed at all: of a very long text the evidence, lines with the task's words, and an even sample."""
     filled = [i for i, row in enumerate(rows) if row.text and not row.text.isspace()]
-    if len(filled) <= _MOST_ROWS:
+    if len(filled) <= MOST_ROWS:
         return filled
     telling = {i for i in filled if rows[i].evidence or not words.isdisjoint(rows[i].text.lower().split())}
     return _sample(filled, telling)
@@ -156,8 +161,8 @@ def _sample(filled: Sequence[int], telling: set[int]) -> list[int]:
 
 
 def _even(some: Sequence[int]) -> Sequence[int]:
-    step = len(some) / _MOST_ROWS
-    return some if step <= 1 else [some[int(k * step)] for k in range(_MOST_ROWS)]
+    step = len(some) / MOST_ROWS
+    return some if step <= 1 else [some[int(k * step)] for k in range(MOST_ROWS)]
 
 
 def rows_of(
@@ -169,7 +174,7 @@ def rows_of(
     Args:
         telling: indices of lines that must be weighed.
     """
-    if len(lines) <= _MOST_ROWS:
+    if len(lines) <= MOST_ROWS:
         return [make(i) for i in range(len(lines))]
     filled = [i for i, line in enumerate(lines) if line and not line.isspace()]
     if not filled:
@@ -183,6 +188,11 @@ def rows_of(
         out.append(make(i))
         last = i
     return out
+
+
+def needed_above(lines: Sequence[str], *, headings: bool) -> dict[int, tuple[int, ...]]:
+    """What each line needs of those above it (``text.heads``) (`WeighedLine.needs`); nothing where `rows_of` samples."""
+    return {i: (above,) for i, above in heads(lines, headings=headings).items()} if len(lines) <= MOST_ROWS else {}
 
 
 def _foremost(entries: list[tuple[bool, float, int]], cost: Mapping[int, float], room: float) -> list[tuple[bool, float, int]]:
@@ -229,13 +239,25 @@ def rank_lines(
     return order
 
 
+def _with_needed(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> set[int]:
+    """The chosen lines and all that they need, directly or not."""
+    kept = set(chosen)
+    rest = [i for i in chosen if rows[i].under or rows[i].needs]
+    while rest:
+        i = rest.pop()
+        for distance in (rows[i].under, *rows[i].needs):
+            if i - distance not in kept:
+                kept.add(i - distance)
+                rest.append(i - distance)
+    return kept
+
+
 def write_lines(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> str:
     """The chosen lines in order, with a mark for each gap and, at the end, how many of how many lines are shown.
 
-    `chosen` need not be sorted; headings that chosen lines need are written too.
+    `chosen` need not be sorted; what chosen lines need is written too.
     """
-    kept = set(chosen)
-    kept |= {i - rows[i].under for i in chosen if rows[i].under}
+    kept = _with_needed(rows, chosen)
     out: list[str] = []
     last = -1
     for index in sorted(kept):

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.shorten.evidence import graded_lines, grades, with_messages
-from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
-from turnfold.compression.text.statements import Statements, statements
+from turnfold.compression.shorten.lines import WeighedLine, needed_above, rows_of, short_lines
+from turnfold.compression.text.statements import statements
 
 _OFTEN: Final = 3
 _VARYING: Final = re.compile(r"[0-9][0-9a-f]*")
@@ -68,17 +68,11 @@ def sentence_rows(text: str) -> list[WeighedLine]:
             weight=1.2 if text[span.start - 1 : span.start] in ("", "\n") else 0.4,
             unmarked=True,
             evidence=1 if grade == _FAILURE else 0,
-            under=_under(read, i),
-            lines=piece.count("\n") + 1,
+            needs=tuple(i - needed for needed in read.needs[i]),
+            lines=piece.count("\n") + 1 if piece else 0,
         )
         for i, (span, piece, grade) in enumerate(zip(read.spans, pieces, graded, strict=True))
-        if piece
     ]
-
-
-def _under(read: Statements, i: int) -> int:
-    """How far back the nearest statement is that this one needs, 0 for none."""
-    return min((i - needed for needed in read.needs[i] if needed < i), default=0)
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
@@ -88,6 +82,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """
     lines = short_lines(text)
     found = with_messages(lines, grades(lines))
+    above = needed_above(lines, headings=True)
     last = len(lines) - 1
     seen: Counter[str] = Counter()
 
@@ -97,6 +92,6 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
         evidence = found[i] if found[i] == 3 or seen[key] <= _OFTEN else 0
         if _EXCERPT.match(lines[i]):
             return WeighedLine(lines[i], weight=-0.2, scale=0.4)
-        return WeighedLine(lines[i], weight=2.0 if i in (0, last) else 0.6, evidence=evidence, like=key)
+        return WeighedLine(lines[i], weight=2.0 if i in (0, last) else 0.6, evidence=evidence, like=key, needs=above.get(i, ()))
 
     return in_short(rows_of(lines, words, graded_lines(found), row))

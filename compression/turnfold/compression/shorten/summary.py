@@ -179,7 +179,10 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
         (span.end - len(piece.lstrip()), span.start + len(piece.rstrip())) for span, piece in zip(read.spans, pieces, strict=True)
     ]
     own = _beside_pasted(source)
-    found += [_QuoteCandidate(start, end, False, *_weighed(source.text[start:end]), asked=True) for start, end in own]
+    for start, end in own:
+        inside = {i for i, (begin, stop) in enumerate(ranges) if start < stop and begin < end}
+        needs = tuple(ranges[i] for i in sorted(read.complete(inside) - inside))
+        found.append(_QuoteCandidate(start, end, False, *_weighed(source.text[start:end]), needs, asked=True))
     for i, span in enumerate(read.spans):
         start, end = ranges[i]
         if i not in orders and any(start < stop and begin < end for begin, stop in own):

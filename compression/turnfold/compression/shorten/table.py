@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.shorten.evidence import graded_lines, grades
-from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
+from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
 
 _LONGEST_CELL: Final = 120
 _MOST_COLUMNS: Final = 60
@@ -88,12 +88,27 @@ def markdown_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     lines = short_lines(text)
     found = grades(lines)
     header = next((i for i, line in enumerate(lines) if "|" in line), 0)
+    above = _titles(lines)
 
     def row(i: int) -> WeighedLine:
         line = lines[i].strip()
         if not line.strip("|+-=: \t"):
             return WeighedLine(line[:12], weight=-1, unmarked=True)
         cells = "|".join([" ".join(cell.split()) for cell in line.split("|")])
-        return WeighedLine(cells, weight=0.5, evidence=2 if i == header else (1 if found[i] == 3 else 0), unmarked=True)
+        evidence = 2 if i == header else (1 if found[i] == 3 else 0)
+        return WeighedLine(cells, weight=0.5, evidence=evidence, unmarked=True, needs=above.get(i, ()))
 
     return rows_of(lines, words, {header, *graded_lines(found)}, row)
+
+
+def _titles(lines: Sequence[str]) -> dict[int, tuple[int, ...]]:
+    """By index of a table's row the distance to the last line above the table, which says what it is a table of."""
+    found: dict[int, tuple[int, ...]] = {}
+    title = -1
+    for i, line in enumerate(lines[:MOST_ROWS]):
+        if "|" in line:
+            if title >= 0:
+                found[i] = (i - title,)
+        elif line.strip():
+            title = i
+    return found if len(lines) <= MOST_ROWS else {}

@@ -10,7 +10,7 @@ lines. Here it is the other way round: what reads as language is language, for o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
 
@@ -22,6 +22,7 @@ _CHUNK: Final = 1600  # characters of data that are one block, at a line's end
 #: Kinds whose marks are so plain that nothing else looks like them.
 _SURE: Final = frozenset({"json", "jsonl", "diff", "history", "trace", "tests", "table", "html", "xml", "binary", "fence"})
 _SPOKEN: Final = frozenset({"prose", "markdown"})
+_LISTS: Final = _SPOKEN | {"plain", "yaml", "code"}  # kinds that lists in language may be taken for
 _LABEL: Final = re.compile(r"\s*(?:[-*+•>#]+ |\d{1,3}[.)] )?(?:[\w .'-]{1,40}:\s)?")
 # Five words in a row, or one of a script without blanks with a sign behind it: somebody says something.
 _SAYS: Final = re.compile(
@@ -55,6 +56,13 @@ def data_blocks(text: str) -> list[Span]:
             found += _chunks(text, stretch._replace(start=start))
             at = stretch.end
     return found + [block for block in inner if block.start >= at]
+
+
+def is_listed_language(text: str, spans: Sequence[Span]) -> bool:
+    """Whether most of a text is language although its lines look like output: lists, notes. `spans` are its ``kinds.parts``."""
+    if not _LISTS.issuperset(span.kind for span in spans):
+        return False
+    return sum(span.end - span.start for span in data_blocks(text)) * 2 < len(text)
 
 
 def _endless(text: str) -> Iterator[Span]:

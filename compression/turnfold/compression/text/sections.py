@@ -23,6 +23,11 @@ def is_heading(text: str, span: Span) -> bool:
     return span.kind in ("heading", "label") or (not span.kind and _LABEL.fullmatch(text, span.start, span.end) is not None)
 
 
+def _begins(text: str, span: Span) -> bool:
+    """Whether a span names a section; a speaker behind the time of a line does not, as what the next one says may correct it."""
+    return is_heading(text, span) and not (span.kind == "label" and text[span.start].isdigit())
+
+
 def section_starts(text: str, spans: Sequence[Span]) -> list[int]:
     """Indices of the spans that begin a section, 0 first; empty for no spans."""
     starts: list[int] = []
@@ -32,7 +37,7 @@ def section_starts(text: str, spans: Sequence[Span]) -> list[int]:
         behind = text[max(0, span.start - 2) : span.start]
         if (
             not i
-            or (is_heading(text, span) and not is_heading(text, spans[i - 1]))
+            or (_begins(text, span) and not is_heading(text, spans[i - 1]))
             or (size > _ENOUGH and behind == "\n\n")
             or (size > 4 * _ENOUGH and behind.endswith("\n"))
             or size > 8 * _ENOUGH

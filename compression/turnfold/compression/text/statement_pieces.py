@@ -25,6 +25,8 @@ _ANSWER_WORDS: Final = 6
 _WORD_ABOUT_IT: Final = 8
 _CONDITION_WORDS: Final = 12
 _VERDICT_WORDS: Final = 12
+_CLOSING: Final = frozenset(")）")
+_NARROWING_WORDS: Final = 8  # of "For guests it is 5 MB.", "At 20 °C." or "Groups do not."
 LIMIT_WORDS: Final = 12  # of a sentence that limits what was said
 _FRAME_WORDS: Final = 12
 _NAMING_KINDS: Final = frozenset({"heading", "label"})
@@ -36,6 +38,7 @@ _COLON_SOON: Final = re.compile(r"[^\n.!?]{0,40}[:：]")
 _ITEM: Final = re.compile(
     r"[ \t]*(?:(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[[ xX]\])[ \t]|[・●○■□◆◇①-⑳]|（?\d{1,2}[、）]|\d{1,2}．)"
 )
+_NUMBER: Final = re.compile(r"[ \t]*\(?(\d{1,3})[.)]")
 _LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
 # Of scripts with capitals what begins a name is none of these.
 _LOWER: Final = "".join(chr(c) for c in (*range(0x61, 0x590), *range(0x1E00, 0x2000)) if chr(c).islower())
@@ -62,7 +65,7 @@ _LISTED: Final = {
     for name in (
         *("restricts", "follows", "answers", "back", "ahead", "supposes", "counts", "points", "conditions"),
         *("ordinals", "objects", "pronouns", "persons", "sweeping", "verdicts", "retracts"),
-        *("amends", "revokes", "limits", "doubted-later", "frames"),
+        *("amends", "revokes", "limits", "doubted-later", "frames", "narrows", "skips"),
     )
 }
 _RUN_ON: Final = {name: tuple(_TIES.get(f"{name}-run-on", ())) for name in _LISTED}
@@ -86,8 +89,11 @@ _SURE_OPENINGS: Final[Mapping[str, Mapping[str, int]]] = {
 _PERSONS: Final = frozenset(_LISTED["persons"])
 _USUAL: Final = frozenset({"that", "this", "these", "they", "she", "or"})
 _LIMITS: Final = frozenset(_LISTED["limits"])
-#: Lists with one of which every sentence begins that is tied to the one in front of it, unless it has a phrase of "back".
+#: Lists with one of which every sentence begins that is tied to the one in front of it, unless it narrows or has a phrase of "back".
 _TYING: Final = frozenset({"restricts", "follows", "ordinals", "answers", "amends", "conditions"})
+#: Last words of a short sentence that leaves its verb to the one before it: "Groups do not."
+_ELLIPSES: Final = frozenset(_TIES["ellipses"])
+_AMENDING: Final = frozenset(_LISTED["amends"])
 #: Words of which one, anywhere in a sentence that revokes or limits something, tells that it is what was said last.
 _POINTING: Final = (_PERSONS | frozenset(_LISTED["pronouns"]) | frozenset(_TIES["demonstratives"])) - {"her"}
 _FUNCTION_WORDS: Final = frozenset().union(*lexicon("function_words").values())
@@ -112,6 +118,12 @@ def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
 _RARE: Final = ("back", "ahead", "verdicts", "retracts", "revokes", "frames")
 _RARE_PHRASES: Final = _by_telling_word(_RARE)
 _RARE_WORDS: Final = frozenset(_RARE_PHRASES)
+
+
+def is_amendment(label: str) -> bool:
+    """Whether what looks like the label of a speaker says that a correction follows: "Update:", "Edit by Niko:"."""
+    word = _FIRST_WORD.match(label)
+    return word is not None and word[1].lower() in _AMENDING
 
 
 def may_object(text: str) -> bool:
@@ -156,6 +168,7 @@ class StatementPiece:
         "hints",
         "item",
         "kind",
+        "narrows",
         "opens",
         "said",
         "span",
@@ -177,8 +190,21 @@ class StatementPiece:
         self.opens = _openings(said) if said and said[0] in _LISTS_BY_OPENING else _NO_OPENINGS
         if self.dense:
             self.opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | {**self.opens}
+        #: Whether it is about the sentence before it by its form.
+        self.narrows = not self.starts_line and self._is_bare_addition()
+        if "narrows" in self.opens:
+            self.opens = {name: words for name, words in self.opens.items() if name != "narrows"}
         #: Whether no rule has more to ask, as of most sentences: not short, without a listed phrase that matters.
-        self.stands_alone = len(said) > _SHORT_WORDS and not (self.opens or self.kind or self.item or hints.dense)
+        self.stands_alone = len(said) > _SHORT_WORDS and not (self.opens or self.kind or self.item or hints.dense or self.narrows)
+
+    def _is_bare_addition(self) -> bool:
+        """Whether it stands in brackets, or is short and without a verb of its own."""
+        start, end, kind = self.span
+        if self._whole[start] in "(（" and not _CLOSING.isdisjoint(self._whole[end - 3 : end]):
+            return True
+        if len(self.said) > _NARROWING_WORDS or kind:
+            return False
+        return ("narrows" in self.opens or (len(self.said) > 1 and self.said[-1] in _ELLIPSES)) and not self.asks
 
     def plain_words(self) -> list[str]:
         """Its words as ``lower.words`` has them, without digits and hyphens: of most sentences the same. A block has none."""
@@ -192,7 +218,7 @@ class StatementPiece:
     @property
     def may_be_tied(self) -> bool:
         """Whether it may answer, restrict, amend or follow what stands in front of it, or be its condition."""
-        return "back" in self.hints.rare or not _TYING.isdisjoint(self.opens)
+        return self.narrows or "back" in self.hints.rare or not _TYING.isdisjoint(self.opens)
 
     @property
     def text(self) -> str:
@@ -268,6 +294,7 @@ class StatementPiece:
         """Whether what stands before it is not to be read without it: an objection, an exception, a word about it."""
         return (
             "restricts" in self.opens
+            or self.narrows
             or self.amends
             or self.holds_rare("back")
             or (self.follows and self._begins_within(_WORD_ABOUT_IT) and self.holds("points"))
@@ -280,6 +307,17 @@ class StatementPiece:
         if not words or self.dense or len(self.said) <= _ANSWER_WORDS:
             return bool(words)
         return (_SIGN_BEHIND[words].match(self.body) or _COLON_SOON.match(self.body)) is not None
+
+    @property
+    def skipped(self) -> frozenset[str]:
+        """The numbers of steps that it says to leave out: "Skip steps 3 and 4."."""
+        return frozenset(filter(str.isdecimal, self.said)) if "skips" in self.opens and not self.item else frozenset()
+
+    @property
+    def number(self) -> str:
+        """The number of a list's item, "" without one."""
+        found = _NUMBER.match(self.text) if self.item else None
+        return found[1] if found else ""
 
     @property
     def revokes(self) -> bool:

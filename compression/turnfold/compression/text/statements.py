@@ -21,7 +21,7 @@ from typing import Final
 from turnfold.compression.text.lower import joined_words_within
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statement_pieces import LIMIT_WORDS, Hints, StatementPiece, may_object
+from turnfold.compression.text.statement_pieces import LIMIT_WORDS, Hints, StatementPiece, is_amendment, may_object
 
 #: Characters that ties join into one statement at most; beyond it what comes later needs what came first.
 _MOST_JOINED: Final = 2 * LONGEST
@@ -30,11 +30,13 @@ _MOST_SHORT: Final = 6  # of such sentences in a row; a text of nothing else is 
 _VERDICT: Final = 120  # characters of a message that may be nothing but one
 _OBJECTION: Final = 500  # characters within which the first sentence of a message says that it objects
 _FARTHEST_BACK: Final = 12  # sentences that one verdict takes back at most
+_REVISING: Final = ("amends", "doubted-later", "skips")  # lists with one of which a sentence begins that revises another
 _NEAR: Final = 4  # sentences among which the one is looked for that another revokes by name
 _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else could have said the rest
-# "user:", "**Anna Berg:**", "[10:14] Bob:", at the beginning of a line.
+# "user:", "**Anna Berg:**", "[10:14] Bob:", "10:14 UTC Bob:", at the beginning of a line.
 LABEL: Final = re.compile(
-    r"[ \t]*(?:\[[^\]\n]{0,60}\d[:/-]\d[^\]\n]{0,60}\][ \t]*)?[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[:：]"
+    r"[ \t]*(?:\[[^\]\n]{0,60}\d[:/-]\d[^\]\n]{0,60}\][ \t]*|\d{1,2}:\d\d(?::\d\d)?(?: [A-Z]{2,4})?[ \t]+(?![A-Z]{2,4}[:：]))?"
+    r"[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[:：]"
     r"[*_]{0,2}[ \t]+(?=\S)"
 )
 _INTRODUCES: Final = re.compile(r"[:：][\"'”’»*_)\s]*\Z")
@@ -154,7 +156,10 @@ def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
         return list(spans)
     labels = [
         m
-        if not span.kind and text[span.start - 1 : span.start] in ("", "\n") and (m := LABEL.match(text, span.start, span.end))
+        if not span.kind
+        and text[span.start - 1 : span.start] in ("", "\n")
+        and (m := LABEL.match(text, span.start, span.end))
+        and not is_amendment(m[0])
         else None
         for span in spans
     ]
@@ -309,7 +314,7 @@ def _revised(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Sentences and the one behind each that corrects, revokes or limits it; "At first, ..." and what came then."""
     found: list[tuple[int, int]] = []
     hints = pieces[0].hints
-    if not hints.may_limit and "revokes" not in hints.rare and hints.opened.isdisjoint(("amends", "doubted-later")):
+    if not hints.may_limit and "revokes" not in hints.rare and hints.opened.isdisjoint(_REVISING):
         return found
     said: list[int] = []  # what was said under this heading, labels aside
     doubted = False  # whether the last of it may be what was thought at first
@@ -325,6 +330,8 @@ def _revised(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
             last = said[-1]
             if doubted and not piece.starts_line:
                 found.append((last, i))
+            if skipped := piece.skipped:
+                found += [(k, i) for k in said if pieces[k].number in skipped]
             if "amends" in piece.opens and piece.amends:
                 found += [(k, i) for k in said[-2 if pieces[last].is_short else -1 :]]
             elif piece.revokes:

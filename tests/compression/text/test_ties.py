@@ -1,0 +1,101 @@
+"""What a claim is tied to: limits and exceptions behind it, skipped steps, heads of lists; in sentences and in lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.shorten import registry
+from turnfold.compression.shorten.facts import facts
+from turnfold.compression.shorten.summary import summarise
+from turnfold.compression.text.heads import heads
+from turnfold.compression.text.quotes import Source
+from turnfold.compression.text.statements import statements
+from turnfold.compression.tokens import count
+
+BEFORE = "The depot in Varn stores 412 crates."
+# A claim and what stands behind it, in the same line or the next.
+TIED = [
+    ("Give 40 drops of Serol at 22:00.", " Maximum five days."),
+    ("Valve V-8 opens at 3 bar.", " At 20 °C and without load."),
+    ("Guests of Hotel Arvo may park.", " Vans may not."),
+    ("The ferry to Elmø sails daily.", " Sundays excluded."),
+    ("The grant of 9,000 euros is due on 3 May.", " (Extended by a week.)"),
+    ("The fair in Lund opens on 3 June.", " It has been postponed."),
+    ("Die Messe in Ulm beginnt am 3. Juni.", " Verschoben auf den 9. Juni."),
+    ("Склад в Туле открыт до 21 часа.", " При условии заявки."),
+    ("Dükkan 21'e kadar açık.", " Ancak pazar kapalı."),
+    ("09:12 Ines: all 24 pods of node-7 are healthy.", "\n09:15 Ines: sorry, that was staging."),
+    ("Export of 2,140 rows fails with E-77.", "\nUpdate: it was the proxy."),
+    ("3. Drop the table ledger_2017.", "\n4. Call Mr. Voss.\nSkip step 3."),
+]
+
+
+def group(text: str, claim: str) -> str:
+    """The statement that holds a claim, and all that it needs."""
+    read = statements(text)
+    at = next(i for i, span in enumerate(read.spans) if claim in span.of(text))
+    return "".join(read.spans[i].of(text) for i in sorted(read.with_needs(at)))
+
+
+@pytest.mark.parametrize(("claim", "behind"), TIED)
+def test_a_claim_is_tied_to_what_limits_it(claim: str, behind: str) -> None:
+    said = claim.rpartition(": ")[2]
+    last = behind.strip().rpartition("\n")[2].rpartition(": ")[2]
+    assert last in group(f"{BEFORE}\n{claim}{behind}\n{BEFORE.replace('412', '88')}", said)
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        " The crew of the barge Anneke went to Ghent with twelve crates of tea.",
+        " Marta sold the boat.",
+        " The tea of 1987 is dry.",
+    ],
+)
+def test_what_limits_nothing_is_not_tied(behind: str) -> None:
+    claim = "The depot in Brno was built by Zelpo in 1957."
+    assert group(f"{BEFORE} {claim}{behind}", claim).strip() == claim
+
+
+def test_lines_know_the_heads_above_them() -> None:
+    lines = ["# Notes", "", "Never do:", "- open V-8", "  - in the rain", "", "- close V-9", "Call Voss.", "- why"]
+    assert heads(lines, headings=True) == {2: 2, 3: 1, 4: 1, 6: 4, 7: 7, 8: 8}
+    assert heads(lines, headings=False) == {3: 1, 4: 1, 6: 4}
+    assert heads(["a", "- b"], headings=True) == {}
+
+
+LISTED = "\n".join(
+    [
+        "Plan of 9 May for db-9 in Oslo, by Kim Oduya, 45 minutes",
+        *("Do NOT:", "- restart the primary db-9", "- run vacuum on ledger_2017"),
+        *("Only after Kim signs off:", "- delete snapshot s-114 of 4 May"),
+        *("Contact is Kim Oduya, +47 555 0182", "The replica has 120 GB", "Room K2 is booked from 02:00 to 03:00"),
+    ]
+)
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
+@pytest.mark.parametrize("copies", [1, 2])
+def test_items_are_shown_with_the_head_of_their_list(role: str, copies: int) -> None:
+    text = "\n".join(LISTED.replace("9", str(9 + n)) for n in range(copies))
+    shown = [facts(text, role=role, words=frozenset(), known=(), count=count)]
+    shown += [registry.within(text, limit, frozenset(), count) for limit in (20, 30, 40, 60, 80)]
+    quotes = [summarise([Source("user", text, b"k")], budget, count, Memo()) for budget in (40, 80, 150)]
+    shown += ["\n".join(text[one.start : one.end] for one in quoted) for quoted in quotes]
+    for said in shown:
+        for claim, head in (("restart the primary", "Do NOT:"), ("delete snapshot", "Only after Kim")):
+            assert claim not in said or head in said
+
+
+def test_rows_of_a_table_are_shown_with_its_title() -> None:
+    rows = "\n".join(f"| A-{1000 + n} | Lund {n} | {n}.50 |" for n in range(12))
+    text = f"Orders that failed:\n\n| order | name | sum |\n|---|---|---|\n{rows}"
+    for limit in (30, 60, 90):
+        short = registry.within(text, limit, frozenset(), count)
+        assert "A-10" not in short or "Orders that failed" in short
+
+
+def test_a_time_is_no_speaker() -> None:
+    text = "07:00 UTC: look at 12 alerts. 07:05 UTC: look at the budget.\n08:00 UTC: rest.\n"
+    assert "label" not in {span.kind for span in statements(text).spans}
