@@ -89,7 +89,7 @@ _SURE_OPENINGS: Final[Mapping[str, Mapping[str, int]]] = {
 _PERSONS: Final = frozenset(_LISTED["persons"])
 _USUAL: Final = frozenset({"that", "this", "these", "they", "she", "or"})
 _LIMITS: Final = frozenset(_LISTED["limits"])
-#: Lists with one of which every sentence begins that is tied to the one in front of it, unless it narrows or has a phrase of "back".
+#: With one of these every sentence begins that is tied to the one in front of it, unless it narrows or has a phrase of "back".
 _TYING: Final = frozenset({"restricts", "follows", "ordinals", "answers", "amends", "conditions"})
 #: Last words of a short sentence that leaves its verb to the one before it: "Groups do not."
 _ELLIPSES: Final = frozenset(_TIES["ellipses"])
