@@ -179,7 +179,7 @@ def test_output_forced_through_a_tool_of_messages_is_whole(upstream: UpstreamSer
     }
     with claude(patient_proxy.origin) as client, claude(upstream.origin) as direct:
         answers = [
-            one.messages.create(model=CLAUDE, max_tokens=90, messages=claude_session(20), **forced) for one in (client, direct)
+            one.messages.create(model=CLAUDE, max_tokens=90, messages=claude_session(24), **forced) for one in (client, direct)
         ]
     assert Lift.model_validate(answers[0].content[0].input) == Lift(crane=3, tonnes=43)
     assert answers[0] == answers[1]

@@ -114,6 +114,8 @@ class _Ahead:
 
     def _run(self) -> None:
         texts = list(self._wanted)
+        if not texts:
+            return
         with contextlib.suppress(UnicodeEncodeError):  # a lone surrogate, which the encoder takes in single texts alone
             found = self._encoder.encode_to_numpy(_BETWEEN.join(texts), allowed_special={_BETWEEN}, disallowed_special=())
             ends = [-1, *(found == self._encoder.eot_token).nonzero()[0].tolist(), len(found)]
