@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.support.effort import draws
 from turnfold.compression import tokens
 from turnfold.compression.shorten.registry import ROOMY, ROWS, facts
+from turnfold.compression.text import kinds
 from turnfold.compression.text.kinds import KINDS
 
 LINES = (
@@ -48,3 +49,10 @@ def test_every_rule_takes_any_text(kind: str, text: str) -> None:
 @given(st.lists(st.sampled_from(LINES), min_size=1, max_size=6).map("\n".join).map(lambda text: f"{text}\n" * 40))
 def test_no_mixture_of_kinds_is_an_error(text: str) -> None:
     assert tokens.count(facts(text, 60, frozenset(), tokens.count)) <= tokens.count(text)
+
+
+def test_what_is_said_behind_a_json_value_is_not_lost() -> None:
+    rows = ", ".join(f'{{"id": {n}, "state": "open", "owner": "team {n % 3}"}}' for n in range(60))
+    said = "WARNING: the list stops here, the quota was used up."
+    assert said in facts(f"[{rows}] {said}", 200, frozenset(), tokens.count)
+    assert kinds.parts(f'{{"ok": true}} {said}')[0].kind == "plain"

@@ -53,7 +53,7 @@ def test_other_dots_pass(path: str) -> None:
     assert Upstream(UpstreamSettings(url="https://h/v1")).url(path.encode(), b"").raw_path == path
 
 
-@pytest.mark.parametrize("url", ["api.openai.com/v1", "ftp://h/v1", "", "https://", "https://user:pass@h/v1"])
+@pytest.mark.parametrize("url", ["api.openai.com/v1", "ftp://h/v1", "", "https://"])
 def test_a_url_that_is_none_stops_the_start(url: str) -> None:
     with pytest.raises(InvalidInput, match=r"upstream\.url"):
         Upstream(UpstreamSettings.model_construct(url=url))

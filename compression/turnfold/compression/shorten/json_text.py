@@ -13,6 +13,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from turnfold.compression.shorten.evidence import grade, grades
 from turnfold.compression.shorten.exact_json import Number
 from turnfold.compression.shorten.lines import Count, WeighedLine, rank_lines, short_lines, within
 
+_EXACT: Final = json.JSONDecoder(parse_float=Number, parse_int=Number)
 _LONGEST: Final = 160  # characters of a string that are shown
 _RECORDS: Final = 6  # so many objects of one shape and they are a table
 _WHOLE: Final = 260  # tokens: a value that takes no more without its quotes is kept whole
@@ -48,6 +50,8 @@ class _JsonLeaf:
 def parse(text: str) -> Any:
     """The value of a JSON text, of JSON lines (a list), or of the intact part of truncated JSON.
 
+    A value and the text behind it are a list of both.
+
     Raises:
         ValueError: no part of it can be read.
     """
@@ -61,6 +65,10 @@ def parse(text: str) -> Any:
 
 
 def _parse_beginning(text: str) -> Any:
+    begin = len(text) - len(text.lstrip())
+    with suppress(ValueError, RecursionError):
+        value, end = _EXACT.raw_decode(text, begin)
+        return [value, text[end:].strip()]
     try:
         return from_json(text, allow_partial=True)
     except TypeError as exc:  # what it says of lone surrogates
@@ -69,7 +77,7 @@ def _parse_beginning(text: str) -> Any:
 
 def _parse_exact(text: str) -> Any:
     """The value with its numbers as written: `80.50`, or an id of twenty digits."""
-    return json.loads(text, parse_float=Number, parse_int=Number)
+    return _EXACT.decode(text)
 
 
 def _or_text(line: str) -> Any:

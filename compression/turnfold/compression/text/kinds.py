@@ -175,18 +175,28 @@ def _jsonish(text: str) -> str:
     if _is_json(text):
         return "json"
     compact = "".join(text.lstrip()[:200].split())
-    return "json" if re.match(r'\{"[^"]*":|\[\{"|\[\[|\["', compact) and text.count('"') * 30 > len(text) else ""
+    if not re.match(r'\{"[^"]*":|\[\{"|\[\[|\["', compact) or text.count('"') * 30 <= len(text):
+        return ""
+    end = _value_end(text)
+    line, newline, _ = text[end:].partition("\n")
+    return "" if end and not newline and len(line.strip()) > end else "json"  # more is said behind it than it says
+
+
+def _value_end(text: str) -> int:
+    """Where an object or array ends that a text begins with; 0 where it ends nowhere."""
+    try:
+        return _DECODER.raw_decode(text, len(text) - len(text.lstrip()))[1]
+    except (ValueError, RecursionError):
+        return 0
 
 
 def _json_before_more(text: str) -> int:
     """Where an object or array ends that a text of several lines begins with, the white space behind it included; 0 where the
     text ends with it, or breaks off inside of it."""
-    begin = len(text) - len(text.lstrip())
-    if text[begin : begin + 1] not in ("{", "[") or _jsonish(text) != "json" or _is_json(text):
+    if text.lstrip()[:1] not in ("{", "[") or _jsonish(text) != "json" or _is_json(text):
         return 0
-    try:
-        _, end = _DECODER.raw_decode(text, begin)
-    except (ValueError, RecursionError):
+    end = _value_end(text)
+    if not end:
         return 0
     behind = _BLANK_LINES.match(text, end)
     return behind.end() if behind and behind.end() < len(text) else 0
