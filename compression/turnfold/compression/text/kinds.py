@@ -178,8 +178,7 @@ def _jsonish(text: str) -> str:
     if not re.match(r'\{"[^"]*":|\[\{"|\[\[|\["', compact) or text.count('"') * 30 <= len(text):
         return ""
     end = _value_end(text)
-    line, newline, _ = text[end:].partition("\n")
-    return "" if end and not newline and len(line.strip()) > end else "json"  # more is said behind it than it says
+    return "" if end and len(text[end:].split("\n", 1)[0].strip()) > end else "json"  # more is said behind it than it says
 
 
 def _value_end(text: str) -> int:
