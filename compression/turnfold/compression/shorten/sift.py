@@ -14,9 +14,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import accumulate, chain, filterfalse
-from typing import Final, cast
+from typing import Final
 
 from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.shorten.coverage import CoverageItem, cover
@@ -287,7 +287,7 @@ def _pieces(reads: Sequence[Read], centres: Sequence[float]) -> list[CoverageIte
             # By the root of its length: per token the shortest sentences would win, and each of them needs a mark and a name
             # beside it.
             found.append((cost, base, role * math.sqrt(cost + 3) if said and kind != "label" else 0.0, facts.get(j, ())))
-    return cast("list[CoverageItem]", list(map(partial(tuple.__new__, CoverageItem), found)))
+    return list(map(CoverageItem._make, found))
 
 
 def _repeats(reads: Sequence[Read]) -> list[set[int]]:
