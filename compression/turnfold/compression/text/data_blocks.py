@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
 
-from turnfold.compression.text.kinds import parts
+from turnfold.compression.text.kinds import parts, value_end
 from turnfold.compression.text.protect import block_spans
 from turnfold.compression.text.spans import Span
 
@@ -127,6 +127,8 @@ def _reads(part: Span, text: str) -> bool:
 
 
 def _is_said(line: str) -> bool:
+    if line.lstrip()[:1] in ("{", "["):
+        line = line[value_end(line) :]
     if _STAMPED.match(line) or len(_CODE.findall(line)) > max(1, len(line) // 80):
         return False
     return line.lstrip().startswith("#") or _SAYS.search(line, _LABEL.match(line).end()) is not None  # type: ignore[union-attr]

@@ -177,11 +177,11 @@ def _jsonish(text: str) -> str:
     compact = "".join(text.lstrip()[:200].split())
     if not re.match(r'\{"[^"]*":|\[\{"|\[\[|\["', compact) or text.count('"') * 30 <= len(text):
         return ""
-    end = _value_end(text)
+    end = value_end(text)
     return "" if end and len(text[end:].split("\n", 1)[0].strip()) > end else "json"  # more is said behind it than it says
 
 
-def _value_end(text: str) -> int:
+def value_end(text: str) -> int:
     """Where an object or array ends that a text begins with; 0 where it ends nowhere."""
     try:
         return _DECODER.raw_decode(text, len(text) - len(text.lstrip()))[1]
@@ -194,7 +194,7 @@ def _json_before_more(text: str) -> int:
     text ends with it, or breaks off inside of it."""
     if text.lstrip()[:1] not in ("{", "[") or _jsonish(text) != "json" or _is_json(text):
         return 0
-    end = _value_end(text)
+    end = value_end(text)
     if not end:
         return 0
     behind = _BLANK_LINES.match(text, end)
