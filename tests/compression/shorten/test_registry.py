@@ -53,6 +53,6 @@ def test_no_mixture_of_kinds_is_an_error(text: str) -> None:
 
 def test_what_is_said_behind_a_json_value_is_not_lost() -> None:
     rows = ", ".join(f'{{"id": {n}, "state": "open", "owner": "team {n % 3}"}}' for n in range(60))
-    said = "WARNING: the list stops here, the quota was used up."
+    said = "The list stops here, since the quota was used up."
     assert said in facts(f"[{rows}] {said}", 200, frozenset(), tokens.count)
     assert not data_blocks(f'{{"ok": true}} {said}')
