@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import fsum
 from typing import Final
 
 from turnfold.compression import tokens
@@ -295,7 +296,7 @@ class Compressor:
 
     def _sections(self, source: JudgedText, told: ChosenText, result_id: str, ratio: float) -> tuple[TextSection, ...]:
         data = {i for first, last in source.data for i in range(first, last)}
-        worths = [sum(sorted(source.scores[first:last], reverse=True)[:3]) / 3 for first, last in source.ranges]
+        worths = [fsum(sorted(source.scores[first:last], reverse=True)[:3]) / 3 for first, last in source.ranges]
         highest = max(worths, default=0.0) or 1.0
         return tuple(
             self._section(source, told, (first, last), (f"{result_id}", n, ratio), round(worth / highest, 4), data)

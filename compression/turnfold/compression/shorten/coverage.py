@@ -4,12 +4,16 @@ Lives here: the greedy choice, and its improvement by exchange. Does not belong 
 
 Budgeted maximum coverage by worth per token (Khuller, Moss and Naor 1999), evaluated lazily: a piece's worth only falls as its
 facts get covered, so only the top of the heap has to be re-evaluated.
+
+Worths are added by ``fsum``, here and where lines and sentences are rated: what ``sum`` makes of floats changed with Python
+3.12, and replicas may run different ones.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
+from math import fsum
 from typing import Final, NamedTuple
 
 _FEW: Final = 120  # pieces up to which a choice is improved by exchange: beyond, greed leaves little
@@ -79,7 +83,7 @@ class _Choice:
     def first_values(self) -> list[float]:
         """The value of each piece while nothing is chosen; of most it is what they have by themselves."""
         values = [
-            factor * (base + (sum([self._weights[fact] for fact in facts]) if facts else 0)) / (cost + _OVERHEAD)
+            factor * (base + (fsum([self._weights[fact] for fact in facts]) if facts else 0)) / (cost + _OVERHEAD)
             if factor > 0
             else 0.0
             for cost, base, factor, facts in self._pieces
@@ -93,7 +97,7 @@ class _Choice:
         """Worth per token now."""
         piece, weights, seen = self._pieces[i], self._weights, self._seen
         if not (self._needs and self._needs[i]):  # most pieces
-            fresh = sum([weights[fact] for fact in piece.facts if fact not in seen])
+            fresh = fsum([weights[fact] for fact in piece.facts if fact not in seen])
             return piece.factor * (piece.base + fresh) / (piece.cost + _OVERHEAD)
         facts, cost = piece.facts, piece.cost
         for j in self._needs[i]:
@@ -102,7 +106,7 @@ class _Choice:
                 cost += needed.cost
                 if needed.facts:
                     facts = (*facts, *[fact for fact in needed.facts if fact not in facts])
-        fresh = sum([weights[fact] for fact in facts if fact not in seen])
+        fresh = fsum([weights[fact] for fact in facts if fact not in seen])
         return piece.factor * (piece.base + fresh) / (cost + _OVERHEAD)
 
     def take(self, i: int) -> list[int]:
@@ -150,7 +154,7 @@ class _Swap:
     def rate(self, i: int) -> float:
         """Worth per token of one piece alone."""
         piece = self._pieces[i]
-        return piece.factor * (piece.base + sum([self._weights[fact] for fact in piece.facts])) / (piece.cost + _OVERHEAD)
+        return piece.factor * (piece.base + fsum([self._weights[fact] for fact in piece.facts])) / (piece.cost + _OVERHEAD)
 
     def best_step(self, chosen: frozenset[int], budget: int) -> frozenset[int] | None:
         """The best set that differs by one piece more, or by one in place of another; None if none is better."""
@@ -181,4 +185,4 @@ class _Swap:
             total += piece.factor * piece.base
             for fact in piece.facts:
                 factors[fact] = max(factors.get(fact, 0.0), piece.factor or 1.0)
-        return total + sum([self._weights[fact] * factor for fact, factor in factors.items()])
+        return total + fsum([self._weights[fact] * factor for fact, factor in factors.items()])

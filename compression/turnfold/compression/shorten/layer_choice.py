@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from math import fsum
 from typing import Final
 
 from turnfold.compression.shorten import registry
@@ -280,7 +281,7 @@ def _least(source: JudgedText, budget: int) -> ChosenText:
         return ChosenText(frozenset(), {first: text}) if text.strip() else ChosenText(frozenset({first}), {})
 
     def value(i: int) -> tuple[float, int]:
-        worth = _base(source, i) + sum(source.weights[f] for f in facts[i])
+        worth = _base(source, i) + fsum(source.weights[f] for f in facts[i])
         cost = sum(source.spans[j].end - source.spans[j].start for j in source.read.with_needs(i))
         return (worth + 0.1) / (cost + 40), -i
 
@@ -343,7 +344,7 @@ def choose_summary(source: JudgedText, most: int, budget: int) -> ChosenText:
     room = most - _slots(source, most) * bool(short)
     facts, repeated = source.facts, source.repeated
     said = [i for i, span in enumerate(source.spans) if not span.kind and i not in repeated and not is_heading(source.text, span)]
-    worth = {i: _summary_worth(source, i, sum(source.weights[fact] for fact in facts[i])) for i in said}
+    worth = {i: _summary_worth(source, i, fsum(source.weights[fact] for fact in facts[i])) for i in said}
     chosen: set[int] = set()
     seen: set[str] = set()
     for i in sorted(said, key=lambda i: (-worth[i], i))[: 20 * most]:

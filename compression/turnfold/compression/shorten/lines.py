@@ -122,7 +122,7 @@ class _Worth:
     def of(self, index: int) -> float:
         """The line's current worth: repeated names count nothing, and each line like a chosen one counts half."""
         row = self._rows[index]
-        worth = row.weight + row.scale * sum(map(self._value.__getitem__, self._names[index])) + 4.0 * row.evidence
+        worth = row.weight + row.scale * math.fsum(map(self._value.__getitem__, self._names[index])) + 4.0 * row.evidence
         return worth / 2 ** min(self._alike[row.like], 20) if row.like else worth
 
     def take(self, index: int) -> None:

@@ -322,7 +322,7 @@ def _centres(reads: Sequence[Read], again: Sequence[Set[int]]) -> list[float]:
         weights = list(map(weight.__getitem__, one.words))
         begun = 0
         for end in one.ends:
-            sums.append(sum(weights[begun:end]) / (end - begun + 4))
+            sums.append(math.fsum(weights[begun:end]) / (end - begun + 4))
             begun = end
     top = max(sums, default=0.0)
     return [round(value / top, 6) for value in sums] if top else [0.0] * len(sums)

@@ -12,6 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import pairwise
+from math import fsum
 from typing import Final
 
 from turnfold.compression.text.heard import HeardWords
@@ -106,7 +107,7 @@ def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...
 def signal_weight(sentence: str, known: Sequence[str] | None = None) -> float:
     """Weight of a sentence's signals, from 0 to 1."""
     found = signals(sentence, known)
-    return min(1.0, sum([_WEIGHTS[name] for name in found])) if found else 0.0
+    return min(1.0, fsum([_WEIGHTS[name] for name in found])) if found else 0.0
 
 
 def signal_weights(text: str, spans: Sequence[Span], heard: HeardWords) -> dict[int, float]:
