@@ -230,11 +230,7 @@ class StoreSettings(_Group):
     report_ttl: Annotated[int, Field(gt=0, description="Time to keep the totals of the report, in seconds.")] = 400 * _DAY
     timeout: Annotated[
         float,
-        Field(
-            gt=0,
-            le=0.1,
-            description="Maximum duration of a store operation while a request is forwarded, in seconds; 0.1 at most.",
-        ),
+        Field(gt=0, le=0.1, description="Maximum time of a store operation while a request is sent, in seconds; 0.1 at most."),
     ] = 0.1
     patience: Annotated[
         float,
