@@ -274,7 +274,7 @@ def _fixed_sentences(one: Read) -> set[int]:
 
 def _pieces(reads: Sequence[Read], centres: Sequence[float]) -> list[CoverageItem]:
     """What each sentence costs and is worth; what stands for a block is never asked."""
-    found: list[tuple[int, float, float, tuple[str, ...]]] = []
+    found: list[CoverageItem] = []
     centre = iter(centres)
     for one in reads:
         role = _ROLE_WORTH.get(one.role, 1.0)
@@ -286,8 +286,9 @@ def _pieces(reads: Sequence[Read], centres: Sequence[float]) -> list[CoverageIte
             cost = 1 + (end - start) // 4
             # By the root of its length: per token the shortest sentences would win, and each of them needs a mark and a name
             # beside it.
-            found.append((cost, base, role * math.sqrt(cost + 3) if said and kind != "label" else 0.0, facts.get(j, ())))
-    return list(map(CoverageItem._make, found))
+            factor = role * math.sqrt(cost + 3) if said and kind != "label" else 0.0
+            found.append(CoverageItem(cost, base, factor, facts.get(j, ())))
+    return found
 
 
 def _repeats(reads: Sequence[Read]) -> list[set[int]]:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-_ITEM: Final = re.compile(r"[ \t]*(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|[・●○■□◆◇])[ \t]*\S")
+from turnfold.compression.text.statement_pieces import ITEM
+
 _HEADING: Final = re.compile(r"#{1,6} \S")
 _COLONS: Final = (":", "：")
 _LONGEST: Final = 300  # characters of a line that can be a head
@@ -42,7 +43,7 @@ def heads(lines: Sequence[str], *, headings: bool) -> dict[int, int]:
         while items and items[-1][0] >= indent:
             items.pop()
         above = items[-1][1] if items else head
-        if _ITEM.match(line):
+        if ITEM.match(line):
             items.append((indent, i))
         elif not items:
             above = -1

@@ -35,7 +35,8 @@ _PAUSE: Final = re.compile(r"[,:;،，、—–]")
 _LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
 _CLAUSE_END: Final = re.compile(r"[;:：；—–]|\Z")
 _COLON_SOON: Final = re.compile(r"[^\n.!?]{0,40}[:：]")
-_ITEM: Final = re.compile(
+#: The mark in front of a list's item.
+ITEM: Final = re.compile(
     r"[ \t]*(?:(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[[ xX]\])[ \t]|[・●○■□◆◇①-⑳]|（?\d{1,2}[、）]|\d{1,2}．)"
 )
 _NUMBER: Final = re.compile(r"[ \t]*\(?(\d{1,3})[.)]")
@@ -180,7 +181,7 @@ class StatementPiece:
         start, end, self.kind = span
         self._whole, self.span, self.hints = text, span, hints
         self.starts_line = start == 0 or text[start - 1] == "\n"
-        self.item = self.starts_line and not self.kind and _ITEM.match(text, start, end) is not None
+        self.item = self.starts_line and not self.kind and ITEM.match(text, start, end) is not None
         if not text[start].isalpha() and (lead := _LEAD.match(text, start, end)):
             start = lead.end()
         self._begin = start
