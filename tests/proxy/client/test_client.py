@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
@@ -244,3 +245,60 @@ def test_an_add_that_is_tried_again_keeps_its_key(patient: Client, server: respx
             patient.add_message("c", "user", "hello")
     keys = [one.request.headers["idempotency-key"] for one in adding.calls]
     assert keys[0] == keys[1] != keys[2] == keys[3]
+
+
+HALF = "half of \ud83d a pair"
+CANNOT_BE_SENT: dict[str, Callable[[Any], Any]] = {
+    "text": lambda client: client.compress(HALF),
+    "query": lambda client: client.compress("text", query=HALF),
+    "message.content": lambda client: client.add_message("c", "user", HALF),
+    "conversation_id": lambda client: client.conversation(HALF),
+    "conversation": lambda client: client.state(HALF),
+    "section_id": lambda client: client.drill_down(HALF),
+    "messages[1].content[0].text": lambda client: client.compress_messages(
+        [{"role": "user", "content": "a"}, {"role": "user", "content": [{"type": "text", "text": HALF}]}]
+    ),
+    "messages[0]": lambda client: client.uncompress_messages((HALF,)),
+    "verbatim.half of \\ud83d a pair": lambda client: client.uncompress_messages([], {HALF: {}}),
+    "accept": lambda client: client.exchange("text", accept=[HALF]),
+    "drill_down": lambda client: client.exchange("text", drill_down=["sección"]),
+    "admin_token": lambda client: client.report("пароль"),
+    "group_by": lambda client: client.report("admin", group_by=HALF),
+    "policies.docker": lambda client: client.set_state("talk", {"policies": {"docker": HALF}}),
+    "model": lambda client: client.forget_windows(model=HALF),
+}
+
+
+@pytest.mark.parametrize("param", CANNOT_BE_SENT)
+async def test_text_that_cannot_be_sent_is_named(param: str, origin: str) -> None:
+    call = CANNOT_BE_SENT[param]
+    with Client(origin, "anna") as client, pytest.raises(errors.InvalidArgument) as raised:
+        call(client)
+    assert raised.value.param == param
+    assert str(raised.value).startswith(param)
+    assert isinstance(raised.value, errors.ClientError)
+    str(raised.value).encode()  # it can be logged
+    async with AsyncClient(origin, "anna") as other:
+        with pytest.raises(errors.InvalidArgument):
+            await call(other)
+
+
+@pytest.mark.parametrize(("url", "key", "param"), [("http://a", "ключ", "api_key"), ("http://a\ud83d.b", "key", "base_url")])
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_client_that_could_never_send_is_not_made(kind: type[Client | AsyncClient], url: str, key: str, param: str) -> None:
+    with pytest.raises(errors.InvalidArgument, match=param):
+        kind(url, key)
+
+
+@pytest.mark.parametrize("host", ["a" * 70, "a..b"])
+async def test_a_host_name_that_no_lookup_can_encode(host: str) -> None:
+    with Client(f"http://{host}.example", retries=0) as client, pytest.raises(errors.ClientError):
+        client.cache_stats()
+    async with AsyncClient(f"http://{host}.example", retries=0) as other:
+        with pytest.raises(errors.ClientError):
+            await other.cache_stats()
+
+
+def test_text_of_every_script_is_sent(client: Client) -> None:
+    text = "naïve 漢字 😀 \u0000 end"
+    assert client.compress(text, layer=0).text == text

@@ -6,7 +6,7 @@ Lives here: what each call sends, and the type of its answer. Does not belong he
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, TypedDict, TypeVar
 from urllib.parse import quote
@@ -24,8 +24,17 @@ from turnfold.proxy.api.bodies import (
     WindowsForgotten,
 )
 from turnfold.proxy.api.message_bodies import CompressMessagesAnswer, CounterName, UncompressMessagesAnswer
+from turnfold.proxy.client.errors import InvalidArgument
 
 T = TypeVar("T")
+
+#: What a caller knows as an argument, and is sent as a header.
+_ARGUMENTS: Final = {
+    "x-turnfold-accept": "accept",
+    "x-turnfold-budget": "budget",
+    "x-turnfold-drill-down": "drill_down",
+    "x-turnfold-admin-token": "admin_token",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +47,53 @@ class ApiCall(Generic[T]):
     body: Mapping[str, Any] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
+
+
+def checked(call: ApiCall[T]) -> ApiCall[T]:
+    """The call itself, if it can be sent.
+
+    Raises:
+        InvalidArgument: names the first text that cannot.
+    """
+    for name, text in (*_texts(call.body or {}), *_texts(call.query)):
+        check_text(name, text)
+    for name, text in call.headers.items():
+        check_header(_ARGUMENTS.get(name, name), text)
+    return call
+
+
+def _texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Each text in a JSON value, keys too, and its place in it."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            name = f"{place}.{key}" if place else str(key)
+            yield name, str(key)
+            yield from _texts(inner, name)
+    elif isinstance(value, list | tuple):
+        for position, inner in enumerate(value):
+            yield from _texts(inner, f"{place}[{position}]")
+
+
+def check_text(name: str, text: str) -> None:
+    """Raise InvalidArgument if UTF-8 has no bytes for a text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as exc:
+        problem = f"has half of a surrogate pair at position {exc.start}, which UTF-8 cannot encode"
+        raise InvalidArgument(ascii(name)[1:-1], problem) from exc
+
+
+def check_header(name: str, text: str) -> None:
+    """Raise InvalidArgument if a text cannot be a header's value."""
+    if not text.isascii() or not text.isprintable():
+        raise InvalidArgument(name, "is sent in a header and must be printable ASCII")
+
+
+def _quoted(name: str, text: str) -> str:
+    check_text(name, text)
+    return quote(text, safe="")
 
 
 def _without_none(**fields: Any) -> dict[str, Any]:
@@ -57,7 +113,7 @@ def add_message(conversation_id: str, role: str, content: str, **options: Any) -
 
 
 def _place(conversation_id: str) -> str:
-    return f"/v1/conversation/{quote(conversation_id, safe='')}"
+    return f"/v1/conversation/{_quoted('conversation_id', conversation_id)}"
 
 
 def conversation(conversation_id: str, export: bool) -> ApiCall[ConversationView]:
@@ -140,7 +196,7 @@ def report(admin_token: str, query: Mapping[str, str]) -> ApiCall[dict[str, Any]
 
 
 def _state_place(conversation: str) -> str:
-    return f"/v1/state/{quote(conversation, safe='')}"
+    return f"/v1/state/{_quoted('conversation', conversation)}"
 
 
 def state(conversation: str) -> ApiCall[dict[str, Any]]:

@@ -29,8 +29,8 @@ from turnfold.proxy.api.bodies import (
 )
 from turnfold.proxy.api.message_bodies import CompressMessagesAnswer, UncompressMessagesAnswer
 from turnfold.proxy.client import calls
-from turnfold.proxy.client.calls import ApiCall, MessageOptions
-from turnfold.proxy.client.errors import ConnectionFailed, TimedOut, UnexpectedAnswer, error_of
+from turnfold.proxy.client.calls import ApiCall, MessageOptions, check_header, checked
+from turnfold.proxy.client.errors import ConnectionFailed, InvalidArgument, TimedOut, UnexpectedAnswer, error_of
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -97,7 +97,19 @@ def _unreadable(call: ApiCall[Any], exc: httpx.DecodingError) -> UnexpectedAnswe
 
 
 def _headers(api_key: str | None) -> dict[str, str]:
+    check_header("api_key", api_key or "")
     return {"authorization": f"Bearer {api_key}"} if api_key else {}
+
+
+def _root(base_url: str) -> httpx.URL:
+    try:
+        return httpx.URL(base_url)
+    except httpx.InvalidURL as exc:
+        raise InvalidArgument("base_url", f"is no URL: {ascii(str(exc))[1:-1]}") from exc
+
+
+def _unknown_host(exc: UnicodeError) -> InvalidArgument:
+    return InvalidArgument("base_url", f"has a host name that cannot be encoded: {exc}")
 
 
 class Client:
@@ -123,7 +135,7 @@ class Client:
         http: httpx.Client | None = None,
     ) -> None:
         self._own = http is None
-        self._http = http or httpx.Client(base_url=base_url, headers=_headers(api_key), timeout=timeout)
+        self._http = http or httpx.Client(base_url=_root(base_url), headers=_headers(api_key), timeout=timeout)
         self._retries = retries
 
     def compress(
@@ -253,7 +265,7 @@ class Client:
         return self._do(calls.forget_windows(upstream, model)).forgotten
 
     def _do(self, call: ApiCall[T]) -> T:
-        tries = attempts(call, self._retries)
+        tries = attempts(checked(call), self._retries)
         wait = next(tries)
         while True:
             time.sleep(wait)
@@ -264,6 +276,8 @@ class Client:
                 got = exc
             except httpx.DecodingError as exc:
                 raise _unreadable(call, exc) from exc
+            except UnicodeError as exc:  # all else was checked
+                raise _unknown_host(exc) from exc
             try:
                 wait = tries.send(got)
             except StopIteration as done:
@@ -295,7 +309,7 @@ class AsyncClient:
         http: httpx.AsyncClient | None = None,
     ) -> None:
         self._own = http is None
-        self._http = http or httpx.AsyncClient(base_url=base_url, headers=_headers(api_key), timeout=timeout)
+        self._http = http or httpx.AsyncClient(base_url=_root(base_url), headers=_headers(api_key), timeout=timeout)
         self._retries = retries
 
     async def compress(
@@ -425,7 +439,7 @@ class AsyncClient:
         return (await self._do(calls.forget_windows(upstream, model))).forgotten
 
     async def _do(self, call: ApiCall[T]) -> T:
-        tries = attempts(call, self._retries)
+        tries = attempts(checked(call), self._retries)
         wait = next(tries)
         while True:
             await asyncio.sleep(wait)
@@ -436,6 +450,8 @@ class AsyncClient:
                 got = exc
             except httpx.DecodingError as exc:
                 raise _unreadable(call, exc) from exc
+            except UnicodeError as exc:  # all else was checked
+                raise _unknown_host(exc) from exc
             try:
                 wait = tries.send(got)
             except StopIteration as done:

@@ -3,6 +3,7 @@
 Lives here: the exception tree, and which answer becomes which exception. Does not belong here: HTTP calls.
 
     ClientError
+    ├── InvalidArgument         an argument that cannot be sent; nothing was sent
     ├── ConnectionFailed        no answer: refused, broken off, not a URL
     │   └── TimedOut            none in time
     ├── UnexpectedAnswer        an answer that is not Turnfold's
@@ -22,6 +23,18 @@ from typing import Any, Final
 
 class ClientError(Exception):
     """Base of the client's exceptions."""
+
+
+class InvalidArgument(ClientError, ValueError):
+    """An argument cannot be sent, for example text with half of a surrogate pair.
+
+    Attributes:
+        param: the argument or field, as in ``messages[2].content``.
+    """
+
+    def __init__(self, param: str, problem: str) -> None:
+        super().__init__(f"{param} {problem}")
+        self.param = param
 
 
 class ConnectionFailed(ClientError):
