@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import resource
 import signal
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.types import Receive, Scope, Send
@@ -162,3 +165,57 @@ def test_workers_do_not_outlive_their_parent(start_process: StartProcess) -> Non
     served.process.kill()
     served.process.wait(10)
     until(lambda: _is_closed(served.origin), timeout=30, pause=0.1)
+
+
+ADMIN_READS = (
+    "/admin/report",
+    "/admin/overview",
+    "/admin/overview/tags",
+    "/admin/requests",
+    "/admin/receipts",
+    "/admin/requests/tf-0",
+)
+
+
+def test_a_frozen_store_is_named_within_seconds(start_process: StartProcess, valkey: Any, redis_url: str) -> None:
+    served = start_process(STORE_URL=redis_url)
+    assert served.post(SHORT).status == 200
+    until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 1)
+    os.kill(valkey._process.pid, signal.SIGSTOP)
+    try:
+        assert served.post(SHORT).status == 200  # its receipt waits
+        started = time.monotonic()
+        with ThreadPoolExecutor(len(ADMIN_READS)) as pool:
+            answers = list(pool.map(served.get, ADMIN_READS))
+        assert time.monotonic() - started < 6
+        for answer in answers:
+            assert (answer.status, answer.json()["error"]["code"]) == (503, "store_unavailable")
+            assert f"({redis_url}) is frozen" in answer.json()["error"]["message"]
+        assert served.get("/readyz").status == 200
+        assert served.get("/readyz").json()["checks"]["store"] == "down"
+    finally:
+        os.kill(valkey._process.pid, signal.SIGCONT)
+    until(lambda: served.get("/admin/report").status == 200, timeout=20, pause=0.1)
+    until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 2, timeout=20, pause=0.1)
+
+
+def test_readiness_names_a_store_that_takes_nothing(start_process: StartProcess, tmp_path: Path) -> None:
+    served = start_process(STORE_URL=f"sqlite:///{tmp_path}/t.db")
+    assert served.post(SHORT).status == 200
+    until(lambda: served.get("/admin/ledger").json()["ledger"]["queued"] == 0)
+    assert served.get("/readyz").json()["checks"]["receipts"] == "ok"
+    pid = served.process.pid
+
+    def may_write(size: int) -> None:  # a limit stands in for a full disk: no byte more goes into any file
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+    may_write(4096)
+    assert served.post(SHORT).status == 200
+    until(lambda: served.get("/readyz").json()["checks"]["receipts"] == "down", pause=0.05)
+    assert served.get("/readyz").status == 200  # a balancer that took every replica away would turn a full disk into an outage
+    assert served.get("/admin/ledger").json()["ledger"]["problem"]
+    until(lambda: b"turnfold_store_up 0.0" in served.get("/metrics").body, pause=0.1)
+    assert "takes no receipts now: 1 request." in served.get("/admin/report").json()["headline"]
+    may_write(resource.RLIM_INFINITY)
+    until(lambda: served.get("/readyz").json()["checks"] == dict.fromkeys(("store", "receipts", "background", "serving"), "ok"))
+    until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 2)

@@ -198,7 +198,7 @@ def own_routes(parts: Parts, settings: Settings, options_for: OptionsOf) -> list
             settings.tenants,
         ),
         *admin_data_routes(parts.forgetting, parts.gate),
-        *dashboard_routes(parts.entrance, parts.gate, parts.store.patient, parts.ledger, parts.workshop, settings),
+        *dashboard_routes(parts.entrance, parts.gate, parts.store, parts.ledger, parts.workshop, settings),
         *admin_window_routes(parts.windows, parts.store.patient, options_for, parts.gate),
         *state_routes(StateRecords(parts.store.patient, settings.store.ttl), partial(_tenant_of, parts.gate), models),
     ]
@@ -249,7 +249,8 @@ class Parts:
         tasks = 0 if self._loop is None else len(asyncio.all_tasks(self._loop))
         vectors = dict(self.likenesses.failures)
         queued, dropped = self.ledger.queued, self.ledger.dropped
-        return Health(not self.store.problem, self.store.failures, queued, dropped, tasks, vectors=vectors, **told)
+        up = not self.store.problem and not self.ledger.problem
+        return Health(up, self.store.failures, queued, dropped, tasks, vectors=vectors, **told)
 
     def remembered(self) -> Remembered:
         """What is known of conversations and upstreams beyond one request."""
@@ -263,12 +264,16 @@ class Parts:
         """What readiness looks at. Requests are served without any of it."""
         return [
             ReadinessCheck("store", partial(_answers, self.store)),
+            ReadinessCheck("receipts", self._takes_receipts),
             ReadinessCheck("background", self._is_at_work, failures=self._failures),
             ReadinessCheck("serving", _goes_on, required=True),
         ]
 
     def _failures(self) -> int:
         return sum(self.incidents.counts.values())
+
+    async def _takes_receipts(self) -> bool:
+        return not self.ledger.problem
 
     async def _is_at_work(self) -> bool:
         return not self.incidents.waiting

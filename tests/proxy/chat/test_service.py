@@ -298,7 +298,7 @@ def test_gzip_that_folds_is_read_and_counted(upstream: UpstreamServer, proxy: Pr
 
 def test_liveness_and_readiness_cost_no_upstream_call(upstream: UpstreamServer, proxy: ProxyServer) -> None:
     assert call(proxy.origin, "GET", "/healthz").json() == {"status": "alive"}
-    checks = {"store": "ok", "background": "ok", "serving": "ok"}
+    checks = {"store": "ok", "receipts": "ok", "background": "ok", "serving": "ok"}
     assert call(proxy.origin, "GET", "/readyz").json() == {"status": "ready", "checks": checks}
     assert call(proxy.origin, "HEAD", "/healthz").status == 200
     assert call(proxy.origin, "GET", "/admin/nothing").status == 404

@@ -159,6 +159,7 @@ class LedgerFigures(AnswerBody):
     queued: int
     dropped: int
     dropped_originals: int
+    problem: Annotated[str, Field(description="Why the store does not take receipts now; empty while it does.")]
 
 
 class StoreHealth(AnswerBody):

@@ -190,6 +190,7 @@ class Ledger:
             take them before the stop timed out.
         dropped_originals: requests whose originals were dropped because the queue was full, or because they could not be written.
         written: receipts written to the store.
+        problem: why the store did not take what was last offered; "" while it does.
     """
 
     def __init__(
@@ -218,7 +219,7 @@ class Ledger:
         self._waiting: _PendingWrite | None = None
         self._at_once = _AT_ONCE
         self._task: asyncio.Task[None] | None = None
-        self._refused = False  # whether the store did not take what was last offered
+        self.problem = ""
         self._stopping = asyncio.Event()
         self._lock = asyncio.Lock()
 
@@ -297,21 +298,32 @@ class Ledger:
                 if self._watcher:
                     self._watcher.tick()
 
-    async def flush(self) -> bool:
-        """Write everything that is queued now. Returns False if the store does not accept it (it stays queued and is retried)."""
+    async def flush(self, within: float | None = None) -> bool:
+        """Write everything that is queued now. Returns False if the store does not accept it (it stays queued and is retried).
+
+        Args:
+            within: seconds to wait for the store; None: as long as it takes.
+        """
+        try:
+            async with asyncio.timeout(within):
+                return await self._flush()
+        except TimeoutError:  # a batch that is under way may be written all the same; offered again, it counts once
+            return False
+
+    async def _flush(self) -> bool:
         async with self._lock:
             while self._queue:
                 failure = await outcome(self._write_some())
                 if _may_pass(failure):
-                    if not self._refused:  # it is offered again several times a second
+                    if not self.problem:  # it is offered again several times a second
                         _log.warning("receipts wait for the store: %s", failure)
-                    self._refused = True
+                    self.problem = str(failure) or "it does not answer"
                     return False
                 if isinstance(failure, Exception):
                     self._isolate(failure)
-            if self._refused:
+            if self.problem:
                 _log.warning("the store takes receipts again")
-            self._refused = False
+            self.problem = ""
         return True
 
     async def _write_some(self) -> None:

@@ -140,7 +140,7 @@ class Metrics:
         )
         self._store_up = Gauge(
             "turnfold_store_up",
-            "Whether the store is in use (least of the workers).",
+            "Whether the store is in use and takes receipts (least of the workers).",
             registry=registry,
             multiprocess_mode="livemin",
         )

@@ -24,6 +24,7 @@ async def _write(settings: StoreSettings, query: Query, csv: bool) -> None:
     store = open_store(settings)
     header = True
     try:
+        await store.check()
         async for receipt in receipts_between(store, query.start, query.end):
             typer.echo(as_csv([receipt], header) if csv else orjson.dumps(receipt), nl=not csv)
             header = False

@@ -26,7 +26,7 @@ from turnfold.proxy.books.report import report as figures_of
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain
 from turnfold.proxy.cli.remote import admin_headers, ask
-from turnfold.proxy.store import StoreError, open_store
+from turnfold.proxy.store import StoreAway, StoreError, open_store
 
 
 async def _from_store(settings: Settings, query: Query) -> dict[str, Any]:
@@ -34,9 +34,12 @@ async def _from_store(settings: Settings, query: Query) -> dict[str, Any]:
         raise Failure("a memory:// store is known to the running process only: ask it with --url http://127.0.0.1:8420")
     store = open_store(settings.store)
     try:
+        await store.check()
         options_of = partial(fold_options, settings)
         learned = await learned_of(store.patient, query, time.time(), options_of)
         return with_tenant_names(await figures_of(store, query, options_of), settings.tenants) | learned
+    except StoreAway as exc:
+        raise Failure(str(exc)) from exc
     except StoreError as exc:
         raise Failure(f"the store does not answer: {exc}") from exc
     finally:

@@ -35,6 +35,7 @@ from turnfold.proxy.store.records import left_out
 
 _DEFAULT_SINCE: Final = "30d"
 _SOUGHT_SINCE: Final = "7d"
+_FLUSH: Final = 1.0  # seconds for receipts that are still queued
 _TENANT: Final = "x-turnfold-tenant"
 _KNOWN: Final = frozenset({"from", "to", "group_by", "format", *FILTERS})
 
@@ -130,7 +131,8 @@ def admin_routes(
 
     async def get_report(request: Request) -> Response:
         form = _format(request.query_params, "json", "csv")
-        complete = await ledger.flush()
+        complete = await ledger.flush(_FLUSH)
+        await store.check()
         query = query_of(request.query_params, request.headers.get(_TENANT), time.time(), tenants)
         result = with_tenant_names(await report(store.patient, query, options_of), tenants)
         if form == "csv":
@@ -142,12 +144,12 @@ def admin_routes(
     async def get_receipts(request: Request) -> Response:
         form = _format(request.query_params, "jsonl", "csv")
         query = query_of(request.query_params, request.headers.get(_TENANT), time.time(), tenants)
-        await store.patient.ping()
+        await store.check()
         kind = "text/csv" if form == "csv" else "application/jsonl"
         return StreamingResponse(_export(store.patient, query, form), media_type=kind)
 
     async def get_ledger(_: Request) -> Response:
-        queue = {"written": ledger.written, "queued": ledger.queued, "dropped": ledger.dropped}
+        queue = {"written": ledger.written, "queued": ledger.queued, "dropped": ledger.dropped, "problem": ledger.problem}
         state = {"problem": store.problem, "failures": store.failures}
         told = {"background": incidents.listed() if incidents else [], "damaged_records": dict(left_out)}
         return as_json({"ledger": {**queue, "dropped_originals": ledger.dropped_originals}, "store": state, **told})
@@ -155,7 +157,7 @@ def admin_routes(
     routes = [
         Route("/admin/report", only_admins(get_report, gate), methods=["GET"]),
         Route("/admin/receipts", only_admins(get_receipts, gate), methods=["GET"]),
-        Route("/admin/requests/{request_id}", only_admins(_request_finder(store.patient, ledger), gate), methods=["GET"]),
+        Route("/admin/requests/{request_id}", only_admins(_request_finder(store, ledger), gate), methods=["GET"]),
         Route("/admin/ledger", only_admins(get_ledger, gate), methods=["GET"]),
         Route("/admin/data", only_admins(_data_deleter(store, ledger, forgetting), gate), methods=["DELETE"]),
     ]
@@ -165,6 +167,7 @@ def admin_routes(
 def _data_deleter(store: OpenStore, ledger: Ledger, forgetting: Forgetting) -> Callable[[Request], Awaitable[Response]]:
     async def delete_data(request: Request) -> Response:
         scope = _scope(request)
+        await store.check()
         if scope.kind is None:
             return as_json({"deleted": (await forgetting.forget(scope.tenant, scope.conversation, books=False)).items})
         await ledger.flush()
@@ -176,7 +179,7 @@ def _data_deleter(store: OpenStore, ledger: Ledger, forgetting: Forgetting) -> C
     return delete_data
 
 
-def _request_finder(store: Store, ledger: Ledger) -> Callable[[Request], Awaitable[Response]]:
+def _request_finder(store: OpenStore, ledger: Ledger) -> Callable[[Request], Awaitable[Response]]:
     async def get_request(request: Request) -> Response:
         now, sought = time.time(), request.path_params["request_id"]
         given = request.query_params
@@ -185,8 +188,9 @@ def _request_finder(store: Store, ledger: Ledger) -> Callable[[Request], Awaitab
         since = moment(given.get("from", _SOUGHT_SINCE), "from", now)
         until = moment(given["to"], "to", now) if "to" in given else now + 1
         Query(since, until).check()
-        await ledger.flush()
-        found = await request_details(store, sought, since, until, request.headers.get(_TENANT))
+        await ledger.flush(_FLUSH)
+        await store.check()
+        found = await request_details(store.patient, sought, since, until, request.headers.get(_TENANT))
         if found is None:
             return error(404, "request_unknown", f"There is no receipt of {sought!r} in this range of time.", "request_id")
         return _as_lenient_json(found)

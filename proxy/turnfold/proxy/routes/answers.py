@@ -18,7 +18,7 @@ from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.proxy.api.conversations import ConversationUnknown, ConversationUnreadable, HistoryIncomplete, TokenTaken
 from turnfold.proxy.asking.operations import ModelMissing
 from turnfold.proxy.books.section_records import SectionExpired
-from turnfold.proxy.store import StoreError, StoreOff
+from turnfold.proxy.store import StoreAway, StoreError, StoreOff
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -81,6 +81,9 @@ _ANSWERS: Final[Mapping[type[Exception], Callable[[Any], Response]]] = MappingPr
         TokenTaken: lambda exc: error(409, "idempotency_key_taken", str(exc), "idempotency-key"),
         HistoryIncomplete: lambda exc: error(410, "conversation_incomplete", str(exc), "conversation_id"),
         StoreOff: lambda _: error(501, "store_off", STORE_OFF),
+        StoreAway: lambda exc: error(
+            503, "store_unavailable", f"{exc} Requests are served without it; nothing is lost, try again."
+        ),
         StoreError: lambda _: error(503, "store_unavailable", "The store does not answer now; nothing is lost, try again."),
     }
 )

@@ -31,10 +31,11 @@ from turnfold.proxy.dashboard.static_files import static_file
 from turnfold.proxy.http.inbound import ClientGone, Inbound
 from turnfold.proxy.http.tenancy import Gate
 from turnfold.proxy.routes.answers import Handler, as_json, error, only_admins, with_error_answers
-from turnfold.proxy.store import Store
+from turnfold.proxy.store import OpenStore
 
 _PAGE: Final = "index.html"
 _DEFAULT_SINCE: Final = "7d"
+_FLUSH: Final = 1.0  # seconds for receipts that are still queued
 _MOST_SIGN_IN: Final = 4096
 _BY_DAY_ONLY: Final = frozenset({"conversation", "session"})
 _FOREIGN: Final = (
@@ -45,7 +46,7 @@ _NO_LINK: Final = "This link was used already, or it is older than ten minutes. 
 
 
 def dashboard_routes(
-    entrance: Entrance, gate: Gate, store: Store, ledger: Ledger, workshop: Workshop, settings: Settings
+    entrance: Entrance, gate: Gate, store: OpenStore, ledger: Ledger, workshop: Workshop, settings: Settings
 ) -> list[Route]:
     """The routes; none where nobody can sign in.
 
@@ -169,23 +170,26 @@ def _range(given: Mapping[str, str], names: Mapping[str, str]) -> tuple[float, f
     return start, moment(given["to"], "to", now) if "to" in given else now, only
 
 
-def _overview(store: Store, ledger: Ledger, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
+def _overview(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
     async def get_overview(request: Request) -> Response:
         asked = _range(request.query_params, names)
-        await ledger.flush()
-        return as_json(await overview(store, *asked, names))
+        await ledger.flush(_FLUSH)
+        await store.check()
+        return as_json(await overview(store.patient, *asked, names))
 
     return get_overview
 
 
-def _tags(store: Store, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
+def _tags(store: OpenStore, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
     async def get_tags(request: Request) -> Response:
-        return as_json(await by_tag(store, *_range(request.query_params, names)))
+        asked = _range(request.query_params, names)
+        await store.check()
+        return as_json(await by_tag(store.patient, *asked))
 
     return get_tags
 
 
-def _requests(store: Store, ledger: Ledger, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
+def _requests(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
     async def get_requests(request: Request) -> Response:
         given = request.query_params
         _refuse_unknown(given, "limit", "before", *NARROWED_BY)
@@ -193,8 +197,9 @@ def _requests(store: Store, ledger: Ledger, names: Mapping[str, str]) -> Callabl
         if not (limit.isascii() and limit.isdigit() and 0 < int(limit[:9]) <= MOST):
             raise InvalidInput("limit", f"must be a whole number from 1 to {MOST}")
         only = with_tenants_by_name({name: given[name] for name in NARROWED_BY if name in given}, names)
-        await ledger.flush()
-        return as_json(await newest_requests(store, only, int(limit), given.get("before"), time.time(), names))
+        await ledger.flush(_FLUSH)
+        await store.check()
+        return as_json(await newest_requests(store.patient, only, int(limit), given.get("before"), time.time(), names))
 
     return get_requests
 

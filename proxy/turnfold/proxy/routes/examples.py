@@ -212,7 +212,7 @@ EXAMPLES: Final[dict[tuple[str, str], dict[str, Any]]] = {
     },
     ("GET", "/admin/ledger"): {
         "response": {
-            "ledger": {"written": 1204, "queued": 0, "dropped": 0, "dropped_originals": 0},
+            "ledger": {"written": 1204, "queued": 0, "dropped": 0, "dropped_originals": 0, "problem": ""},
             "store": {"problem": "", "failures": 0},
             "background": [],
             "damaged_records": {},
@@ -225,7 +225,9 @@ EXAMPLES: Final[dict[tuple[str, str], dict[str, Any]]] = {
     ("DELETE", "/admin/windows"): {"response": {"forgotten": 1}},
     ("GET", "/metrics"): {"response": 'turnfold_requests_total{model="gpt-4o",status="folded"} 640.0\n'},
     ("GET", "/healthz"): {"response": {"status": "alive"}},
-    ("GET", "/readyz"): {"response": {"status": "ready", "checks": {"store": "ok", "background": "ok"}}},
+    ("GET", "/readyz"): {
+        "response": {"status": "ready", "checks": {"store": "ok", "receipts": "ok", "background": "ok", "serving": "ok"}}
+    },
 }
 
 #: status -> (code, message, param).

@@ -8,7 +8,8 @@ is sent several times counts once.
 
     StoreError
     ├── StoreUnavailable     down, refused, out of reach, or set aside by the circuit breaker
-    │   └── StoreTimedOut    it did not answer in time (the work may be done all the same)
+    │   ├── StoreTimedOut    it did not answer in time (the work may be done all the same)
+    │   └── StoreAway        the same for an operator: its address and the cause
     └── StoreFailed          it answered with an error: a full disk, a damaged file, a wrong password
         ├── StoreRefused     this call can never succeed, because of what it brings or finds; others can
         └── StoreOff         it keeps nothing, by setting
@@ -31,6 +32,10 @@ class StoreUnavailable(StoreError):
 
 class StoreTimedOut(StoreUnavailable):
     """The store did not answer in time."""
+
+
+class StoreAway(StoreUnavailable):
+    """The store cannot be reached now; the text is for operators and names its address."""
 
 
 class StoreFailed(StoreError):

@@ -8,6 +8,7 @@ values.
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,9 +17,10 @@ from typing import Final
 
 from turnfold.config.paths import default_store_url
 from turnfold.config.settings import StoreSettings
+from turnfold.config.sources import without_password
 from turnfold.config.values import REDIS_SCHEMES
 from turnfold.proxy.incidents import Incidents
-from turnfold.proxy.store.base import Store, StoreFailed
+from turnfold.proxy.store.base import Store, StoreAway, StoreFailed, StoreUnavailable
 from turnfold.proxy.store.cached import CachedStore
 from turnfold.proxy.store.guard import GuardedStore, TimedStore
 from turnfold.proxy.store.memory import MemoryStore, NothingStore
@@ -26,6 +28,7 @@ from turnfold.proxy.store.sealed import SealedStore, Seals
 from turnfold.proxy.store.sqlite import SqliteStore
 
 _LONGEST: Final = 10.0  # seconds for batches and listings
+_AWAKE: Final = 3.0  # seconds in which a store that works answers anything at all
 _DELETION: Final = 600.0  # seconds for one step of a deletion by tenant
 #: Kinds whose ids are hashes of what they hold.
 CONTENT_ADDRESSED: Final = frozenset({"section"})
@@ -72,12 +75,27 @@ class OpenStore(CachedStore):
     file: SqliteStore | None = None
 
     def __init__(self, backend: Store, settings: StoreSettings, incidents: Incidents | None = None) -> None:
+        self._place = without_password(settings.url or default_store_url())
         self._guard = GuardedStore(backend, settings.timeout, incidents=incidents)
         kinds = frozenset[str]() if settings.is_off else CONTENT_ADDRESSED
         super().__init__(self._guard, kinds, settings.memory_bytes // 2, share=settings.tenant_share)
         longest = max(settings.patience, _LONGEST)
         self.patient: Store = self.beside(TimedStore(backend, settings.patience, longest, self._guard.failed))
         self.deleting: Store = self.beside(TimedStore(backend, settings.patience, _DELETION, self._guard.failed))
+
+    async def check(self) -> None:
+        """Return if the store answers now; for calls of operators, which would otherwise wait out every step of theirs.
+
+        Raises:
+            StoreAway: it does not answer within three seconds, or cannot be reached.
+        """
+        try:
+            async with asyncio.timeout(_AWAKE):
+                await self.patient.ping()
+        except TimeoutError as exc:
+            raise StoreAway(f"The store ({self._place}) is frozen: no answer within {_AWAKE:g} s.") from exc
+        except StoreUnavailable as exc:
+            raise StoreAway(f"The store ({self._place}) does not answer: {exc}.") from exc
 
     @property
     def problem(self) -> str:
