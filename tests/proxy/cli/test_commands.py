@@ -233,12 +233,14 @@ def test_report_of_nothing(run: RunCommand) -> None:
     ("arguments", "words"),
     [
         (["report", "--since", "yesterday"], "--since"),
-        (["report", "--group-by", "colour"], "group_by"),
+        (["report", "--group-by", "colour"], "--group-by:"),
+        (["report", "--only", "colour=red"], "--only colour:"),
         (["report", "--url", "http://127.0.0.1:9"], "TURNFOLD_ADMIN_TOKEN"),
         (["drill-down", "s", "--tenant", "anna"], "TURNFOLD_ADMIN_TOKEN"),
         (["drill-down", "s", "--url", "http://127.0.0.1:9"], "no answer"),
         (["drill-down", "s", "--url", "nonsense"], "no answer"),
-        (["report", "--since", "1h", "--until", "2h"], "from"),
+        (["report", "--since", "1h", "--until", "2h"], "--since: must lie before --until"),
+        (["export", "--since", "1h", "--until", "2h"], "--since: must lie before --until"),
     ],
 )
 def test_failures_are_one_line_and_exit_code_1(run: RunCommand, arguments: list[str], words: str) -> None:

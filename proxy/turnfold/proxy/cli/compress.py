@@ -32,11 +32,16 @@ class CounterOption(enum.StrEnum):
 _NAMES = ("0 raw", "1 facts", "2 summary")
 
 
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
 def _table(result: CompressedResult, seconds: float) -> Table:
     figures = result.metadata
     caption = (
-        f"{figures.sentences:,} sentences, {figures.sections:,} sections, scorer {figures.scorer}, {seconds:.2f} s; "
-        f"{figures.preservation:.0%} of {figures.important:,} important entities in layer 1"
+        f"{_count(figures.sentences, 'sentence')}, {_count(figures.sections, 'section')}, "
+        f"scorer {figures.scorer}, {seconds:.2f} s; "
+        f"{figures.preservation:.0%} of {_count(figures.important, 'important entity', 'important entities')} in layer 1"
     )
     table = Table("layer", caption=caption, header_style="bold")
     for heading in ("tokens", "ratio"):

@@ -17,6 +17,7 @@ from turnfold.config.sources import load
 from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.books.report import Query, moment
+from turnfold.proxy.cli.report import check_options
 from turnfold.proxy.store import open_store
 
 
@@ -44,5 +45,5 @@ def export(
     settings = load().settings
     now = time.time()
     query = Query(moment(since, "--since", now), moment(until, "--until", now) if until else now)
-    query.check()
+    check_options(query)
     asyncio.run(_write(settings.store, query, csv))

@@ -197,7 +197,10 @@ def print_report(result: dict[str, Any]) -> None:
     console = Console()
     console = console if console.is_terminal else Console(width=160)
     if not result["groups"]:
-        console.print(f"No requests from {result['from']} to {result['to']}.")
+        more = result["headline"].removeprefix("No requests yet.")  # those that the store has not taken
+        console.print(
+            f"No requests from {result['from']} to {result['to']}.{more}", markup=False, highlight=False, soft_wrap=True
+        )
         return
     console.print(result["headline"], markup=False, highlight=False, soft_wrap=True)
     for line in _caches(result.get("caches", [])):
@@ -216,6 +219,22 @@ def _filters(only: list[str]) -> dict[str, str]:
     if wrong := [name for name, sign, _ in pairs if not sign]:
         raise InvalidInput("--only", f"must be NAME=VALUE, and not {wrong[0]!r}")
     return {name: value for name, _, value in pairs}
+
+
+def check_options(query: Query) -> None:
+    """Check a query that came from options.
+
+    Raises:
+        InvalidInput: names the option.
+    """
+    try:
+        query.check()
+    except InvalidInput as exc:
+        option = _OPTIONS.get(exc.field, f"--only {exc.field}")
+        raise InvalidInput(option, exc.problem.replace("'to'", "--until")) from exc
+
+
+_OPTIONS = {"group_by": "--group-by", "from": "--since"}
 
 
 def report(
@@ -239,7 +258,7 @@ def report(
     now = time.time()
     narrowed = with_tenants_by_name(_filters(only or []), settings.tenants)
     query = Query(moment(since, "--since", now), moment(until, "--until", now) if until else now, group_by, narrowed)
-    query.check()
+    check_options(query)
     result = _from_server(settings, url, query) if url else asyncio.run(_from_store(settings, query))
     if as_json:
         typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))

@@ -41,7 +41,7 @@ class Tally:
         """Two lines for the user: tokens, then dollars."""
         if not self._wires:
             return (
-                "no request came through: the command took its address from elsewhere",
+                "no request came through: the command sent none, or it takes its address from elsewhere",
                 "docs/clients.md says where clients take it from",
             )
         found = figures(self._sums)
