@@ -40,6 +40,15 @@ def nano(dollars: float) -> int:
             "You saved $0.0077 of $0.0200 (38%), 60 k tokens, over 10 requests.",
         ),
         ({"priced": 10, "paid": nano(1), "without": nano(1)}, "You saved $0.0000 of $1.00 (0%), 60 k tokens, over 10 requests."),
+        (
+            {"priced": 10, "paid": nano(1), "without": nano(1), "after": 100_000},
+            "Nothing saved yet: $1.00 paid, over 10 requests.",
+        ),
+        (
+            {"priced": 9, "unpriced": 1, "paid": nano(0.0091), "without": nano(0.00912), "after": 100_000},
+            "Nothing saved yet: $0.0091 paid, over 10 requests; 1 of them has no known price or usage.",
+        ),
+        ({"unpriced": 10, "after": 100_000}, "No tokens saved yet of 100 k, over 10 requests; no price is known."),
         ({"unpriced": 10}, "You saved 60 k tokens of 100 k (60%), over 10 requests; no price is known."),
         ({"no_usage": 10}, "You saved 60 k tokens of 100 k (60%), over 10 requests; the upstream reported no usage."),
         (
@@ -101,7 +110,10 @@ def test_the_sign_is_that_of_the_dollars(served: int, paid: int, without: int, b
     if served and paid - without > 10**6:
         assert line.startswith("Turnfold cost you $")
     elif served and without >= paid:
-        assert line.startswith("You saved $")
+        saved, nothing = line.startswith("You saved $"), line.startswith("Nothing saved yet: $")
+        assert saved != nothing
+        assert saved or before == after
+        assert nothing or before != after or without - paid >= 10**4  # dollars have four places
     assert not re.search(r"\$-|-\$-", line)
 
 

@@ -40,6 +40,8 @@ def _saved(totals: Mapping[str, Any], requests: str) -> str:
         more = _money(-dollars["saved"])
         share = _share(-(dollars["saved_share"] or 0.0))
         return f"Turnfold cost you {more} more than without it ({share}), {requests}{known}: {_WHAT_TO_DO}."
+    if not tokens["saved"] and not float(_money(dollars["saved"]).lstrip("$").replace(",", "")):
+        return f"Nothing saved yet: {_money(dollars['paid'])} paid, {requests}{known}."
     whole, share = _money(dollars["without_turnfold"]), _share(dollars["saved_share"])
     saved = f"{_short(tokens['saved'])} tokens, " if tokens["saved"] >= 0 else ""
     return f"You saved {_money(dollars['saved'])} of {whole} ({share}), {saved}{requests}{known}."
@@ -49,6 +51,8 @@ def _saved_tokens(tokens: Mapping[str, Any]) -> str:
     saved, share = tokens["saved"], tokens["saved_share"] or 0.0
     if saved < 0:  # the block of a conversation's state is more than nothing
         return f"Turnfold added {_short(-saved)} tokens to {_short(tokens['before'])} ({_share(-share)})"
+    if not saved:
+        return f"No tokens saved yet of {_short(tokens['before'])}"
     return f"You saved {_short(saved)} tokens of {_short(tokens['before'])} ({_share(share)})"
 
 

@@ -95,7 +95,7 @@ class OpenStore(CachedStore):
         except TimeoutError as exc:
             raise StoreAway(f"The store ({self._place}) is frozen: no answer within {_AWAKE:g} s.") from exc
         except StoreUnavailable as exc:
-            raise StoreAway(f"The store ({self._place}) does not answer: {exc}.") from exc
+            raise StoreAway(f"The store ({self._place}) does not answer: {str(exc).rstrip('.')}.") from exc
 
     @property
     def problem(self) -> str:

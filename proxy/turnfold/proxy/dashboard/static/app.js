@@ -18,6 +18,7 @@ const nav = document.getElementById("nav");
 const signOutButton = document.getElementById("sign-out");
 let leave = null; // what the view in sight wants to end when another one comes
 let shown = 0;
+const AGAIN = 15_000;
 
 // "#/request/tf-1?at=3" -> {name, parts, values}
 function address() {
@@ -28,9 +29,15 @@ function address() {
   return { name: views[name] ? name : "overview", parts, values: Object.fromEntries(new URLSearchParams(rest)) };
 }
 
-function fail(problem) {
+// Asked again by itself, for the page may be on a wall while nobody is there; a problem that stays is not told twice.
+function fail(problem, again = () => show(false)) {
   if (problem instanceof api.SignedOut) { start(); return; }
-  main.replaceChildren(el("p", { class: "problem", role: "alert" }, problem.message));
+  if (main.querySelector(".problem")?.textContent !== problem.message) {
+    main.replaceChildren(el("p", { class: "problem", role: "alert" }, problem.message),
+      el("p", {}, el("button", { type: "button", onclick: again }, "Try again"), el("span", { class: "faint" }, ` Turnfold is asked again every ${AGAIN / 1000} seconds.`)));
+  }
+  const turn = shown;
+  setTimeout(() => { if (turn === shown) again(); }, AGAIN);
 }
 
 async function show(moved) {
@@ -95,7 +102,7 @@ async function start(moved = false) {
     signOutButton.hidden = false;
     await show(moved);
   } catch (failure) {
-    fail(failure);
+    fail(failure, () => start(moved));
   }
 }
 

@@ -48,6 +48,12 @@ export function badge(text, kind = text) {
   return el("span", { class: `badge ${kind.replaceAll(/[^a-z-]/g, "")}` }, text);
 }
 
+// What the upstream made of a request that failed.
+export function outcome({ upstream_status: status, complete }) {
+  if (status === null || status === undefined) return "no answer";
+  return complete || status < 200 || status > 299 ? `HTTP ${status}` : "broke off";
+}
+
 // A table below its title. `wrap` columns hold sentences or long names, `texts` columns hold words; all others hold figures. With
 // `cards` a row becomes a card where the window is narrow. The title stays in sight while the table is scrolled sideways.
 export function table(title, heads, rows, { cards = false, wrap = [0], texts = [], level = "h2" } = {}) {

@@ -5,7 +5,7 @@
 import * as api from "./api.js";
 import { go, missed, trouble } from "./address.js";
 import { chart } from "./chart.js";
-import { badge, count, el, moment, money, ms, share, short, table } from "./dom.js";
+import { badge, count, el, moment, money, ms, outcome, share, short, table } from "./dom.js";
 
 const RANGES = [["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"], ["90d", "90 days"]];
 const FILTERS = ["model", "tenant", "tag", "status", "wire"];
@@ -24,7 +24,7 @@ export async function overview({ values, still, fail }) {
     for (const one of found.tenants) names[one.tenant] = one.name;
     return found;
   };
-  const fill = (found) => body.replaceChildren(...sections(found, asked, range));
+  const fill = (found) => body.replaceChildren(...sections(found, asked, range).filter(Boolean));
   const first = await load();
   fill(first);
   let asking = null; // the comparison reads far more than all the rest: once for a view, not at every refresh
@@ -62,7 +62,9 @@ function sections(found, asked, range) {
   const tokens = found.series.map((point) => ({ label: point.at, short: shortTime(point.at), value: point.tokens.saved }));
   const priced = totals.dollars.saved !== null;
   return [
-    el("p", { class: "headline" }, found.headline),
+    el("p", { class: "headline" }, totals.requests ? found.headline : "No requests in this range."),
+    totals.requests === 0 && el("p", {}, "Point a client at this Turnfold: ", el("code", {}, `OPENAI_BASE_URL=${location.origin}/v1`), " or ",
+      el("code", {}, `ANTHROPIC_BASE_URL=${location.origin}`), "."),
     el("p", { class: "faint" }, `${found.from.replace("T", " ").replace(":00Z", "")} to ${found.to.replace("T", " ").replace(":00Z", "")}, UTC`),
     tiles(totals),
     el("div", { class: "columns" },
@@ -108,7 +110,7 @@ function groups(title, kind, listed, asked) {
   });
   const heads = [kind, "requests", "$ saved", "tokens saved", "share", "cached"];
   return el("section", { class: "sheet" }, rows.length ? table(title, heads, rows) : [el("h2", {}, title), el("p", { class: "faint" }, "No requests in this range.")],
-    kind === "tag" && el("p", { class: "faint" }, "A request with several tags counts under each of them, and once in the totals."));
+    kind === "tag" && rows.length > 0 && el("p", { class: "faint" }, "A request with several tags counts under each of them, and once in the totals."));
 }
 
 const dollarsSaved = ({ saved, unknown_requests: unknown }) => (saved === null ? (unknown ? "unknown" : "–") : money(saved));
@@ -149,7 +151,7 @@ function percentile(values, part) {
 function latency(found, requests) {
   const rows = [["Added by Turnfold", "overhead_mean", "overhead_ms"], ["To the first byte", "first_byte_mean", "first_byte_ms"], ["To the end", "total_mean", "total_ms"]]
     .map(([name, mean, one]) => [name, ms(found.totals.ms[mean]), ...[0.5, 0.95].map((part) => ms(percentile(requests.map((request) => request[one]), part)))]);
-  return el("section", { class: "sheet", id: "latency" }, table("Latency", ["time", "mean in range", "median*", "95%*"], rows), el("p", { class: "faint" }, `* of the newest ${count(requests.length)} requests.`));
+  return el("section", { class: "sheet", id: "latency" }, table("Latency", ["time", "mean in range", "median*", "95%*"], rows), requests.length > 0 && el("p", { class: "faint" }, `* of the newest ${count(requests.length)} requests.`));
 }
 
 function errors(found, { ledger, store, background, damaged_records: damaged }, failed) {
@@ -157,12 +159,12 @@ function errors(found, { ledger, store, background, damaged_records: damaged }, 
   const damagedNumber = Object.values(damaged).reduce((sum, number) => sum + number, 0);
   const open = found.statuses.filter((one) => one.status === "failed-open").reduce((sum, one) => sum + one.requests, 0);
   const facts = [["Not served by the upstream", count(totals.failed)], ["Answer broke off", count(totals.incomplete)], ["Sent unfolded after a failure of ours", count(open)],
-    ["Receipts dropped since the start", count(ledger.dropped)], ["Damaged records left out", count(damagedNumber)], ["Store", store.problem || "in use"]];
+    ["Receipts dropped since the start", count(ledger.dropped)], ["Damaged records left out", count(damagedNumber)], ["Store", store.problem || (ledger.problem ? `takes nothing (${ledger.problem}); ${count(ledger.queued)} receipts wait` : "in use")]];
   return el("section", { class: "sheet", id: "errors" }, el("h2", {}, "Errors"),
     el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
     background.length > 0 && el("details", {}, el("summary", {}, `${count(background.length)} failures in the background`), el("ul", {}, background.map((one) => el("li", {}, el("code", {}, JSON.stringify(one)))))),
     failed.length ? table("Newest requests that failed", ["when", "status", "upstream", "model"], failed.map((one) => [
-      el("a", { href: go("request", [one.request_id], { at: Math.floor(one.at) }) }, moment(one.at)), badge(one.status), one.upstream_status ?? "no answer", one.model || "(unknown)"]), { wrap: [], texts: [1, 2, 3], level: "h3" })
+      el("a", { href: go("request", [one.request_id], { at: Math.floor(one.at) }) }, moment(one.at)), badge(one.status), outcome(one), one.model || "(unknown)"]), { wrap: [], texts: [1, 2, 3], level: "h3" })
       : el("p", { class: "faint" }, "No failed request within a month."));
 }
 

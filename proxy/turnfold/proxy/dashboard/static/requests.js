@@ -4,7 +4,7 @@
 
 import * as api from "./api.js";
 import { announce, go, missed, trouble } from "./address.js";
-import { badge, count, el, moment, ms, table } from "./dom.js";
+import { badge, count, el, moment, ms, outcome, table } from "./dom.js";
 import { tenantName } from "./overview.js";
 
 const EVERY = 3_000;
@@ -18,7 +18,7 @@ export function requestRow(one) {
   const smaller = one.tokens_before > 0 && one.status !== "observed" ? 1 - one.tokens_after / one.tokens_before : null;
   const row = [
     el("a", { href: go("request", [one.request_id], { at: Math.floor(one.at) }) }, moment(one.at)),
-    el("span", { title: one.why }, badge(one.status), one.failed && [" ", badge(one.upstream_status ? `HTTP ${one.upstream_status}` : "failed", "failed")]),
+    el("span", { title: one.why }, badge(one.status), one.failed && outcome(one) !== "HTTP 200" && [" ", badge(outcome(one), "failed")]),
     one.model || "(unknown)",
     one.tokens_before ? `${count(one.tokens_before)} → ${count(one.tokens_after)}${smaller ? ` (${smaller > 0 ? "−" : "+"}${Math.abs(100 * smaller).toFixed(0)}%)` : ""}` : "not counted",
     one.tags.length ? el("span", {}, one.tags.map((tag, i) => [i ? " " : null, el("span", { class: "tag", title: tag }, tag)])) : "",
