@@ -257,6 +257,16 @@ def test_a_redis_url_that_is_not_understood(run: RunCommand, monkeypatch: pytest
     assert "not understood" in err
 
 
+@pytest.mark.parametrize("command", ["report", "export"])
+def test_a_store_that_is_away_is_named(run: RunCommand, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.setenv("TURNFOLD_STORE_URL", "redis://:secret@127.0.0.1:9/0")
+    code, out, err = run(command)
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "The store (redis://" in err
+    assert "127.0.0.1:9/0) does not answer" in err
+    assert "secret" not in err
+
+
 def test_a_memory_store_cannot_be_read_from_outside(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNFOLD_STORE_URL", "memory://")
     code, _, err = run("report")
