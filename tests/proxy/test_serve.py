@@ -215,7 +215,8 @@ def test_readiness_names_a_store_that_takes_nothing(start_process: StartProcess,
     assert served.get("/readyz").status == 200  # a balancer that took every replica away would turn a full disk into an outage
     assert served.get("/admin/ledger").json()["ledger"]["problem"]
     until(lambda: b"turnfold_store_up 0.0" in served.get("/metrics").body, pause=0.1)
-    assert "takes no receipts now: 1 request." in served.get("/admin/report").json()["headline"]
+    for path in ("/admin/report", "/admin/overview"):
+        assert "takes no receipts now: 1 request." in served.get(path).json()["headline"]
     may_write(resource.RLIM_INFINITY)
     until(lambda: served.get("/readyz").json()["checks"] == dict.fromkeys(("store", "receipts", "background", "serving"), "ok"))
     until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 2)

@@ -21,6 +21,7 @@ from starlette.routing import Route
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import Settings
 from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.books.headline import uncounted
 from turnfold.proxy.books.inspection import inspect
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.report import FILTERS, moment, with_tenants_by_name
@@ -173,9 +174,11 @@ def _range(given: Mapping[str, str], names: Mapping[str, str]) -> tuple[float, f
 def _overview(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
     async def get_overview(request: Request) -> Response:
         asked = _range(request.query_params, names)
-        await ledger.flush(_FLUSH)
+        complete = await ledger.flush(_FLUSH)
         await store.check()
-        return as_json(await overview(store.patient, *asked, names))
+        found = await overview(store.patient, *asked, names)
+        more = "" if complete else f" {uncounted(ledger.queued)}"
+        return as_json({**found, "headline": f"{found['headline']}{more}"})
 
     return get_overview
 

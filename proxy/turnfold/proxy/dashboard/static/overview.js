@@ -62,7 +62,7 @@ function sections(found, asked, range) {
   const tokens = found.series.map((point) => ({ label: point.at, short: shortTime(point.at), value: point.tokens.saved }));
   const priced = totals.dollars.saved !== null;
   return [
-    el("p", { class: "headline" }, totals.requests ? found.headline : "No requests in this range."),
+    el("p", { class: "headline" }, found.headline.replace("No requests yet.", "No requests in this range.")),
     totals.requests === 0 && el("p", {}, "Point a client at this Turnfold: ", el("code", {}, `OPENAI_BASE_URL=${location.origin}/v1`), " or ",
       el("code", {}, `ANTHROPIC_BASE_URL=${location.origin}`), "."),
     el("p", { class: "faint" }, `${found.from.replace("T", " ").replace(":00Z", "")} to ${found.to.replace("T", " ").replace(":00Z", "")}, UTC`),
@@ -151,15 +151,16 @@ function percentile(values, part) {
 function latency(found, requests) {
   const rows = [["Added by Turnfold", "overhead_mean", "overhead_ms"], ["To the first byte", "first_byte_mean", "first_byte_ms"], ["To the end", "total_mean", "total_ms"]]
     .map(([name, mean, one]) => [name, ms(found.totals.ms[mean]), ...[0.5, 0.95].map((part) => ms(percentile(requests.map((request) => request[one]), part)))]);
-  return el("section", { class: "sheet", id: "latency" }, table("Latency", ["time", "mean in range", "median*", "95%*"], rows), requests.length > 0 && el("p", { class: "faint" }, `* of the newest ${count(requests.length)} requests.`));
+  return el("section", { class: "sheet", id: "latency" }, table("Latency", ["time", "mean in range", "median*", "95%*"], rows), requests.length > 0 && el("p", { class: "faint" }, `* of the newest ${requests.length === 1 ? "request" : `${count(requests.length)} requests`}.`));
 }
 
 function errors(found, { ledger, store, background, damaged_records: damaged }, failed) {
   const { totals } = found;
   const damagedNumber = Object.values(damaged).reduce((sum, number) => sum + number, 0);
+  const problem = store.problem || ledger.problem;
   const open = found.statuses.filter((one) => one.status === "failed-open").reduce((sum, one) => sum + one.requests, 0);
   const facts = [["Not served by the upstream", count(totals.failed)], ["Answer broke off", count(totals.incomplete)], ["Sent unfolded after a failure of ours", count(open)],
-    ["Receipts dropped since the start", count(ledger.dropped)], ["Damaged records left out", count(damagedNumber)], ["Store", store.problem || (ledger.problem ? `takes nothing (${ledger.problem}); ${count(ledger.queued)} receipts wait` : "in use")]];
+    ["Receipts dropped since the start", count(ledger.dropped)], ["Damaged records left out", count(damagedNumber)], ["Store", problem ? `${problem}; receipts that wait: ${count(ledger.queued)}` : "in use"]];
   return el("section", { class: "sheet", id: "errors" }, el("h2", {}, "Errors"),
     el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
     background.length > 0 && el("details", {}, el("summary", {}, `${count(background.length)} failures in the background`), el("ul", {}, background.map((one) => el("li", {}, el("code", {}, JSON.stringify(one)))))),
