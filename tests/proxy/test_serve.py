@@ -180,14 +180,14 @@ ADMIN_READS = (
 def test_a_frozen_store_is_named_within_seconds(start_process: StartProcess, valkey: Any, redis_url: str) -> None:
     served = start_process(STORE_URL=redis_url)
     assert served.post(SHORT).status == 200
-    until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 1)
+    until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 1, timeout=20)
     os.kill(valkey._process.pid, signal.SIGSTOP)
     try:
         assert served.post(SHORT).status == 200  # its receipt waits
         started = time.monotonic()
         with ThreadPoolExecutor(len(ADMIN_READS)) as pool:
             answers = list(pool.map(served.get, ADMIN_READS))
-        assert time.monotonic() - started < 6
+        assert time.monotonic() - started < 10  # four, on a machine with nothing else to do
         for answer in answers:
             assert (answer.status, answer.json()["error"]["code"]) == (503, "store_unavailable")
             assert f"({redis_url}) is frozen" in answer.json()["error"]["message"]
@@ -202,7 +202,7 @@ def test_a_frozen_store_is_named_within_seconds(start_process: StartProcess, val
 def test_readiness_names_a_store_that_takes_nothing(start_process: StartProcess, tmp_path: Path) -> None:
     served = start_process(STORE_URL=f"sqlite:///{tmp_path}/t.db")
     assert served.post(SHORT).status == 200
-    until(lambda: served.get("/admin/ledger").json()["ledger"]["queued"] == 0)
+    until(lambda: served.get("/admin/ledger").json()["ledger"]["queued"] == 0, timeout=20)
     assert served.get("/readyz").json()["checks"]["receipts"] == "ok"
     pid = served.process.pid
 
@@ -211,12 +211,13 @@ def test_readiness_names_a_store_that_takes_nothing(start_process: StartProcess,
 
     may_write(4096)
     assert served.post(SHORT).status == 200
-    until(lambda: served.get("/readyz").json()["checks"]["receipts"] == "down", pause=0.05)
+    until(lambda: served.get("/readyz").json()["checks"]["receipts"] == "down", timeout=20, pause=0.05)
     assert served.get("/readyz").status == 200  # a balancer that took every replica away would turn a full disk into an outage
     assert served.get("/admin/ledger").json()["ledger"]["problem"]
-    until(lambda: b"turnfold_store_up 0.0" in served.get("/metrics").body, pause=0.1)
+    until(lambda: b"turnfold_store_up 0.0" in served.get("/metrics").body, timeout=20, pause=0.1)
     for path in ("/admin/report", "/admin/overview"):
         assert "takes no receipts now: 1 request." in served.get(path).json()["headline"]
     may_write(resource.RLIM_INFINITY)
-    until(lambda: served.get("/readyz").json()["checks"] == dict.fromkeys(("store", "receipts", "background", "serving"), "ok"))
-    until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 2)
+    well = dict.fromkeys(("store", "receipts", "background", "serving"), "ok")
+    until(lambda: served.get("/readyz").json()["checks"] == well, timeout=20)
+    until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 2, timeout=20)
