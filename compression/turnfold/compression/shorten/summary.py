@@ -111,6 +111,12 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) 
     return tuple(sorted(chosen))
 
 
+def read_words(sources: Sequence[Source], memo: Memo) -> None:
+    """Make the first pass over messages that a summary will stand for."""
+    for source in sources:
+        _message_of(source, memo)
+
+
 def _objections(sources: Sequence[Source], places: range) -> list[Quote]:
     """What these messages object to those before them ("No, it wasn't.")."""
     found = []
