@@ -100,7 +100,7 @@ def _has_long_run(text: str) -> bool:
 
 
 class _Batch:
-    """Texts that are counted together: encoded as one, which lets others run meanwhile, and interrupts them once and not for each.
+    """Texts that are counted together: encoded as one, which lets others run meanwhile, and interrupts them once, not for each.
 
     Between them stands a special token: what is on one side of it does not change how the other is parted.
     """

@@ -6,7 +6,7 @@ what an element is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final, Generic, TypeVar
