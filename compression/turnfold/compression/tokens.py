@@ -99,7 +99,7 @@ def _has_long_run(text: str) -> bool:
     return len(text) > _PIECE and bool(_LIKELY_RUN.search(text[::_SAMPLED])) and _LONG_RUN.search(text) is not None
 
 
-class _Batch:
+class _TextBatch:
     """Texts that are counted together: encoded as one, which lets others run meanwhile, and interrupts them once, not for each.
 
     Between them stands a special token: what is on one side of it does not change how the other is parted.
@@ -141,15 +141,13 @@ class CountingAhead:
                 size = 0
             batches[-1].append(text)
             size += len(text)
-        self._batches = [_Batch(batch) for batch in batches]
+        self._batches = [_TextBatch(batch) for batch in batches]
         self._batch_of = {text: made for made, batch in zip(self._batches, batches, strict=True) for text in batch}
-        self.is_done = False
         threading.Thread(target=self._run, name="turnfold-count", daemon=True).start()
 
     def _run(self) -> None:
         for batch in reversed(self._batches):
             batch.counts()
-        self.is_done = True
 
     def has(self, text: str) -> bool:
         """Whether a text is among these."""

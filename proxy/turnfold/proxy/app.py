@@ -76,8 +76,8 @@ from turnfold.proxy.store.records import left_out
 from turnfold.proxy.telemetry.in_flight import InFlight
 
 _log = logging.getLogger(__name__)
-# Objects after which the garbage collector looks at the young, and how often that is until it looks at older ones. With the 700 of
-# Python it would after every third small request; beside a cold fold, 5,000 and 10 stop every thread for up to 17 ms, these for 8.
+# Objects after which the garbage collector looks at the young, and how often that is until it looks at older ones. With Python's
+# 700 it would after every third small request; beside a cold fold, 5,000 and 10 stop every thread for up to 17 ms, these for 8.
 _YOUNG: Final = (2_000, 2, 100)
 _OPENING: Final = 1.0  # seconds that the start waits for the store
 

@@ -204,9 +204,8 @@ class Message(_Countable):
 
     @property
     def is_counted(self) -> bool:
-        """Whether asking for `tokens` takes no time."""
-        ahead: CountingAhead | None = getattr(self, "_ahead", None)
-        return ahead is None or ahead.is_done
+        """Whether its `tokens` are known."""
+        return getattr(self, "_ahead", None) is None
 
     @property
     def unsigned(self) -> Message:
