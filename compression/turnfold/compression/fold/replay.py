@@ -45,6 +45,7 @@ class Course(NamedTuple):
         marks: indices of units on which the client sets cache marks, so that caches hit at its marks only; none of instructions.
         interrupted: indices of units that hold a user's message between a call and its late result.
         decided: earlier decisions by the number of messages that had come.
+        shapes: `shape_at` of the request that it was last asked of.
     """
 
     units: Sequence[Unit]
@@ -61,6 +62,7 @@ class Course(NamedTuple):
     marks: Sequence[int]
     interrupted: Sequence[int]
     decided: Mapping[int, FoldDecision]
+    shapes: dict[int, Shape]
 
     @property
     def marked(self) -> bool:
@@ -121,6 +123,7 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
         marks=[*(known.marks[: bisect_left(known.marks, same)] if known else ()), *marks],
         interrupted=[*(known.interrupted[: bisect_left(known.interrupted, same)] if known else ()), *interrupted],
         decided={p.at: p.decision for p in options.precedents},
+        shapes={},
     )
 
 
@@ -240,13 +243,18 @@ def thresholds_at(course: Course, now: Replay, index: int) -> Thresholds:
 
 def shape_at(course: Course, turn: int) -> Shape:
     """What the requests up to one, counted from 0, say of the conversation's kind."""
+    found = course.shapes.get(turn)
+    if found is not None:
+        return found
     end, turns = course.requests[turn] + 1, turn + 1
-    return Shape(
+    course.shapes.clear()
+    found = course.shapes[turn] = Shape(
         pace=course.total[end] / turns,
         loops=1 - min(1.0, course.users[end] / turns),
         facts_ratio=course.facts[end] / max(1, course.raw[end]),
         lines=min(1.0, course.lines[end] / max(1, course.raw[end])),
     )
+    return found
 
 
 # ---------------------------------------------------------------- a fold event

@@ -122,6 +122,21 @@ def _instructions_inside(messages: Sequence[Message], begin: int) -> Iterator[in
 
 def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept: frozenset[int], start: int, end: int) -> Unit:
     first, last = messages[start], messages[end - 1]
+    if end == start + 1 and not (first.is_result or first.attached or kept):  # the same for what most units are
+        size = first.tokens
+        return Unit(
+            start,
+            end,
+            tokens=size,
+            facts=min(size, facts_tokens(first.role, size, first.own, calls=first.has_calls)),
+            is_user=first.role == "user" and first.holds and not first.fixed,
+            pinned=first.pinned,
+            asks=first.role == "user",
+            marked=first.marked,
+            attached=False,
+            reasons=first.reasoning is not None,
+            interrupted=first.bound and first.role == "user" and first.holds,
+        )
     inside = messages[start:end]
     stays = not kept.isdisjoint(range(start, end))
     sizes = [results[i].tokens if i in results else messages[i].tokens for i in range(start, end)]

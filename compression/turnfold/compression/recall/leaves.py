@@ -33,6 +33,7 @@ _STAMP: Final = re.compile(r"\s*\[([^\]\n]{4,60})\]")
 # "Anna: " in front of a message: who speaks.
 _SPEAKER: Final = re.compile(r"\s{0,4}([^\W\d_][\w.' -]{0,40})[:：]\s")
 _TITLE: Final = 60  # characters of a paragraph's beginning that stand for its title
+_NO_TERMS: Final = np.zeros(0, np.uint32)
 _QUESTION_MARKS: Final = ("?", "？", "؟")
 
 
@@ -162,7 +163,9 @@ def _read(texts: Sequence[str]) -> Leaves:
 
 
 def _stamp_terms(stamp: Sequence[str], language: str) -> Hashes:
-    terms = words.stem_table(stamp, language) if stamp else {}
+    if not stamp:
+        return _NO_TERMS
+    terms = words.stem_table(stamp, language)
     return np.array([terms[word] for word in stamp], np.uint32)
 
 
@@ -219,25 +222,37 @@ def _terms(folded: Sequence[str], counts: Ints, titles: _Titles) -> tuple[tuple[
     said, lengths = words.words_of_all(texts)
     ends = np.cumsum([0, *lengths.tolist()])
     firsts = [0, *np.cumsum(counts).tolist(), *range(len(folded) + 1, len(texts) + 1)]
-    parts = [said[a:b] for a, b in pairwise(ends[firsts].tolist())]  # of each message, then of each title
-    languages = [words.language(part) for part in parts[: len(counts)]]
+    borders = ends[firsts]  # of each message, then of each title
+    number = {word: i for i, word in enumerate(dict.fromkeys(said))}
+    numbers = np.fromiter(map(number.__getitem__, said), np.int64, len(said))
+    languages = _languages(list(number), numbers, borders[: len(counts) + 1])
     speaking = [*languages, *[languages[owner] for owner in titles.owners]]
-    tables = _term_tables(speaking, parts)
-    places = chain.from_iterable([map(tables[name].__getitem__, part) for name, part in zip(speaking, parts, strict=True)])
-    terms = np.fromiter(places, np.int64, len(said))
+    terms = np.full(len(said), -1)
+    for name in set(speaking):
+        own = np.repeat([one == name for one in speaking], np.diff(borders))
+        terms[own] = _term_table(number, numbers[own], name)[numbers[own]]
     content = terms >= 0
     lengths = np.diff(np.concatenate([[0], np.cumsum(content)])[ends])
     both = _with_pairs(Field(terms[content].astype(np.uint32), lengths), texts)
     return tuple(languages), both.part(0, len(folded)), both.part(len(folded), len(texts))
 
 
-def _term_tables(languages: Sequence[str], parts: Sequence[Sequence[str]]) -> Mapping[str, Mapping[str, int]]:
-    """The term of every word, by language, -1 for what does not tell what a text is about; all words of a language are stemmed at
-    once."""
-    distinct: dict[str, set[str]] = {name: set() for name in languages}
-    for name, part in zip(languages, parts, strict=True):
-        distinct[name].update(part)
-    return {name: dict.fromkeys(each, -1) | words.stem_table(words.content(each, name), name) for name, each in distinct.items()}
+def _languages(distinct: Sequence[str], numbers: Ints, borders: Ints) -> list[str]:
+    """The language of each message, of which only function words are asked."""
+    telling = np.flatnonzero(np.array([words.is_function_word(word) for word in distinct], bool)[numbers])
+    heard = [distinct[i] for i in numbers[telling].tolist()]
+    return [words.language(heard[a:b]) for a, b in pairwise(telling.searchsorted(borders).tolist())]
+
+
+def _term_table(number: Mapping[str, int], present: Ints, language: str) -> Ints:
+    """The term of each word that is present by its number, -1 for what does not tell what a text is about; all words of a
+    language are stemmed at once."""
+    distinct = list(number)
+    occurring = [distinct[i] for i in np.flatnonzero(np.bincount(present, minlength=len(distinct))).tolist()]
+    terms = words.stem_table(words.content(occurring, language), language)
+    table = np.full(len(distinct), -1)
+    table[[number[word] for word in terms]] = list(terms.values())
+    return table
 
 
 def _with_pairs(field: Field, folded: Sequence[str]) -> Field:

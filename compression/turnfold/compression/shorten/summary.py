@@ -82,15 +82,18 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) 
 
     All standing orders of users are included, even beyond the budget; anything else only within it.
     """
+    if budget <= 0:  # of most of a long conversation only the orders are quoted: nothing else of it is rated
+        ordering = {i: _candidates_of(source, memo) for i, source in enumerate(sources) if holds_orders(source, memo)}
+        orders = _orders(sources, ordering)
+        return tuple(sorted({*orders, *_objections(sources, range(_OBJECTED))}))
     messages = [_message_of(source, memo) for source in sources]
     weights = _weights(messages)
     standing_out = _standouts(sources, messages, weights, budget)
     kept = {i: _candidates_of(sources[i], memo) for i in sorted(standing_out)}
-    chosen, spent = _orders(sources, kept, count)
-    for quote in _objections(sources, range(_OBJECTED)):  # what stands in front of the block may be quoted by another summary
-        if quote not in chosen:
-            chosen.append(quote)
-            spent += count(sources[quote.source].text[quote.start : quote.end]) + PER_QUOTE
+    chosen = _orders(sources, kept)
+    # What stands in front of the block may be quoted by another summary.
+    chosen += [quote for quote in _objections(sources, range(_OBJECTED)) if quote not in chosen]
+    spent = FIXED + sum(count(sources[quote.source].text[quote.start : quote.end]) + PER_QUOTE for quote in chosen)
     seen = {fact for quote in chosen for fact in _facts(sources, quote)}
     queue = _ranking(sources, kept, weights)
     # Lazy greedy: worth only falls as facts are quoted, so what is still on top with its worth of now is the best.
@@ -109,6 +112,15 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) 
             spent += cost
             seen.update(fact for quote in new for fact in _facts(sources, quote))
     return tuple(sorted(chosen))
+
+
+def holds_orders(source: Source, memo: Memo) -> bool:
+    """Whether a message may contain a standing order; False is certain."""
+    return memo.get(("may-order", source.role, source.key), lambda: _may_order(source, words(lower_text(source.text))))
+
+
+def _may_order(source: Source, said: Sequence[str]) -> bool:
+    return source.role in TELLS and (not source.text.isascii() or may_order(said))
 
 
 def _objections(sources: Sequence[Source], places: range) -> list[Quote]:
@@ -131,9 +143,8 @@ def _message_of(source: Source, memo: Memo) -> _MessageWords:
 def _message(source: Source) -> _MessageWords:
     said = words(lower_text(source.text))
     dense = _is_dense(source.text, said)
-    order = source.role in TELLS and (dense or not source.text.isascii() or may_order(said))
     bag = _distinct(terms(source.text) if dense else said)
-    return _MessageWords(bag, 0.0 if source.role == "tool" else signal_weight(source.text, said), order)
+    return _MessageWords(bag, 0.0 if source.role == "tool" else signal_weight(source.text, said), _may_order(source, said))
 
 
 def _weights(messages: Sequence[_MessageWords]) -> dict[str, float]:
@@ -229,14 +240,14 @@ def _ordering(source: Source, read: Statements, pieces: Sequence[str], said: Seq
     return {i for i, span in enumerate(read.spans) if not span.kind and has_order(pieces[i], said[i], read.sizes[i])}
 
 
-def _orders(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, ...]], count: Count) -> tuple[list[Quote], int]:
-    """All standing orders, identical ones once (the latest), and their cost."""
+def _orders(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, ...]]) -> list[Quote]:
+    """All standing orders, identical ones once (the latest)."""
     latest: dict[str, Quote] = {}
     for i, candidates in kept.items():
         for c in candidates:
             if c.order:
                 latest[sources[i].text[c.start : c.end]] = Quote(i, c.start, c.end)
-    return list(latest.values()), FIXED + sum(count(text) + PER_QUOTE for text in latest)
+    return list(latest.values())
 
 
 def _ranking(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, ...]], weights: dict[str, float]) -> list[_Ranked]:

@@ -6,7 +6,7 @@ what an element is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final, Generic, TypeVar
@@ -25,6 +25,11 @@ _HOLDERS: Final = ("content", "output", "source", "summary", "tool_calls")
 _FIXED: Final = 1000  # bytes that a reading takes without its elements
 
 
+def content_text(value: Any) -> str:
+    """The content of an element where that is a text."""
+    return text if isinstance(value, dict) and isinstance(text := value.get("content"), str) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Layout(Generic[T]):
     """How a wire's bodies are laid out.
@@ -35,6 +40,7 @@ class Layout(Generic[T]):
         kept: top-level keys whose values are asked for; of the others only the place is.
         element: an element's JSON text and value, to what is known of it. Raises FoldRejected("unparsable").
         weigh: bytes that it takes in memory, about.
+        says: what is counted of an element's value, as far as that is told at a glance; else "".
         plain: whether the history may be a value that is no array; it has no elements then, and is kept.
     """
 
@@ -43,6 +49,7 @@ class Layout(Generic[T]):
     kept: frozenset[str]
     element: Callable[[str, Any, Memo], T]
     weigh: Callable[[T], int]
+    says: Callable[[Any], str] = content_text
     plain: bool = False
 
 
@@ -94,7 +101,7 @@ def _read_known(text: str, layout: Layout[T], memo: Memo) -> BodyReading[T]:
     found, values = _scan(text, layout, start)
     if layout.history not in found or skip(text, max(end for _, _, end in found.values()), "}") != len(text):
         raise ValueError("not one object with a history")
-    with counting_ahead(list(_spoken(values))):
+    with counting_ahead([said for data, _, _ in values if (said := layout.says(data))]):
         elements = start.elements + tuple(layout.element(text[start:end], data, memo) for data, start, end in values)
     spans = start.spans + tuple([(s, e) for _, s, e in values])
     if all(text[end - 1] == "}" for _, _, end in values):  # what ends otherwise may go on in another body
@@ -104,13 +111,6 @@ def _read_known(text: str, layout: Layout[T], memo: Memo) -> BodyReading[T]:
         kept = KnownBody(text, ends, BodyReading(_before_history(found, layout), elements, spans), weight)
         keep_known(taken, kept, memo, known and known[:2])
     return BodyReading(found, elements, spans)
-
-
-def _spoken(values: Sequence[Value]) -> Iterator[str]:
-    """Texts that are all that elements say, as a rule: those that are worth counting ahead."""
-    for data, _, _ in values:
-        if isinstance(data, dict) and isinstance(text := data.get("content"), str):
-            yield text
 
 
 def _before_history(found: Mapping[str, Value], layout: Layout[T]) -> dict[str, Value]:
