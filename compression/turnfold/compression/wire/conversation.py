@@ -337,6 +337,7 @@ class Wire:
         unmarked: the messages' JSON without cache marks, in a form that a moving mark does not change: what tells how far one
             request repeats another.
         reply: an answer of ours to a conversation, streamed where the client asks for that; its text, and Unix time in seconds.
+        unmarks_outside: whether `unmarked` has messages in front that stand outside of the array of messages.
     """
 
     name: str
@@ -344,6 +345,7 @@ class Wire:
     write: Callable[[Conversation, Changes], list[Edit]]
     unmarked: Callable[[Conversation], bytes]
     reply: Callable[[Conversation, str, int], OwnReply]
+    unmarks_outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

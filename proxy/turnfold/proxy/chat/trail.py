@@ -94,35 +94,50 @@ def trails_of(received: Conversation, sent: Conversation, memo: Memo | None = No
 
 def trail_of(conversation: Conversation, memo: Memo | None = None) -> Trail:
     """The trail of one body."""
-    if memo is None or not conversation.text.isascii() or conversation.messages.marked:
-        return _trail(memoryview(conversation.wire.unmarked(conversation)), b"")
+    if memo is None or conversation.messages.marked:
+        return _trail(conversation.wire.unmarked(conversation), b"")
     key = ("trail", conversation.wire.name, family(conversation.messages))
     known: _KnownTrail | None = memo.find(key)
-    start = conversation.history[0]
-    is_known = known is not None and known.start == start and conversation.text.startswith(known.text[: known.end])
-    trail = _trail(
-        memoryview(conversation.wire.unmarked(conversation)), known.trail.sums if known is not None and is_known else b""
-    )
-    memo.put(key, _KnownTrail(conversation.text, start, trail), lambda kept: 500 + len(kept.trail.sums))
+    start, end = conversation.history
+    if conversation.wire.unmarks_outside and conversation.spans and not start <= conversation.spans[0][0] < end:
+        return _trail(conversation.wire.unmarked(conversation), b"")
+    if known is None or known.start != start or not conversation.text.startswith(known.text[: start + known.characters]):
+        known = _KnownTrail(conversation.text, start, Trail(0, b""), 0, b"")
+    rest = known.over + conversation.text[start + known.characters : end].encode("utf-8")  # of what is known no copy is made
+    trail = _trail(rest, known.trail.sums)
+    summed = _end(trail.sums) - _end(known.trail.sums)
+    over = next((n for n in range(summed, len(rest)) if rest[n] & 0xC0 != 0x80), len(rest))  # where the next character begins
+    characters = known.characters + len(rest[len(known.over) : over].decode("utf-8"))
+    kept = _KnownTrail(conversation.text, start, trail, characters, rest[summed:over])
+    memo.put(key, kept, lambda kept: 500 + len(kept.trail.sums))
     return trail
 
 
 class _KnownTrail(NamedTuple):
-    """An earlier body, which the engine remembers too, where its history starts, and its trail."""
+    """An earlier body, which the engine remembers too, and its trail.
+
+    Attributes:
+        start: where its history starts.
+        characters: of the history that are in the sums, the last of them in part maybe.
+        over: what of that one is not.
+    """
 
     text: str
     start: int
     trail: Trail
-
-    @property
-    def end(self) -> int:
-        """Where the last whole kilobyte of its history ends."""
-        return self.start + len(self.trail.sums) // _WIDTH * _STEP
+    characters: int
+    over: bytes
 
 
-def _trail(text: memoryview, known: bytes) -> Trail:
-    """The trail of a text, of whose beginning the sums are known."""
-    starts = range(len(known) // _WIDTH * _STEP, min(len(text) - _STEP + 1, _MOST * _STEP), _STEP)
+def _end(sums: bytes) -> int:
+    """Where the last whole kilobyte ends."""
+    return len(sums) // _WIDTH * _STEP
+
+
+def _trail(rest: bytes, known: bytes) -> Trail:
+    """The trail of a text of whose beginning the sums are known, and which goes on with the rest."""
+    begin, view = _end(known), memoryview(rest)
+    starts = range(0, min(len(rest) - _STEP + 1, _MOST * _STEP - begin), _STEP)
     begun = int.from_bytes(known[-_WIDTH:], "little")
-    sums = accumulate(starts, lambda total, at: zlib.crc32(text[at : at + _STEP], total), initial=begun)
-    return Trail(len(text), known + b"".join([total.to_bytes(_WIDTH, "little") for total in islice(sums, 1, None)]))
+    sums = accumulate(starts, lambda total, at: zlib.crc32(view[at : at + _STEP], total), initial=begun)
+    return Trail(begin + len(rest), known + b"".join([total.to_bytes(_WIDTH, "little") for total in islice(sums, 1, None)]))
