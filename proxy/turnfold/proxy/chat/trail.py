@@ -14,7 +14,7 @@ from __future__ import annotations
 import base64
 import zlib
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate, islice, takewhile
 from typing import Any, Final, NamedTuple
 
 from turnfold.compression.memo import Memo
@@ -98,17 +98,18 @@ def trail_of(conversation: Conversation, memo: Memo | None = None) -> Trail:
         return _trail(conversation.wire.unmarked(conversation), b"")
     key = ("trail", conversation.wire.name, family(conversation.messages))
     known: _KnownTrail | None = memo.find(key)
-    start, end = conversation.history
-    if conversation.wire.unmarks_outside and conversation.spans and not start <= conversation.spans[0][0] < end:
-        return _trail(conversation.wire.unmarked(conversation), b"")
-    if known is None or known.start != start or not conversation.text.startswith(known.text[: start + known.characters]):
-        known = _KnownTrail(conversation.text, start, Trail(0, b""), 0, b"")
-    rest = known.over + conversation.text[start + known.characters : end].encode("utf-8")  # of what is known no copy is made
+    text, (start, end) = conversation.text, conversation.history
+    front = _outside(conversation) if conversation.wire.unmarks_outside else ""
+    begun = (start, front)
+    if known is None or known.begun != begun or not text.startswith(known.text[: start + known.characters]):
+        known = _KnownTrail(text, begun, Trail(0, b""), 0, b"")
+    at = max(0, known.characters - len(front))  # of what is known no copy is made
+    rest = known.over + f"{front[known.characters :]}{text[start + at : end]}".encode()
     trail = _trail(rest, known.trail.sums)
     summed = _end(trail.sums) - _end(known.trail.sums)
     over = next((n for n in range(summed, len(rest)) if rest[n] & 0xC0 != 0x80), len(rest))  # where the next character begins
     characters = known.characters + len(rest[len(known.over) : over].decode("utf-8"))
-    kept = _KnownTrail(conversation.text, start, trail, characters, rest[summed:over])
+    kept = _KnownTrail(text, begun, trail, characters, rest[summed:over])
     memo.put(key, kept, lambda kept: 500 + len(kept.trail.sums))
     return trail
 
@@ -117,16 +118,23 @@ class _KnownTrail(NamedTuple):
     """An earlier body, which the engine remembers too, and its trail.
 
     Attributes:
-        start: where its history starts.
-        characters: of the history that are in the sums, the last of them in part maybe.
+        begun: where its history starts, and the messages in front that stand elsewhere.
+        characters: of all of these that are in the sums, the last of them in part maybe.
         over: what of that one is not.
     """
 
     text: str
-    start: int
+    begun: tuple[int, str]
     trail: Trail
     characters: int
     over: bytes
+
+
+def _outside(conversation: Conversation) -> str:
+    """The messages that stand outside of the array of messages, which come first."""
+    start, end = conversation.history
+    pairs = zip(conversation.messages, conversation.spans, strict=True)
+    return "".join([message.raw for message, (at, _) in takewhile(lambda pair: not start <= pair[1][0] < end, pairs)])
 
 
 def _end(sums: bytes) -> int:
