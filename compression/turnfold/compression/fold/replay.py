@@ -33,7 +33,7 @@ _RECENT: Final = 6  # units in which a client's cache mark moves along with the 
 class Course(NamedTuple):
     """What is replayed: units with their running sums, and the options. A sum at index i is that of the units before i.
 
-    The sums are arrays, since each request copies those of the one before.
+    Sums and requests are arrays, since each request copies those of the one before.
 
     Attributes:
         squeeze: factor of the budget's limit, as of ``policy.thresholds``.
@@ -54,7 +54,7 @@ class Course(NamedTuple):
     options: FoldOptions
     squeeze: float
     first: int
-    requests: Sequence[int]
+    requests: array[int]
     total: array[int]
     raw: array[int]
     facts: array[int]
@@ -114,7 +114,7 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
         options,
         squeeze,
         first,
-        requests=[*(known.requests[: bisect_left(known.requests, same)] if known else ()), *asking],
+        requests=(known.requests[: bisect_left(known.requests, same)] if known else array("q")) + array("q", asking),
         total=_sums(known.total if known else None, same, [u.tokens for u in new]),
         raw=_sums(known.raw if known else None, same, [u.tokens * folds for u, folds in zip(new, foldable, strict=True)]),
         facts=_sums(known.facts if known else None, same, [u.facts * folds for u, folds in zip(new, foldable, strict=True)]),

@@ -172,7 +172,7 @@ class Message:
         # Fields and not properties: every station asks them of every message.
         object.__setattr__(self, "pinned", self.fixed or self.role in _PINNED)
         object.__setattr__(self, "is_result", self.role in _RESULTS)
-        marked = _KEEP.search(self.text) if "</" in self.text else None
+        marked = _KEEP.search(self.text) if "</k" in self.text or "</K" in self.text else None
         object.__setattr__(self, "has_kept", marked is not None and _KEPT.search(self.text, marked.end()) is not None)
 
     @property
@@ -227,10 +227,10 @@ class Messages(tuple[Message, ...]):
     def __new__(cls, messages: Iterable[Message] = (), known: Messages | None = None, same: int = 0) -> Messages:
         self = super().__new__(cls, messages)
         new = self[same:]
-        self.keys = (*(known.keys[:same] if known is not None else ()), *[m.key for m in new])
+        self.keys = (known.keys[:same] if known is not None else ()) + tuple([m.key for m in new])
         for name, asks in _ASKED.items():
             before: tuple[int, ...] = getattr(known, name, ())
-            setattr(self, name, (*before[: bisect_left(before, same)], *[i for i, m in enumerate(new, same) if asks(m)]))
+            setattr(self, name, before[: bisect_left(before, same)] + tuple([i for i, m in enumerate(new, same) if asks(m)]))
         return self
 
 
