@@ -149,7 +149,7 @@ def _from_b85(text: str) -> bytes:
     groups = (digits * _PLACES).sum(axis=1)
     if (digits == len(_DIGITS)).any() or (groups > 0xFFFFFFFF).any():
         raise ValueError("no base 85")
-    return groups.astype(">u4").tobytes()
+    return bytes(groups.astype(">u4"))
 
 
 def _outside(conversation: Conversation) -> str:
