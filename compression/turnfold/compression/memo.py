@@ -125,6 +125,8 @@ def continued(
 def common_length(one: Sequence[Any], other: Sequence[Any]) -> int:
     """How many items both begin with."""
     size = min(len(one), len(other))
+    if one is other:
+        return size
     if one[:size] == other[:size]:  # the same objects, as a rule: that is compared at once
         return size
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a is not b and a != b), size)

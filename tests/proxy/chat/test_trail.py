@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import random
 from typing import Any
 
 import pytest
@@ -12,7 +14,9 @@ from hypothesis import strategies as st
 from tests.support.growth import assert_linear
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.conversation import Conversation, Wire
+from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.responses import RESPONSES
 from turnfold.proxy.chat.trail import Trail, Trails, trail_of
 
 Message = dict[str, Any]
@@ -79,6 +83,36 @@ def test_both_sides_survive_the_store() -> None:
     assert Trails.from_json(json.loads(json.dumps(one.to_json()))) == one
     same = Trails(one.received, one.received)
     assert Trails.from_json(json.loads(json.dumps(same.to_json()))) == same
+
+
+@pytest.mark.parametrize("wire", [CHAT, MESSAGES, RESPONSES], ids=lambda wire: wire.name)
+@pytest.mark.parametrize("letters", ["abc", "aé", "a€é\N{GRINNING FACE}", "\N{GRINNING FACE}"])
+@pytest.mark.parametrize("front", ["", "Be brief, s'il vous plaît. " * 60])
+def test_a_trail_that_goes_on_from_an_earlier_one_is_that_of_the_whole_body(wire: Wire, letters: str, front: str) -> None:
+    """A kilobyte may end inside a character, and the next request may go on otherwise right there."""
+    draw, memo, messages = random.Random(len(letters)), Memo(), list[Message]()
+    for turn in range(16):
+        if turn % 5 == 4:  # the conversation goes on otherwise from an earlier turn
+            messages = messages[: draw.randrange(len(messages))]
+        content = "".join(draw.choice(letters) for _ in range(draw.randrange(1500)))
+        messages.append({"role": ("user", "assistant")[len(messages) % 2], "content": content})
+        history = "input" if wire is RESPONSES else "messages"
+        body = {"instructions" if wire is RESPONSES else "system": front, "model": "m", "max_tokens": 1, history: messages}
+        read = wire.read(json.dumps(body, ensure_ascii=False).encode(), memo)
+        assert trail_of(read, memo) == trail_of(read)
+
+
+@given(st.binary(max_size=400).map(lambda sums: sums[: len(sums) // 4 * 4]))
+def test_sums_are_written_as_base85(sums: bytes) -> None:
+    written = Trail(len(sums), sums).to_json()["sums"]
+    assert written == base64.b85encode(sums).decode()
+    assert Trail.from_json([len(sums), written]).sums == sums
+
+
+@pytest.mark.parametrize("sums", ["abcd", 'abcd"', "~~~~~", "abcdé", "     "])
+def test_sums_that_no_release_wrote_are_refused(sums: str) -> None:
+    with pytest.raises(ValueError, match=r"base 85|reshape|ordinal"):
+        Trail.from_json([1, sums])
 
 
 def test_a_trail_takes_linear_time() -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice, pairwise
 from typing import Any, Final
 
 from turnfold.compression.errors import FoldRejected
@@ -148,16 +148,17 @@ def _breaks_turn(old: Messages, new: Messages) -> bool:
 
 def _invents_message(old: Sequence[Message], new: Sequence[Message]) -> bool:
     """Whether a message was invented or moved: roles and call ids must come in the order that they had."""
-    front = _common(old, new)
-    back = _common(old[front:][::-1], new[front:][::-1])  # what is left out, or has changed, stands in between
+    most = min(len(old), len(new))
+    front = _common(old, new, most)
+    back = _common(reversed(old), reversed(new), most - front)  # what is left out, or has changed, stands in between
     waiting = map(_place, old[front : len(old) - back])
     return not all(_place(m) in waiting for m in new[front : len(new) - back])  # looked for behind the one before
 
 
-def _common(one: Sequence[Message], other: Sequence[Message]) -> int:
-    """How many messages of the same place both begin with."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in pairs if a is not b and _place(a) != _place(b)), min(len(one), len(other)))
+def _common(one: Iterable[Message], other: Iterable[Message], most: int) -> int:
+    """How many messages of the same place both begin with, `most` at most."""
+    pairs = enumerate(islice(zip(one, other, strict=False), most))
+    return next((i for i, (a, b) in pairs if a is not b and _place(a) != _place(b)), most)
 
 
 def _place(message: Message) -> tuple[Any, ...]:

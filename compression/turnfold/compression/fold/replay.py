@@ -11,6 +11,7 @@ nothing behind its request, what is folded depends on the prefix alone (laws 4 a
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -32,6 +33,8 @@ _RECENT: Final = 6  # units in which a client's cache mark moves along with the 
 class Course(NamedTuple):
     """What is replayed: units with their running sums, and the options. A sum at index i is that of the units before i.
 
+    Sums and requests are arrays, since each request copies those of the one before.
+
     Attributes:
         squeeze: factor of the budget's limit, as of ``policy.thresholds``.
         first: index of the first user unit; nothing before it is ever folded.
@@ -52,13 +55,13 @@ class Course(NamedTuple):
     options: FoldOptions
     squeeze: float
     first: int
-    requests: Sequence[int]
-    total: Sequence[int]
-    raw: Sequence[int]
-    facts: Sequence[int]
-    users: Sequence[int]
-    reasons: Sequence[int]
-    lines: Sequence[int]
+    requests: array[int]
+    total: array[int]
+    raw: array[int]
+    facts: array[int]
+    users: array[int]
+    reasons: array[int]
+    lines: array[int]
     marks: Sequence[int]
     interrupted: Sequence[int]
     decided: Mapping[int, FoldDecision]
@@ -113,7 +116,7 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
         options,
         squeeze,
         first,
-        requests=[*(known.requests[: bisect_left(known.requests, same)] if known else ()), *asking],
+        requests=(known.requests[: bisect_left(known.requests, same)] if known else array("q")) + array("q", asking),
         total=_sums(known.total if known else None, same, [u.tokens for u in new]),
         raw=_sums(known.raw if known else None, same, [u.tokens * folds for u, folds in zip(new, foldable, strict=True)]),
         facts=_sums(known.facts if known else None, same, [u.facts * folds for u, folds in zip(new, foldable, strict=True)]),
@@ -127,11 +130,11 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
     )
 
 
-def _sums(known: Sequence[int] | None, same: int, more: Sequence[int]) -> list[int]:
+def _sums(known: array[int] | None, same: int, more: Sequence[int]) -> array[int]:
     """Running sums that go on where others come to behind their first `same` values."""
     if not known:
-        return list(accumulate(more, initial=0))
-    return [*known[:same], *accumulate(more, initial=known[same])]
+        return array("q", accumulate(more, initial=0))
+    return known[:same] + array("q", accumulate(more, initial=known[same]))
 
 
 class Replay(NamedTuple):

@@ -56,11 +56,12 @@ Groups = Sequence[Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Groups of equivalent terms, what each weighs, and where they stand in the passages."""
+    """Groups of equivalent terms, what each weighs, and where they stand in the passages and in what stands above these."""
 
     groups: Groups
     weights: Floats
     hits: Hits
+    heads: Hits
 
 
 # ---------------------------------------------------------------- the question
@@ -149,15 +150,14 @@ def _is_identifier(word: str) -> bool:
 
 
 def score(
-    index: PassageIndex, sources: Sequence[Quotable], asked: QuestionTerms, hits: Hits, tuning: Tuning, like: Floats | None = None
+    index: PassageIndex, sources: Sequence[Quotable], text: str, asked: Terms, tuning: Tuning, like: Floats | None = None
 ) -> Floats:
-    """What each passage is worth to the question, whose words stand at `hits`; 0 where it has nothing to do with it.
+    """What each passage is worth to the question, `text` being its words; 0 where it has nothing to do with it.
 
     What sentence vectors say (`like`, 0 to 1) joins the words before anything is made of them, so that neighbours, feedback and
     the second hop follow both.
     """
-    lexical = _term_scores(index, Terms(asked.groups, asked.weights, hits), tuning)
-    total = _normalise(lexical) + tuning.grams * _normalise(_gram_scores(index, asked.text, tuning))
+    total = _normalise(_term_scores(index, asked, tuning)) + tuning.grams * _normalise(_gram_scores(index, text, tuning))
     if like is not None:
         total = total + tuning.likeness * like
     total = total * np.where(index.asking, tuning.asking, 1.0)
@@ -175,12 +175,12 @@ def _normalise(values: Floats) -> Floats:
 
 
 def _term_scores(index: PassageIndex, terms: Terms, tuning: Tuning) -> Floats:
-    groups, weights, hits = terms.groups, terms.weights, terms.hits
+    weights, hits, heads = terms.weights, terms.hits, terms.heads
     value = idf(hits) * weights
     own = scores(hits, value, index.words.lengths, index.words.mean_length, tuning.k1, tuning.b)
     paragraphs = hits.regroup(index.blocks)
     around = scores(paragraphs, value, index.block_lengths, index.mean_block_length, tuning.k1, tuning.b)[index.blocks]
-    heads, stamps = index.heads.find(groups), index.stamps.find(groups)
+    stamps = index.stamps.find(terms.groups)
     above = presence(heads, idf(heads) * weights) + presence(stamps, idf(stamps) * weights)[index.source_of]
     total: Floats = own + tuning.paragraph * around + tuning.head * above
     return total
@@ -247,7 +247,7 @@ def _region_share(index: PassageIndex, tuning: Tuning) -> float:
 _TITLE: Final = re.compile(r"[#*\s]{0,8}([^\n:：]{2,60})[:：\n]")
 
 
-def _named(index: PassageIndex, sources: Sequence[Quotable], asked: QuestionTerms, tuning: Tuning) -> Floats:
+def _named(index: PassageIndex, sources: Sequence[Quotable], asked: Terms, tuning: Tuning, *, borrowed: bool) -> Floats:
     """The factor of each passage for whom or what the question names.
 
     A question on Anna is answered by what Anna says rather than by what is said to her; in meetings the region counts, whoever
@@ -255,9 +255,9 @@ def _named(index: PassageIndex, sources: Sequence[Quotable], asked: QuestionTerm
     """
     factor = np.ones(len(index.quotes))
     named = [group for group, weight in zip(asked.groups, asked.weights, strict=True) if weight >= 1.0]
-    if asked.borrowed or not named:
+    if borrowed or not named:
         return factor
-    heads = index.heads.find(named)
+    heads = asked.heads if len(named) == len(asked.groups) else index.heads.find(named)
     if index.has_speakers:
         # Half of a label is enough: of Anna Berg one says Anna.
         says = 2 * np.bincount(heads.passage, minlength=len(factor)) >= np.maximum(index.heads.lengths, 1)
@@ -328,7 +328,8 @@ def _strongest(index: PassageIndex, found: Mapping[tuple[int, ...], float], numb
         kept = index.words.find([groups[i] for i in chosen]).only([number_of[i] for i in top])
     else:
         kept = hits.only(top)
-    return Terms([groups[i] for i in top], weights[top], kept)
+    best = [groups[i] for i in top]
+    return Terms(best, weights[top], kept, index.heads.find(best))
 
 
 def _feedback(index: PassageIndex, worth: Floats, known: set[int], tuning: Tuning) -> Terms:
@@ -390,8 +391,8 @@ def recall(
         return Quoted()
     index = passage_index.build(sources, memo)
     asked = read_question(question, index, tuning)
-    hits = index.words.find(asked.groups)
-    matched, alone = _coverage(index, asked, hits)
+    terms = Terms(asked.groups, asked.weights, index.words.find(asked.groups), index.heads.find(asked.groups))
+    matched, alone = _coverage(terms)
     if requests.asks_for_cover(_normal_text(question)) and matched < tuning.topical:
         ranking = _cover(index, sources, budget - count(fence.enclose(())), tuning)
     else:
@@ -401,16 +402,16 @@ def recall(
             return Quoted()
         if not fill:
             budget = min(budget, max(tuning.room_least, int(budget * _room(strength, tuning, borrowed=asked.borrowed))))
-        worth = score(index, sources, asked, hits, tuning)
+        worth = score(index, sources, asked.text, terms, tuning)
         least = floor * float(worth.max())
-        named = _named(index, sources, asked, tuning)
+        named = _named(index, sources, terms, tuning, borrowed=asked.borrowed)
         worth = worth * named
         bears = worth > least
         like = _like(index, question.likeness, tuning) if question.likeness else None
         if like is not None:  # how many bear on it is for the words to say; vectors have a say in which
             number = len(worth) if fill else int(bears.sum())
             # Rounded, so that no machine's arithmetic changes the order.
-            worth = np.round(score(index, sources, asked, hits, tuning, like) * named, 6)
+            worth = np.round(score(index, sources, asked.text, terms, tuning, like) * named, 6)
             bears = np.zeros(len(worth), dtype=bool)
             bears[_best(worth, number)] = True
         ranking = RankedQuotes(np.flatnonzero(bears), worth)
@@ -437,10 +438,10 @@ def _room(strength: float, tuning: Tuning, *, borrowed: bool) -> float:
     return float(np.clip((strength - tuning.hinted) / (tuning.full - tuning.hinted), 0.0, 1.0))
 
 
-def _coverage(index: PassageIndex, asked: QuestionTerms, hits: Hits) -> tuple[float, bool]:
+def _coverage(asked: Terms) -> tuple[float, bool]:
     """The greatest share of the question's weight that a passage holds, itself or in its title; whether that is one word of
     several."""
-    heads = index.heads.find(asked.groups)
+    hits, heads = asked.hits, asked.heads
     value = idf(hits) * asked.weights
     both = presence(hits, value) + presence(heads, value)
     best = int(both.argmax())

@@ -25,6 +25,7 @@ _NOWHERE: Final = np.zeros(0, np.int64)
 _LOW: Final = np.uint32(0xFFFF)
 _SHORT: Final = np.uint32(16)
 _FAN: Final = 8
+_SMALL: Final = 2**15  # pairs: every question searches each part, and so few are merged as fast as they are searched a few times
 _SHORT_RUN: Final = 200  # pairs of a term
 
 
@@ -68,17 +69,21 @@ class Postings:
     """Which passages contain which terms, some passages' worth: sorted by term, then by passage, each pair once.
 
     Attributes:
-        terms, passages: the pairs side by side; passages in as few bytes as hold their numbers.
+        terms: each once, one at least: a search in them stays near, where one in the terms of all pairs would not.
+        starts: where the pairs of each begin; last, where all end.
+        passages: of the pairs, in as few bytes as hold their numbers.
         counts: how often the passage contains the term, likewise.
     """
 
     terms: Hashes
+    starts: Ints
     passages: npt.NDArray[Any]
     counts: npt.NDArray[Any]
 
     def find(self, wanted: Hashes) -> tuple[Ints, Ints]:
         """Where the pairs of each wanted term begin and end."""
-        return self.terms.searchsorted(wanted), self.terms.searchsorted(wanted, side="right")
+        at = np.minimum(self.terms.searchsorted(wanted), len(self.terms) - 1)
+        return self.starts[at], self.starts[at + (self.terms[at] == wanted)]
 
     def entries(self, wanted: Hashes) -> tuple[Ints, npt.NDArray[Any], npt.NDArray[Any]]:
         """How many pairs each wanted term has; their passages, term after term, and the counts."""
@@ -94,7 +99,7 @@ class Postings:
     @property
     def nbytes(self) -> int:
         """Bytes that it takes."""
-        return self.terms.nbytes + self.passages.nbytes + self.counts.nbytes
+        return self.terms.nbytes + self.starts.nbytes + self.passages.nbytes + self.counts.nbytes
 
 
 @dataclass(frozen=True)
@@ -147,7 +152,7 @@ class FieldIndex:
 
     Attributes:
         lengths: number of terms of each passage.
-        postings: of all passages, in parts that shrink by `_FAN` at least.
+        postings: of all passages, in parts that shrink by `_FAN` at least; a small one has none behind it.
     """
 
     lengths: Ints
@@ -166,7 +171,7 @@ class FieldIndex:
     def continued(self, field: Field) -> FieldIndex:
         """This index with more passages behind its own; only theirs are sorted."""
         parts = [*self.postings, *_sorted(field, len(self.lengths))]
-        while len(parts) > 1 and len(parts[-1].terms) * _FAN > len(parts[-2].terms):
+        while len(parts) > 1 and len(parts[-2].passages) < max(_SMALL, len(parts[-1].passages) * _FAN):
             parts[-2:] = [_merge(*parts[-2:])]
         return FieldIndex(np.concatenate([self.lengths, field.lengths]), tuple(parts))
 
@@ -248,8 +253,11 @@ def _sorted(field: Field, first: int) -> tuple[Postings, ...]:
     order = order[np.argsort((field.terms >> _SHORT).astype(np.uint16)[order], kind="stable")]
     passages = np.repeat(np.arange(first, first + len(field.lengths), dtype=np.int64), field.lengths)[order]
     terms = field.terms[order]
-    begins = np.flatnonzero(_begins(terms) | _begins(passages))
-    return (Postings(terms[begins], _narrow(passages[begins]), _narrow(np.diff(begins, append=len(terms)))),)
+    is_new = _begins(terms)
+    begins = np.flatnonzero(is_new | _begins(passages))
+    starts = np.append(np.flatnonzero(is_new[begins]), len(begins))
+    counts = np.diff(begins, append=len(terms))
+    return (Postings(terms[is_new], starts, _narrow(passages[begins]), _narrow(counts)),)
 
 
 def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -259,9 +267,12 @@ def _narrow(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _merge(one: Postings, other: Postings) -> Postings:
     """The postings of passages, and of others behind these, together."""
-    at = one.terms.searchsorted(other.terms, side="right")
-    sides = ((one.terms, other.terms), (one.passages, other.passages), (one.counts, other.counts))
-    return Postings(*(np.insert(kept.astype(np.promote_types(kept.dtype, new.dtype)), at, new) for kept, new in sides))
+    terms = np.union1d(one.terms, other.terms)
+    starts = [np.append(side.starts[side.terms.searchsorted(terms)], side.starts[-1]) for side in (one, other)]
+    at = np.repeat(one.starts[one.terms.searchsorted(other.terms, side="right")], np.diff(other.starts))
+    sides = ((one.passages, other.passages), (one.counts, other.counts))
+    pairs = [np.insert(kept.astype(np.promote_types(kept.dtype, new.dtype)), at, new) for kept, new in sides]
+    return Postings(terms, starts[0] + starts[1], *pairs)
 
 
 def idf(hits: Hits) -> Floats:

@@ -180,7 +180,7 @@ class Message(_Countable):
         # Fields and not properties: every station asks them of every message.
         object.__setattr__(self, "pinned", self.fixed or self.role in _PINNED)
         object.__setattr__(self, "is_result", self.role in _RESULTS)
-        marked = _KEEP.search(self.text) if "</" in self.text else None
+        marked = _KEEP.search(self.text) if "</k" in self.text or "</K" in self.text else None
         object.__setattr__(self, "has_kept", marked is not None and _KEPT.search(self.text, marked.end()) is not None)
 
     def count_later(self, ahead: CountingAhead | None) -> Message:
@@ -259,10 +259,10 @@ class Messages(tuple[Message, ...]):
     def __new__(cls, messages: Iterable[Message] = (), known: Messages | None = None, same: int = 0) -> Messages:
         self = super().__new__(cls, messages)
         new = self[same:]
-        self.keys = (*(known.keys[:same] if known is not None else ()), *[m.key for m in new])
+        self.keys = (known.keys[:same] if known is not None else ()) + tuple([m.key for m in new])
         for name, asks in _ASKED.items():
             before: tuple[int, ...] = getattr(known, name, ())
-            setattr(self, name, (*before[: bisect_left(before, same)], *[i for i, m in enumerate(new, same) if asks(m)]))
+            setattr(self, name, before[: bisect_left(before, same)] + tuple([i for i, m in enumerate(new, same) if asks(m)]))
         return self
 
 
@@ -369,6 +369,7 @@ class Wire:
         unmarked: the messages' JSON without cache marks, in a form that a moving mark does not change: what tells how far one
             request repeats another.
         reply: an answer of ours to a conversation, streamed where the client asks for that; its text, and Unix time in seconds.
+        unmarks_outside: whether `unmarked` has messages in front that stand outside of the array of messages.
     """
 
     name: str
@@ -376,6 +377,7 @@ class Wire:
     write: Callable[[Conversation, Changes], list[Edit]]
     unmarked: Callable[[Conversation], bytes]
     reply: Callable[[Conversation, str, int], OwnReply]
+    unmarks_outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple
 
+import orjson
+
 
 class Edit(NamedTuple):
     """Replace ``text[start:end]`` by `new`; offsets are characters of the text before any edit. Insertions at one place
@@ -66,5 +68,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def json_string(text: str) -> str:
     """A text as a JSON string in as few bytes as UTF-8 allows; a lone surrogate, which UTF-8 cannot carry, is escaped."""
-    written = json.dumps(text, ensure_ascii=False)
-    return written if written.isascii() else _SURROGATE.sub(lambda m: f"\\u{ord(m[0]):04x}", written)
+    try:
+        return orjson.dumps(text).decode("utf-8")  # what json.dumps writes, ten times as fast
+    except TypeError:  # a lone surrogate
+        return _SURROGATE.sub(lambda m: f"\\u{ord(m[0]):04x}", json.dumps(text, ensure_ascii=False))

@@ -10,9 +10,9 @@ never more: what is known of a body is used as far as the text itself is the sam
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from sys import getsizeof
 from typing import Any, Final, NamedTuple
 
@@ -70,8 +70,8 @@ def _repeats(text: str, other: str, start: int, end: int) -> bool:
 
 def samples(wire: str, text: str) -> list[Sample]:
     """Those under which an earlier body of the conversation may be kept, the nearest first."""
-    inside = takewhile(lambda place: place <= len(text), _PLACES)
-    return [Sample(wire, place, text[:_SAMPLE], text[place - _SAMPLE : place]) for place in inside][::-1]
+    inside, beginning = _PLACES[: bisect_right(_PLACES, len(text))], text[:_SAMPLE]
+    return [Sample(wire, place, beginning, text[place - _SAMPLE : place]) for place in reversed(inside)]
 
 
 def find_known(taken: Sequence[Sample], text: str, memo: Memo) -> tuple[Sample, KnownBody, int] | None:

@@ -400,4 +400,4 @@ def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
 
 
 #: Responses.
-RESPONSES: Final = Wire("responses", read, write, unmarked, reply)
+RESPONSES: Final = Wire("responses", read, write, unmarked, reply, unmarks_outside=True)

@@ -14,8 +14,10 @@ from __future__ import annotations
 import base64
 import zlib
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate, islice, takewhile
 from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.conversation import Conversation, family
@@ -40,7 +42,7 @@ class Trail:
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON value."""
-        return {"size": self.size, "sums": base64.b85encode(self.sums).decode("ascii")}
+        return {"size": self.size, "sums": _b85(self.sums)}
 
     @classmethod
     def from_json(cls, value: Any) -> Trail:
@@ -50,7 +52,7 @@ class Trail:
             ValueError, LookupError, TypeError: it is neither.
         """
         size, sums = value if isinstance(value, list) else (value["size"], value["sums"])
-        return cls(size, base64.b85decode(sums))
+        return cls(size, _from_b85(sums))
 
     def repeats(self, earlier: Trail) -> float:
         """Share of an earlier request's messages with which this one begins, 0 to 1; to a kilobyte, and 1 when it is all."""
@@ -94,35 +96,78 @@ def trails_of(received: Conversation, sent: Conversation, memo: Memo | None = No
 
 def trail_of(conversation: Conversation, memo: Memo | None = None) -> Trail:
     """The trail of one body."""
-    if memo is None or not conversation.text.isascii() or conversation.messages.marked:
-        return _trail(memoryview(conversation.wire.unmarked(conversation)), b"")
+    if memo is None or conversation.messages.marked:
+        return _trail(conversation.wire.unmarked(conversation), b"")
     key = ("trail", conversation.wire.name, family(conversation.messages))
     known: _KnownTrail | None = memo.find(key)
-    start = conversation.history[0]
-    is_known = known is not None and known.start == start and conversation.text.startswith(known.text[: known.end])
-    trail = _trail(
-        memoryview(conversation.wire.unmarked(conversation)), known.trail.sums if known is not None and is_known else b""
-    )
-    memo.put(key, _KnownTrail(conversation.text, start, trail), lambda kept: 500 + len(kept.trail.sums))
+    text, (start, end) = conversation.text, conversation.history
+    front = _outside(conversation) if conversation.wire.unmarks_outside else ""
+    begun = (start, front)
+    if known is None or known.begun != begun or not text.startswith(known.text[: start + known.characters]):
+        known = _KnownTrail(text, begun, Trail(0, b""), 0, b"")
+    at = max(0, known.characters - len(front))  # of what is known no copy is made
+    rest = known.over + f"{front[known.characters :]}{text[start + at : end]}".encode()
+    trail = _trail(rest, known.trail.sums)
+    summed = _end(trail.sums) - _end(known.trail.sums)
+    over = next((n for n in range(summed, len(rest)) if rest[n] & 0xC0 != 0x80), len(rest))  # where the next character begins
+    characters = known.characters + len(rest[len(known.over) : over].decode("utf-8"))
+    kept = _KnownTrail(text, begun, trail, characters, rest[summed:over])
+    memo.put(key, kept, lambda kept: 500 + len(kept.trail.sums))
     return trail
 
 
 class _KnownTrail(NamedTuple):
-    """An earlier body, which the engine remembers too, where its history starts, and its trail."""
+    """An earlier body, which the engine remembers too, and its trail.
+
+    Attributes:
+        begun: where its history starts, and the messages in front that stand elsewhere.
+        characters: of all of these that are in the sums, the last of them in part maybe.
+        over: what of that one is not.
+    """
 
     text: str
-    start: int
+    begun: tuple[int, str]
     trail: Trail
-
-    @property
-    def end(self) -> int:
-        """Where the last whole kilobyte of its history ends."""
-        return self.start + len(self.trail.sums) // _WIDTH * _STEP
+    characters: int
+    over: bytes
 
 
-def _trail(text: memoryview, known: bytes) -> Trail:
-    """The trail of a text, of whose beginning the sums are known."""
-    starts = range(len(known) // _WIDTH * _STEP, min(len(text) - _STEP + 1, _MOST * _STEP), _STEP)
+_DIGITS: Final = np.frombuffer(base64.b85encode(bytes.fromhex("".join(f"{n:08x}" for n in range(85))))[4::5], np.uint8)
+_VALUES: Final = np.full(256, 85, np.int64)
+_VALUES[_DIGITS] = np.arange(85)
+_PLACES: Final = np.array([85**4, 85**3, 85**2, 85, 1], np.int64)
+
+
+def _b85(sums: bytes) -> str:
+    """``base64.b85encode`` of whole groups of four bytes, without a loop over them: a long conversation has hundreds."""
+    return bytes(_DIGITS[np.frombuffer(sums, ">u4").astype(np.int64)[:, None] // _PLACES % 85]).decode("ascii")
+
+
+def _from_b85(text: str) -> bytes:
+    """What `_b85` wrote; ValueError for what it can't have written."""
+    digits = _VALUES[np.frombuffer(text.encode("ascii"), np.uint8)].reshape(-1, len(_PLACES))
+    groups = (digits * _PLACES).sum(axis=1)
+    if (digits == len(_DIGITS)).any() or (groups > 0xFFFFFFFF).any():
+        raise ValueError("no base 85")
+    return bytes(groups.astype(">u4"))
+
+
+def _outside(conversation: Conversation) -> str:
+    """The messages that stand outside of the array of messages, which come first."""
+    start, end = conversation.history
+    pairs = zip(conversation.messages, conversation.spans, strict=True)
+    return "".join([message.raw for message, (at, _) in takewhile(lambda pair: not start <= pair[1][0] < end, pairs)])
+
+
+def _end(sums: bytes) -> int:
+    """Where the last whole kilobyte ends."""
+    return len(sums) // _WIDTH * _STEP
+
+
+def _trail(rest: bytes, known: bytes) -> Trail:
+    """The trail of a text of whose beginning the sums are known, and which goes on with the rest."""
+    begin, view = _end(known), memoryview(rest)
+    starts = range(0, min(len(rest) - _STEP + 1, _MOST * _STEP - begin), _STEP)
     begun = int.from_bytes(known[-_WIDTH:], "little")
-    sums = accumulate(starts, lambda total, at: zlib.crc32(text[at : at + _STEP], total), initial=begun)
-    return Trail(len(text), known + b"".join([total.to_bytes(_WIDTH, "little") for total in islice(sums, 1, None)]))
+    sums = accumulate(starts, lambda total, at: zlib.crc32(view[at : at + _STEP], total), initial=begun)
+    return Trail(begin + len(rest), known + b"".join([total.to_bytes(_WIDTH, "little") for total in islice(sums, 1, None)]))
