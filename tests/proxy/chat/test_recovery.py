@@ -179,9 +179,7 @@ def test_a_chat_that_is_counted_differently_is_not_taken_for_cut_off(upstream: U
         messages = [("user", f"{chat} chat"), ("assistant", "Yes?"), ("user", "pump " * size)]
         proxy.chat({"model": "two chats", "messages": [{"role": role, "content": text} for role, text in messages]}, KEY)
     until(lambda: len(proxy.recorder.so_far) == 7)
-    assert [
-        one.tokens_after > 0.9 * 1000 * share for one, share in zip(proxy.recorder.so_far, (5, 1, 4, 5, 6, 7, 8), strict=True)
-    ]
+    assert proxy.recorder.so_far[-1].tokens_after > 8000  # nothing was taken from it
     assert not [one.reason for one in proxy.recorder.so_far if one.reason == "upstream-truncated"]
 
 
