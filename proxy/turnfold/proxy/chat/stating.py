@@ -9,6 +9,7 @@ away, the state follows from the messages alone.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,9 +25,10 @@ from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.folding import INSTANT_BODY, Lanes, OptionsFor
 from turnfold.proxy.chat.recovering import Peeked
 from turnfold.proxy.state_records import StateRecords
-from turnfold.proxy.store import StoreError
+from turnfold.proxy.store import Key, StoreError
+from turnfold.proxy.store.compare_and_set import Turns
 
-_TRIES: Final = 3  # a record that changes under our hands this often is left to whoever changes it
+_TRIES: Final = 16  # each one lost means that another process's change was kept
 
 _log = logging.getLogger(__name__)
 
@@ -77,13 +79,19 @@ class Stating:
         self._records = records
         self._lanes = lanes
         self._memo = memo
+        self._turns = Turns()
 
     async def apply_state(self, exchange: Exchange) -> Exchange:
         """Replay the conversation and say what becomes of the request; keep its state under its name."""
         request, conversation = exchange.request, exchange.conversation
         if conversation is None:
             return exchange
-        decision = _Decision(exchange, Record())
+        turn = contextlib.nullcontext() if request.label is None else self._turns.of(Key(request.tenant, "", request.label))
+        async with turn:  # of one conversation's requests at once none loses what another one laid down
+            return (await self._stated(exchange, conversation)).exchange
+
+    async def _stated(self, exchange: Exchange, conversation: Conversation) -> _Decision:
+        request, decision = exchange.request, _Decision(exchange, Record())
         for _ in range(_TRIES):
             held = await self._kept_record(exchange)
             record, foreign = _readable(held)
@@ -95,7 +103,9 @@ class Stating:
             decision = work() if small else await self._lanes.run(request, work)
             if foreign or decision.record == record or await self._keep(exchange, held, decision.record):
                 break
-        return decision.exchange
+        else:
+            _log.warning("state of a named conversation: others kept changing it, so this request's part of it is not kept")
+        return decision
 
     async def _kept_record(self, exchange: Exchange) -> bytes | None:
         if exchange.request.label is None:
