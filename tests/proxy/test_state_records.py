@@ -89,7 +89,7 @@ async def test_requests_of_one_conversation_at_once_lose_nothing(processes: int)
 
     records, lanes = StateRecords(Slow(), 60), AtOnce()
     stations = [station(records, lanes) for _ in range(processes)]
-    tools = ["redis", "postgres", "mysql", "nginx", "pytest", "ruff", "mypy", "django", "flask", "numpy"]
+    tools = ["redis", "postgres", "mysql", "nginx", "pytest", "ruff", "mypy", "django", "fastapi", "numpy"]
     bodies = [BODY.replace(b"hello", f"use {tool}".encode()) for tool in tools]
     made = await asyncio.gather(*(stations[i % processes].apply_state(sent(body)) for i, body in enumerate(bodies)))
     lanes.close()
