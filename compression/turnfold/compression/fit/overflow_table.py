@@ -50,8 +50,8 @@ def _rule(says: Says, where: Where, pattern: str, unless: str = "") -> OverflowR
 _NUMBER: Final = r"\d{1,3}(?:[,. _'\u2007\u2009\u202f\xa0]\d{3})+(?![\dkm])|\d{1,6}(?:[.,]\d{1,3})? ?[km]\b|\d{1,12}(?![\da-z_])"
 # What an input is called in languages of servers, and what it is counted in.
 _INPUT: Final = (
-    r"(?<![a-z])(?:prompt|input|prefill|sequence|context|messages?|conversation|history|request|window|model|chat|sent|text)(?![a-z])"
-    r"|istem|girdi|bağlam|mesaj|lời nhắc|запрос|запит|контекст|ввод|entrada|mensaje|saisie|eingabe|kontext|zapytani|промпт"
+    r"(?<![a-z])(?:prompt|input|prefill|sequence|context|messages?|conversation|history|request|window|model|chat|sent|text|n_ctx)(?![a-z])"
+    r"|istem|girdi|bağlam|mesaj|lời nhắc|запрос|запит|контекст|ввод|entrada|mensaje|saisie|eingabe|kontext|zapytani|промпт|requête|トークン数|토큰이|토큰 수|token ?数"
 )
 _UNIT: Final = r"(?:tok[ei]n\w*|tok\b|belirteç\w*|токен\w*|jeton\w*|トークン|토큰|टोकन|טוקנ\w*|โทเค็น)"
 #: A figure anywhere, if it is no part of a name.
@@ -92,14 +92,14 @@ TABLE: Final[tuple[OverflowRule, ...]] = (
     _rule("certain", "text", r"exceeds? the available context size|context size (?:has been |was )?exceeded|exceeds? the (?:loaded )?context size of"),
     _rule("certain", "text", r"maximum context length is N tokens\. however,|contextwindowexceedederror|too big compared to kv size"),
     _rule("certain", "text", r"\b(?:prompt|input|request)\b~\d tokens\)? ?(?:exceed\w*|(?:is |are )?(?:longer|larger|greater) than)~\bcontext (?:window|length|size)\b"),
-    _rule("full", "code", r"tokens?_limit_(?:reached|exceeded)|input_token_limit\w*|max_context_length\w*"),
+    _rule("full", "code", r"tokens?_limit_(?:reached|exceeded)|message_length_exceeds_limit|input_token_limit\w*|max_context_length\w*"),
     _rule("full", "text", r"max(?:imum)? tokens? of \d+ (?:was |has been |were )?exceeded|expected maxlength: ?\d+, actual: ?\d+"),
     _rule("full", "code", r"3051|5021|1261|input_?(?:is_?)?too_?long|input_?(?:length|tokens?)_?(?:limit_?)?exceeded|max_(?:prompt|input|context)_tokens_exceeded"),
     # -- a full context, by its words -------------------------------------------------------------------------------------------
     _rule("full", "text", r"(?:maximum|model|available|allowed|supported|exceed\w*|loaded)~\b(?:context|sequence)[ _-]?(?:length|window|size|limit)"),
     _rule("full", "text", r"(?:context|token|input|prompt|sequence)[ _-]?(?:length|window|size|limit|count)s?~(?:exceed|overflow|too |full\b|reached|surpass|larger|greater|longer|beyond)"),
     _rule("full", "text", r"(?:exceed|surpass|overflow|longer than|larger than|greater than|more than|beyond)~(?:context|(?:token|input|prompt)s? limit|tokens allowed|maximum number of (?:input |prompt )?tokens|max(?:imum)? (?:\w+ )?tokens|maximum (?:allowed |model |input |prompt |sequence )+(?:length|tokens?|size))"),
-    _rule("full", "text", r"\b(?:prompt|input|messages|conversation|context|history)(?: \w+){0,3}? ?too ?(?:long|large|big)"),
+    _rule("full", "text", r"\b(?:prompt|input|messages?|conversation|context|history)(?: \w+){0,3}? ?too ?(?:long|large|big)"),
     _rule("full", "text", r"\b(?:prompt|input|messages?|context|conversation|request)\b~\d ?[km]? tokens?\b~\b(?:max|maximum|limit|only|at most|window|exceed\w*)\b", r"max_\w*tokens|output|completion"),
     _rule("full", "text", r"\bfits? (?:in|into|within|inside)\b~(?:context|window)|(?:not enough|no|insufficient) context\b|context(?: \w+){0,2} exhausted"),
     _rule("full", "text", r"exceed~(?:max|session|n)_(?!tokens|new|completion|output)|tokens?\b~\bover (?:the )?(?:model|context|max)|\bn_keep\b|input_length_error|(?:input|prompt)[ _]tokens?~(?:must|should) be (?:no more|at most|less|fewer|below|under)|tokens?\b~\bmax_(?:position_embeddings|model_len|seq_len)\b"),
@@ -120,13 +120,14 @@ TABLE: Final[tuple[OverflowRule, ...]] = (
     _rule("full", "text", r"(?:istem|bağlam|girdi|mesaj|istek|metin|sohbet)~(?:uzun(?! sür)|aş|büyük)|(?:zapytani|wejści|kontekst|prompt)~(?:przekr|za dług|zbyt dług)|przekr~(?:kontekst|token)|(?:запит|контекст|промпт|ввід)~(?:перевищ|задовг|занадто довг)|перевищ~(?:контекст|токен)"),
     _rule("full", "text", r"(?:đầu vào|ngữ cảnh|lời nhắc|tin nhắn)~(?:vượt|quá dài)|(?:input|masukan|konteks|prompt)~(?:melebihi|terlalu panjang)|(?:السياق|الإدخال|المدخل|النص|الرسال)~(?:يتجاوز|تتجاوز|تجاوز|طويل)|(?:يتجاوز|تتجاوز|تجاوز)~(?:السياق|الرموز|رمز)|(?:इनपुट|संदर्भ|प्रॉम्प्ट)~(?:लंबा|अधिक)"),
     _rule("full", "text", r"(?:příliš dlouh|för lång|for lang|liian pitk|túl hosszú|prea lung|υπερβαίν|ארוך מדי|ยาวเกิน|te lang|zu lang|trop long|troppo lung)~(?:tok[ei]n|טוקנ|โทเค็น)|reached the (?:maximum )?context (?:length |window |size )?limit"),
-    _rule("full", "text", r"\bthe length of (?:your |the )?(?:input|prompt)~exceed"),
+    _rule("full", "text", r"\bthe length of (?:your |the )?(?:input|prompt)~exceed|\b(?:prompt|input|context|conversation|history) exceeds? \d[\d,.]*k? tokens"),
     _rule(
         "compared",
         "text",
         rf"\A(?=(?s:.{{0,600}}?)(?:{_INPUT}))(?s:.{{0,600}}?)(?:N[- ](?:[a-z]+ ){{0,2}}{_UNIT}|{_UNIT}(?: count| length| in (?:the |your )?\w+)?(?: is| of| are|:|=)? ?N"
+        rf"|{_UNIT}(?: [^\W\d]+){{0,4}} ?[:(=：（] ?N|(?:トークン|토큰|token ?数)[^\d\n]{{0,14}}N"
         r"|(?:prompt|input|prefill|sequence|context|window)(?:[ _](?:length|len|size))?(?: is| of|:|=)? ?N)",
-        r"output|completion|max_(?:new_)?tokens|generat|budget|reasoning|thinking|\bcosts?\b|\bprice|batch|choice|minimum|between|vocab|logprob|speech"
+        r"output|completion|max_(?:new_)?tokens|generat|budget_tokens|reasoning|thinking|\bcosts?\b|\bprice|batch|choice|minimum|between|vocab|logprob|speech"
         r"|voice|embedd|(?:n|num)_predict|top_k|reserved|retry|image|audio|video|\bfiles?\b|page|remaining|prepaid|allowance|\btier\b",
     ),
     # -- figures: the limit ------------------------------------------------------------------------------------------------------
