@@ -43,9 +43,9 @@ _MOVES: Final = _WORDS["moves"]
 # "use of force", "use cases for ...": the noun.
 _NOUN_FOLLOWERS: Final = _WORDS["noun"]
 _ARTICLES: Final = ("a", "an", "the")
-# A sentence that begins with one of these gives no order; one that begins with another word may ("derive", "brainstorm").
+# A sentence that begins with one of these gives no order and asks nothing; one that begins with another word may ("derive").
+_OPENINGS: Final = _WORDS["openings"]
 _ASKING: Final = frozenset({"how", "what", "who", "whose", "why"})
-_OPENINGS: Final = (_SENTENCE_WORDS | {*_ARTICLES, "and", "not"}) - _WORDS["tasks"] - _ASKING
 _WHOLE: Final = ("all", "any", "every")
 # Tasks: behind "and" they make the text a request; those that are no name of a thing as well, anywhere.
 _TASKS: Final = _WORDS["tasks"]
