@@ -132,6 +132,33 @@ async def test_a_record_of_another_release_is_left_alone() -> None:
     assert await store.get([Key("t", KIND, "c")]) == [b'{"record_version":9}']
 
 
+@pytest.mark.parametrize("said", ["use docker", "prohibit tape drives", "set premise we write for nurses. They work at night"])
+@pytest.mark.parametrize("reads", [True, False])
+async def test_what_is_laid_down_while_the_store_is_busy_is_kept(said: str, reads: bool) -> None:
+    """Acknowledged or forwarded: the client may never send it again. Any other message does not wait."""
+
+    class Busy(MemoryStore):
+        async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+            if reads:
+                return await patient.get(keys)
+            raise StoreUnavailable("busy")
+
+        async def swap(self, expected: bytes | None, item: Item) -> bool:
+            raise StoreUnavailable("busy")
+
+    patient, lanes = MemoryStore(), AtOnce()
+    await station(StateRecords(patient, 60), lanes).apply_state(sent(BODY.replace(b"hello", b"use redis")))
+    before = await patient.get([Key("t", KIND, "c")])
+    stating = station(StateRecords(Busy(), 60, patient), lanes)
+    assert (await stating.apply_state(sent(BODY))).verdict == "forward"
+    assert await patient.get([Key("t", KIND, "c")]) == before
+    await stating.apply_state(sent(BODY.replace(b"hello", said.encode())))
+    lanes.close()
+    state = read_record((await patient.get([Key("t", KIND, "c")]))[0] or b"").machine.state
+    assert "redis" in state.policies
+    assert len(state.policies) + (state.premise is not None) == 2
+
+
 @pytest.mark.parametrize("works", [0, 1])
 async def test_a_store_that_is_away_costs_no_request(works: int) -> None:
     class Away(MemoryStore):
