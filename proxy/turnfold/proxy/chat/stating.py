@@ -131,7 +131,9 @@ class Stating:
         # An answer of ours would be missing from a history that the provider keeps.
         is_forwarded = verdict.kind == "forward" or not conversation.keeps_history
         last = len(conversation.messages) - 1
-        lays_down = verdict.kind == "clarify" or any(index == last for index, _ in placement.changes)
+        lays_down = kept.machine != record.machine and (
+            verdict.kind == "clarify" or any(index == last for index, _ in placement.changes)
+        )
         exchange = exchange.but(verdict="forward" if is_forwarded else verdict.kind)
         if is_forwarded:
             return _Decision(self._with_blocks(exchange, conversation, placement), kept, lays_down)
