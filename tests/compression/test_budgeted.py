@@ -376,7 +376,7 @@ def test_unknown_blocks_and_layers_are_named() -> None:
     state = played(talk(30), HistorySettings(compress_threshold=200))
     with pytest.raises(SectionUnknown, match="nope"):
         drill_down(state, "nope")
-    with pytest.raises(InvalidInput, match="layer"):
+    with pytest.raises(InvalidInput, match=r"^layer: must be 0, 1 or 2"):
         drill_down(state, state.blocks[0].id, 5)
 
 

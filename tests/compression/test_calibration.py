@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfold.compression.calibration import Learned, is_truncated, learn_from_refusal, learn_from_usage
+from turnfold.compression.calibration import Learned, is_truncated, learn_from_refusal, learn_from_usage, longest
 
 
 def learned(*reports: tuple[int, int]) -> Learned:
@@ -172,3 +172,33 @@ def test_a_pool_is_served_by_what_takes_most() -> None:
     for _ in range(6):
         known = learn_from_refusal(known, 4000, 9000)
     assert known.window(9000) == 4000
+
+
+@pytest.mark.parametrize("chats", [2, 5])
+def test_chats_in_several_scripts_are_no_truncation(chats: int) -> None:
+    """Each is counted in a ratio of its own; the longest report of each tells it from a server that cuts off."""
+    for seed in range(30):
+        random, known, own = Random(seed), Learned(), dict[int, tuple[int, int]]()
+        ratios, sizes = [random.choice([0.55, 0.7, 0.9, 1.1, 1.4]) for _ in range(chats)], [300] * chats
+        for _ in range(120):
+            chat = random.randrange(chats)
+            sizes[chat] += random.randrange(50, 900)
+            reported = int(sizes[chat] * ratios[chat] * random.uniform(0.98, 1.02))
+            known = learn_from_usage(known, sizes[chat], reported, own.get(chat, (0, 0)))
+            own[chat] = longest(own.get(chat, (0, 0)), sizes[chat], reported)
+            assert known.belief is None
+
+
+@pytest.mark.parametrize("chats", [1, 3])
+@pytest.mark.parametrize("window", [3000, 12_000])
+def test_a_server_that_truncates_several_chats_is_noticed(chats: int, window: int) -> None:
+    random, known, own, sizes = Random(3), Learned(), dict[int, tuple[int, int]](), [300] * chats
+    for _ in range(200):
+        chat = random.randrange(chats)
+        sizes[chat] += random.randrange(50, 900)
+        reported = min(sizes[chat], window)
+        known = learn_from_usage(known, sizes[chat], reported, own.get(chat, (0, 0)))
+        own[chat] = longest(own.get(chat, (0, 0)), sizes[chat], reported)
+    assert known.belief is not None
+    assert known.belief.window == window
+    assert max(sizes) > 2 * window or chats > 1

@@ -47,15 +47,22 @@ class AtOnce(Lanes):
 async def decide(records: StateRecords, lanes: Lanes | None = None) -> Exchange:
     """What the station makes of a lone "hello", sent under the label "c"."""
     body = BODY if lanes is None else BODY.ljust(5000)  # a small one does not go to a lane
-    to = Destination(Upstream(UpstreamSettings()), URL("http://u/v1"), "openai")
-    request = ChatRequest("r", 0.0, 0.0, 0.0, CHAT, to, (), "", body, "on", None, "c", "t", "enforce")
-    memo = Memo()
     lanes = lanes or AtOnce()
-    stating = Stating("local", lambda model, budget: FoldOptions(model=model, budget=budget), records, lanes, memo)
     try:
-        return await stating.apply_state(Exchange(request, CHAT.read(body, memo)))
+        return await station(records, lanes).apply_state(sent(body))
     finally:
         lanes.close()
+
+
+def station(records: StateRecords, lanes: Lanes) -> Stating:
+    return Stating("local", lambda model, budget: FoldOptions(model=model, budget=budget), records, lanes, Memo())
+
+
+def sent(body: bytes) -> Exchange:
+    """A request under the label "c"."""
+    to = Destination(Upstream(UpstreamSettings()), URL("http://u/v1"), "openai")
+    request = ChatRequest("r", 0.0, 0.0, 0.0, CHAT, to, (), "", body, "on", None, "c", "t", "enforce")
+    return Exchange(request, CHAT.read(body, Memo()))
 
 
 async def test_no_change_is_lost() -> None:
@@ -68,6 +75,26 @@ async def test_no_change_is_lost() -> None:
     assert read_record(await records.get("t", "c") or b"").seen == 10
     assert await records.get("t", "other") is None
     assert await records.get("other", "c") is None
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+async def test_requests_of_one_conversation_at_once_lose_nothing(processes: int) -> None:
+    """An agent sends several at once; what is acknowledged is in force, whichever process served it."""
+
+    class Slow(MemoryStore):
+        async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+            found = await super().get(keys)
+            await asyncio.sleep(0)
+            return found
+
+    records, lanes = StateRecords(Slow(), 60), AtOnce()
+    stations = [station(records, lanes) for _ in range(processes)]
+    tools = ["redis", "postgres", "mysql", "nginx", "pytest", "ruff", "mypy", "django", "fastapi", "numpy"]
+    bodies = [BODY.replace(b"hello", f"use {tool}".encode()) for tool in tools]
+    made = await asyncio.gather(*(stations[i % processes].apply_state(sent(body)) for i, body in enumerate(bodies)))
+    lanes.close()
+    assert {one.verdict for one in made} == {"acknowledge"}
+    assert read_record(await records.get("t", "c") or b"").machine.state.policies == dict.fromkeys(tools, "use")
 
 
 async def test_a_record_that_never_rests_is_given_up() -> None:
@@ -103,6 +130,33 @@ async def test_a_record_of_another_release_is_left_alone() -> None:
     await store.put([Item(Key("t", KIND, "c"), b'{"record_version":9}', 60)])
     assert (await decide(StateRecords(store, 60))).verdict == "forward"
     assert await store.get([Key("t", KIND, "c")]) == [b'{"record_version":9}']
+
+
+@pytest.mark.parametrize("said", ["use docker", "prohibit tape drives", "set premise we write for nurses. They work at night"])
+@pytest.mark.parametrize("reads", [True, False])
+async def test_what_is_laid_down_while_the_store_is_busy_is_kept(said: str, reads: bool) -> None:
+    """Acknowledged or forwarded: the client may never send it again. Any other message does not wait."""
+
+    class Busy(MemoryStore):
+        async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+            if reads:
+                return await patient.get(keys)
+            raise StoreUnavailable("busy")
+
+        async def swap(self, expected: bytes | None, item: Item) -> bool:
+            raise StoreUnavailable("busy")
+
+    patient, lanes = MemoryStore(), AtOnce()
+    await station(StateRecords(patient, 60), lanes).apply_state(sent(BODY.replace(b"hello", b"use redis")))
+    before = await patient.get([Key("t", KIND, "c")])
+    stating = station(StateRecords(Busy(), 60, patient), lanes)
+    assert (await stating.apply_state(sent(BODY))).verdict == "forward"
+    assert await patient.get([Key("t", KIND, "c")]) == before
+    await stating.apply_state(sent(BODY.replace(b"hello", said.encode())))
+    lanes.close()
+    state = read_record((await patient.get([Key("t", KIND, "c")]))[0] or b"").machine.state
+    assert "redis" in state.policies
+    assert len(state.policies) + (state.premise is not None) == 2
 
 
 @pytest.mark.parametrize("works", [0, 1])

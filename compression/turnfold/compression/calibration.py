@@ -30,6 +30,7 @@ _STEADY: Final = 1.03  # a report no more than this times the longest one stands
 _SAME: Final = 0.05  # claims of a limit that differ by no more than this share are the same claim
 _SIGHTINGS: Final = 3  # of truncated prompts before anything is done about it
 _UNEVEN_SIGHTINGS: Final = 6  # of those whose reports differ: a server drops whole messages, and what is left is uneven
+_OWN: Final = 0.93  # share of its own ratio down to which a conversation is counted as ever
 _SAME_GROWTH: Final = 1.03  # growth of what is sent that shows a window where every report has the very same figure
 
 
@@ -142,11 +143,15 @@ class Learned:
         return theirs > self.fits
 
 
-def learn_from_usage(known: Learned, ours: int, reported: int) -> Learned:
-    """What is known after an upstream answered a request of `ours` tokens, and reported a prompt of so many."""
+def learn_from_usage(known: Learned, ours: int, reported: int, own: tuple[int, int] = (0, 0)) -> Learned:
+    """What is known after an upstream answered a request of `ours` tokens, and reported a prompt of so many.
+
+    Args:
+        own: ours and reported of the longest report of the request's conversation before (`longest`); zeros where none is known.
+    """
     if reported <= 0:
         return known
-    if is_truncated(known, ours, reported):
+    if is_truncated(known, ours, reported, own):
         quiet = (*known.quiet, (ours, reported))[-_KEPT:]
         if len(quiet) == _KEPT and not _stands_still(quiet, known.top) and _grow_alike(quiet):  # the ratio changed
             return replace(known, ratios=tuple(clamp_ratio(r / o) for o, r in quiet), quiet=(), top=quiet[-1])
@@ -158,7 +163,7 @@ def learn_from_usage(known: Learned, ours: int, reported: int) -> Learned:
         "over": (*known.over, True)[-_KEPT:] if beyond else known.over,
         "fits": max(known.fits, reported),
         "fails": None if known.fails is not None and reported >= known.fails else known.fails,
-        "top": (ours, reported) if reported > _STEADY * known.top[1] or ours < known.top[0] <= reported else known.top,
+        "top": longest(known.top, ours, reported),
         "quiet": () if any(reported > cut for _, cut in known.quiet) else known.quiet,
     }
     new = {name: value for name, value in said.items() if value != getattr(known, name)}
@@ -182,12 +187,20 @@ def clamp_ratio(ratio: float) -> float:
     return min(_MOST, max(_LEAST, ratio))
 
 
-def is_truncated(known: Learned, ours: int, reported: int) -> bool:
+def longest(before: tuple[int, int], ours: int, reported: int) -> tuple[int, int]:
+    """Ours and reported of the longest report, as short as ours was when it was first reached."""
+    return (ours, reported) if reported > _STEADY * before[1] or ours < before[0] <= reported else before
+
+
+def is_truncated(known: Learned, ours: int, reported: int, own: tuple[int, int] = (0, 0)) -> bool:
     """Whether a reported prompt is so much shorter than the one sent that the upstream must have cut it off in silence.
 
     Ollama does so by default. It also reports only what its cache did not hold: small reports say nothing. In a chat that grows
     turn by turn each report is only a little too short; what shows there is that they stand still while what is sent grows.
+    Beside conversations in other languages a report may seem short, and still be the same share of what was sent as before.
     """
+    if own[1] and reported * own[0] >= _OWN * own[1] * ours:
+        return False
     grew, told = known.top
     if told >= _WORTH_TELLING and ours >= _ALIKE * grew and told / 2 < reported <= _STEADY * told:
         return True

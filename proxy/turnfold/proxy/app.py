@@ -256,7 +256,7 @@ class Parts:
 
     def remembered(self) -> Remembered:
         """What is known of conversations and upstreams beyond one request."""
-        states = StateRecords(self.store, self.settings.store.ttl)
+        states = StateRecords(self.store, self.settings.store.ttl, self.store.patient)
         models = StationModels(self.asker, self.blocks, self.settings.summary)
         return Remembered(
             self.windows, states, self.decisions, models, self.likenesses, store=self.store, patient=self.store.patient

@@ -17,11 +17,16 @@ _TRIES: Final = 16  # each one lost means that another change was kept
 
 
 class StateRecords:
-    """Records by tenant and conversation; they live for `ttl` seconds after their last change."""
+    """Records by tenant and conversation; they live for `ttl` seconds after their last change.
 
-    def __init__(self, store: Store, ttl: float) -> None:
+    Attributes:
+        patient: the same records for a caller that can wait for a busy store.
+    """
+
+    def __init__(self, store: Store, ttl: float, patient: Store | None = None) -> None:
         self._store = store
         self._ttl = ttl
+        self.patient = self if patient is None else StateRecords(patient, ttl)
 
     async def get(self, tenant: str, conversation: str) -> bytes | None:
         """The record's bytes, None where there is none.

@@ -119,6 +119,19 @@ def test_an_assistants_attachment_keeps_the_message_that_it_answers() -> None:
     assert alternate(sent)
 
 
+@pytest.mark.parametrize("audio", [{"id": "audio_777"}, {"id": "audio_777", "expires_at": 9, "transcript": "Yes, on Monday."}])
+def test_what_an_assistant_said_aloud_stays(audio: Item) -> None:
+    """It has no text that a fold could tell: of its words the provider keeps all."""
+    messages = chat(80, {})
+    messages[21] = {"role": "assistant", "content": None, "audio": audio}
+    folded, sent = forward(messages)
+    assert folded.folded
+    assert messages[21] in sent
+    assert alternate(sent)
+    messages[21] = {"role": "assistant", "content": "Yes.", "audio": None}
+    assert messages[21] not in forward(messages)[1]
+
+
 @costly(4)
 @given(st.dictionaries(st.integers(0, 39), st.sampled_from([image, contract, voice, odd]), max_size=8), st.integers(0, 2))
 def test_without_a_budget_nothing_attached_is_lost(where: dict[int, Any], marked: int) -> None:

@@ -74,12 +74,13 @@ async def test_expired_and_deleted_are_told_from_never_seen(store: Store) -> Non
     book.record(receipt(), (SECTION,))
     await book.flush()
     await store.delete(Scope("anna", conversation="c"))
-    with pytest.raises(SectionExpired):
+    with pytest.raises(SectionExpired, match=f"{SECTION.id}' is no longer kept") as expired:
         await find_section(store, "anna", SECTION.id)
     await store.delete(Scope("anna"))
     with pytest.raises(SectionUnknown) as caught:
         await find_section(store, "anna", SECTION.id)
     assert type(caught.value) is SectionUnknown
+    assert caught.value.section_id == expired.value.section_id == SECTION.id
 
 
 async def test_without_save_originals_none_is_kept() -> None:

@@ -163,6 +163,48 @@ def test_silent_truncation_is_noticed_and_then_avoided(
     assert server.log.counts[0] < WINDOW
 
 
+def test_a_chat_that_is_counted_differently_is_not_taken_for_cut_off(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    """Beside one of 1.4 of the upstream's tokens for each of ours, one of .55; it grows, and its reports with it."""
+    counts = iter([7000, 550, 2200, 2750, 3300, 3850, 4400])
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        usage = {"prompt_tokens": next(counts), "completion_tokens": 1}
+        await reply(json.dumps({"choices": [{"message": {"role": "assistant", "content": "ok"}}], "usage": usage}).encode())(
+            scope, receive, send
+        )
+
+    upstream.handler = handler
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold)
+    for chat, size in (("dear", 5000), *(("cheap", size) for size in (1000, 4000, 5000, 6000, 7000, 8000))):
+        messages = [("user", f"{chat} chat"), ("assistant", "Yes?"), ("user", "pump " * size)]
+        proxy.chat({"model": "two chats", "messages": [{"role": role, "content": text} for role, text in messages]}, KEY)
+    until(lambda: len(proxy.recorder.so_far) == 7)
+    assert proxy.recorder.so_far[-1].tokens_after > 8000  # nothing was taken from it
+    assert not [one.reason for one in proxy.recorder.so_far if one.reason == "upstream-truncated"]
+
+
+@pytest.mark.parametrize("status", [424, 500, 503])
+@pytest.mark.parametrize("full", [True, False])
+def test_a_refusal_that_a_gateway_wraps_is_recovered(
+    upstream: UpstreamServer, start_proxy: StartProxy, status: int, full: bool
+) -> None:
+    said = "prompt is too long: 9001 tokens > 3000 maximum" if full else "the server is restarting, 9001 requests wait"
+    told = json.dumps({"error": {"message": f"400 Bad Request: {json.dumps({'error': said})}", "code": 400}}).encode()
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        answer = reply(told, status=status) if len(upstream.seen) == 1 else reply(b'{"choices": []}')
+        await answer(scope, receive, send)
+
+    upstream.handler = handler
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold)
+    answer = proxy.chat(overfull("long chat", 9000))
+    assert (answer.status, len(upstream.seen)) == ((200, 2) if full else (status, 1))
+    if full:
+        assert len(upstream.seen[1].body) < len(upstream.seen[0].body)
+    else:
+        assert answer.body == told
+
+
 def test_two_failures_give_the_first_error(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     number = iter(range(100))
 

@@ -329,3 +329,16 @@ async def test_records_of_the_first_release_have_no_names_and_are_forgotten_all_
     assert await Windows(store).forget_matching("t1", model=SPOT.model) == 0
     assert await Windows(store).forget_matching("t1", SPOT.upstream, SPOT.model) == 1
     assert await Windows(store).records("t1") == []
+
+
+def test_the_longest_report_of_a_conversation_is_its_own() -> None:
+    windows = Windows()
+    for ours, reported in ((1000, 500), (2000, 1000), (3000, 1010), (1500, 700)):
+        windows.note_report(SPOT, "a", ours, reported)
+    windows.note_report(SPOT, "b", 1000, 1400)
+    windows.note_report(SPOT, None, 1000, 9000)
+    assert windows.longest_report(SPOT, "a") == (2000, 1000)
+    assert windows.longest_report(SPOT, "b") == (1000, 1400)
+    assert windows.longest_report(SPOT._replace(tenant="t2"), "a") == windows.longest_report(SPOT, None) == (0, 0)
+    windows.forget_in_memory(lambda tenant: tenant == SPOT.tenant)
+    assert windows.longest_report(SPOT, "a") == (0, 0)

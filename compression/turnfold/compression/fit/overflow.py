@@ -16,10 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from turnfold.compression.fit.overflow_table import TABLE, OverflowRule, Says
+from turnfold.compression.fit.overflow_table import FIGURE, TABLE, OverflowRule, Says
 
 #: Bytes of an error body that are looked at; the longest real one known is under 2 KB.
 SCANNED: Final = 8192
+# Of two figures that nothing else explains; smaller ones count other things.
+_SMALLEST_WINDOW: Final = 256
+_STATUSES: Final = frozenset({*range(400, 432), *range(500, 512), 529})
 
 Kind = Literal["prompt", "sum", "output"]
 
@@ -50,7 +53,26 @@ class Overflow:
 
 # The only fields that are read: those that carry words, those that carry codes, and those that hold more of either.
 _WORDS: Final = frozenset(
-    {"message", "error", "detail", "msg", "raw", "error_message", "error_msg", "description", "reason", "title", "faultstring"}
+    {
+        "message",
+        "error",
+        "detail",
+        "msg",
+        "raw",
+        "error_message",
+        "error_msg",
+        "description",
+        "reason",
+        "title",
+        "faultstring",
+        "originalmessage",
+        "status_msg",
+        "err",
+        "errmsg",
+        "err_msg",
+        "errormessage",
+        "exception",
+    }
 )
 _CODES: Final = frozenset({"code", "type", "error_type", "error_code", "status", "__type"})
 _HOLDERS: Final = frozenset(
@@ -68,6 +90,10 @@ _HOLDERS: Final = frozenset(
         "message",
         "messages",
         "msg",
+        "base_resp",
+        "issues",
+        "exception",
+        "originalmessage",
     }
 )
 _REFUSED: Final = frozenset({400, 413, 422})
@@ -83,7 +109,7 @@ _ECHO: Final = re.compile(
 )
 # Names of models, and a quotation of which the error says that it is not what it should be: neither says anything itself.
 _QUOTED: Final = re.compile(
-    r"(?<=\bmodel )(?:id |name )?['\"`][^'\"`\s]{1,100}['\"`]|(?<=\bmodel: )[^\s,]{1,100}"
+    r"(?<=\bmodel )(?:id |name )?['\"`][^'\"`\s]{1,100}['\"`]|(?<=\bmodel: )(?!\d+\b)[^\s,]{1,100}"
     r"|(?<!\w)(['\"`])[^'\"`\n]{1,400}\1(?= (?:is|are|was) (?:not|an? (?:invalid|unknown)|invalid|unknown|unsupported)\b)"
 )
 
@@ -114,9 +140,10 @@ def detect(status: int, body: bytes, *, in_stream: bool = False) -> Overflow | N
     inner = 400 if told is None else told
     said: set[Says] = {rule.says for rule in TABLE if _speaks(rule, found)} if inner not in _NEVER else {"no"}
     refused = (status in _REFUSED or in_stream or told is not None) and inner in _REFUSED  # a gateway may say 500 to a told 400
-    if "no" in said or not ("certain" in said or ("full" in said and refused)):
+    pair = _compared(found)
+    if "no" in said or not ("certain" in said or (("full" in said or pair) and refused)):
         return None
-    return _measure(found, said)
+    return _measure(found, said, pair)
 
 
 def _speaks(rule: OverflowRule, found: _ErrorText) -> bool:
@@ -127,10 +154,23 @@ def _speaks(rule: OverflowRule, found: _ErrorText) -> bool:
     )
 
 
-def _measure(found: _ErrorText, said: set[Says]) -> Overflow:
+def _compared(found: _ErrorText) -> tuple[int, int] | None:
+    """The only two figures of a text about tokens of an input: what fits is always less than what does not."""
+    for rule in (one for one in TABLE if one.says == "compared"):
+        for text in (one for one in found.texts if _speaks(rule, _ErrorText([one]))):
+            figures = sorted({_number(match[1]) for match in FIGURE.finditer(text)})
+            figures = [one for one in figures if one not in _STATUSES]
+            if len(figures) == 2 and figures[0] >= _SMALLEST_WINDOW and figures[1] < 100 * figures[0]:
+                return figures[0], figures[1]
+    return None
+
+
+def _measure(found: _ErrorText, said: set[Says], pair: tuple[int, int] | None) -> Overflow:
     limit = _figure("limit", found)
     total, prompt = _figure("total", found, limit), _figure("prompt", found, limit)
     output = _figure("output", found)
+    if pair and limit in (None, pair[0]) and {total, prompt} <= {None, pair[1]}:
+        limit, prompt = pair
     if output is not None and total is not None and total > output:
         prompt = total - output  # tool schemas included, which "in the messages" leaves out
     if total is None and prompt is not None:
@@ -270,6 +310,8 @@ def _code(value: str) -> str:
 def _add_words(text: str, found: _ErrorText) -> None:
     if "<" in text:
         text = html.unescape(_TAG.sub(" ", text))
-    text = _QUOTED.sub(" ", _ECHO.sub("", text.lower().replace("’", "'"))).strip()
+    text = _QUOTED.sub(
+        " ", _ECHO.sub("", text.lower().replace("\u0307", "").replace("’", "'"))
+    ).strip()  # "İ" in lower case has a dot of its own
     if text:
         found.texts.append(text)

@@ -43,6 +43,9 @@ _MOVES: Final = _WORDS["moves"]
 # "use of force", "use cases for ...": the noun.
 _NOUN_FOLLOWERS: Final = _WORDS["noun"]
 _ARTICLES: Final = ("a", "an", "the")
+# A sentence that begins with one of these gives no order and asks nothing; one that begins with another word may ("derive").
+_OPENINGS: Final = _WORDS["openings"]
+_ASKING: Final = frozenset({"how", "what", "who", "whose", "why"})
 _WHOLE: Final = ("all", "any", "every")
 # Tasks: behind "and" they make the text a request; those that are no name of a thing as well, anywhere.
 _TASKS: Final = _WORDS["tasks"]
@@ -51,6 +54,8 @@ _PURE_TASKS: Final = _WORDS["pure tasks"]
 _WORKS: Final = _WORDS["works"]
 # Behind "set premise" and "change premise to" the sentence speaks of some story's or argument's premise, or measures against it.
 _NO_PREMISE: Final = _WORDS["about a premise"] | _WORDS["comparatives"]
+# Inside a rule they say where, when or for what it holds: "network calls in tests", "tabs for indentation".
+_JOINTS: Final = {"use": frozenset({"for", "in"}), "prohibit": _WORDS["joints"]}
 # Programs that are told what to do by their next words, and those words; programs that are never a choice.
 _PROGRAMS: Final = _WORDS["programs"]
 _ORDERED: Final = _WORDS["ordered"]
@@ -71,6 +76,7 @@ _SETTLED: Final = {
     section: frozenset(name.replace("_", " ") for name in _WORDS[section]) for section in ("tools", "conventions", "banned")
 }
 _NEXT_ORDER: Final = re.compile(r"(?:\band\b|\bthen\b|[.,;:!–—]|\s-)\s+(?:(?:and|then|please|now)\s+)*([a-z]+)")
+_NEXT_SENTENCE: Final = re.compile(r"(?:[.;:!–—]|\s-)\s+([^\W\d_]+(?:'\w+)?)")
 
 
 def certainty(text: str, state: State) -> Certainty:
@@ -109,7 +115,12 @@ def _contradicts(directive: Directive, state: State) -> bool:
 
 def _goes_on(premise: str) -> bool:
     """Whether something is asked for behind a premise: "we use uv. write the Dockerfile"."""
-    return "?" in premise or any(found.group(1) in _TASKS for found in _NEXT_ORDER.finditer(premise.lower()))
+    said = premise.lower()
+    return (
+        "?" in said
+        or any(found.group(1) in _TASKS | _ASKING for found in _NEXT_ORDER.finditer(said))
+        or any(found.group(1) not in _OPENINGS for found in _NEXT_SENTENCE.finditer(said))
+    )
 
 
 def _is_settled(item: str, kind: str) -> bool:
@@ -164,9 +175,23 @@ def _why_no_item(item: str, kind: str = "use") -> str:
     if any(marks.search(plain) for marks in (_SENTENCE_MARKS, _CODE, _FILE)):
         return "sentence"
     words = [bare for word in plain.split() if (bare := word.strip(_EDGES))]
-    if kind == "prohibit" and words[1:] and words[0] in _WHOLE:  # "any external dependencies": a ban of all there are
+    if (
+        kind == "prohibit" and words[1:] and words[0] in _WHOLE and words[1] not in _JOINTS[kind]
+    ):  # "any external dependencies": a ban of all there are
         words = words[1:]
+    words = _without_joints(words, kind)
     return "sentence" if not words or _reads_as_request(words, kind) else ""
+
+
+def _without_joints(words: list[str], kind: str) -> list[str]:
+    """The words of an item without the preposition that joins two parts of it; of a ban without "the" behind one."""
+    at = [place for place in range(1, len(words) - 1) if words[place] in _JOINTS.get(kind, ())]
+    if not at or (kind == "use" and (len(at) > 1 or len(words) - at[0] > 3)):
+        return words
+    the = (
+        {at[0] + 1} if kind == "prohibit" and len(at) == 1 and words[at[0] + 1] == "the" and words[-1] not in _AT_HAND else set()
+    )
+    return [word for place, word in enumerate(words) if place not in {*at, *the}]
 
 
 def _reads_as_request(words: list[str], kind: str) -> bool:

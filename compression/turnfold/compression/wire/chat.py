@@ -155,7 +155,7 @@ def _parse(raw: str, name: bytes, data: Mapping[str, Any], memo: Memo) -> Messag
         sealed=is_sealed(data),
         marked=any(isinstance(p, dict) and has_mark(p, _MARKS) for p in [data, *parts]),
         has_calls=bool(data.get("tool_calls") or data.get("function_call")),
-        attached=tuple(_attached(parts)),
+        attached=(*_attached(parts), *_own_audio(data)),
         sole=_sole(content),
         takes_mark=bool(parts) and _takes_mark(parts[-1]),
     ).count_later(counting)
@@ -210,6 +210,13 @@ def _attached(parts: Sequence[Any]) -> Iterator[Attachment]:
         if not isinstance(part, dict) or isinstance(part.get("text"), str) or part.get("type") in _SPOKEN_PARTS:
             continue
         yield attachment(("content", i), part)
+
+
+def _own_audio(data: Mapping[str, Any]) -> Iterator[Attachment]:
+    """What an assistant said aloud: its id, and as a rule no text beside it."""
+    audio = data.get("audio")
+    if isinstance(audio, dict) and audio:
+        yield attachment(("audio",), {"type": "audio", "audio": {**audio, "filename": audio.get("id")}})
 
 
 def _calls_with_places(data: Mapping[str, Any]) -> Iterator[tuple[Call, Text]]:

@@ -25,7 +25,9 @@ T = TypeVar("T")
 
 _PATIENCE: Final = 10.0  # seconds for which an answer is held back: a refusal comes at once, a slow model's first word may not
 _MOST_HELD: Final = 2**20  # bytes of a stream's beginning; its first event may repeat the whole request's instructions
-_LOOKED_AT: Final = frozenset({400, 413, 422, 500})  # statuses of answers whose bodies are read before they are passed on
+# Statuses of answers whose bodies are read before they are passed on; Bedrock tells of a model's refusal under 424, some gateways
+# under 503.
+_LOOKED_AT: Final = frozenset({400, 413, 422, 424, 500, 503})
 #: An event that comes before anything is known of the answer (OpenAI, Responses), or a comment.
 _ARRIVED: Final = re.compile(
     rb"(?:event: ?(?:response\.(?:created|in_progress|queued)|ping)\r?\n(?:data:[^\r\n]*\r?\n)+|:[^\r\n]*\r?\n)\r?\n"

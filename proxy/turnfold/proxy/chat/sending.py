@@ -226,11 +226,12 @@ class Sending:
             return exchange
         ours = exchange.tokens[1]
         spot = Spot(exchange.request.tenant, exchange.request.to.origin, exchange.model)
-        if not self._windows.learn_at_once(spot, ours, reported):
-            self._in_background(
-                asyncio.get_running_loop().create_task(self._remember(spot, ours, reported), name=exchange.request.id)
-            )
-        if not is_truncated(exchange.known, ours, reported):
+        own = self._windows.longest_report(spot, exchange.name)
+        self._windows.note_report(spot, exchange.name, ours, reported)
+        if not self._windows.learn_at_once(spot, ours, reported, own):
+            learning = self._remember(spot, ours, reported, own)
+            self._in_background(asyncio.get_running_loop().create_task(learning, name=exchange.request.id))
+        if not is_truncated(exchange.known, ours, reported, own):
             return exchange
         self._tell_of_truncation(spot, exchange.request.id, reported, ours)
         return exchange.but(reason="upstream-truncated")
@@ -246,8 +247,8 @@ class Sending:
             self._told.popitem(last=False)
         _log.warning("%s: the upstream read %d of about %d tokens: it cuts prompts off in silence", request_id, reported, ours)
 
-    async def _remember(self, spot: Spot, ours: int, reported: int) -> None:
-        await self._windows.learn_from_usage(spot, ours, reported)
+    async def _remember(self, spot: Spot, ours: int, reported: int, own: tuple[int, int]) -> None:
+        await self._windows.learn_from_usage(spot, ours, reported, own)
 
 
 def depart(exchange: Exchange) -> Exchange:

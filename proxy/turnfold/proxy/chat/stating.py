@@ -9,6 +9,7 @@ away, the state follows from the messages alone.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,9 +25,10 @@ from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.folding import INSTANT_BODY, Lanes, OptionsFor
 from turnfold.proxy.chat.recovering import Peeked
 from turnfold.proxy.state_records import StateRecords
-from turnfold.proxy.store import StoreError
+from turnfold.proxy.store import Key, StoreError
+from turnfold.proxy.store.compare_and_set import Turns
 
-_TRIES: Final = 3  # a record that changes under our hands this often is left to whoever changes it
+_TRIES: Final = 16  # each one lost means that another process's change was kept
 
 _log = logging.getLogger(__name__)
 
@@ -54,10 +56,11 @@ class OwnAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """What the station hands on, and what is kept of it."""
+    """What the station hands on, what is kept of it, and whether the last message lays something down."""
 
     exchange: Exchange
     record: Record
+    lays_down: bool = False
 
 
 class Stating:
@@ -77,15 +80,30 @@ class Stating:
         self._records = records
         self._lanes = lanes
         self._memo = memo
+        self._turns = Turns()
 
     async def apply_state(self, exchange: Exchange) -> Exchange:
         """Replay the conversation and say what becomes of the request; keep its state under its name."""
         request, conversation = exchange.request, exchange.conversation
         if conversation is None:
             return exchange
-        decision = _Decision(exchange, Record())
+        turn = contextlib.nullcontext() if request.label is None else self._turns.of(Key(request.tenant, "", request.label))
+        async with turn:  # of one conversation's requests at once none loses what another one laid down
+            decision, is_away = await self._stated(exchange, conversation, self._records)
+            if is_away and decision.lays_down:  # the client may hear that it is in force, and send this message only
+                decision, _ = await self._stated(exchange, conversation, self._records.patient)
+            return decision.exchange
+
+    async def _stated(self, exchange: Exchange, conversation: Conversation, records: StateRecords) -> tuple[_Decision, bool]:
+        """What becomes of it, and whether the store was away meanwhile."""
+        request, decision = exchange.request, _Decision(exchange, Record())
         for _ in range(_TRIES):
-            held = await self._kept_record(exchange)
+            try:
+                held = None if request.label is None else await records.get(request.tenant, request.label)
+                is_away = False
+            except StoreError as exc:
+                _log.warning("state of a named conversation: %s", type(exc).__name__)
+                held, is_away = None, True
             record, foreign = _readable(held)
 
             def work(record: Record = record) -> _Decision:
@@ -93,28 +111,16 @@ class Stating:
 
             small = len(request.body) <= INSTANT_BODY and not request.coding
             decision = work() if small else await self._lanes.run(request, work)
-            if foreign or decision.record == record or await self._keep(exchange, held, decision.record):
-                break
-        return decision.exchange
-
-    async def _kept_record(self, exchange: Exchange) -> bytes | None:
-        if exchange.request.label is None:
-            return None
-        try:
-            return await self._records.get(exchange.request.tenant, exchange.request.label)
-        except StoreError as exc:
-            _log.warning("state of a named conversation: %s", type(exc).__name__)
-            return None
-
-    async def _keep(self, exchange: Exchange, held: bytes | None, record: Record) -> bool:
-        """Whether the record needs no further try: kept, or the store is away."""
-        if exchange.request.label is None:
-            return True
-        try:
-            return await self._records.swap(exchange.request.tenant, exchange.request.label, held, record)
-        except StoreError as exc:
-            _log.warning("state of a named conversation: %s", type(exc).__name__)
-            return True
+            if request.label is None or foreign or decision.record == record:
+                return decision, is_away
+            try:
+                if await records.swap(request.tenant, request.label, held, decision.record):
+                    return decision, False
+            except StoreError as exc:
+                _log.warning("state of a named conversation: %s", type(exc).__name__)
+                return decision, True
+        _log.warning("state of a named conversation: others kept changing it, so this request's part of it is not kept")
+        return decision, False
 
     def _decide(self, exchange: Exchange, conversation: Conversation, record: Record) -> _Decision:
         """Runs in a lane's thread, unless the body is small."""
@@ -124,12 +130,16 @@ class Stating:
             return _Decision(exchange.but(verdict=f"would-{verdict.kind}"), kept.without_question())
         # An answer of ours would be missing from a history that the provider keeps.
         is_forwarded = verdict.kind == "forward" or not conversation.keeps_history
+        last = len(conversation.messages) - 1
+        lays_down = kept.machine != record.machine and (
+            verdict.kind == "clarify" or any(index == last for index, _ in placement.changes)
+        )
         exchange = exchange.but(verdict="forward" if is_forwarded else verdict.kind)
         if is_forwarded:
-            return _Decision(self._with_blocks(exchange, conversation, placement), kept)
+            return _Decision(self._with_blocks(exchange, conversation, placement), kept, lays_down)
         reply = conversation.wire.reply(conversation, verdict.text, int(exchange.request.at))
         answered = exchange.settle("answered", f"state-{verdict.kind}").but(answer=Peeked(OwnAnswer(reply)))
-        return _Decision(answered, kept)
+        return _Decision(answered, kept, lays_down)
 
     def _placement(self, conversation: Conversation, record: Record) -> Placement:
         """The messages on top of the record; where that lacks private text and the messages have it all, these alone."""

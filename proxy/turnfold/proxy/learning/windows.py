@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from turnfold.compression.calibration import Learned, learn_from_refusal, learn_from_usage
+from turnfold.compression.calibration import Learned, learn_from_refusal, learn_from_usage, longest
 from turnfold.proxy.learning.window_records import (
     TTL,
     Marks,
@@ -69,6 +69,7 @@ class Windows:
         self._ttl = ttl
         self._clock = clock
         self._entries: FairMemory[Spot, _LearnedEntry] = FairMemory(_KEPT)
+        self._longest: FairMemory[tuple[Spot, str], tuple[int, int]] = FairMemory(_KEPT)  # of each conversation
 
     async def learned(self, spot: Spot) -> Learned:
         """What is known of an upstream and model; asks the store the first time, and now and then whether it was forgotten.
@@ -110,21 +111,31 @@ class Windows:
         except StoreError:
             return None, None
 
-    def learn_at_once(self, spot: Spot, ours: int, reported: int) -> bool:
+    def longest_report(self, spot: Spot, conversation: str | None) -> tuple[int, int]:
+        """Our count and the upstream's of the longest prompt of a conversation that it reported; zeros where none is known."""
+        return (0, 0) if conversation is None else self._longest.get(spot.tenant, (spot, conversation)) or (0, 0)
+
+    def note_report(self, spot: Spot, conversation: str | None, ours: int, reported: int) -> None:
+        """An upstream reported a prompt of `ours` tokens of a conversation."""
+        if conversation is not None:
+            before = self.longest_report(spot, conversation)
+            self._longest.put(spot.tenant, (spot, conversation), longest(before, ours, reported), 1)
+
+    def learn_at_once(self, spot: Spot, ours: int, reported: int, own: tuple[int, int] = (0, 0)) -> bool:
         """`learn_from_usage`, where that neither reads nor writes the store; False: it would, and nothing is learned yet."""
         entry, now = self._entries.get(spot.tenant, spot), self._clock()
         if entry is None or self._is_due(entry, now):
             return False
-        after = learn_from_usage(entry.record.known, ours, reported)
+        after = learn_from_usage(entry.record.known, ours, reported, own)
         if after != entry.record.known and self._store is not None and self._is_worth_writing(entry, after):
             return False
         self._take_over(spot, entry, after)
         return True
 
-    async def learn_from_usage(self, spot: Spot, ours: int, reported: int) -> Learned:
-        """Learn from the usage that an upstream reported for a request of `ours` tokens."""
+    async def learn_from_usage(self, spot: Spot, ours: int, reported: int, own: tuple[int, int] = (0, 0)) -> Learned:
+        """Learn from the usage that an upstream reported for a request of `ours` tokens; `own` is the `longest_report` before."""
         entry = await self._entry(spot)
-        return await self._learn(spot, entry, learn_from_usage(entry.record.known, ours, reported))
+        return await self._learn(spot, entry, learn_from_usage(entry.record.known, ours, reported, own))
 
     async def learn_from_refusal(self, spot: Spot, limit: int | None, theirs: int | None) -> Learned:
         """Learn from a request that overflowed."""
@@ -160,6 +171,9 @@ class Windows:
         for tenant in self._entries.tenants():
             if is_of(tenant):
                 self._entries.drop_tenant(tenant)
+        for tenant in self._longest.tenants():
+            if is_of(tenant):
+                self._longest.drop_tenant(tenant)
 
     async def forget(self, spot: Spot) -> None:
         """Forget what was learned of an upstream and model: here at once, in other processes within `FORGOTTEN_WITHIN` seconds.
