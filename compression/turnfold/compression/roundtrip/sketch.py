@@ -160,8 +160,12 @@ class Sketch:
         for i in indices:
             if i not in self._views and not self._why_fixed[i] and (role := self.messages[i]["role"]) in _SPEAKING_ROLES:
                 for path, text in texts_of(self.messages[i]):
-                    if (i, path) not in self._reads and is_spoken(text):
+                    if (i, path) in self._reads:
+                        continue
+                    if is_spoken(text):
                         texts[i, path] = (text, role)
+                    else:
+                        self._reads[i, path] = OutputText(text)
         self._reads.update(zip(texts, self._reader.read(list(texts.values())), strict=True))
 
     # --- what becomes of messages ---

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, count, pairwise
@@ -62,6 +62,7 @@ _ROLE_WORTH: Final = {"user": 1.2}
 _BY_PLACE, _BY_SIGNAL = 0.1, 1.1
 _WORD_BITS: Final = 36  # of the number of a word, above which stands that of its sentence
 _ANYWHERE: Final = 1 << 60
+_FEW: Final = 3000  # characters up to which figures are looked for text by text
 _TOGETHER: Final = 2**16  # characters that are read together: columns of so many stay in the processor's cache
 # What a character is, of those that are asked for.
 _DIGIT, _CAPITAL, _IN_WORD, _BLANK, _ASKING = 1, 2, 4, 8, 16
@@ -89,14 +90,14 @@ class Columns(NamedTuple):
 
     Attributes:
         costs, bases, factors: as for ``coverage``; how central it is, and its facts, add to the second.
-        words, ends: the numbers of the words of all sentences, each once in a sentence, and where those of each end.
+        words, sizes: the numbers of the words of all sentences, each once in a sentence, and how many each has.
     """
 
     costs: Ints
     bases: Floats
     factors: Floats
     words: Ints
-    ends: Ints
+    sizes: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +215,17 @@ class _Page:
         self.sizes: Ints = borders[1:] - borders[:-1]
         self.plain = [text.isascii() for text in self.texts]
         self.joined = "".join([text for text, plain in zip(self.texts, self.plain, strict=True) if plain])
-        is_plain = np.repeat(np.array(self.plain, bool), np.diff(self.first))
-        self._inside = np.flatnonzero(is_plain)
-        self._ends = np.cumsum(self.sizes[is_plain])
-        self._starts = self._ends - self.sizes[is_plain]
+        ends, inside = borders[1:], np.arange(len(self.sizes))
+        if not all(self.plain):
+            inside = inside[np.repeat(self.plain, [*map(len, tiles)])]
+            ends = np.cumsum(self.sizes[inside])
+        self._ends, self._inside = ends, inside
 
-    def places(self, sentences: Ints) -> Iterator[tuple[int, int, int]]:
-        """Of each of some sentences its number, its text, and its index there."""
+    def places(self, asked: NDArray[np.bool_]) -> Iterable[tuple[int, int, int]]:
+        """Of each sentence that is asked for its number, its text, and its index there."""
+        sentences = np.flatnonzero(asked)
+        if not len(sentences):
+            return ()
         texts = np.searchsorted(self._firsts, sentences, "right") - 1
         return zip(sentences.tolist(), texts.tolist(), (sentences - self._firsts[texts]).tolist(), strict=True)
 
@@ -232,24 +237,32 @@ class _Page:
         """A sentence of a text."""
         return self.tiles[i].piece(self.texts[i], j)
 
-    def holding(self, signs: Ints, *, behind: int = 0, before_end: int = _ANYWHERE) -> Ints:
-        """Sentences that hold one of these places of `joined`, so far from their beginnings at least and from their ends at
+    def holding(self, signs: Ints, *, behind: int = 0, before_end: int = _ANYWHERE) -> NDArray[np.bool_]:
+        """Which sentences hold one of these places of `joined`, so far from their beginnings at least and from their ends at
         most."""
         of = np.searchsorted(self._ends, signs, "right")
-        fit = (signs - self._starts[of] >= behind) & (self._ends[of] - signs <= before_end)
-        found: Ints = self._inside[np.unique(of[fit])]
+        if behind:
+            of = of[signs - behind >= (self._ends - self.sizes[self._inside])[of]]
+        elif before_end < _ANYWHERE:
+            of = of[self._ends[of] - signs <= before_end]
+        found = np.zeros(len(self.sizes), bool)
+        found[self._inside[of]] = True
         return found
 
     @cached_property
     def figures(self) -> list[dict[int, tuple[str, ...]]]:
         """Of each text by the index of a sentence or block, where it has any, its figures."""
+        alone = len(self.joined) < _FEW
         found = [
-            {} if plain else figures_by_span(text, spans)
+            figures_by_span(text, spans) if alone or not plain else {}
             for text, spans, plain in zip(self.texts, self.tiles, self.plain, strict=True)
         ]
-        here = figures_by_start(self.joined, self._starts)
-        for (_, i, j), held in zip(self.places(self._inside[list(here)]), here.values(), strict=True):
-            found[i][j] = held
+        if not alone:
+            here = figures_by_start(self.joined, np.append(0, self._ends[:-1]))
+            held = np.zeros(len(self.sizes), bool)
+            held[self._inside[list(here)]] = True
+            for (_, i, j), figures in zip(self.places(held), [here[n] for n in sorted(here)], strict=True):
+                found[i][j] = figures
         return found
 
     # --- what is noted of the sentences ---
@@ -262,7 +275,8 @@ class _Page:
             spoken, sizes: the numbers of the words of all sentences, and how many each has.
             numbers: the number of each word.
         """
-        words, ends = _telling_words(spoken, sizes)
+        words, times = _telling_words(spoken, sizes)
+        ends = [0, *accumulate(times.tolist())]
         first, second = _cues(spoken, sizes)
         kinds = [(i, j, kind) for i, spans in enumerate(self.tiles) for j, kind in spans.kinds.items()]
         blocks = {i: frozenset([j for of, j, kind in kinds if of == i and kind in EXACT]) for i in {i for i, _, _ in kinds}}
@@ -273,12 +287,11 @@ class _Page:
                 facts[i].pop(j, None)
                 signals[self.first[i] + j] = 0
         musts = self._musts(said, first, blocks)
-        costs, bases, factors = self._rated(np.diff(ends), facts, signals, kinds)
+        costs, bases, factors = self._rated(times, facts, signals, kinds)
         found: list[Read] = []
         for i, (start, end) in enumerate(pairwise(self.first)):
-            begun = int(ends[start])
-            told = words[begun : int(ends[end])]
-            columns = Columns(costs[start:end], bases[start:end], factors[start:end], told, ends[start + 1 : end + 1] - begun)
+            told = (words[ends[start] : ends[end]], times[start:end])
+            columns = Columns(costs[start:end], bases[start:end], factors[start:end], *told)
             found.append(
                 Read(
                     self.texts[i],
@@ -302,8 +315,8 @@ class _Page:
         closely = [not plain or "`" in text or "http" in text for text, plain in zip(self.texts, self.plain, strict=True)]
         # Other sentences without digits, and without capitals behind a word, have none.
         named = (signs[2:] & _CAPITAL).astype(bool) & (signs[1:-1] == _BLANK) & (signs[:-2] & _IN_WORD).astype(bool)
-        held = (self.holding(np.flatnonzero(named) + 2, behind=2), self.holding(np.flatnonzero(signs & _DIGIT)))
-        for _, i, j in self.places(np.unique(np.concatenate(held))):
+        held = self.holding(np.flatnonzero(named) + 2, behind=2) | self.holding(np.flatnonzero(signs & _DIGIT))
+        for _, i, j in self.places(held):
             if not closely[i] and (facts := tuple(dict.fromkeys(_ASCII_FACT.findall(self.piece(i, j))))):
                 found[i][j] = facts
         for i, (text, spans) in enumerate(zip(self.texts, self.tiles, strict=True)):
@@ -319,7 +332,7 @@ class _Page:
         for n, i, j in self.places(self.holding(np.flatnonzero(signs & _ASKING), before_end=LAST)):
             if asks(self.piece(i, j)):
                 weights[n] = QUESTION
-        for n, i, j in self.places(np.flatnonzero(cues)):
+        for n, i, j in self.places(cues > 0):
             if not closely[i]:
                 weights[n] = signal_weight(self.piece(i, j), said[i][j])
         for i, (text, spans) in enumerate(zip(self.texts, self.tiles, strict=True)):
@@ -332,9 +345,9 @@ class _Page:
     def _musts(self, said: Sequence[_Said], cues: Ints, blocks: Mapping[int, Set[int]]) -> dict[int, Set[int]]:
         """Of the texts that have any, the sentences that have to be kept."""
         asked: dict[int, list[int]] = {}
-        for _, i, j in self.places(np.flatnonzero(cues & _ORDER)):
+        for _, i, j in self.places((cues & _ORDER) > 0):
             asked.setdefault(i, []).append(j)
-        secret = {i for _, i, _ in self.places(np.flatnonzero(cues & _SECRET))}
+        secret = {i for _, i, _ in self.places((cues & _SECRET) > 0)}
         found: dict[int, Set[int]] = {}
         for i, (text, plain, words_of) in enumerate(zip(self.texts, self.plain, said, strict=True)):
             parts, exact = self.parts[i], blocks.get(i, _NONE)
@@ -355,30 +368,31 @@ class _Page:
     ) -> tuple[Ints, Floats, Floats]:
         """What each sentence costs and is worth; what stands for a block is never asked."""
         costs: Ints = 1 + self.sizes // 4
-        opens = np.zeros(len(costs), bool)
-        opens[self._firsts[self._firsts < len(costs)]] = True
+        bases: Floats = np.full(len(costs), 0.03)
+        bases[self._firsts[self._firsts < len(costs)]] += _BY_PLACE
+        bases += _BY_SIGNAL * signals
         says = (words >= _SHORT) | (signals > 0)
-        says[[self.first[i] + j for i, held in enumerate(facts) for j in held]] = True
-        names = [self.first[i] + j for i, j, kind in kinds if kind == "label"]
-        says[[self.first[i] + j for i, j, kind in kinds if kind == "heading"]] = True
-        says[names] = False
-        roles = np.repeat([_ROLE_WORTH.get(role, 1.0) for role in self.roles], np.diff(self.first))
+        if named := [self.first[i] + j for i, held in enumerate(facts) for j in held]:
+            says[named] = True
+        for i, j, kind in kinds:
+            if kind in ("heading", "label"):
+                says[self.first[i] + j] = kind == "heading"
+        roles = np.repeat([_ROLE_WORTH.get(role, 1.0) for role in self.roles], [*map(len, self.tiles)])
         # By the root of its length: per token the shortest sentences would win, and each of them needs a mark and a name beside
         # it.
         factors = np.where(says, roles * np.sqrt(costs + 3), 0.0)
-        bases: Floats = 0.03 + _BY_PLACE * opens + _BY_SIGNAL * signals
         return costs, bases, factors
 
 
 def _telling_words(found: Ints, sizes: Ints) -> tuple[Ints, Ints]:
-    """Of the numbers of all words those of no stop word, each once in a sentence; where those of each begin, and the last end."""
+    """Of the numbers of all words those of no stop word, each once in a sentence; and how many each sentence has."""
     telling = found >= len(STOP)
     every = np.repeat(np.arange(len(sizes)) << _WORD_BITS, sizes)[telling] | found[telling]
     every.sort()
-    once = every[np.append(True, every[1:] != every[:-1])] if len(every) else every
-    ends = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(np.bincount(once >> _WORD_BITS, minlength=len(sizes)), out=ends[1:])
-    return once & ((1 << _WORD_BITS) - 1), ends
+    first = np.ones(len(every), bool)
+    np.not_equal(every[1:], every[:-1], out=first[1:])
+    once = every[first]
+    return once & ((1 << _WORD_BITS) - 1), np.bincount(once >> _WORD_BITS, minlength=len(sizes))
 
 
 def _cues(found: Ints, sizes: Ints) -> tuple[Ints, Ints]:

@@ -15,13 +15,16 @@ from collections.abc import Sequence, Set
 from functools import lru_cache
 from itertools import accumulate, chain
 from math import log
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from turnfold.compression.shorten.coverage import CoverageColumns, cover_columns
 from turnfold.compression.shorten.prose import join
 from turnfold.compression.shorten.reading import EXACT, Floats, Ints, Read, Reader, holds_exact, read
+
+T = TypeVar("T", bound=np.generic)
 
 # Messages that one which begins with "No" or "Wait" may be about: another speaker's, and the one that this answered.
 _OBJECTED: Final = 2
@@ -129,11 +132,11 @@ def _fixed_sentences(one: Read) -> set[int]:
 def _pieces(reads: Sequence[Read], centres: Floats, first: Sequence[int]) -> CoverageColumns:
     """What each sentence costs and is worth."""
     columns = [one.columns for one in reads]
-    bases = np.concatenate([column.bases for column in columns]) + _BY_CENTRE * centres
+    bases = _together([column.bases for column in columns]) + _BY_CENTRE * centres
     return CoverageColumns(
-        np.concatenate([column.costs for column in columns]).tolist(),
+        _together([column.costs for column in columns]).tolist(),
         bases.tolist(),
-        np.concatenate([column.factors for column in columns]).tolist(),
+        _together([column.factors for column in columns]).tolist(),
         {n + j: facts for n, one in zip(first, reads, strict=False) for j, facts in one.facts.items()},
     )
 
@@ -164,8 +167,7 @@ def _centres(reads: Sequence[Read], again: Sequence[Set[int]]) -> Floats:
     Weights are added in two parts, each of so few bits that no sum is rounded: what comes out is what ``fsum`` says, in any
     order.
     """
-    words, ends = _words(reads)
-    sizes = np.diff(ends)
+    words, sizes = _words(reads)
     if not len(words):
         return np.zeros(len(sizes))
     if int(words.max()) > _SPARSE * len(words):
@@ -179,30 +181,25 @@ def _centres(reads: Sequence[Read], again: Sequence[Set[int]]) -> Floats:
     # What a tenth of all sentences have is grammar: weight falls again above that.
     weights = _logarithms(int(times.max()).bit_length())[times] / (1 + 10 * times / max(1, distinct))
     high = np.floor(weights * _SPLIT) / _SPLIT
-    sums = (_sums(high[words], ends) + _sums((weights - high)[words], ends)) / (sizes + 4)
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    sums = (np.bincount(of, high[words], len(sizes)) + np.bincount(of, (weights - high)[words], len(sizes))) / (sizes + 4)
     top = float(sums.max())
     return _rounded(sums / top) if top else sums
 
 
 def _words(reads: Sequence[Read]) -> tuple[Ints, Ints]:
-    """The numbers of the words of all sentences, and where those of each end, from the beginning on."""
-    columns = [one.columns for one in reads]
-    words = [column.words for column in columns]
+    """The numbers of the words of all sentences, and how many each has."""
+    words = [one.columns.words for one in reads]
     if any(one.numbers is not reads[0].numbers for one in reads):  # they were read apart
         numbers: dict[str, int] = {}
         for i, one in enumerate(reads):
             names = list(one.numbers)
             words[i] = np.array([numbers.setdefault(names[word], len(numbers)) for word in words[i].tolist()], np.int64)
-    begins = accumulate([len(some) for some in words], initial=0)
-    ends = [column.ends + begin for column, begin in zip(columns, begins, strict=False)]
-    return np.concatenate(words), np.concatenate([np.zeros(1, np.int64), *ends])
+    return _together(words), _together([one.columns.sizes for one in reads])
 
 
-def _sums(weights: Floats, ends: Ints) -> Floats:
-    """The sums of the weights between two ends, where none is rounded."""
-    sums = np.append(0.0, np.cumsum(weights))[ends]
-    found: Floats = sums[1:] - sums[:-1]
-    return found
+def _together(columns: Sequence[NDArray[T]]) -> NDArray[T]:
+    return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
 
 @lru_cache(maxsize=4)

@@ -54,8 +54,6 @@ _LEAD: Final = ",;:!?\"'*”’“‘«»…()[]{}<>¿¡|"
 def figures_by_span(text: str, spans: Sequence[Span]) -> dict[int, tuple[str, ...]]:
     """By the index of a span, where it has any, its figures; the spans tile the text."""
     starts = [span.start for span in spans]
-    if text.isascii():
-        return figures_by_start(text, np.array(starts, np.int64))
     found: dict[int, tuple[str, ...]] = {}
     at = 0
     while hint := _HINT.search(text, at):  # one scan of the text, not one of each span
