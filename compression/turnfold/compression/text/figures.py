@@ -81,11 +81,12 @@ def figures_by_start(text: str, starts: NDArray[np.int64]) -> dict[int, tuple[st
     columns = (of, firsts[tokens], ends[tokens], follows, firsts[after], ends[after])
     found: dict[int, dict[str, None]] = {}
     for i, start, end, is_followed, begin, stop in zip(*[column.tolist() for column in columns], strict=True):
-        raw = text[start:end]
-        if not _tells(token := _stripped(raw)):
+        token = raw = text[start:end]
+        if not raw.isdecimal() and not _tells(token := _stripped(raw)):
             continue
-        if is_followed and _is_bare(token, raw):
-            token = f"{token} {_stripped(text[begin:stop]).lower()}"
+        if is_followed and (raw.isdecimal() or _is_bare(token, raw)):
+            unit = text[begin:stop]
+            token = f"{token} {(unit if unit.isalpha() else _stripped(unit)).lower()}"
         found.setdefault(i, {})[token] = None
     hinted = set((np.searchsorted(starts, sure, "right") - 1).tolist())
     stops = [*starts[1:].tolist(), len(text)]
