@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.compression.text import inline, words
-from turnfold.compression.text.figures import figures, figures_by_span
+from turnfold.compression.text.figures import figures, figures_by_span, figures_by_start
 from turnfold.compression.text.lower import joined_words, joined_words_within, lower_text, words_within
 from turnfold.compression.text.lower import words as plain_words
 from turnfold.compression.text.sentences import sentences
@@ -58,6 +61,14 @@ def test_words_are_the_same_beside_another_script(text: str) -> None:
 def test_figures_of_a_text_are_those_of_its_sentences(text: str) -> None:
     spans = sentences(text)
     assert figures_by_span(text, spans) == {i: found for i, span in enumerate(spans) if (found := figures(span.of(text)))}
+
+
+@given(st.text("aBc9 .,:(_/-\n`#>)=", max_size=60), st.lists(st.integers(1, 59), max_size=4))
+def test_figures_of_many_texts_in_a_row_are_those_of_each(text: str, borders: list[int]) -> None:
+    starts = sorted({0, *borders} & set(range(len(text))))
+    pieces = [text[start:end] for start, end in pairwise([*starts, len(text)])]
+    found = figures_by_start(text, np.array(starts, np.int64))
+    assert found == {i: held for i, piece in enumerate(pieces) if (held := figures(piece))}
 
 
 @given(st.text("aBc9 .,:;_/@`-", min_size=1, max_size=30))

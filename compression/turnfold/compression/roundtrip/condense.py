@@ -17,7 +17,8 @@ from typing import Final
 
 from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.figure_lines import line_figures, with_figures
-from turnfold.compression.shorten.sift import EXACT, Read, holds_exact, read, sift
+from turnfold.compression.shorten.reading import EXACT, Read, holds_exact, read
+from turnfold.compression.shorten.sift import sift
 from turnfold.compression.text.data_blocks import is_listed_language
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.protect import block_spans

@@ -10,7 +10,7 @@ The replacement of a message or a run depends only on it and the level, so each 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from turnfold.compression.roundtrip.condense import (
@@ -26,7 +26,7 @@ from turnfold.compression.roundtrip.condense import (
 from turnfold.compression.roundtrip.provenance import MessageKeys, bare, can_carry
 from turnfold.compression.roundtrip.references import Reference, Repeats, reference_text
 from turnfold.compression.roundtrip.values import CompressOptions, characters, texts_of
-from turnfold.compression.shorten.sift import Read, read
+from turnfold.compression.shorten.reading import Read, Reader
 from turnfold.compression.wire.chat import is_sealed
 
 _CALLS: Final = ("tool_calls", "function_call")
@@ -91,6 +91,7 @@ class Sketch:
         self._why_fixed = [self._reason_fixed(i, message) for i, message in enumerate(messages)]
         self._repeats = self._find_repeats(options.fuzzy_threshold if options.fuzzy_dedup else None)
         self._views: dict[int, View] = {}
+        self._reader = Reader()
         self._reads: dict[tuple[int, Path], Read | OutputText] = {}
         self._kept: dict[int, WrittenMessage] = {}
         self._tellings: dict[tuple[int, int, CondenseLevel], str] = {}
@@ -149,8 +150,23 @@ class Sketch:
         key = (i, path)
         if key not in self._reads:
             role = self.messages[i]["role"]
-            self._reads[key] = read(text, role) if role in _SPEAKING_ROLES and is_spoken(text) else OutputText(text)
+            is_said = role in _SPEAKING_ROLES and is_spoken(text)
+            self._reads[key] = self._reader.read([(text, role)])[0] if is_said else OutputText(text)
         return self._reads[key]
+
+    def _read_ahead(self, indices: Iterable[int]) -> None:
+        """Read what people and models said in some messages: together, which takes less than one by one."""
+        texts: dict[tuple[int, Path], tuple[str, str]] = {}
+        for i in indices:
+            if i not in self._views and not self._why_fixed[i] and (role := self.messages[i]["role"]) in _SPEAKING_ROLES:
+                for path, text in texts_of(self.messages[i]):
+                    if (i, path) in self._reads:
+                        continue
+                    if is_spoken(text):
+                        texts[i, path] = (text, role)
+                    else:
+                        self._reads[i, path] = OutputText(text)
+        self._reads.update(zip(texts, self._reader.read(list(texts.values())), strict=True))
 
     # --- what becomes of messages ---
 
@@ -171,6 +187,7 @@ class Sketch:
         mild = level is LEVELS[0]
         pinned = {one.target for one in references.values()} if mild else frozenset()
         stops = {*references, *pinned, newest}
+        self._read_ahead(i for i in range(border) if i not in stops)
         i = 0
         while i < border:
             if i == newest:

@@ -30,6 +30,15 @@ class CoverageItem(NamedTuple):
     facts: tuple[str, ...]
 
 
+class CoverageColumns(NamedTuple):
+    """Candidates by their indices: what a `CoverageItem` has, in columns; the facts of those that have any."""
+
+    costs: Sequence[int]
+    bases: Sequence[float]
+    factors: Sequence[float]
+    facts: Mapping[int, tuple[str, ...]]
+
+
 def cover(
     pieces: Sequence[CoverageItem], weights: Mapping[str, float], budget: int, needs: Sequence[Sequence[int]] = ()
 ) -> list[int]:
@@ -38,20 +47,42 @@ def cover(
     Args:
         needs: for each piece all others that it can't be without; they are chosen in front of it, at its expense.
     """
+    columns = CoverageColumns(
+        [piece.cost for piece in pieces],
+        [piece.base for piece in pieces],
+        [piece.factor for piece in pieces],
+        {i: piece.facts for i, piece in enumerate(pieces) if piece.facts},
+    )
+    needed = {i: others for i, others in enumerate(needs) if others}
+    return cover_columns(columns, weights, budget, needed, range(len(pieces)))
+
+
+def cover_columns(
+    pieces: CoverageColumns,
+    weights: Mapping[str, float],
+    budget: int,
+    needs: Mapping[int, Sequence[int]],
+    candidates: Sequence[int],
+) -> list[int]:
+    """The same for a part of the pieces that stand in columns."""
     choice = _Choice(pieces, weights, needs)
-    heap = [(-value, i) for i, value in enumerate(choice.first_values()) if pieces[i].factor > 0]
-    heapq.heapify(heap)
+    costs, facts, taken = pieces.costs, pieces.facts, choice.taken
+    first = sorted(choice.offers(candidates), reverse=True)
+    heap: list[tuple[float, int]] = []  # of those whose worth has changed
     left = budget
-    least = min((pieces[i].cost for _, i in heap), default=0)
-    while heap and left > 0 and left >= least:  # with less room none fits
-        old, i = heapq.heappop(heap)
-        cost = choice.cost(i)
-        if i in choice.taken or cost > left:
+    least = min([costs[i] for _, i in first], default=0)
+    while (first or heap) and left > 0 and left >= least:  # with less room none fits
+        old, i = heapq.heappop(heap) if heap and (not first or heap[0] < first[-1]) else first.pop()
+        if i in taken:
             continue
-        now = -choice.value(i)
-        if now > old + 1e-12 and heap and now > heap[0][0]:
-            heapq.heappush(heap, (now, i))
+        cost = choice.cost(i) if i in needs else costs[i]
+        if cost > left:
             continue
+        if i in needs or i in facts:  # of others it does not change
+            now = -choice.value(i)
+            if now > old + 1e-12 and ((heap and now > heap[0][0]) or (first and now > first[-1][0])):
+                heapq.heappush(heap, (now, i))
+                continue
         left -= cost
         for cheaper in choice.take(i):
             heapq.heappush(heap, (-choice.value(cheaper), cheaper))
@@ -61,10 +92,10 @@ def cover(
 class _Choice:
     """What is chosen so far."""
 
-    def __init__(self, pieces: Sequence[CoverageItem], weights: Mapping[str, float], needs: Sequence[Sequence[int]]) -> None:
+    def __init__(self, pieces: CoverageColumns, weights: Mapping[str, float], needs: Mapping[int, Sequence[int]]) -> None:
         self._pieces, self._weights, self._needs = pieces, weights, needs
         self._dependents: dict[int, list[int]] = {}
-        for i, needed in enumerate(needs):
+        for i, needed in needs.items():
             for j in needed:
                 self._dependents.setdefault(j, []).append(i)
         self._seen: set[str] = set()
@@ -72,42 +103,33 @@ class _Choice:
         self.order: list[int] = []
 
     def _missing(self, i: int) -> list[int]:
-        return [i, *(j for j in self._needs[i] if j not in self.taken and j != i)] if self._needs else [i]
+        return [i, *[j for j in self._needs.get(i, ()) if j not in self.taken and j != i]]
 
     def cost(self, i: int) -> int:
         """Tokens of the piece and of what it still needs."""
-        if not (self._needs and self._needs[i]):
-            return self._pieces[i].cost
-        return sum([self._pieces[j].cost for j in self._missing(i)])
-
-    def first_values(self) -> list[float]:
-        """The value of each piece while nothing is chosen; of most it is what they have by themselves."""
-        values = [
-            factor * (base + (fsum([self._weights[fact] for fact in facts]) if facts else 0)) / (cost + _OVERHEAD)
-            if factor > 0
-            else 0.0
-            for cost, base, factor, facts in self._pieces
-        ]
-        for i, needed in enumerate(self._needs):
-            if needed:
-                values[i] = self.value(i)
-        return values
+        return sum([self._pieces.costs[j] for j in self._missing(i)])
 
     def value(self, i: int) -> float:
         """Worth per token now."""
-        piece, weights, seen = self._pieces[i], self._weights, self._seen
-        if not (self._needs and self._needs[i]):  # most pieces
-            fresh = fsum([weights[fact] for fact in piece.facts if fact not in seen])
-            return piece.factor * (piece.base + fresh) / (piece.cost + _OVERHEAD)
-        facts, cost = piece.facts, piece.cost
-        for j in self._needs[i]:
+        costs, facts = self._pieces.costs, self._pieces.facts
+        held, cost = facts.get(i, ()), costs[i]
+        for j in self._needs.get(i, ()):
             if j not in self.taken and j != i:
-                needed = self._pieces[j]
-                cost += needed.cost
-                if needed.facts:
-                    facts = (*facts, *[fact for fact in needed.facts if fact not in facts])
-        fresh = fsum([weights[fact] for fact in facts if fact not in seen])
-        return piece.factor * (piece.base + fresh) / (cost + _OVERHEAD)
+                cost += costs[j]
+                if j in facts:
+                    held = (*held, *[fact for fact in facts[j] if fact not in held])
+        fresh = fsum([self._weights[fact] for fact in held if fact not in self._seen]) if held else 0.0
+        return self._pieces.factors[i] * (self._pieces.bases[i] + fresh) / (cost + _OVERHEAD)
+
+    def offers(self, candidates: Sequence[int]) -> list[tuple[float, int]]:
+        """Candidates of any worth with its negative; of most it is what they have by themselves."""
+        costs, bases, factors, facts = self._pieces
+        needs = self._needs
+        return [
+            (-(self.value(i) if i in facts or i in needs else factors[i] * bases[i] / (costs[i] + _OVERHEAD)), i)
+            for i in candidates
+            if factors[i] > 0
+        ]
 
     def take(self, i: int) -> list[int]:
         """Choose a piece with what it needs. Returns those that have become cheaper by it."""
@@ -115,9 +137,11 @@ class _Choice:
         for j in (*self._missing(i)[1:], i):
             self.taken.add(j)
             self.order.append(j)
-            self._seen.update(self._pieces[j].facts)
-            cheaper |= dict.fromkeys(self._dependents.pop(j, ()))
-        return [k for k in cheaper if k not in self.taken and self._pieces[k].factor > 0]
+            if j in self._pieces.facts:
+                self._seen.update(self._pieces.facts[j])
+            if j in self._dependents:
+                cheaper |= dict.fromkeys(self._dependents.pop(j))
+        return [k for k in cheaper if k not in self.taken and self._pieces.factors[k] > 0]
 
 
 def cover_closely(

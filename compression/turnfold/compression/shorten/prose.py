@@ -184,16 +184,14 @@ def _choose(read: Statements, keep: int, judged: _Judged, costs: Sequence[int]) 
 def join(text: str, spans: Sequence[Span], chosen: set[int]) -> str:
     """The chosen spans in order, word for word, with a mark for each gap; line breaks are kept."""
     out: list[str] = []
-    gap = False
-    for i, span in enumerate(spans):
-        if i not in chosen:
-            gap = True
-            continue
-        if gap:
+    behind = 0
+    for i in sorted(chosen):
+        span = spans[i]
+        if i > behind:
             _mark(out, "\n" if span.kind and span.kind != "label" else " ")
-            gap = False
         out.append(span.of(text))
-    if gap:
+        behind = i + 1
+    if behind < len(spans):
         _mark(out, "")
     return "".join(out)
 

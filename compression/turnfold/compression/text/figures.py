@@ -11,6 +11,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from turnfold.compression.text.spans import Span
 
 # Most sentences have none of these marks and need no closer look. All begin with one class, which the regex engine finds fast.
@@ -32,13 +35,26 @@ _NOT_ONE: Final = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]|\w+:[^\W\d_]+")  # "e.g",
 _FIGURE: Final = re.compile(r"[-+±~<>≤≥=$€£¥₹]*[\d.,:]+")
 _CALL: Final = re.compile(r"[\w.:>-]*\w\(\)")
 _EDGES: Final = ".,;:!?\"'*”’“‘«»…()[]{}<>¿¡|"
+# What an ASCII character is, of what is asked here.
+_IN_WORD, _UPPER, _LOWER, _BLANK, _TELLING, _JOINT, _DASH, _OPENING = (1 << n for n in range(8))
+_SIGNS: Final = bytes(
+    (_IN_WORD if sign.isalnum() or sign == "_" else 0)
+    | (_UPPER if sign.isupper() else 0)
+    | (_LOWER if sign.islower() else 0)
+    | (_BLANK if sign.isspace() else 0)
+    | (_TELLING if sign.isdigit() or sign in "_\\@=/#" else 0)
+    | (_JOINT if sign in ".:" else 0)
+    | (_DASH if sign == "-" else 0)
+    | (_OPENING if sign == "(" else 0)
+    for sign in map(chr, range(128))
+) + bytes(128)
 _LEAD: Final = ",;:!?\"'*”’“‘«»…()[]{}<>¿¡|"
 
 
 def figures_by_span(text: str, spans: Sequence[Span]) -> dict[int, tuple[str, ...]]:
     """By the index of a span, where it has any, its figures; the spans tile the text."""
-    found: dict[int, tuple[str, ...]] = {}
     starts = [span.start for span in spans]
+    found: dict[int, tuple[str, ...]] = {}
     at = 0
     while hint := _HINT.search(text, at):  # one scan of the text, not one of each span
         i = bisect_right(starts, hint.start()) - 1
@@ -46,6 +62,59 @@ def figures_by_span(text: str, spans: Sequence[Span]) -> dict[int, tuple[str, ..
             found[i] = held
         at = spans[i].end
     return found
+
+
+def figures_by_start(text: str, starts: NDArray[np.int64]) -> dict[int, tuple[str, ...]]:
+    """The same for ASCII, by where the pieces begin: the text may be many texts in a row."""
+    signs = np.frombuffer(text.encode().translate(_SIGNS) + b"\0", np.uint8)
+    begins = np.zeros(len(signs), bool)
+    begins[starts] = begins[-1] = True
+    candidates, sure = _candidates(signs, begins)
+    solid = (signs & _BLANK) == 0
+    solid[-1] = False
+    firsts = np.flatnonzero(solid & np.append(True, ~solid[:-1] | begins[1:]))
+    ends = np.flatnonzero(solid[:-1] & (~solid[1:] | begins[1:])) + 1
+    tokens = np.unique(np.searchsorted(firsts, candidates, "right") - 1)
+    of = np.searchsorted(starts, firsts[tokens], "right") - 1
+    after = np.minimum(tokens + 1, len(firsts) - 1)
+    follows = (after > tokens) & (firsts[after] < np.append(starts, len(text))[of + 1])
+    columns = (of, firsts[tokens], ends[tokens], follows, firsts[after], ends[after])
+    found: dict[int, dict[str, None]] = {}
+    for i, start, end, is_followed, begin, stop in zip(*[column.tolist() for column in columns], strict=True):
+        token = raw = text[start:end]
+        if not raw.isdecimal() and not _tells(token := _stripped(raw)):
+            continue
+        if is_followed and (raw.isdecimal() or _is_bare(token, raw)):
+            unit = text[begin:stop]
+            token = f"{token} {(unit if unit.isalpha() else _stripped(unit)).lower()}"
+        found.setdefault(i, {})[token] = None
+    hinted = set((np.searchsorted(starts, sure, "right") - 1).tolist())
+    stops = [*starts[1:].tolist(), len(text)]
+    for i in [i for i in found if i not in hinted and not _HINT.search(text[int(starts[i]) : stops[i]])]:
+        del found[i]
+    every = {i: tuple(held) for i, held in found.items()}
+    at = text.find("`")
+    while at >= 0:  # what stands in such marks is one token
+        i = int(np.searchsorted(starts, at, "right")) - 1
+        every[i] = figures(text[int(starts[i]) : stops[i]])
+        at = text.find("`", stops[i])
+    return {i: held for i, held in every.items() if held}
+
+
+def _candidates(signs: NDArray[np.uint8], begins: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places in all tokens that may be figures; and those of them whose signs are hints by themselves."""
+    marks = np.flatnonzero(signs & (_TELLING | _UPPER | _JOINT | _DASH | _OPENING))
+    here, before, behind = signs[marks], signs[marks - 1], signs[marks + 1]  # in front of the first is the last, which is none
+    telling = (here & _TELLING) > 0
+    dashed = ((before & _IN_WORD) == 0) | ((behind & _IN_WORD) == 0) | begins[marks] | ((before & behind & _UPPER) > 0)
+    tells = (
+        telling
+        | (((here & _UPPER) > 0) & ((before & _LOWER) > 0))
+        | (((here & _JOINT) > 0) & ((behind & (_IN_WORD | _JOINT)) > 0))
+        | (((here & _OPENING) > 0) & ((behind & (_IN_WORD | _BLANK)) == 0))
+        | (((here & _DASH) > 0) & dashed)
+    )
+    return marks[tells], marks[telling]
 
 
 def figures(piece: str) -> tuple[str, ...]:
@@ -60,19 +129,34 @@ def figures(piece: str) -> tuple[str, ...]:
     for raw in piece.split() if piece.isascii() and "`" not in piece else _PIECE.findall(piece):
         if not bare and raw[1:].islower() and raw.isalpha() and raw.isascii():  # most tokens
             continue
-        token = raw.lstrip(_LEAD)
-        call = _CALL.match(token) if "()" in token else None
-        token = call[0] if call else token.rstrip(_EDGES)
+        token = _stripped(raw)
         if bare:
             found[f"{bare} {token.lower()}"] = None
             bare = ""
-        plain = token.isascii() and token.isalpha() and token[1:].islower()  # most tokens: told without the pattern
-        if plain or not token or not _TELLS.search(token) or _NOT_ONE.fullmatch(token):
+        if not _tells(token):
             continue
-        if _FIGURE.fullmatch(token) and raw[-1] not in ".,;:!?)":
+        if _is_bare(token, raw):
             bare = token
         else:
             found[token] = None
     if bare:
         found[bare] = None
     return tuple(found)
+
+
+def _stripped(raw: str) -> str:
+    """A token without the punctuation around it."""
+    token = raw.lstrip(_LEAD)
+    call = _CALL.match(token) if "()" in token else None
+    return call[0] if call else token.rstrip(_EDGES)
+
+
+def _tells(token: str) -> bool:
+    """Whether a token may have to be copied."""
+    plain = token.isascii() and token.isalpha() and token[1:].islower()  # most tokens: told without the pattern
+    return bool(token) and not plain and _TELLS.search(token) is not None and not _NOT_ONE.fullmatch(token)
+
+
+def _is_bare(token: str, raw: str) -> bool:
+    """Whether it is a number without a unit, and more follows in its clause."""
+    return _FIGURE.fullmatch(token) is not None and raw[-1] not in ".,;:!?)"

@@ -54,6 +54,7 @@ _SURE: Final = 4  # letters from which a word is told by its form without accent
 _RUN_ON_WORDS: Final = 30  # from which words without punctuation are several sentences
 _COMMON: Final = frozenset({"from", "make", "von"})  # words of phrases that many sentences have: another one tells more
 _NEAR: Final = 3  # words within which a "you must" has its verb or its "never"
+_ELIDED: Final = re.compile("(?<![A-Za-z])[nN]'")
 _ASKS: Final = re.compile(r"[?？؟]\s*\Z")
 _ASKS_YOU: Final = re.compile(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbitte\b|por favor|s'il (?:te|vous)")
 
@@ -168,7 +169,8 @@ _VERBS: Final = {
 _BEFORE_VERBS: Final = frozenset(word for one in _SPACED for part in ("please", "not") for word in one.parts[part])
 # As written too: without its accent "só" is a word of half the sentences in English.
 _WRITTEN: Final = frozenset(word for section, phrases in _TABLE.items() for p in phrases for word in p.split("_") if section)
-_TRIGGERS: Final = frozenset(word for one in _SPACED for word in one.triggers if word in _WRITTEN or len(word) >= _SURE)
+#: In scripts with blanks between words every order has one of these, or a word that begins with "n'".
+ORDER_CUES: Final = frozenset(word for one in _SPACED for word in one.triggers if word in _WRITTEN or len(word) >= _SURE)
 
 
 def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool:
@@ -179,7 +181,7 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
     """
     if not sentence.isascii() and _RUN_ON.search(sentence):
         return not _ASKS.search(sentence)
-    if known is not None and _TRIGGERS.isdisjoint(known) and not _may_elide(sentence, known):
+    if known is not None and ORDER_CUES.isdisjoint(known) and not _may_elide(sentence, known):
         return False
     low = lower_text(sentence)
     if (known is None and not may_order(words(low))) or (_ASKS.search(low) and not _ASKS_YOU.search(low)):
@@ -220,14 +222,19 @@ def _begins_with_command(language: _Language, runs: Sequence[Sequence[str]]) -> 
 
 def may_order(known: Sequence[str]) -> bool:
     """Whether the words of a text may contain an order; for scripts with blanks, False is certain."""
-    return not _TRIGGERS.isdisjoint(known) or ("n'" in " ".join(known) and any(word.startswith("n'") for word in known))
+    return not ORDER_CUES.isdisjoint(known) or ("n'" in " ".join(known) and any(word.startswith("n'") for word in known))
 
 
 def may_be_orders(text: str, heard: HeardWords) -> Sequence[int]:
     """Indices of the pieces of a text, given by their words, that may be or hold a standing order; for others none is certain."""
     if text.isascii() and not ("'" in text and any(word.startswith("n'") for word in heard.distinct)):
-        return heard.holding(_TRIGGERS)
+        return heard.holding(ORDER_CUES)
     return range(len(heard.said))
+
+
+def may_elide(text: str) -> bool:
+    """Whether a word of an ASCII text may begin with a French "n'"."""
+    return "'" in text and _ELIDED.search(text) is not None
 
 
 def _may_elide(sentence: str, known: Sequence[str]) -> bool:

@@ -79,8 +79,31 @@ _SECOND_WORDS: Final = {first: frozenset(b for a, b in _BY_PAIR if a == first) f
 _FIRST_WORDS: Final = frozenset(_SECOND_WORDS)
 _TELLING: Final = _LISTED | _FIRST_WORDS  # most sentences have none of these
 _BY_PIECE: Final = tuple((piece, name) for name, listed in _DENSE.items() for piece in listed.split())
-_END: Final = 12  # characters at the end of a sentence that say whether it asks
+#: Characters at the end of a sentence that say whether it asks.
+LAST: Final = 12
+#: The weight of a sentence that asks and has no other signal.
+QUESTION: Final = _WEIGHTS["question"]
 _ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
+
+
+def _cue_bits() -> dict[str, tuple[int, int]]:
+    alone = 1 << len(_SECOND_WORDS)
+    bits = {word: [alone, alone] for word in _LISTED}
+    for n, (first, seconds) in enumerate(_SECOND_WORDS.items()):
+        bits.setdefault(first, [0, 0])[0] |= 1 << n
+        for second in seconds:
+            bits.setdefault(second, [0, 0])[1] |= 1 << n
+    return {word: (first, second) for word, (first, second) in bits.items()}
+
+
+#: For each word of the lists two sets of bits. Where no bit is both in the first sets of a sentence's words and in their second
+#: ones, ASCII has no signal but a question or an open item.
+CUES: Final = _cue_bits()
+
+
+def asks(sentence: str) -> bool:
+    """Whether a sentence ends with a question mark, quoted or not."""
+    return _ASKS.search(sentence[-LAST:]) is not None
 
 
 def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -98,7 +121,7 @@ def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...
         found.update(name for piece, name in _BY_PIECE if piece in sentence)
     if "[ ]" in sentence:  # an open item of a checklist
         found.add("commitment")
-    end = sentence[-_END:]
+    end = sentence[-LAST:]
     if ("?" in end or not end.isascii()) and _ASKS.search(end):
         found.add("question")
     return tuple(name for name in _WEIGHTS if name in found) if found else ()
@@ -128,7 +151,7 @@ def _holding_sign(sign: str, text: str, spans: Sequence[Span]) -> Iterator[int]:
     while at >= 0:
         i = bisect_right(starts, at) - 1
         yield i
-        at = text.find(sign, max(at + 1, spans[i].end - _END))
+        at = text.find(sign, max(at + 1, spans[i].end - LAST))
 
 
 def _cues(distinct: Set[str]) -> Set[str]:

@@ -5,9 +5,11 @@ Lives here: the value type that everything that cuts a text returns. Does not be
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, cast
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Final, NamedTuple, cast, overload
 
 
 class Span(NamedTuple):
@@ -24,6 +26,47 @@ class Span(NamedTuple):
     def of(self, text: str) -> str:
         """The characters that the span covers."""
         return text[self.start : self.end]
+
+
+class Tiles(Sequence[Span]):
+    """Spans that tile a text, as columns: while one is not asked for, it takes no object, and the garbage collector no time.
+
+    Attributes:
+        ends: where they end.
+        kinds: of those of any kind.
+    """
+
+    __slots__ = ("ends", "kinds")
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self.ends = tuple([end for _, end, _ in spans])
+        self.kinds: Mapping[int, str] = {j: kind for j, (_, _, kind) in enumerate(spans) if kind} or _NO_KINDS
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, index: int) -> Span: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Span]: ...
+
+    def __getitem__(self, index: int | slice) -> Span | list[Span]:
+        if isinstance(index, slice):
+            return [self[j] for j in range(*index.indices(len(self)))]
+        at = index if index >= 0 else index + len(self.ends)
+        return Span(self.ends[at - 1] if at else 0, self.ends[at], self.kinds.get(at, ""))
+
+    def piece(self, text: str, index: int) -> str:
+        """The characters that one covers."""
+        return text[self.ends[index - 1] if index else 0 : self.ends[index]]
+
+    def pieces(self, text: str) -> list[str]:
+        """The characters that each covers."""
+        return [text[start:end] for start, end in pairwise((0, *self.ends))]
+
+
+_NO_KINDS: Final[Mapping[int, str]] = MappingProxyType({})
 
 
 def spans_of(triples: Iterable[tuple[int, int, str]]) -> list[Span]:

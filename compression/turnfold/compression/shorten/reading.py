@@ -1,0 +1,445 @@
+"""Texts read into rated sentences.
+
+Lives here: what is noted of each sentence, many texts together. Does not belong here: choosing among sentences (``sift``), other
+kinds of content (``registry``).
+
+Texts are read together because most of what is asked is asked of every word and character: words become numbers, the same in all
+texts of a `Reader`, and one look at a column of them tells which sentences need a closer look. What comes of a text does not
+depend on those beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, chain, count, pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from turnfold.compression.scorers.terms import STOP, terms
+from turnfold.compression.shorten.prose import TELLS, has_order
+from turnfold.compression.text import inline
+from turnfold.compression.text.figures import figures_by_span, figures_by_start
+from turnfold.compression.text.heard import HeardWords
+from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.orders import ORDER_CUES, may_be_orders, may_elide
+from turnfold.compression.text.protect import protected_spans
+from turnfold.compression.text.signals import CUES, LAST, QUESTION, asks, signal_weight, signal_weights
+from turnfold.compression.text.spans import Span, Tiles
+from turnfold.compression.text.statements import Statements, heard_statements, objects
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+_Said = Sequence[Sequence[str]]
+
+#: Blocks that stay byte for byte.
+EXACT: Final = frozenset({"fence", "code", "json", "sql", "table", "trace", "key"})
+# Of what stands inside a line, what no shortening may lose.
+_EXACT_INLINE: Final = frozenset({"secret", "inline-json", "inline-sql"})
+
+# Each alternative begins with a class of its own, which the regex engine finds fast; what stands before comes after it.
+_FACT: Final = re.compile(r"https?://[^\s)>\]]+|[^\W\d_a-z](?<=\w .)[^\W_]+|\d(?:[\w.,:/%-]*\w)?|`[^`\n]+`|[\u30a1-\u30f6]{3,}")
+# The same for ASCII, where the first characters are one class.
+_ASCII_FACT: Final = re.compile(
+    r"[hA-Z0-9`](?:(?<=h)ttps?://[^\s)>\]]+|(?<=\w [A-Z])[^\W_]+|(?<=\d)(?:[\w.,:/%-]*\w)?|(?<=`)[^`\n]+`)"
+)
+# Every secret, inline JSON or SQL has a long token, a bracket, or one of these words; most sentences need no closer look.
+_TELLING_WORDS: Final = "password passwd passphrase secret token apikey api accesskey access key bearer authorization"
+_TELLING: Final = frozenset(_TELLING_WORDS.split())
+_SQL_WORDS: Final = ("SELECT", "INSERT", "DELETE", "UPDATE", "CREATE", "ALTER", "DROP")
+_LONG_TOKEN: Final = 12  # characters of the shortest that is taken for a secret by its looks
+_SOLID: Final = bytes(32 if chr(byte).isspace() else 120 for byte in range(256))
+_LONG_RUN: Final = b"x" * _LONG_TOKEN
+_MARKS: Final = ".,;:!?\"'()*"
+_SHORT: Final = 3  # words: a sentence of so few says nothing by itself, unless it names something
+_NONE: Final[Set[int]] = frozenset()
+_ROLE_WORTH: Final = {"user": 1.2}
+_BY_PLACE, _BY_SIGNAL = 0.1, 1.1
+_WORD_BITS: Final = 36  # of the number of a word, above which stands that of its sentence
+_ANYWHERE: Final = 1 << 60
+_FEW: Final = 3000  # characters up to which figures are looked for text by text
+_TOGETHER: Final = 2**16  # characters that are read together: columns of so many stay in the processor's cache
+# What a character is, of those that are asked for.
+_DIGIT, _CAPITAL, _IN_WORD, _BLANK, _ASKING = 1, 2, 4, 8, 16
+_SIGNS: Final = bytes(
+    (_DIGIT if sign in "0123456789" else 0)
+    | (_CAPITAL if sign.isupper() else 0)
+    | (_IN_WORD if sign.isalnum() or sign == "_" else 0)
+    | (_BLANK if sign == " " else 0)
+    | (_ASKING if sign == "?" else 0)
+    for sign in map(chr, range(128))
+) + bytes(128)
+
+# What is asked of a word is told by its number: stop words come first, then the others with which something is asked.
+_ORDER, _SECRET = 1 << 61, 1 << 60
+_KNOWN: Final = {word: n for n, word in enumerate(dict.fromkeys((*sorted(STOP), *sorted({*CUES, *ORDER_CUES, *_TELLING}))))}
+_FIRST: Final = np.array(
+    [(word in ORDER_CUES) * _ORDER | (word in _TELLING) * _SECRET | CUES.get(word, (0, 0))[0] for word in (*_KNOWN, "")],
+    np.int64,
+)
+_SECOND: Final = np.array([CUES.get(word, (0, 0))[1] for word in (*_KNOWN, "")], np.int64)
+
+
+class Columns(NamedTuple):
+    """What is noted of every sentence of a text.
+
+    Attributes:
+        costs, bases, factors: as for ``coverage``; how central it is, and its facts, add to the second.
+        words, sizes: the numbers of the words of all sentences, each once in a sentence, and how many each has.
+    """
+
+    costs: Ints
+    bases: Floats
+    factors: Floats
+    words: Ints
+    sizes: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A text cut into rated sentences. What is noted of them stands in columns, parts of those of all texts that were read
+    together: objects for each, or lists, are what the garbage collector visits again and again.
+
+    Attributes:
+        spans: its statements and blocks.
+        blocks: those that are kept unchanged; nothing else is noted of them.
+        must: those that have to be kept.
+        facts: of the sentences that have any, their names and figures.
+        numbers: the number of each word; texts whose sentences are chosen together may have one such mapping or several.
+    """
+
+    text: str
+    role: str
+    parts: Statements
+    spans: Tiles
+    blocks: Set[int]
+    must: Set[int]
+    facts: Mapping[int, tuple[str, ...]]
+    columns: Columns
+    numbers: Mapping[str, int]
+    _page: _Page
+    _place: int
+
+    @property
+    def objects(self) -> bool:
+        """Whether its first statement takes back or narrows what the messages before it said."""
+        return objects(self.text)
+
+    @property
+    def figures(self) -> Mapping[int, tuple[str, ...]]:
+        """By the index of a sentence or block, where it has any, its figures."""
+        return self._page.figures[self._place]
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether part of it must stay byte for byte."""
+        return bool(self.blocks)
+
+    @property
+    def musts(self) -> list[str]:
+        """Sentences that must survive rewording: standing orders and secrets."""
+        return [self.spans.piece(self.text, j).strip() for j in sorted(self.must)]
+
+
+def read(text: str, role: str) -> Read:
+    """Cut a text into sentences and rate them; linear."""
+    return Reader().read([(text, role)])[0]
+
+
+class Reader:
+    """Reads texts whose sentences may be chosen together."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = defaultdict(count(len(_KNOWN)).__next__, _KNOWN)
+
+    def read(self, texts: Sequence[tuple[str, str]]) -> list[Read]:
+        """Cut texts, each with the role of its speaker, into sentences and rate them."""
+        return [one for some in _in_pages(texts) for one in self._page(some)]
+
+    def _page(self, texts: Sequence[tuple[str, str]]) -> list[Read]:
+        parts: list[Statements] = []
+        tiles: list[Tiles] = []
+        said: list[_Said] = []
+        sizes: list[int] = []
+        found: list[int] = []
+        for text, _ in texts:
+            of, words_of = heard_statements(text)
+            tiles.append(Tiles(of.spans))
+            parts.append(Statements(tiles[-1], of.needs, of.sizes))
+            said.append(words_of)
+            bags = words_of if text.isascii() else _bags(text, of.spans, words_of)
+            sizes += map(len, bags)
+            found += map(self._numbers.__getitem__, chain.from_iterable(bags))  # at once: the words are still in the cache
+        numbers = (np.array(found, np.int64), np.array(sizes, np.int64))
+        return _Page(texts, parts, tiles).read(said, *numbers, self._numbers)
+
+
+def _bags(text: str, spans: Sequence[Span], said: _Said) -> _Said:
+    """The words of each sentence; in a script without blanks between words its terms."""
+    return [
+        [f"{word} " if word in STOP else word for word in terms(span.of(text))]
+        if span.kind not in EXACT and _is_run_on(span.of(text), one)
+        else one
+        for span, one in zip(spans, said, strict=True)
+    ]
+
+
+def _in_pages(texts: Sequence[tuple[str, str]]) -> Iterator[Sequence[tuple[str, str]]]:
+    begun = size = 0
+    for i, (text, _) in enumerate(texts):
+        size += len(text)
+        if size >= _TOGETHER:
+            yield texts[begun : i + 1]
+            begun, size = i + 1, 0
+    if begun < len(texts):
+        yield texts[begun:]
+
+
+class _Page:
+    """Texts that are read together; their sentences are numbered through.
+
+    Those of ASCII stand in one row, `joined`, where one look tells which sentences have a sign.
+    """
+
+    def __init__(self, texts: Sequence[tuple[str, str]], parts: Sequence[Statements], tiles: Sequence[Tiles]) -> None:
+        self.texts, self.roles = [text for text, _ in texts], [role for _, role in texts]
+        self.parts, self.tiles = parts, tiles
+        self.first = [0, *accumulate(map(len, tiles))]
+        behind = accumulate(map(len, self.texts), initial=0)
+        borders = np.array([0, *(end + before for one, before in zip(tiles, behind, strict=False) for end in one.ends)], np.int64)
+        self.sizes: Ints = borders[1:] - borders[:-1]
+        self.plain = [text.isascii() for text in self.texts]
+        self.joined = "".join([text for text, plain in zip(self.texts, self.plain, strict=True) if plain])
+        ends, inside = borders[1:], np.arange(len(self.sizes))
+        if not all(self.plain):
+            inside = inside[np.repeat(self.plain, [*map(len, tiles)])]
+            ends = np.cumsum(self.sizes[inside])
+        self._ends, self._inside = ends, inside
+
+    def places(self, asked: NDArray[np.bool_]) -> Iterable[tuple[int, int, int]]:
+        """Of each sentence that is asked for its number, its text, and its index there."""
+        sentences = np.flatnonzero(asked)
+        if not len(sentences):
+            return ()
+        texts = np.searchsorted(self._firsts, sentences, "right") - 1
+        return zip(sentences.tolist(), texts.tolist(), (sentences - self._firsts[texts]).tolist(), strict=True)
+
+    @cached_property
+    def _firsts(self) -> Ints:
+        return np.array(self.first[:-1], np.int64)
+
+    def piece(self, i: int, j: int) -> str:
+        """A sentence of a text."""
+        return self.tiles[i].piece(self.texts[i], j)
+
+    def holding(self, signs: Ints, *, behind: int = 0, before_end: int = _ANYWHERE) -> NDArray[np.bool_]:
+        """Which sentences hold one of these places of `joined`, so far from their beginnings at least and from their ends at
+        most."""
+        of = np.searchsorted(self._ends, signs, "right")
+        if behind:
+            of = of[signs - behind >= (self._ends - self.sizes[self._inside])[of]]
+        elif before_end < _ANYWHERE:
+            of = of[self._ends[of] - signs <= before_end]
+        found = np.zeros(len(self.sizes), bool)
+        found[self._inside[of]] = True
+        return found
+
+    @cached_property
+    def figures(self) -> list[dict[int, tuple[str, ...]]]:
+        """Of each text by the index of a sentence or block, where it has any, its figures."""
+        alone = len(self.joined) < _FEW
+        found = [
+            figures_by_span(text, spans) if alone or not plain else {}
+            for text, spans, plain in zip(self.texts, self.tiles, self.plain, strict=True)
+        ]
+        if not alone:
+            here = figures_by_start(self.joined, np.append(0, self._ends[:-1]))
+            held = np.zeros(len(self.sizes), bool)
+            held[self._inside[list(here)]] = True
+            for (_, i, j), figures in zip(self.places(held), [here[n] for n in sorted(here)], strict=True):
+                found[i][j] = figures
+        return found
+
+    # --- what is noted of the sentences ---
+
+    def read(self, said: Sequence[_Said], spoken: Ints, sizes: Ints, numbers: Mapping[str, int]) -> list[Read]:
+        """Every text with what is noted of it.
+
+        Args:
+            said: the words of its sentences.
+            spoken, sizes: the numbers of the words of all sentences, and how many each has.
+            numbers: the number of each word.
+        """
+        words, times = _telling_words(spoken, sizes)
+        ends = [0, *accumulate(times.tolist())]
+        first, second = _cues(spoken, sizes)
+        kinds = [(i, j, kind) for i, spans in enumerate(self.tiles) for j, kind in spans.kinds.items()]
+        blocks = {i: frozenset([j for of, j, kind in kinds if of == i and kind in EXACT]) for i in {i for i, _, _ in kinds}}
+        signs = np.frombuffer(self.joined.encode().translate(_SIGNS), np.uint8)
+        facts, signals = self._facts(signs), self._signals(said, first & second, signs)
+        for i, j, kind in kinds:
+            if kind in EXACT:
+                facts[i].pop(j, None)
+                signals[self.first[i] + j] = 0
+        musts = self._musts(said, first, blocks)
+        costs, bases, factors = self._rated(times, facts, signals, kinds)
+        found: list[Read] = []
+        for i, (start, end) in enumerate(pairwise(self.first)):
+            told = (words[ends[start] : ends[end]], times[start:end])
+            columns = Columns(costs[start:end], bases[start:end], factors[start:end], *told)
+            found.append(
+                Read(
+                    self.texts[i],
+                    self.roles[i],
+                    self.parts[i],
+                    self.tiles[i],
+                    blocks.get(i) or _NONE,
+                    musts.get(i) or _NONE,
+                    facts[i],
+                    columns,
+                    numbers,
+                    self,
+                    i,
+                )
+            )
+        return found
+
+    def _facts(self, signs: NDArray[np.uint8]) -> list[dict[int, tuple[str, ...]]]:
+        """Of each text by the index of a sentence, where it has any, the names and figures in it, each once."""
+        found: list[dict[int, tuple[str, ...]]] = [{} for _ in self.texts]
+        closely = [not plain or "`" in text or "http" in text for text, plain in zip(self.texts, self.plain, strict=True)]
+        # Other sentences without digits, and without capitals behind a word, have none.
+        named = (signs[2:] & _CAPITAL).astype(bool) & (signs[1:-1] == _BLANK) & (signs[:-2] & _IN_WORD).astype(bool)
+        held = self.holding(np.flatnonzero(named) + 2, behind=2) | self.holding(np.flatnonzero(signs & _DIGIT))
+        for _, i, j in self.places(held):
+            if not closely[i] and (facts := tuple(dict.fromkeys(_ASCII_FACT.findall(self.piece(i, j))))):
+                found[i][j] = facts
+        for i, (text, spans) in enumerate(zip(self.texts, self.tiles, strict=True)):
+            if closely[i]:
+                every = ((j, _facts_of(piece)) for j, piece in enumerate(spans.pieces(text)))
+                found[i] = {j: facts for j, facts in every if facts}
+        return found
+
+    def _signals(self, said: Sequence[_Said], cues: Ints, signs: NDArray[np.uint8]) -> Floats:
+        """The weight of the signals of each sentence."""
+        weights = np.zeros(len(self.sizes))
+        closely = [not plain or "[ ]" in text for text, plain in zip(self.texts, self.plain, strict=True)]
+        for n, i, j in self.places(self.holding(np.flatnonzero(signs & _ASKING), before_end=LAST)):
+            if asks(self.piece(i, j)):
+                weights[n] = QUESTION
+        for n, i, j in self.places(cues > 0):
+            if not closely[i]:
+                weights[n] = signal_weight(self.piece(i, j), said[i][j])
+        for i, (text, spans) in enumerate(zip(self.texts, self.tiles, strict=True)):
+            if closely[i]:
+                weights[self.first[i] : self.first[i + 1]] = 0
+                for j, weight in signal_weights(text, spans, HeardWords(said[i])).items():
+                    weights[self.first[i] + j] = weight
+        return weights
+
+    def _musts(self, said: Sequence[_Said], cues: Ints, blocks: Mapping[int, Set[int]]) -> dict[int, Set[int]]:
+        """Of the texts that have any, the sentences that have to be kept."""
+        asked: dict[int, list[int]] = {}
+        for _, i, j in self.places((cues & _ORDER) > 0):
+            asked.setdefault(i, []).append(j)
+        secret = {i for _, i, _ in self.places((cues & _SECRET) > 0)}
+        found: dict[int, Set[int]] = {}
+        for i, (text, plain, words_of) in enumerate(zip(self.texts, self.plain, said, strict=True)):
+            parts, exact = self.parts[i], blocks.get(i, _NONE)
+            orders: Sequence[int] = ()
+            if self.roles[i] in TELLS:
+                told = plain and not may_elide(text)
+                orders = asked.get(i, ()) if told else may_be_orders(text, HeardWords(words_of))
+            must = {j for j in orders if j not in exact and has_order(self.piece(i, j), words_of[j], parts.sizes[j])}
+            tells = i in secret if plain else not _TELLING.isdisjoint(chain.from_iterable(words_of))
+            if _may_hold_exact(text, tells=tells):
+                must |= {j for j, one in enumerate(words_of) if j not in exact and holds_exact(self.piece(i, j), one)}
+            if must:
+                found[i] = frozenset(must)
+        return found
+
+    def _rated(
+        self, words: Ints, facts: Sequence[Mapping[int, object]], signals: Floats, kinds: Sequence[tuple[int, int, str]]
+    ) -> tuple[Ints, Floats, Floats]:
+        """What each sentence costs and is worth; what stands for a block is never asked."""
+        costs: Ints = 1 + self.sizes // 4
+        bases: Floats = np.full(len(costs), 0.03)
+        bases[self._firsts[self._firsts < len(costs)]] += _BY_PLACE
+        bases += _BY_SIGNAL * signals
+        says = (words >= _SHORT) | (signals > 0)
+        if named := [self.first[i] + j for i, held in enumerate(facts) for j in held]:
+            says[named] = True
+        for i, j, kind in kinds:
+            if kind in ("heading", "label"):
+                says[self.first[i] + j] = kind == "heading"
+        roles = np.repeat([_ROLE_WORTH.get(role, 1.0) for role in self.roles], [*map(len, self.tiles)])
+        # By the root of its length: per token the shortest sentences would win, and each of them needs a mark and a name beside
+        # it.
+        factors = np.where(says, roles * np.sqrt(costs + 3), 0.0)
+        return costs, bases, factors
+
+
+def _telling_words(found: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+    """Of the numbers of all words those of no stop word, each once in a sentence; and how many each sentence has."""
+    telling = found >= len(STOP)
+    every = np.repeat(np.arange(len(sizes)) << _WORD_BITS, sizes)[telling] | found[telling]
+    every.sort()
+    first = np.ones(len(every), bool)
+    np.not_equal(every[1:], every[:-1], out=first[1:])
+    once = every[first]
+    return once & ((1 << _WORD_BITS) - 1), np.bincount(once >> _WORD_BITS, minlength=len(sizes))
+
+
+def _cues(found: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+    """What is known of the words of each sentence: all their first bits, and all their second ones."""
+    first, second = np.zeros((2, len(sizes)), np.int64)
+    spoken = np.flatnonzero(sizes)
+    if len(spoken):
+        known = np.minimum(found, len(_KNOWN))
+        starts = (np.cumsum(sizes) - sizes)[spoken]
+        first[spoken] = np.bitwise_or.reduceat(_FIRST[known], starts)
+        second[spoken] = np.bitwise_or.reduceat(_SECOND[known], starts)
+    return first, second
+
+
+def _is_run_on(piece: str, said: Sequence[str]) -> bool:
+    """Whether a piece is in a script without blanks between words: it has few for its size."""
+    return not piece.isascii() and len(said) < len(piece) // 12
+
+
+def _facts_of(piece: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((_ASCII_FACT if piece.isascii() else _FACT).findall(piece)))
+
+
+def holds_exact(piece: str, said: Sequence[str] | None = None) -> bool:
+    """Whether a piece of a line contains something like a secret, JSON or SQL; `said` are its words, if known."""
+    tells = not _TELLING.isdisjoint(words(lower_text(piece)) if said is None else said)
+    return _may_hold_exact(piece, tells=tells) and _looks_exact(piece)
+
+
+def _may_hold_exact(text: str, *, tells: bool) -> bool:
+    """The cheap look: False is certain, for a text and so for each piece of it; `tells`: whether it has a telling word."""
+    return tells or "{" in text or "[" in text or _has_sql_word(text) or _has_long_token(text)
+
+
+def _has_sql_word(text: str) -> bool:
+    return ("E" in text or "DROP" in text) and any(word in text for word in _SQL_WORDS)  # each has one of these
+
+
+def _looks_exact(piece: str) -> bool:
+    """The costly check after a cheaper one: long words of plain letters are not secrets."""
+    if "{" in piece or "[" in piece or _has_sql_word(piece) or inline.SECRET_WORDS.search(piece):
+        return any(span.kind in _EXACT_INLINE for span in protected_spans(piece))
+    return _has_long_token(piece) and any(span.kind in _EXACT_INLINE for span in inline.tokens(piece))
+
+
+def _has_long_token(text: str) -> bool:
+    """Whether a word is as long as a secret and has more than letters."""
+    if text.isascii() and _LONG_RUN not in text.encode().translate(_SOLID):
+        return False
+    return any(len(word) >= _LONG_TOKEN and not word.strip(_MARKS).isalpha() for word in text.split())

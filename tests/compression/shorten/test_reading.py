@@ -1,0 +1,45 @@
+"""Texts read together say what they say alone, and sums in columns are those of ``fsum``."""
+
+from __future__ import annotations
+
+from math import fsum, log
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support import odd_texts
+from turnfold.compression.shorten.reading import Reader, read
+from turnfold.compression.shorten.sift import _centres, sift
+
+_ROLES = ("user", "assistant")
+
+
+@given(st.lists(st.integers(0, 10_000), min_size=1, max_size=12), st.sampled_from((0.05, 0.3)))
+def test_texts_read_together_are_chosen_from_as_texts_read_apart(seeds: list[int], share: float) -> None:
+    texts = [(odd_texts.text(seed) if seed % 3 else odd_texts.glued(seed), _ROLES[i % 2]) for i, seed in enumerate(seeds)]
+    together, apart = Reader().read(texts), [read(text, role) for text, role in texts]
+    for one, other in zip(together, apart, strict=True):
+        assert (one.must, one.blocks, one.facts, one.musts) == (other.must, other.blocks, other.facts, other.musts)
+        assert one.figures == other.figures
+        for name in ("costs", "bases", "factors", "sizes"):
+            assert getattr(one.columns, name).tolist() == getattr(other.columns, name).tolist()
+    assert sift(together, share, keep_figures=True) == sift(apart, share, keep_figures=True)
+
+
+@given(st.lists(st.integers(0, 10_000), min_size=1, max_size=12))
+def test_centres_are_sums_without_rounding(seeds: list[int]) -> None:
+    reads = Reader().read([(odd_texts.text(seed), "user") for seed in seeds])
+    again: list[frozenset[int]] = [frozenset()] * len(reads)
+    said = [
+        one.columns.words[sum(one.columns.sizes[:j]) :][: one.columns.sizes[j]].tolist()
+        for one in reads
+        for j in range(len(one.spans))
+    ]
+    times: dict[int, int] = {}
+    for word in (word for some in said for word in some):
+        times[word] = times.get(word, 0) + 1
+    distinct = sum(len(one.spans) - len(one.blocks) for one in reads)
+    weight = {word: log(n) / (1 + 10 * n / distinct) if n > 1 else 0.0 for word, n in times.items()}
+    sums = [fsum(weight[word] for word in some) / (len(some) + 4) for some in said]
+    top = max(sums, default=0.0)
+    assert _centres(reads, again).tolist() == [round(one / top, 6) if top else 0.0 for one in sums]
