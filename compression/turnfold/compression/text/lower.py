@@ -18,6 +18,10 @@ _JOINED_WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LETTERS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalpha() else 32 for byte in range(256))
 _LETTERS_AND_DIGITS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalnum() else 32 for byte in range(256))
 _JOINTS: Final = b"'-"
+#: A joint without a letter or digit on each side.
+_NO_JOINT: Final = re.compile(r"['-](?:(?![a-z0-9])|(?<![a-z0-9].))")
+#: What may be part of a word that is not ASCII.
+_FOREIGN: Final = re.compile(r"[^\W\x00-\x7f]")
 _KEPT: Final = bytes(byte if byte in _JOINTS else blank for byte, blank in enumerate(_LETTERS))
 _JOINED_KEPT: Final = bytes(byte if byte in _JOINTS else blank for byte, blank in enumerate(_LETTERS_AND_DIGITS))
 
@@ -66,17 +70,15 @@ def words_within(text: str) -> Callable[[int, int], list[str]]:
 
 
 def joined_words_within(text: str) -> Callable[[int, int], list[str]]:
-    """``joined_words(lower_text(text[start:end]))`` by the range; ASCII is lowered once for all ranges."""
+    """``joined_words(lower_text(text[start:end]))`` by the range; what has no words beyond ASCII is lowered once for all ranges."""
     if not text.isascii():
-        return lambda start, end: joined_words(lower_text(text[start:end]))
+        if _FOREIGN.search(text):
+            return lambda start, end: joined_words(lower_text(text[start:end]))
+        text = text.replace("’", "'").encode("ascii", "replace").decode()  # character by character: ranges stay what they are
     low = text.lower()
-    split = low.encode().translate(_LETTERS_AND_DIGITS).decode()
     if "'" not in text and "-" not in text:
+        split = low.encode().translate(_LETTERS_AND_DIGITS).decode()
         return lambda start, end: split[start:end].split()
-
-    def within(start: int, end: int) -> list[str]:
-        if low.find("'", start, end) < 0 and low.find("-", start, end) < 0:
-            return split[start:end].split()
-        return joined_words(low[start:end])
-
-    return within
+    joined = _NO_JOINT.sub(" ", low.encode().translate(_JOINED_KEPT).decode())
+    # A range may cut a word in two; a joint at its edge joins nothing in it.
+    return lambda start, end: joined[start:end].strip("'-").split()
