@@ -18,6 +18,8 @@ _JOINED_WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LETTERS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalpha() else 32 for byte in range(256))
 _LETTERS_AND_DIGITS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalnum() else 32 for byte in range(256))
 _JOINTS: Final = b"'-"
+_WITH_APOSTROPHES: Final = bytes(byte if byte == ord("'") else blank for byte, blank in enumerate(_LETTERS))
+_TWO_APOSTROPHES: Final = re.compile("'[a-z]+'")
 #: A joint without a letter or digit on each side.
 _NO_JOINT: Final = re.compile(r"['-](?:(?![a-z0-9])|(?<![a-z0-9].))")
 #: What may be part of a word that is not ASCII.
@@ -59,26 +61,37 @@ def _in_pieces(split: str, word: re.Pattern[str]) -> list[str]:
 
 
 def words_within(text: str) -> Callable[[int, int], list[str]]:
-    """``words(lower_text(text[start:end]))`` by the range; ASCII is lowered once for all ranges."""
-    if not text.isascii():
+    """``words(lower_text(text[start:end]))`` by the range; what has no words beyond ASCII is lowered once for all ranges."""
+    low = _plain_low(text)
+    if low is None:
         return lambda start, end: words(lower_text(text[start:end]))
-    low = text.lower()
-    split = low.encode().translate(_LETTERS).decode()
-    if "'" not in text:
+    if "'" not in low:
+        split = low.encode().translate(_LETTERS).decode()
         return lambda start, end: split[start:end].split()
-    return lambda start, end: split[start:end].split() if low.find("'", start, end) < 0 else words(low[start:end])
+    split = _NO_JOINT.sub(" ", low.encode().translate(_WITH_APOSTROPHES).decode())
+    if _TWO_APOSTROPHES.search(split):
+        return lambda start, end: words(low[start:end])
+    return lambda start, end: split[start:end].strip("'").split()
 
 
 def joined_words_within(text: str) -> Callable[[int, int], list[str]]:
     """``joined_words(lower_text(text[start:end]))`` by the range; what has no words beyond ASCII is lowered once for all ranges."""
-    if not text.isascii():
-        if _FOREIGN.search(text):
-            return lambda start, end: joined_words(lower_text(text[start:end]))
-        text = text.replace("’", "'").encode("ascii", "replace").decode()  # character by character: ranges stay what they are
-    low = text.lower()
-    if "'" not in text and "-" not in text:
+    low = _plain_low(text)
+    if low is None:
+        return lambda start, end: joined_words(lower_text(text[start:end]))
+    if "'" not in low and "-" not in low:
         split = low.encode().translate(_LETTERS_AND_DIGITS).decode()
         return lambda start, end: split[start:end].split()
     joined = _NO_JOINT.sub(" ", low.encode().translate(_JOINED_KEPT).decode())
     # A range may cut a word in two; a joint at its edge joins nothing in it.
     return lambda start, end: joined[start:end].strip("'-").split()
+
+
+def _plain_low(text: str) -> str | None:
+    """``lower_text(text)`` in ASCII, character by character, with other signs in place of those beyond; None where it has words
+    that are not ASCII."""
+    if text.isascii():
+        return text.lower()
+    if _FOREIGN.search(text):
+        return None
+    return text.replace("’", "'").encode("ascii", "replace").decode().lower()
