@@ -61,7 +61,7 @@ def _in_pieces(split: str, word: re.Pattern[str]) -> list[str]:
 
 
 def words_within(text: str) -> Callable[[int, int], list[str]]:
-    """``words(lower_text(text[start:end]))`` by the range; what has no words beyond ASCII is lowered once for all ranges."""
+    """``words(lower_text(text[start:end]))`` by the range; a text without words beyond ASCII is split once."""
     low = _plain_low(text)
     if low is None:
         return lambda start, end: words(lower_text(text[start:end]))
@@ -75,7 +75,7 @@ def words_within(text: str) -> Callable[[int, int], list[str]]:
 
 
 def joined_words_within(text: str) -> Callable[[int, int], list[str]]:
-    """``joined_words(lower_text(text[start:end]))`` by the range; what has no words beyond ASCII is lowered once for all ranges."""
+    """``joined_words(lower_text(text[start:end]))`` by the range; a text without words beyond ASCII is split once."""
     low = _plain_low(text)
     if low is None:
         return lambda start, end: joined_words(lower_text(text[start:end]))

@@ -168,7 +168,7 @@ def _rare_words(heard: HeardWords) -> set[str]:
         line = f" {' '.join(chain.from_iterable(heard.said))} "
         judged = not _SWEEPING.isdisjoint(heard.distinct)
         for word in tuple(found):
-            if not any([phrase in line and (judged or name != "verdicts") for name, phrase in _RARE_PHRASES[word]]):
+            if not any(phrase in line and (judged or name != "verdicts") for name, phrase in _RARE_PHRASES[word]):
                 found.remove(word)
     return found
 
@@ -199,14 +199,16 @@ class StatementPiece:
         if not text[start].isalpha() and (lead := _LEAD.match(text, start, end)):
             start = lead.end()
         self._begin = start
-        self.said = said = words(start, min(end, start + _READ))
+        self.said = said = words(start, end if end - start <= _READ else start + _READ)
         self.dense = hints.dense and _DENSE.search(self.body) is not None
         #: Words of the listed phrase that it begins with, by the list's name.
         self.opens = _openings(said) if said and said[0] in _LISTS_BY_OPENING else _NO_OPENINGS
         if self.dense:
             self.opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | {**self.opens}
         #: Whether it is about the sentence before it by its form.
-        self.narrows = not self.starts_line and self._is_bare_addition()
+        self.narrows = (
+            not self.starts_line and (len(said) <= _NARROWING_WORDS or text[span.start] in "(（") and self._is_bare_addition()
+        )
         if "narrows" in self.opens:
             self.opens = {name: words for name, words in self.opens.items() if name != "narrows"}
         #: Whether no rule has more to ask, as of most sentences: not short, without a listed phrase that matters.
@@ -221,18 +223,12 @@ class StatementPiece:
             return False
         return ("narrows" in self.opens or (len(self.said) > 1 and self.said[-1] in _ELLIPSES)) and not self.asks
 
-    def plain_words(self, within: Callable[[int, int], list[str]]) -> list[str]:
-        """Its words as ``lower.words`` has them, without digits and hyphens: of most sentences the same. A block has none.
-
-        Args:
-            within: ``lower.words_within`` of the text.
-        """
-        start, end, kind = self.span
+    def plain_words(self) -> list[str] | None:
+        """Its words as ``lower.words`` has them, without digits and hyphens, where `said` are these; else None. A block has none."""
+        _, end, kind = self.span
         if kind and kind not in _NAMING_KINDS:
             return []
-        if end - self._begin <= _READ and "".join(self.said).isalpha():
-            return self.said
-        return within(start, end)
+        return self.said if end - self._begin <= _READ and "".join(self.said).isalpha() else None
 
     @property
     def may_be_tied(self) -> bool:
@@ -243,6 +239,11 @@ class StatementPiece:
     def text(self) -> str:
         """The whole sentence."""
         return self._whole[self.span.start : self.span.end]
+
+    def tail(self, size: int) -> str:
+        """Its last characters."""
+        start, end, _ = self.span
+        return self._whole[end - size if end - start > size else start : end]
 
     @property
     def body(self) -> str:

@@ -91,8 +91,9 @@ def heard_statements(text: str) -> tuple[Statements, list[list[str]]]:
     spans = _with_labels(text, sentences(text))
     pieces = _pieces(text, spans)
     read = _of(text, spans, pieces)
+    plain = [piece.plain_words() for piece in pieces]
     within = words_within(text)
-    said = [piece.plain_words(within) for piece in pieces]
+    said = [within(start, end) if words is None else words for words, (start, end, _) in zip(plain, spans, strict=True)]
     if len(read.spans) == len(spans):
         return read, said
     starts = {span.start for span in read.spans}
@@ -222,7 +223,7 @@ def _was_cut(pieces: Sequence[StatementPiece], i: int) -> bool:
     """Whether the border before it is none of the text's own: an overlong sentence was cut there."""
     if pieces[i].starts_line:
         return False
-    end = pieces[i - 1].text[-40:]
+    end = pieces[i - 1].tail(40)
     if end[-2:] in _PLAIN_ENDS:
         return False
     return end.rstrip()[-1:] not in _TERMINATORS and not _ENDED.search(end)
@@ -404,7 +405,7 @@ def _introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 
 def _leads(piece: StatementPiece) -> bool:
     """Whether what comes behind it is not to be read without it."""
-    end = piece.text[-12:] if piece.hints.introduces else ""
+    end = piece.tail(12) if piece.hints.introduces else ""
     colon = (":" in end or "：" in end) and _INTRODUCES.search(end) is not None
     if piece.stands_alone:
         return colon
