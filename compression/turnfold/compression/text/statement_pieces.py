@@ -224,7 +224,7 @@ class StatementPiece:
         return ("narrows" in self.opens or (len(self.said) > 1 and self.said[-1] in _ELLIPSES)) and not self.asks
 
     def plain_words(self) -> list[str] | None:
-        """Its words as ``lower.words`` has them, without digits and hyphens, where `said` are these; else None. A block has none."""
+        """Its words as ``lower.words`` has them, without digits and hyphens; None where `said` are others. Of a block none."""
         _, end, kind = self.span
         if kind and kind not in _NAMING_KINDS:
             return []
