@@ -18,7 +18,7 @@ class HeardWords:
 
     def __init__(self, said: Sequence[Sequence[str]]) -> None:
         self.said = said
-        self.distinct: Set[str] = set(chain.from_iterable(said))
+        self.distinct = set(chain.from_iterable(said))
 
     def holding(self, cues: Set[str]) -> Sequence[int]:
         """Indices of the sentences that hold one of the words, in order."""

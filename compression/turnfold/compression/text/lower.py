@@ -18,6 +18,12 @@ _JOINED_WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LETTERS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalpha() else 32 for byte in range(256))
 _LETTERS_AND_DIGITS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalnum() else 32 for byte in range(256))
 _JOINTS: Final = b"'-"
+_WITH_APOSTROPHES: Final = bytes(byte if byte == ord("'") else blank for byte, blank in enumerate(_LETTERS))
+_TWO_APOSTROPHES: Final = re.compile("'[a-z]+'")
+#: A joint without a letter or digit on each side.
+_NO_JOINT: Final = re.compile(r"['-](?:(?![a-z0-9])|(?<![a-z0-9].))")
+#: What may be part of a word that is not ASCII.
+_FOREIGN: Final = re.compile(r"[^\W\x00-\x7f]")
 _KEPT: Final = bytes(byte if byte in _JOINTS else blank for byte, blank in enumerate(_LETTERS))
 _JOINED_KEPT: Final = bytes(byte if byte in _JOINTS else blank for byte, blank in enumerate(_LETTERS_AND_DIGITS))
 
@@ -55,28 +61,37 @@ def _in_pieces(split: str, word: re.Pattern[str]) -> list[str]:
 
 
 def words_within(text: str) -> Callable[[int, int], list[str]]:
-    """``words(lower_text(text[start:end]))`` by the range; ASCII is lowered once for all ranges."""
-    if not text.isascii():
+    """``words(lower_text(text[start:end]))`` by the range; a text without words beyond ASCII is split once."""
+    low = _plain_low(text)
+    if low is None:
         return lambda start, end: words(lower_text(text[start:end]))
-    low = text.lower()
-    split = low.encode().translate(_LETTERS).decode()
-    if "'" not in text:
+    if "'" not in low:
+        split = low.encode().translate(_LETTERS).decode()
         return lambda start, end: split[start:end].split()
-    return lambda start, end: split[start:end].split() if low.find("'", start, end) < 0 else words(low[start:end])
+    split = _NO_JOINT.sub(" ", low.encode().translate(_WITH_APOSTROPHES).decode())
+    if _TWO_APOSTROPHES.search(split):
+        return lambda start, end: words(low[start:end])
+    return lambda start, end: split[start:end].strip("'").split()
 
 
 def joined_words_within(text: str) -> Callable[[int, int], list[str]]:
-    """``joined_words(lower_text(text[start:end]))`` by the range; ASCII is lowered once for all ranges."""
-    if not text.isascii():
+    """``joined_words(lower_text(text[start:end]))`` by the range; a text without words beyond ASCII is split once."""
+    low = _plain_low(text)
+    if low is None:
         return lambda start, end: joined_words(lower_text(text[start:end]))
-    low = text.lower()
-    split = low.encode().translate(_LETTERS_AND_DIGITS).decode()
-    if "'" not in text and "-" not in text:
+    if "'" not in low and "-" not in low:
+        split = low.encode().translate(_LETTERS_AND_DIGITS).decode()
         return lambda start, end: split[start:end].split()
+    joined = _NO_JOINT.sub(" ", low.encode().translate(_JOINED_KEPT).decode())
+    # A range may cut a word in two; a joint at its edge joins nothing in it.
+    return lambda start, end: joined[start:end].strip("'-").split()
 
-    def within(start: int, end: int) -> list[str]:
-        if low.find("'", start, end) < 0 and low.find("-", start, end) < 0:
-            return split[start:end].split()
-        return joined_words(low[start:end])
 
-    return within
+def _plain_low(text: str) -> str | None:
+    """``lower_text(text)`` in ASCII, character by character, with other signs in place of those beyond; None where it has words
+    that are not ASCII."""
+    if text.isascii():
+        return text.lower()
+    if _FOREIGN.search(text):
+        return None
+    return text.replace("’", "'").encode("ascii", "replace").decode().lower()

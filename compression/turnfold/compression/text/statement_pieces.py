@@ -12,7 +12,6 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
-from turnfold.compression.text import lower
 from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.spans import Span
@@ -81,15 +80,18 @@ _LISTS_BY_OPENING: Final = {
     for listed in _OPENING.values()
     for word in listed
 }
-#: What a sentence opens with by its first word alone: a phrase of its lists that begins no longer one.
-_SURE_OPENINGS: Final[Mapping[str, Mapping[str, int]]] = {
-    word: MappingProxyType({name: 1 for name, _ in lists})
+#: What a sentence opens with by its first word alone, and the second words with which it may open with more.
+_OPENINGS: Final[Mapping[str, tuple[Mapping[str, int], Set[str]]]] = {
+    word: (
+        MappingProxyType({name: 1 for name, phrases in lists if (word,) in phrases}),
+        frozenset(phrase[1] for _, phrases in lists for phrase in phrases if len(phrase) > 1),
+    )
     for word, lists in _LISTS_BY_OPENING.items()
-    if all(phrase == (word,) for _, phrases in lists for phrase in phrases)
 }
 _PERSONS: Final = frozenset(_LISTED["persons"])
 _USUAL: Final = frozenset({"that", "this", "these", "they", "she", "or"})
 _LIMITS: Final = frozenset(_LISTED["limits"])
+_SWEEPING: Final = frozenset(_LISTED["sweeping"])  # words of which a verdict has one
 #: With one of these every sentence begins that is tied to the one in front of it, unless it narrows or has a phrase of "back".
 _TYING: Final = frozenset({"restricts", "follows", "ordinals", "answers", "amends", "conditions"})
 #: Last words of a short sentence that leaves its verb to the one before it: "Groups do not."
@@ -153,10 +155,22 @@ class Hints:
         self.may_limit = not _LIMITS.isdisjoint(heard.distinct)
         self.speaks_of_persons = self.dense or "pronouns" in self.opened or not _PERSONS.isdisjoint(heard.distinct)
         if not self.dense:
-            told = [pieces[i] for i in heard.holding(_RARE_WORDS)]
+            told = [pieces[i] for i in heard.holding(_rare_words(heard))]
             self.rare = {name for piece in told for name in piece.rare_lists()}
             for piece in told if self.rare else ():
                 piece.stands_alone = False
+
+
+def _rare_words(heard: HeardWords) -> set[str]:
+    """The telling words of those phrases of rare lists that may stand in a text; of most texts none."""
+    found = heard.distinct & _RARE_WORDS
+    if found:
+        line = f" {' '.join(chain.from_iterable(heard.said))} "
+        judged = not _SWEEPING.isdisjoint(heard.distinct)
+        for word in tuple(found):
+            if not any(phrase in line and (judged or name != "verdicts") for name, phrase in _RARE_PHRASES[word]):
+                found.remove(word)
+    return found
 
 
 class StatementPiece:
@@ -185,14 +199,16 @@ class StatementPiece:
         if not text[start].isalpha() and (lead := _LEAD.match(text, start, end)):
             start = lead.end()
         self._begin = start
-        self.said = said = words(start, min(end, start + _READ))
+        self.said = said = words(start, end if end - start <= _READ else start + _READ)
         self.dense = hints.dense and _DENSE.search(self.body) is not None
         #: Words of the listed phrase that it begins with, by the list's name.
         self.opens = _openings(said) if said and said[0] in _LISTS_BY_OPENING else _NO_OPENINGS
         if self.dense:
             self.opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | {**self.opens}
         #: Whether it is about the sentence before it by its form.
-        self.narrows = not self.starts_line and self._is_bare_addition()
+        self.narrows = (
+            not self.starts_line and (len(said) <= _NARROWING_WORDS or text[span.start] in "(（") and self._is_bare_addition()
+        )
         if "narrows" in self.opens:
             self.opens = {name: words for name, words in self.opens.items() if name != "narrows"}
         #: Whether no rule has more to ask, as of most sentences: not short, without a listed phrase that matters.
@@ -207,14 +223,12 @@ class StatementPiece:
             return False
         return ("narrows" in self.opens or (len(self.said) > 1 and self.said[-1] in _ELLIPSES)) and not self.asks
 
-    def plain_words(self) -> list[str]:
-        """Its words as ``lower.words`` has them, without digits and hyphens: of most sentences the same. A block has none."""
-        start, end, kind = self.span
+    def plain_words(self) -> list[str] | None:
+        """Its words as ``lower.words`` has them, without digits and hyphens; None where `said` are others. Of a block none."""
+        _, end, kind = self.span
         if kind and kind not in _NAMING_KINDS:
             return []
-        if end - self._begin <= _READ and self.hints.ascii and "".join(self.said).isalpha():
-            return self.said
-        return lower.words(lower.lower_text(self._whole[start:end]))
+        return self.said if end - self._begin <= _READ and "".join(self.said).isalpha() else None
 
     @property
     def may_be_tied(self) -> bool:
@@ -225,6 +239,11 @@ class StatementPiece:
     def text(self) -> str:
         """The whole sentence."""
         return self._whole[self.span.start : self.span.end]
+
+    def tail(self, size: int) -> str:
+        """Its last characters."""
+        start, end, _ = self.span
+        return self._whole[end - size if end - start > size else start : end]
 
     @property
     def body(self) -> str:
@@ -407,8 +426,8 @@ def _beginnings(said: Sequence[str]) -> set[str]:
 
 def _openings(said: Sequence[str]) -> Mapping[str, int]:
     """Words of the listed phrase that a sentence begins with, by the list's name; its first word is in a list."""
-    sure = _SURE_OPENINGS.get(said[0])
-    if sure is not None:
+    sure, seconds = _OPENINGS[said[0]]
+    if len(said) == 1 or said[1] not in seconds:
         return sure
     return {name: words for name, phrases in _LISTS_BY_OPENING[said[0]] if (words := _longest(phrases, said, 0))}
 

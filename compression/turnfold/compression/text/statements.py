@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from turnfold.compression.text.lower import joined_words_within
+from turnfold.compression.text.lower import joined_words_within, words_within
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statement_pieces import LIMIT_WORDS, Hints, StatementPiece, is_amendment, may_object
@@ -91,7 +91,9 @@ def heard_statements(text: str) -> tuple[Statements, list[list[str]]]:
     spans = _with_labels(text, sentences(text))
     pieces = _pieces(text, spans)
     read = _of(text, spans, pieces)
-    said = [piece.plain_words() for piece in pieces]
+    plain = [piece.plain_words() for piece in pieces]
+    within = words_within(text)
+    said = [within(start, end) if words is None else words for words, (start, end, _) in zip(plain, spans, strict=True)]
     if len(read.spans) == len(spans):
         return read, said
     starts = {span.start for span in read.spans}
@@ -121,19 +123,21 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> S
     for dependent, needed in _needs(pieces):
         if of[dependent] != of[needed]:
             needs.setdefault(of[dependent], {})[of[needed]] = None
-    listed = tuple(tuple(needs.get(i, ())) for i in range(of[-1] + 1)) if needs else ((),) * (of[-1] + 1)
+    listed: list[tuple[int, ...]] = [()] * (of[-1] + 1)
+    for i, several in needs.items():
+        listed[i] = tuple(several)
     if True not in joined:
-        return Statements(spans, listed, [int(span.kind != "label") for span in spans])
+        return Statements(spans, tuple(listed), [int(span.kind != "label") for span in spans])
     whole: list[Span] = []
     sizes: list[int] = []
     for span, tied in zip(spans, joined, strict=True):
         if tied:
-            whole[-1] = whole[-1]._replace(end=span.end)
+            whole[-1] = Span(whole[-1].start, span.end, whole[-1].kind)
             sizes[-1] += 1
         else:
             whole.append(span)
             sizes.append(int(span.kind != "label"))
-    return Statements(whole, listed, sizes)
+    return Statements(whole, tuple(listed), sizes)
 
 
 def objects(text: str) -> bool:
@@ -179,7 +183,7 @@ def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
 def _joined(text: str, pieces: Sequence[StatementPiece]) -> list[bool]:
     """Whether each sentence is one statement with the one before it. Of most it is told by the end of the one before it."""
     out = [False] * len(pieces)
-    quoted = _in_quotation(pieces) if _QUOTING.search(text) else [False] * len(pieces)
+    quoted = _in_quotation(text, pieces) if _QUOTING.search(text) else [False] * len(pieces)
     asked = [
         i
         for i, piece in enumerate(pieces)
@@ -219,30 +223,34 @@ def _was_cut(pieces: Sequence[StatementPiece], i: int) -> bool:
     """Whether the border before it is none of the text's own: an overlong sentence was cut there."""
     if pieces[i].starts_line:
         return False
-    end = pieces[i - 1].text[-40:]
+    end = pieces[i - 1].tail(40)
     if end[-2:] in _PLAIN_ENDS:
         return False
     return end.rstrip()[-1:] not in _TERMINATORS and not _ENDED.search(end)
 
 
-def _in_quotation(pieces: Sequence[StatementPiece]) -> list[bool]:
+def _in_quotation(text: str, pieces: Sequence[StatementPiece]) -> list[bool]:
     """Whether each sentence begins inside a quotation or brackets that are closed in the same line."""
     out = [False] * len(pieces)
     opened: list[tuple[str, int]] = []
-    for i, piece in enumerate(pieces):
-        if piece.starts_line or piece.kind:
-            opened.clear()
+    i, piece = 0, pieces[0]
+    for m in _QUOTING.finditer(text):
+        at = m.start()
+        while piece.span.end <= at:
+            i += 1
+            piece = pieces[i]
+            if opened and (piece.starts_line or piece.kind):
+                opened.clear()
         if piece.kind:
             continue
-        for m in _QUOTING.finditer(piece.text):
-            sign = m.group()
-            at = next((k for k in range(len(opened) - 1, -1, -1) if opened[k][0] in _CLOSERS.get(sign, sign)), -1)
-            if at >= 0:
-                for k in range(opened[at][1] + 1, i + 1):
-                    out[k] = True
-                del opened[at:]
-            elif sign in _OPENERS or sign == '"':
-                opened.append((sign, i))
+        sign = m.group()
+        at = next((k for k in range(len(opened) - 1, -1, -1) if opened[k][0] in _CLOSERS.get(sign, sign)), -1)
+        if at >= 0:
+            for k in range(opened[at][1] + 1, i + 1):
+                out[k] = True
+            del opened[at:]
+        elif sign in _OPENERS or sign == '"':
+            opened.append((sign, i))
     return out
 
 
@@ -397,7 +405,8 @@ def _introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 
 def _leads(piece: StatementPiece) -> bool:
     """Whether what comes behind it is not to be read without it."""
-    colon = piece.hints.introduces and _INTRODUCES.search(piece.text[-12:]) is not None
+    end = piece.tail(12) if piece.hints.introduces else ""
+    colon = (":" in end or "：" in end) and _INTRODUCES.search(end) is not None
     if piece.stands_alone:
         return colon
     return colon or "supposes" in piece.opens or piece.holds_rare("ahead") or piece.frames or _judges_ahead(piece)
