@@ -15,9 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Final
 
+from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.lower import joined_words_within
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span
@@ -118,7 +119,7 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> S
     joined = _joined(text, pieces)
     of = list(accumulate([not tied for tied in joined], initial=-1))[1:]
     needs: dict[int, dict[int, None]] = {}
-    for dependent, needed in _needs(pieces):
+    for dependent, needed in chain(_needs(pieces), farther_ties(text, pieces)):
         if of[dependent] != of[needed]:
             needs.setdefault(of[dependent], {})[of[needed]] = None
     listed = tuple(tuple(needs.get(i, ())) for i in range(of[-1] + 1)) if needs else ((),) * (of[-1] + 1)
