@@ -135,7 +135,11 @@ def _with_tails(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 def _reverses(piece: StatementPiece) -> bool:
     """Whether it begins with an exception, or with a word for none of several things."""
-    return bool(piece.said) and not piece.asks and ("restricts" in piece.opens or piece.said[0] in ("none", "nothing") or piece.holds_rare("back"))
+    return (
+        bool(piece.said)
+        and not piece.asks
+        and ("restricts" in piece.opens or piece.said[0] in ("none", "nothing") or piece.holds_rare("back"))
+    )
 
 
 def _says_the_same(one: StatementPiece, other: StatementPiece) -> bool:
@@ -149,7 +153,13 @@ def _amended(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     if "amends" not in pieces[0].hints.opened:
         return
     for i, piece in enumerate(pieces):
-        if not piece.starts_line or piece.kind or piece.item or not piece.opens.get("amends") or not piece.amends:
+        if (
+            not piece.starts_line
+            or piece.kind
+            or not piece.opens.get("amends")
+            or not piece.amends
+            or (piece.item and piece.said[0] != "p")
+        ):
             continue
         added = [i, *_rest_of_line(pieces, i)]
         for k in range(i - 1, max(-1, i - 1 - _FARTHEST), -1):
@@ -180,7 +190,13 @@ def _is_denial(piece: StatementPiece) -> bool:
 def _footnoted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """ "3.4 mg of lead.*" and the line below that begins with the same mark."""
     for i, note in enumerate(pieces):
-        if not i or not note.starts_line or note.kind or not (mark := _NOTE.match(note.text)) or not _is_apart(note.text, mark[1]):
+        if (
+            not i
+            or not note.starts_line
+            or note.kind
+            or not (mark := _NOTE.match(note.text))
+            or not _is_apart(note.text, mark[1])
+        ):
             continue
         use = re.compile(rf"(?<=[\w.,;)%\"”]){re.escape(mark[1])}(?![\w*])")
         for k in range(i - 1, max(-1, i - 1 - 2 * _FARTHEST), -1):

@@ -73,7 +73,20 @@ LISTED: Final = {
 _RUN_ON: Final = {name: tuple(_TIES.get(f"{name}-run-on", ())) for name in LISTED}
 #: Lists that no sentence is asked for at its beginning alone.
 _ANYWHERE: Final = frozenset(
-    {"back", "ahead", "points", "persons", "sweeping", "verdicts", "retracts", "revokes", "limits", "frames", "requires", "limiting"}
+    {
+        "back",
+        "ahead",
+        "points",
+        "persons",
+        "sweeping",
+        "verdicts",
+        "retracts",
+        "revokes",
+        "limits",
+        "frames",
+        "requires",
+        "limiting",
+    }
 )
 #: The other lists with phrases that begin with a word, and these phrases.
 _OPENING: Final = {name: phrases for name, phrases in LISTED.items() if name not in _ANYWHERE}

@@ -427,12 +427,21 @@ def _governed(pieces: Sequence[StatementPiece], i: int, leads: Sequence[bool]) -
         while k < len(pieces) and (pieces[k].item or not (pieces[k].starts_line or pieces[k].kind)):
             k += 1
         return range(i + 1, k)
+    if pieces[i].starts_line and pieces[k].kind != "heading" and not pieces[i].stands_alone and pieces[i].frames:
+        return range(i + 1, _paragraph_end(pieces, k))
     if not leads[i] or pieces[k].kind in ("heading", "label"):
         return range(0)
     k += 1
     while k < len(pieces) and not pieces[k].starts_line and not pieces[k].kind and not pieces[i + 1].kind:
         k += 1
     return range(i + 1, k)
+
+
+def _paragraph_end(pieces: Sequence[StatementPiece], k: int) -> int:
+    """Behind the last sentence of the paragraph that begins with the one at `k`."""
+    while k < len(pieces) - 1 and not _BLANK_LINE.search(pieces[k].text[-40:]) and pieces[k + 1].kind in ("", "label"):
+        k += 1
+    return k + 1
 
 
 def _about_blocks(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
