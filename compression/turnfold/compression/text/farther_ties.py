@@ -20,6 +20,11 @@ Pair = tuple[int, int]
 _TITLE_WORDS: Final = 8
 _NOTE_WORDS: Final = 30  # of a note behind a list or a table, or of a postscript
 _FARTHEST: Final = 12  # sentences that one note or postscript speaks of at most
+_FOLLOW_WORDS: Final = 8
+_FOLLOW_DENSE: Final = 20
+_STOPS: Final = frozenset(".。")
+_FIRST_PERSONS: Final = frozenset(("i", "i'm", "i've", "i'll", "i'd", "we", "we're", "we've", "ich", "wir", "je", "nous", "yo", "eu", "io", "ik", "wij", "я", "мы", "ja", "jag", "vi", "you", "my", "our", "your"))
+_NAME: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-zà-öø-ÿа-яёāąćčďđēęěğīıķłńňōőřśšūůűźżž][^\W_]+")
 _CONTRAST_WORDS: Final = 14
 _NEAR_START: Final = 4  # words within which a sentence names what it is about
 _NOT_ENDED: Final = re.compile(r"[^\s.!?:;,…。！？：；，।॥؟۔][)\]*_~-]*\s*\Z")
@@ -53,7 +58,7 @@ def farther_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
         found += _in_mood(pieces)
     if not _NEGATIVE.isdisjoint(hints.distinct):
         found += _contrasted(pieces)
-    return found
+    return found + [*_followed_up(pieces)]
 
 
 def _ends_paragraph(piece: StatementPiece) -> bool:
@@ -65,7 +70,7 @@ def _is_title(pieces: Sequence[StatementPiece], i: int) -> bool:
     piece, below = pieces[i], pieces[i + 1]
     if not piece.starts_line or piece.kind or piece.item or not 0 < len(piece.said) <= _TITLE_WORDS or piece.text[0] == "[":
         return False
-    if (i and not pieces[i - 1].kind == "heading" and not _ends_paragraph(pieces[i - 1])) or not piece.text.endswith("\n"):
+    if (i and pieces[i - 1].kind != "heading" and not _ends_paragraph(pieces[i - 1])) or not piece.text.endswith("\n"):
         return False
     if not _NOT_ENDED.search(piece.text) or not below.starts_line or below.kind in ("heading", "label"):
         return False
@@ -90,9 +95,9 @@ def _beside_blocks(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     for i, piece in enumerate(pieces):
         if not piece.kind or piece.kind in ("heading", "label"):
             continue
-        if i and not pieces[i - 1].kind and pieces[i - 1].starts_line and _COMMENT.match(pieces[i - 1].text):
-            if not _ends_paragraph(pieces[i - 1]):
-                yield i, i - 1
+        above = pieces[i - 1] if i else piece
+        if not above.kind and above.starts_line and _COMMENT.match(above.text) and not _ends_paragraph(above):
+            yield i, i - 1
         if piece.kind in _TABLES and i + 1 < len(pieces) and _is_note_on(pieces[i + 1], piece):
             yield i, i + 1
             yield from ((i, k) for k in _rest_of_line(pieces, i + 1))
@@ -126,11 +131,17 @@ def _with_tails(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             elif i > first and piece.holds_rare("revokes"):
                 yield from ((k, i) for k in range(max(first, i - _FARTHEST), i) if _says_the_same(pieces[k], piece))
         elif piece.starts_line or piece.kind:
-            close = first >= 0 and not _ends_paragraph(pieces[i - 1])
-            if first >= 0 and not piece.kind and len(piece.said) <= _NOTE_WORDS and (close or _reverses(piece)):
-                if not piece.text.rstrip().endswith((":", "：")):
-                    yield from ((k, i) for k in range(max(first, i - 2 * _FARTHEST), i))
+            if first >= 0 and _ends_list(pieces, i):
+                yield from ((k, i) for k in range(max(first, i - 2 * _FARTHEST), i))
             first = -1
+
+
+def _ends_list(pieces: Sequence[StatementPiece], i: int) -> bool:
+    """Whether a line behind a list speaks of it: it stands close to it, or begins with an exception."""
+    piece = pieces[i]
+    if piece.kind or len(piece.said) > _NOTE_WORDS or piece.text.rstrip().endswith((":", "：")):
+        return False
+    return not _ends_paragraph(pieces[i - 1]) or _reverses(piece)
 
 
 def _reverses(piece: StatementPiece) -> bool:
@@ -177,14 +188,15 @@ def _objected(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if piece.kind:
             said = said if piece.kind == "label" else -1
             continue
-        if said >= 0 and i and pieces[i - 1].kind == "label" and not pieces[said].asks:
-            if "objects" in piece.opens or "restricts" in piece.opens or _is_denial(piece) or _CORRECTS.match(piece.text):
-                yield said, i
+        if said >= 0 and pieces[i - 1].kind == "label" and not pieces[said].asks and _denies(piece):
+            yield said, i
         said = i
 
 
-def _is_denial(piece: StatementPiece) -> bool:
-    return piece.answers and not _NEGATIVE.isdisjoint(piece.said[:2])
+def _denies(piece: StatementPiece) -> bool:
+    if "objects" in piece.opens or "restricts" in piece.opens or _CORRECTS.match(piece.text):
+        return True
+    return not _NEGATIVE.isdisjoint(piece.said[:3])
 
 
 def _footnoted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
@@ -225,6 +237,25 @@ def _in_mood(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if mood and supposed and not own:
             yield i, i - 1
         supposed = own or "supposes" in piece.opens or (mood and (supposed or not piece.starts_line)) or (mood and i == 0)
+
+
+def _followed_up(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """A sentence that names something, and a short one right behind it that names nothing, and so goes on about the same."""
+    german = pieces[0].hints.distinct.issuperset(("der", "die"))
+    last = -2  # the last sentence that goes on so
+    for i, piece in enumerate(pieces[1:], start=1):
+        before = pieces[i - 1]
+        if piece.starts_line or piece.kind or piece.item or before.kind or not 0 < len(piece.said) <= _FOLLOW_WORDS:
+            continue
+        if piece.said[0] in _FIRST_PERSONS or piece.text.rstrip()[-1:] not in _STOPS or before.asks or last == i - 1:
+            continue
+        if not german and _NAME.search(piece.body):
+            continue
+        if piece.dense and len(piece.body) > _FOLLOW_DENSE:
+            continue
+        if before.names_something or not _UNIVERSAL.isdisjoint(before.said):
+            yield i - 1, i
+            last = i
 
 
 def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
