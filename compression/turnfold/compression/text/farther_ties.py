@@ -17,15 +17,25 @@ from turnfold.compression.text.statement_pieces import LISTED, StatementPiece
 
 Pair = tuple[int, int]
 
+_TIES: Final = lexicon("ties")
 _TITLE_WORDS: Final = 8
 _NOTE_WORDS: Final = 30  # of a note behind a list or a table, or of a postscript
 _FARTHEST: Final = 12  # sentences that one note or postscript speaks of at most
-_FOLLOW_WORDS: Final = 8
+_FOLLOW_WORDS: Final = 9
 _FOLLOW_DENSE: Final = 20
+#: Two of them in a text tell German, where every noun has a capital.
+_GERMAN: Final = frozenset(("der", "die", "das", "und", "ist", "ein", "nicht"))
+_CODE: Final = re.compile(r"\b[12]\d{3}\b|\w[_/@]\w|`|[^\W\d_][.][^\W\d_]|\w[a-z][A-Z]|[^\W\d_]\d|\d[^\W\d_]")
+_LIMITING: Final = _TIES["going-on"]
+_PLACES: Final = _TIES["places"]
+_PRONOUNS: Final = frozenset(LISTED["pronouns"])
+_TIMES: Final = _TIES["times"]
 _STOPS: Final = frozenset(".。")
-_FIRST_PERSONS: Final = frozenset(("i", "i'm", "i've", "i'll", "i'd", "we", "we're", "we've", "ich", "wir", "je", "nous", "yo", "eu", "io", "ik", "wij", "я", "мы", "ja", "jag", "vi", "you", "my", "our", "your"))
+_FIRST_PERSONS: Final = _TIES["first-persons"]
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-zà-öø-ÿа-яёāąćčďđēęěğīıķłńňōőřśšūůűźżž][^\W_]+")
 _CONTRAST_WORDS: Final = 14
+_FEW: Final = 3  # words of a line that puts a figure right
+_DIGIT: Final = re.compile(r"\d")
 _NEAR_START: Final = 4  # words within which a sentence names what it is about
 _NOT_ENDED: Final = re.compile(r"[^\s.!?:;,…。！？：；，।॥؟۔][)\]*_~-]*\s*\Z")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
@@ -35,7 +45,6 @@ _MAY_NOTE: Final = re.compile(r"[†‡¹²³⁴⁵⁶⁷⁸⁹]|\w\(\d\)|\[\^|[
 _CORRECTS: Final = re.compile(r"[ \t]*(?:\*[^\s*]+(?: [^\s*]+){0,3}|[^\s*]+(?: [^\s*]+){0,2}\*)\s*\Z")
 _BULLET: Final = re.compile(r"[ \t]*\*[ \t]")
 _COMMENT: Final = re.compile(r"[ \t]*(?:--|//|#|;|/\*|<!--)")
-_TIES: Final = lexicon("ties")
 _MOODS: Final = _TIES["moods"]
 _MOOD_ENDS: Final = re.compile(r"\w(?:rait|raient|ría|rían|ríamos|rebbe|rebbero|riam|łby|łaby|łoby|liby|łyby)\b")
 _MAY_MOOD: Final = ("rait", "raient", "ría", "rebbe", "riam", "łby", "łaby", "łoby", "liby")
@@ -58,7 +67,9 @@ def farther_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
         found += _in_mood(pieces)
     if not _NEGATIVE.isdisjoint(hints.distinct):
         found += _contrasted(pieces)
-    return found + [*_followed_up(pieces)]
+    if hints.dense or not (_LIMITING.isdisjoint(hints.distinct) and _PLACES.isdisjoint(hints.distinct)):
+        found += _followed_up(pieces)
+    return found
 
 
 def _ends_paragraph(piece: StatementPiece) -> bool:
@@ -188,12 +199,15 @@ def _objected(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if piece.kind:
             said = said if piece.kind == "label" else -1
             continue
-        if said >= 0 and pieces[i - 1].kind == "label" and not pieces[said].asks and _denies(piece):
+        if said >= 0 and pieces[i - 1].kind == "label" and not pieces[said].asks and _denies(piece, pieces[said]):
             yield said, i
         said = i
 
 
-def _denies(piece: StatementPiece) -> bool:
+def _denies(piece: StatementPiece, before: StatementPiece) -> bool:
+    """Whether what one speaker says contradicts what another one said, or puts its figure right."""
+    if len(piece.said) <= _FEW and _DIGIT.search(piece.text) and _DIGIT.search(before.text):
+        return True
     if "objects" in piece.opens or "restricts" in piece.opens or _CORRECTS.match(piece.text):
         return True
     return not _NEGATIVE.isdisjoint(piece.said[:3])
@@ -236,26 +250,31 @@ def _in_mood(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         mood = not _MOODS.isdisjoint(piece.said) or _MOOD_ENDS.search(piece.text) is not None
         if mood and supposed and not own:
             yield i, i - 1
-        supposed = own or "supposes" in piece.opens or (mood and (supposed or not piece.starts_line)) or (mood and i == 0)
+        supposed = own or mood or "supposes" in piece.opens
 
 
 def _followed_up(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """A sentence that names something, and a short one right behind it that names nothing, and so goes on about the same."""
-    german = pieces[0].hints.distinct.issuperset(("der", "die"))
-    last = -2  # the last sentence that goes on so
+    """A claim, and a short sentence right behind it that names nothing else and has a word for a limit, a change or an end."""
+    german = len(_GERMAN & pieces[0].hints.distinct) > 1
     for i, piece in enumerate(pieces[1:], start=1):
         before = pieces[i - 1]
-        if piece.starts_line or piece.kind or piece.item or before.kind or not 0 < len(piece.said) <= _FOLLOW_WORDS:
-            continue
-        if piece.said[0] in _FIRST_PERSONS or piece.text.rstrip()[-1:] not in _STOPS or before.asks or last == i - 1:
-            continue
-        if not german and _NAME.search(piece.body):
-            continue
-        if piece.dense and len(piece.body) > _FOLLOW_DENSE:
-            continue
-        if before.names_something or not _UNIVERSAL.isdisjoint(before.said):
+        if not (before.kind or before.asks) and _limits_it(piece, german):
             yield i - 1, i
-            last = i
+
+
+def _limits_it(piece: StatementPiece, german: bool) -> bool:
+    said = piece.said
+    if piece.starts_line or piece.kind or piece.item or not 0 < len(said) <= _FOLLOW_WORDS:
+        return False
+    if (
+        piece.text.rstrip()[-1:] not in _STOPS
+        or not _FIRST_PERSONS.isdisjoint(said)
+        or (piece.dense and len(piece.body) > _FOLLOW_DENSE)
+    ):
+        return False
+    if _LIMITING.isdisjoint(said) and not (said[0] in _PLACES and not _PRONOUNS.isdisjoint(said[1:])) and not piece.limits_dense:
+        return False
+    return not _CODE.search(piece.body) and (german or all(name.lower() in _TIMES for name in _NAME.findall(piece.body)))
 
 
 def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:

@@ -107,6 +107,7 @@ _LIMITS: Final = frozenset(LISTED["limits"])
 #: With one of these every sentence begins that is tied to the one in front of it, unless it narrows or has a phrase of "back".
 _TYING: Final = frozenset({"restricts", "follows", "ordinals", "answers", "amends", "conditions"})
 _TYING_RARE: Final = frozenset({"back", "requires"})
+_GOING_ON: Final = tuple(_TIES["going-on-run-on"])
 #: Last words of a short sentence that leaves its verb to the one before it: "Groups do not."
 _ELLIPSES: Final = frozenset(_TIES["ellipses"])
 _AMENDING: Final = frozenset(LISTED["amends"])
@@ -324,6 +325,11 @@ class StatementPiece:
     def limits_it(self) -> bool:
         """Whether it says, of what it points back to, on what it depends: "This is permitted provided that ..."."""
         return len(self.said) <= _CONDITION_WORDS + _VERDICT_WORDS and self.holds("limiting")
+
+    @property
+    def limits_dense(self) -> bool:
+        """Whether it has a word for a limit in a script without blanks."""
+        return self.dense and any(mark in self.body for mark in _GOING_ON)
 
     @property
     def requires(self) -> bool:

@@ -427,7 +427,7 @@ def _governed(pieces: Sequence[StatementPiece], i: int, leads: Sequence[bool]) -
         while k < len(pieces) and (pieces[k].item or not (pieces[k].starts_line or pieces[k].kind)):
             k += 1
         return range(i + 1, k)
-    if pieces[i].starts_line and pieces[k].kind != "heading" and not pieces[i].stands_alone and pieces[i].frames:
+    if pieces[i].starts_line and pieces[k].kind != "heading" and _leads_lines(pieces[i]):
         return range(i + 1, _paragraph_end(pieces, k))
     if not leads[i] or pieces[k].kind in ("heading", "label"):
         return range(0)
@@ -435,6 +435,13 @@ def _governed(pieces: Sequence[StatementPiece], i: int, leads: Sequence[bool]) -
     while k < len(pieces) and not pieces[k].starts_line and not pieces[k].kind and not pieces[i + 1].kind:
         k += 1
     return range(i + 1, k)
+
+
+def _leads_lines(piece: StatementPiece) -> bool:
+    """Whether it leads to all lines of the paragraph below it: it frames them, or ends with a colon close above them."""
+    if not piece.stands_alone and piece.frames:
+        return True
+    return _INTRODUCES.search(piece.text[-12:]) is not None and not _BLANK_LINE.search(piece.text[-40:])
 
 
 def _paragraph_end(pieces: Sequence[StatementPiece], k: int) -> int:
