@@ -194,7 +194,7 @@ def needed_above(lines: Sequence[str], *, headings: bool) -> dict[int, tuple[int
     """What each line needs of those above it (``text.heads``) (`WeighedLine.needs`); nothing where `rows_of` samples."""
     if len(lines) > MOST_ROWS:
         return {}
-    above = {i: (distance,) for i, distance in heads(lines, headings=headings).items()}
+    above: dict[int, tuple[int, ...]] = {i: (distance,) for i, distance in heads(lines, headings=headings).items()}
     for i, distance in remarked(lines).items():
         above[i] = (*above.get(i, ()), distance)
     return above

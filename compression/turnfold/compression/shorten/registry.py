@@ -79,7 +79,7 @@ def _with_ties(rows: list[WeighedLine], text: str) -> list[WeighedLine]:
         several = len(span.of(text).strip().split("\n")) if not span.kind else 1
         for line in found:
             others = chain(found[:several] if several > 1 else (), *(at[n][:1] for n in needed))
-            needs.setdefault(line, {}).update({line - other: None for other in others if other != line})
+            needs.setdefault(line, {}).update({line - other: None for other in others if other != line and lines[other].strip()})
     return [row._replace(needs=(*row.needs, *needs[i])) if needs.get(i) else row for i, row in enumerate(rows)]
 
 

@@ -19,6 +19,7 @@ _LONGEST: Final = 300  # characters of a line that can be a head
 _BULLETS: Final = frozenset("-*+•‣◦–([0123456789・●○■□◆◇（")
 _REMARK: Final = re.compile(r"\s*(?:#(?!include|define|!)|//|/\*|--|;|<!--|%|REM\b)\s*(.*)")
 _ENDS: Final = (*".!?。！？",)
+_SHORTEST: Final = 3  # letters of a title
 _REMARKED: Final = 4  # lines of which a remark above them speaks at most
 #: Words of a remark by which the line under it must not be taken for what it looks like.
 _TELLING: Final = lexicon("ties")["remarks"]
@@ -64,7 +65,7 @@ def heads(lines: Sequence[str], *, headings: bool) -> dict[int, int]:
 
 def _is_listed_below(lines: Sequence[str], i: int) -> bool:
     """Whether the next line with anything in it, at most one blank line below, is a list's item."""
-    if lines[i].rstrip()[-1:] in _ENDS:
+    if lines[i].rstrip()[-1:] in _ENDS or len(lines[i].strip()) < _SHORTEST:
         return False
     below = next((line for line in lines[i + 1 : i + 3] if line.strip()), "")
     return below.lstrip()[:1] in _BULLETS and ITEM.match(below) is not None
