@@ -319,7 +319,7 @@ class Compressor:
         summary = self._no_longer(whole, self._best_of(source, first, last, data))
         spans = frozenset(i for i in range(first, last) if i in told.spans and i not in data)
         short = self._data_of(source, first, last, data, ratio) if not told.spans >= set(range(first, last)) else {}
-        spans |= data_heads(source, short)
+        spans = frozenset(source.read.complete(set(spans))) | data_heads(source, short)
         facts = self._no_longer(whole, write(source, ChosenText(spans, short)) if spans or short else summary.text)
         if facts.tokens < summary.tokens:
             facts = summary

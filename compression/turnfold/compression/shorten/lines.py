@@ -18,7 +18,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
-from turnfold.compression.text.heads import heads
+from turnfold.compression.text.heads import heads, remarked
 
 Count = Callable[[str], int]
 
@@ -192,7 +192,17 @@ def rows_of(
 
 def needed_above(lines: Sequence[str], *, headings: bool) -> dict[int, tuple[int, ...]]:
     """What each line needs of those above it (``text.heads``) (`WeighedLine.needs`); nothing where `rows_of` samples."""
-    return {i: (above,) for i, above in heads(lines, headings=headings).items()} if len(lines) <= MOST_ROWS else {}
+    if len(lines) > MOST_ROWS:
+        return {}
+    above: dict[int, tuple[int, ...]] = {i: (distance,) for i, distance in heads(lines, headings=headings).items()}
+    for i, distance in remarked(lines).items():
+        above[i] = (*above.get(i, ()), distance)
+    return above
+
+
+def needed_remarks(lines: Sequence[str]) -> dict[int, tuple[int, ...]]:
+    """`needed_above`, where only remarks say how a line is to be read."""
+    return {i: (distance,) for i, distance in remarked(lines).items()} if len(lines) <= MOST_ROWS else {}
 
 
 def _foremost(entries: list[tuple[bool, float, int]], cost: Mapping[int, float], room: float) -> list[tuple[bool, float, int]]:
@@ -342,14 +352,27 @@ def _head(text: str, keep: int, count: Count) -> str:
     return f"{text[:size]}… [{size} of {len(text)} characters]"
 
 
-def choose(rows: Sequence[WeighedLine], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()) -> str:
+def choose(
+    rows: Sequence[WeighedLine],
+    keep: int,
+    words: frozenset[str],
+    count: Count,
+    known: Container[str] = (),
+    *,
+    spoken: bool = False,
+) -> str:
     """The best lines that fit `keep` tokens (evidence: `CEILING` times that), written in order.
 
     If all lines fit they are written without a note. Linear in the text, except for a heap of its lines.
+
+    Args:
+        spoken: whether they are language: where none fits, the best is written whole, as its beginning could say something else.
     """
     whole = "\n".join(row.text for row in rows)
     if len(whole) <= 12 * keep and count(whole) <= keep:
         return whole
     order = rank_lines(rows, keep, words, count, known)
     taken = within(rows, order, lambda some: count(write_lines(rows, some)), keep)
-    return write_lines(rows, taken) if taken else _head(whole, keep, count)
+    if taken:
+        return write_lines(rows, taken)
+    return write_lines(rows, order[:1]) if spoken and order else _head(whole, keep, count)

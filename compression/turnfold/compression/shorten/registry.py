@@ -6,7 +6,9 @@ choosing lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from bisect import bisect_left
+from collections.abc import Callable, Container, Sequence
+from itertools import chain
 from typing import Final
 
 from turnfold.compression.shorten import (
@@ -28,9 +30,11 @@ from turnfold.compression.shorten import (
 from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.evidence import is_outcome
 from turnfold.compression.shorten.lines import FLOOR, Count, WeighedLine, choose, is_longer
+from turnfold.compression.text.data_blocks import reads_as_language
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.own_words import own_words
 from turnfold.compression.text.spans import Span
+from turnfold.compression.text.statements import statements
 
 __all__ = ["facts", "facts_arguments", "within"]
 
@@ -44,6 +48,39 @@ _ENDS: Final = 4  # lines at either end of a result in which a tool says how it 
 _TRIES: Final = 6  # sizes that are tried until a hard limit is kept
 _SAID: Final = 30.0  # weight of a line that a user wrote: above any line of a pasted text
 _SHORT: Final = 120  # characters of such a line at most
+
+
+_SPOKEN: Final = frozenset({"prose", "markdown"})
+_LED: Final = frozenset({"fence", "code", "csv", "diff", "json", "jsonl", "sql", "table", "yaml"})
+_MOST_LED: Final = 400  # lines of a block that are read with the line above it
+
+
+def _under_lead(above: Sequence[WeighedLine], kind: str, rows: list[WeighedLine]) -> list[WeighedLine]:
+    """The rows of a block, which need the line that leads to it: "Don't write:", "Wrong:"."""
+    last = next((i for i in range(len(above) - 1, max(-1, len(above) - 4), -1) if above[i].text.strip()), -1)
+    if kind not in _LED or last < 0 or len(rows) > _MOST_LED or not above[last].text.rstrip().endswith((":", "：")):
+        return rows
+    return [row._replace(needs=(*row.needs, len(above) + i - last)) for i, row in enumerate(rows)]
+
+
+_MOST_READ: Final = 20_000  # characters of lines in language whose sentences are read
+
+
+def _with_ties(rows: list[WeighedLine], text: str) -> list[WeighedLine]:
+    """Lines that are language, each with the lines that its sentences need; nothing where a row is no line."""
+    lines = text.rstrip("\n").split("\n")
+    if len(lines) != len(rows):
+        return rows
+    read = statements(text)
+    breaks = [i for i, sign in enumerate(text) if sign == "\n"]
+    at = [range(bisect_left(breaks, s.start), bisect_left(breaks, s.end - 1) + 1) for s in read.spans]
+    needs: dict[int, dict[int, None]] = {}
+    for span, needed, found in zip(read.spans, read.needs, at, strict=True):
+        several = len(span.of(text).strip().split("\n")) if not span.kind else 1
+        for line in found:
+            others = chain(found[:several] if several > 1 else (), *(at[n][:1] for n in needed))
+            needs.setdefault(line, {}).update({line - other: None for other in others if other != line and lines[other].strip()})
+    return [row._replace(needs=(*row.needs, *needs[i])) if needs.get(i) else row for i, row in enumerate(rows)]
 
 
 def _wordless(make: Callable[[str], list[WeighedLine]]) -> RowMaker:
@@ -104,13 +141,20 @@ def _shorten(text: str, keep: int, words: frozenset[str], known: Container[str],
         except ValueError:  # it only looked like JSON
             spans = [Span(0, len(text), "plain")]
     table = ROWS | ROOMY if len(text) <= 12 * keep and count(text) <= _ROOMY * keep else ROWS
-    rows = [row for span in spans for row in table[span.kind](span.of(text), words)]
+    rows: list[WeighedLine] = []
+    spoken = True
+    for span in spans:
+        piece = span.of(text)
+        said = len(piece) <= _MOST_READ and reads_as_language(span.kind, piece)
+        spoken = spoken and said
+        made = table[span.kind](piece, words)
+        rows += _under_lead(rows, span.kind, _with_ties(made, piece) if said and span.kind not in _SPOKEN else made)
     if known:
         rows = [_discount_known(row, known) for row in rows]
     rows = _with_outcome(rows)  # last: two commands that end alike are still two outcomes
     if role == "user":
         rows = _with_own_words(rows)
-    return choose(rows, keep, words, count, known)
+    return choose(rows, keep, words, count, known, spoken=spoken)
 
 
 def facts(

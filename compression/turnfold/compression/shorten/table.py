@@ -14,6 +14,8 @@ from turnfold.compression.shorten.evidence import graded_lines, grades
 from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
 
 _LONGEST_CELL: Final = 120
+_LONGEST_NOTE: Final = 200  # characters of a note below a table
+_SHORT_NAME: Final = 3  # letters of a column's name that tells nothing
 _MOST_COLUMNS: Final = 60
 _FIELD_LIMIT: Final = 10_000_000
 
@@ -101,14 +103,26 @@ def markdown_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     return rows_of(lines, words, {header, *graded_lines(found)}, row)
 
 
+def _is_note(line: str, header: str) -> bool:
+    """Whether a line below a table begins with a mark or speaks of what a column is named by."""
+    named = [word for word in header.lower().replace("|", " ").split() if len(word) > _SHORT_NAME]
+    return len(line) <= _LONGEST_NOTE and (line[0] in "*†‡(¹" or any(name[:-1] in line.lower() for name in named))
+
+
 def _titles(lines: Sequence[str]) -> dict[int, tuple[int, ...]]:
-    """By index of a table's row the distance to the last line above the table, which says what it is a table of."""
+    """By index of a table's row the distance to the last line above the table, which says what it is a table of, and to the
+    note close below it."""
     found: dict[int, tuple[int, ...]] = {}
-    title = -1
+    title = first = -1
     for i, line in enumerate(lines[:MOST_ROWS]):
         if "|" in line:
+            first = i if first < 0 else first
             if title >= 0:
                 found[i] = (i - title,)
         elif line.strip():
             title = i
+            if first >= 0 and _is_note(line, lines[first]):
+                for k in range(first, i):
+                    found[k] = (*found.get(k, ()), k - i)
+            first = -1
     return found if len(lines) <= MOST_ROWS else {}

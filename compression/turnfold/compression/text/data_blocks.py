@@ -111,9 +111,16 @@ def _is_end(line: str) -> bool:
     return not line.strip() or (_is_said(line) and not line[:1].isspace())
 
 
+def reads_as_language(kind: str, text: str) -> bool:
+    """Whether a stretch that looks like lists, settings or code is language for the most part."""
+    return kind in _LISTS and _reads(Span(0, len(text), kind), text)
+
+
 def _reads(part: Span, text: str) -> bool:
     """Whether a stretch is to be read as language."""
     if part.kind in _SPOKEN or part.kind == "fence":  # a fence is a block of the language around it
+        return True
+    if part.kind == "yaml" and text.rstrip().endswith(":") and "\n" not in text.strip():  # it leads to what comes next
         return True
     if part.kind in _SURE:
         return False

@@ -10,11 +10,20 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.statement_pieces import ITEM
 
 _HEADING: Final = re.compile(r"#{1,6} \S")
 _COLONS: Final = (":", "：")
 _LONGEST: Final = 300  # characters of a line that can be a head
+_BULLETS: Final = frozenset("-*+•‣◦–([0123456789・●○■□◆◇（")
+_REMARK: Final = re.compile(r"\s*(?:#(?!include|define|!)|//|/\*|--|;|<!--|%|REM\b)\s*(.*)")
+_ENDS: Final = (*".!?。！？",)
+_SHORTEST: Final = 3  # letters of a title
+_REMARKED: Final = 4  # lines of which a remark above them speaks at most
+#: Words of a remark by which the line under it must not be taken for what it looks like.
+_TELLING: Final = lexicon("ties")["remarks"]
+_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
 def heads(lines: Sequence[str], *, headings: bool) -> dict[int, int]:
@@ -23,7 +32,7 @@ def heads(lines: Sequence[str], *, headings: bool) -> dict[int, int]:
     Args:
         headings: whether "# ..." is a heading; else it is a remark, and the first of several in a row is the head of the others.
     """
-    if not any(line.rstrip().endswith(_COLONS) or line.startswith("#") for line in lines):
+    if not any(line.rstrip().endswith(_COLONS) or line.startswith("#") or line.lstrip()[:1] in _BULLETS for line in lines):
         return {}
     found: dict[int, int] = {}
     heading = head = -1
@@ -47,8 +56,42 @@ def heads(lines: Sequence[str], *, headings: bool) -> dict[int, int]:
             items.append((indent, i))
         elif not items:
             above = -1
-            head = i if len(line) <= _LONGEST and body.endswith(_COLONS) else -1
+            head = i if len(line) <= _LONGEST and (body.endswith(_COLONS) or _is_listed_below(lines, i)) else -1
         above = above if above >= 0 else heading
         if above >= 0:
             found[i] = i - above
     return found
+
+
+def _is_listed_below(lines: Sequence[str], i: int) -> bool:
+    """Whether the next line with anything in it, at most one blank line below, is a list's item."""
+    if lines[i].rstrip()[-1:] in _ENDS or len(lines[i].strip()) < _SHORTEST:
+        return False
+    below = next((line for line in lines[i + 1 : i + 3] if line.strip()), "")
+    return below.lstrip()[:1] in _BULLETS and ITEM.match(below) is not None
+
+
+def remarked(lines: Sequence[str]) -> dict[int, int]:
+    """By index of a line how far above it a remark stands without which it is not to be read: "# DO NOT", "-- old"."""
+    found: dict[int, int] = {}
+    remark = -1
+    for i, line in enumerate(lines):
+        said = _REMARK.match(line)
+        if said:
+            telling = not _TELLING.isdisjoint(_WORD.findall(said[1].lower()))
+            if remark == i - 1 and remark >= 0:
+                found[i] = 1
+            remark = i if telling or (remark == i - 1 and remark >= 0) else -1
+        elif (
+            not line.strip()
+            or (remark >= 0 and i - remark > _REMARKED)
+            or (remark >= 0 and _indent(line) < _indent(lines[remark]))
+        ):
+            remark = -1
+        elif remark >= 0:
+            found[i] = i - remark
+    return found
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

@@ -19,6 +19,7 @@ from turnfold.compression.text.spans import Span
 _SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says little by itself
 _FEWEST_WORDS: Final = 2  # of so few, even if it names something
 _READ: Final = 400  # characters of a sentence whose words are looked at
+_DENSE_NOTE: Final = 40
 _SHORT_DENSE: Final = 12  # characters, in scripts without blanks
 _ANSWER_WORDS: Final = 6
 _WORD_ABOUT_IT: Final = 8
@@ -60,21 +61,34 @@ def _phrases(section: str) -> dict[str, tuple[tuple[str, ...], ...]]:
     return found
 
 
-_LISTED: Final = {
+LISTED: Final = {
     name: _phrases(name)
     for name in (
         *("restricts", "follows", "answers", "back", "ahead", "supposes", "counts", "points", "conditions"),
         *("ordinals", "objects", "pronouns", "persons", "sweeping", "verdicts", "retracts"),
-        *("amends", "revokes", "limits", "doubted-later", "frames", "narrows", "skips"),
+        *("amends", "revokes", "limits", "doubted-later", "frames", "narrows", "skips", "requires", "limiting"),
     )
 }
-_RUN_ON: Final = {name: tuple(_TIES.get(f"{name}-run-on", ())) for name in _LISTED}
+_RUN_ON: Final = {name: tuple(_TIES.get(f"{name}-run-on", ())) for name in LISTED}
 #: Lists that no sentence is asked for at its beginning alone.
 _ANYWHERE: Final = frozenset(
-    {"back", "ahead", "points", "persons", "sweeping", "verdicts", "retracts", "revokes", "limits", "frames"}
+    {
+        "back",
+        "ahead",
+        "points",
+        "persons",
+        "sweeping",
+        "verdicts",
+        "retracts",
+        "revokes",
+        "limits",
+        "frames",
+        "requires",
+        "limiting",
+    }
 )
 #: The other lists with phrases that begin with a word, and these phrases.
-_OPENING: Final = {name: phrases for name, phrases in _LISTED.items() if name not in _ANYWHERE}
+_OPENING: Final = {name: phrases for name, phrases in LISTED.items() if name not in _ANYWHERE}
 _LISTS_BY_OPENING: Final = {
     word: tuple((name, phrases[word]) for name, phrases in _OPENING.items() if word in phrases)
     for listed in _OPENING.values()
@@ -88,22 +102,24 @@ _OPENINGS: Final[Mapping[str, tuple[Mapping[str, int], Set[str]]]] = {
     )
     for word, lists in _LISTS_BY_OPENING.items()
 }
-_PERSONS: Final = frozenset(_LISTED["persons"])
+_PERSONS: Final = frozenset(LISTED["persons"])
 _USUAL: Final = frozenset({"that", "this", "these", "they", "she", "or"})
-_LIMITS: Final = frozenset(_LISTED["limits"])
-_SWEEPING: Final = frozenset(_LISTED["sweeping"])  # words of which a verdict has one
+_LIMITS: Final = frozenset(LISTED["limits"])
+_SWEEPING: Final = frozenset(LISTED["sweeping"])  # words of which a verdict has one
 #: With one of these every sentence begins that is tied to the one in front of it, unless it narrows or has a phrase of "back".
 _TYING: Final = frozenset({"restricts", "follows", "ordinals", "answers", "amends", "conditions"})
+_TYING_RARE: Final = frozenset({"back", "requires"})
+_GOING_ON: Final = tuple(_TIES["going-on-run-on"])
 #: Last words of a short sentence that leaves its verb to the one before it: "Groups do not."
 _ELLIPSES: Final = frozenset(_TIES["ellipses"])
-_AMENDING: Final = frozenset(_LISTED["amends"])
+_AMENDING: Final = frozenset(LISTED["amends"])
 #: Words of which one, anywhere in a sentence that revokes or limits something, tells that it is what was said last.
-_POINTING: Final = (_PERSONS | frozenset(_LISTED["pronouns"]) | frozenset(_TIES["demonstratives"])) - {"her"}
+_POINTING: Final = (_PERSONS | frozenset(LISTED["pronouns"]) | frozenset(_TIES["demonstratives"])) - {"her"}
 _FUNCTION_WORDS: Final = frozenset().union(*lexicon("function_words").values())
 _NO_OPENINGS: Final[Mapping[str, int]] = MappingProxyType({})
 _FIRST_WORD: Final = re.compile(r"[^\w\n]{0,9}([\w'-]+)")
 _OBJECTING: Final = (
-    frozenset(_LISTED["objects"]) | _LISTED["restricts"].keys() | _LISTED["answers"].keys() | _LISTED["follows"].keys()
+    frozenset(LISTED["objects"]) | LISTED["restricts"].keys() | LISTED["answers"].keys() | LISTED["follows"].keys()
 )
 
 
@@ -111,14 +127,14 @@ def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
     """The phrases of some lists, each with its list, by a word of theirs that few sentences have."""
     found: dict[str, list[tuple[str, str]]] = {}
     for name in names:
-        for phrase in (phrase for phrases in _LISTED[name].values() for phrase in phrases):
+        for phrase in (phrase for phrases in LISTED[name].values() for phrase in phrases):
             telling = max(phrase, key=lambda word: (word not in _USUAL, len(word)))
             found.setdefault(telling, []).append((name, f" {' '.join(phrase)} "))
     return found
 
 
 #: Lists of which most texts have nothing.
-_RARE: Final = ("back", "ahead", "verdicts", "retracts", "revokes", "frames")
+_RARE: Final = ("back", "ahead", "verdicts", "retracts", "revokes", "frames", "requires")
 _RARE_PHRASES: Final = _by_telling_word(_RARE)
 _RARE_WORDS: Final = frozenset(_RARE_PHRASES)
 
@@ -147,11 +163,14 @@ class Hints:
         #: Lists with whose phrases some sentence begins; whether some has a word of a prohibition, or one for a person.
         self.opened: Set[str] = frozenset(_OPENING)
         self.may_limit = self.speaks_of_persons = True
+        #: All words, each once.
+        self.distinct: Set[str] = frozenset()
 
     def hear(self, pieces: Sequence[StatementPiece]) -> None:
         """Take in the words of all sentences."""
         heard = HeardWords([piece.said for piece in pieces])
         self.opened = set(chain.from_iterable([piece.opens for piece in pieces if piece.opens]))
+        self.distinct = heard.distinct
         self.may_limit = not _LIMITS.isdisjoint(heard.distinct)
         self.speaks_of_persons = self.dense or "pronouns" in self.opened or not _PERSONS.isdisjoint(heard.distinct)
         if not self.dense:
@@ -233,7 +252,7 @@ class StatementPiece:
     @property
     def may_be_tied(self) -> bool:
         """Whether it may answer, restrict, amend or follow what stands in front of it, or be its condition."""
-        return self.narrows or "back" in self.hints.rare or not _TYING.isdisjoint(self.opens)
+        return self.narrows or not self.hints.rare.isdisjoint(_TYING_RARE) or not _TYING.isdisjoint(self.opens)
 
     @property
     def text(self) -> str:
@@ -254,7 +273,7 @@ class StatementPiece:
         """Whether a listed phrase is anywhere in it."""
         if self.dense and any(mark in self.body for mark in _RUN_ON[name]):
             return True
-        first = _LISTED[name]
+        first = LISTED[name]
         if first.keys().isdisjoint(self.said):
             return False
         return any(word in first and _phrase_at(name, self.said, i) for i, word in enumerate(self.said))
@@ -317,8 +336,26 @@ class StatementPiece:
             or self.narrows
             or self.amends
             or self.holds_rare("back")
-            or (self.follows and self._begins_within(_WORD_ABOUT_IT) and self.holds("points"))
+            or (self.follows and ((self._begins_within(_WORD_ABOUT_IT) and self.holds("points")) or self.limits_it))
+            or self.requires
         )
+
+    @property
+    def limits_it(self) -> bool:
+        """Whether it says, of what it points back to, on what it depends: "This is permitted provided that ..."."""
+        return len(self.said) <= _CONDITION_WORDS + _VERDICT_WORDS and self.holds("limiting")
+
+    @property
+    def limits_dense(self) -> bool:
+        """Whether it has a word for a limit in a script without blanks."""
+        return self.dense and any(mark in self.body for mark in _GOING_ON)
+
+    @property
+    def requires(self) -> bool:
+        """Whether it says briefly, in the same line, what the sentence before it takes for granted: "A report is required."."""
+        if self.starts_line or self.item or len(self.said) > _VERDICT_WORDS or (self.dense and len(self.body) > _DENSE_NOTE):
+            return False
+        return self.holds_rare("requires") and not self.asks
 
     @property
     def amends(self) -> bool:
@@ -434,7 +471,7 @@ def _openings(said: Sequence[str]) -> Mapping[str, int]:
 
 def _phrase_at(name: str, said: Sequence[str], i: int) -> int:
     """Words of the longest listed phrase that stands at `i`, 0 for none."""
-    return _longest(_LISTED[name].get(said[i], ()), said, i) if i < len(said) else 0
+    return _longest(LISTED[name].get(said[i], ()), said, i) if i < len(said) else 0
 
 
 def _longest(phrases: Iterable[tuple[str, ...]], said: Sequence[str], i: int) -> int:

@@ -15,9 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Final
 
+from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.lower import joined_words_within, words_within
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span
@@ -120,7 +121,7 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> S
     joined = _joined(text, pieces)
     of = list(accumulate([not tied for tied in joined], initial=-1))[1:]
     needs: dict[int, dict[int, None]] = {}
-    for dependent, needed in _needs(pieces):
+    for dependent, needed in chain(_needs(pieces), farther_ties(text, pieces)):
         if of[dependent] != of[needed]:
             needs.setdefault(of[dependent], {})[of[needed]] = None
     listed: list[tuple[int, ...]] = [()] * (of[-1] + 1)
@@ -435,12 +436,28 @@ def _governed(pieces: Sequence[StatementPiece], i: int, leads: Sequence[bool]) -
         while k < len(pieces) and (pieces[k].item or not (pieces[k].starts_line or pieces[k].kind)):
             k += 1
         return range(i + 1, k)
+    if pieces[i].starts_line and pieces[k].kind != "heading" and _leads_lines(pieces[i]):
+        return range(i + 1, _paragraph_end(pieces, k))
     if not leads[i] or pieces[k].kind in ("heading", "label"):
         return range(0)
     k += 1
     while k < len(pieces) and not pieces[k].starts_line and not pieces[k].kind and not pieces[i + 1].kind:
         k += 1
     return range(i + 1, k)
+
+
+def _leads_lines(piece: StatementPiece) -> bool:
+    """Whether it leads to all lines of the paragraph below it: it frames them, or ends with a colon close above them."""
+    if not piece.stands_alone and piece.frames:
+        return True
+    return _INTRODUCES.search(piece.text[-12:]) is not None and not _BLANK_LINE.search(piece.text[-40:])
+
+
+def _paragraph_end(pieces: Sequence[StatementPiece], k: int) -> int:
+    """Behind the last sentence of the paragraph that begins with the one at `k`."""
+    while k < len(pieces) - 1 and not _BLANK_LINE.search(pieces[k].text[-40:]) and pieces[k + 1].kind in ("", "label"):
+        k += 1
+    return k + 1
 
 
 def _about_blocks(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
