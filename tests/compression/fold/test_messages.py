@@ -88,6 +88,14 @@ def test_thinking_is_never_sent_behind_a_changed_prefix(seed: int, kind: Kind, c
     bound_replay(seed, kind, chosen, state=state)
 
 
+def test_thinking_stays_valid_under_a_budget_while_the_clients_mark_moves_on() -> None:
+    kind = Kind(turns=8, loops=4, sentences=50, thinks=0.7, marks=True)
+    bare = FoldOptions(prices=CachePrices(0.1, 1.25), cache_hit_share=0.7, budget=6913, recall=False, shape_results=False)
+    found = bound_replay(663, kind, bare, state=True)
+    assert found[-1].events >= 2
+    assert any("thinking" in one.body.decode() for one in found if one.events)
+
+
 @pytest.mark.parametrize(("seed", "prices"), [(1, FREE), (2, FREE), (2, CachePrices(0.5, 1.0))])
 def test_thinking_stays_valid_over_several_fold_events(seed: int, prices: CachePrices) -> None:
     kind = Kind(turns=14, loops=3, sentences=60, thinks=0.8, odd=seed == 2, marks=seed == 1)

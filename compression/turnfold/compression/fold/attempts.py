@@ -85,16 +85,17 @@ def steady_attempt(
 
     Under a budget it may be another with each request. Where thinking is bound to what was sent, the one of the request that
     the first thinking of the latest turn answered holds as long as the turn goes on: results that come behind take their form,
-    and nothing else changes.
+    and nothing else changes. The client's cache marks have moved on since then, so that one is made as if they stood at its end.
     """
     if options.budget is None or not options.preserved_thinking or options.drops_thinking:
         return _best_attempt(conversation, cut, first, results, options, memo)
-    whole, cut = cut, units(conversation.messages, results, memo, kept_messages(conversation.messages, options.keep))
+    marked = any(u.marked and not u.pinned for u in cut)
+    cut = units(conversation.messages, results, memo, kept_messages(conversation.messages, options.keep))
     thought = first_thought(cut)
     if thought is None:
-        return _best_attempt(conversation, whole, first, results, options, memo)
+        return _attempt_alone(conversation, options, memo, marked=marked)
     begun = conversation.with_changes(Changes(dropped=((cut[thought].start, len(conversation.messages)),)), memo)
-    best = _attempt_alone(begun.with_state(conversation.state), options, memo)
+    best = _attempt_alone(begun.with_state(conversation.state), options, memo, marked=marked)
     drawn, stays, recalls = (best.plan, best.stays, best.recalls) if best else (_UNFOLDED, frozenset[int](), {})
     drafted = draft(conversation, cut, stays, drawn, options, results, memo)
     if not (drawn.pieces or drafted.shaped):
@@ -105,9 +106,11 @@ def steady_attempt(
 _UNFOLDED: Final = Plan((), 0, (), 0, 0, 0)
 
 
-def _attempt_alone(conversation: Conversation, options: FoldOptions, memo: Memo) -> Attempt | None:
+def _attempt_alone(conversation: Conversation, options: FoldOptions, memo: Memo, *, marked: bool) -> Attempt | None:
+    """The best attempt; of the messages behind the instructions the last one alone is `marked`, or none."""
     results = shaped_results(conversation, options, memo)
     cut = cut_units(conversation, results, options, memo)
+    cut = tuple(u if u.pinned else u._replace(marked=marked and i == len(cut)) for i, u in enumerate(cut, 1))
     return _best_attempt(conversation, cut, plan(cut, options, memo=memo), results, options, memo)
 
 
