@@ -24,6 +24,8 @@ CASES = [
     ("यह एक वाक्य है। दूसरा वाक्य।", ["यह एक वाक्य है। ", "दूसरा वाक्य।"]),
     ("هذا سطر. ما هذا؟ نعم!", ["هذا سطر. ", "ما هذا؟ ", "نعم!"]),
     ("Before. Then:\n```\na. b\n\nc\n```\nAfter it.", ["Before. ", "Then:\n", "```\na. b\n\nc\n```\n", "After it."]),
+    ("Plan B\u00a0. Then go.", ["Plan B\u00a0. ", "Then go."]),
+    ("計画　B　. 次の文。終わり", ["計画　B　. 次の文。", "終わり"]),
     ("   \n", ["   \n"]),
     ("", []),
 ]  # fmt: skip
@@ -53,6 +55,7 @@ pieces = st.one_of(
     ),
     st.text(max_size=8),
     st.text(alphabet="ab .!?\n`\"'{}[]。“”1", max_size=20),
+    st.text(alphabet="aBé. \u00a0\u202f\u2009\u3000か(1", max_size=12),
 )  # fmt: skip
 mixtures = st.lists(st.tuples(pieces, st.sampled_from([" ", "\n", ". ", "\n\n", ""])), max_size=12).map(
     lambda parts: "".join(a + b for a, b in parts)

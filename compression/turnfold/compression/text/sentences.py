@@ -41,6 +41,7 @@ _SHORT_ENDS: Final = frozenset(
 _NUMERALS: Final = frozenset("ivx")
 _WORD: Final = re.compile(r"\w")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_WIDE_BLANK: Final = re.compile(r"[^\S\x00-\x7f](?=\.)")
 _NOT_LATIN: Final = re.compile(r"[\u0370-\u1fff\u2e80-\uffee]")
 # The script decides: kana before Han, as Japanese has both. What is not here has Latin-like punctuation.
 _SCRIPTS: Final = (
@@ -111,8 +112,8 @@ def _sentence_cuts(line: str) -> list[int]:
     cuts: list[int] = []
     at = last = 0
     for portion, ends in _portions(line):
-        readable = portion if portion.isascii() else _SURROGATE.sub("\ufffd", portion)  # it takes UTF-8 only
-        segments = sentencex.segment(rules, readable)
+        readable = portion if portion.isascii() else _readable(portion)
+        segments = _segments(rules, readable)
         if "".join(segments) != readable:  # it drops newlines in odd places; a lost character would shift every cut behind it
             segments = [readable]
         for i, segment in enumerate(segments):
@@ -121,6 +122,22 @@ def _sentence_cuts(line: str) -> list[int]:
                 cuts.append(at)
                 last = at
     return cuts
+
+
+def _readable(portion: str) -> str:
+    """The portion as the segmenter takes it: in UTF-8, and without what it panics at, a wide blank before a full stop (sentencex
+    1.0.32 steps back by a byte there)."""
+    return _WIDE_BLANK.sub(" ", _SURROGATE.sub("\ufffd", portion))
+
+
+def _segments(rules: str, portion: str) -> list[str]:
+    try:
+        found: list[str] = sentencex.segment(rules, portion)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # a panic in Rust is no Exception, and nothing above would catch it
+        found = [portion]
+    return found
 
 
 def _portions(line: str) -> Iterator[tuple[str, bool]]:
