@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.support.data import shared_root
+from tests.support.cases import each
 from tests.support.growth import FACTOR, assert_linear, repeated
 from turnfold.compression.fit.overflow import SCANNED, Overflow, detect
 
@@ -24,7 +25,7 @@ def shared_fixtures() -> list[dict[str, Any]]:
     return json.loads(_FIXTURES.read_text(encoding="utf-8")) if _FIXTURES.exists() else []
 
 
-@pytest.mark.parametrize("case", OWN, ids=lambda c: c["name"])
+@each("case", OWN)
 def test_own_cases(case: dict[str, Any]) -> None:
     found = detect(case["status"], case["body"].encode(), in_stream=case["in_stream"])
     if case["expect"] == "no":
@@ -54,9 +55,7 @@ def test_an_error_inside_the_text_of_an_error_is_read() -> None:
         assert found.kind == "prompt"
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in OWN if not case["in_stream"] and case["status"] == 400], ids=lambda c: c["name"]
-)
+@each("case", [case for case in OWN if not case["in_stream"] and case["status"] == 400])
 def test_own_cases_inside_a_stream(case: dict[str, Any]) -> None:
     """An error says the same whether it comes before the stream or as its first event."""
     before = detect(case["status"], case["body"].encode())

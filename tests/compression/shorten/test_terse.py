@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import draws
 from tests.support.growth import assert_linear
 from turnfold.compression import tokens
@@ -304,8 +306,10 @@ APPROVALS: Final = [
 ]
 
 
-@pytest.mark.parametrize("approval", APPROVALS)
-@pytest.mark.parametrize("frame", ["{}", "{} We start on Monday.", "We start on Monday. {}", "{}\n\nWe start on Monday."])
+FRAMES: Final = ["{}", "{} We start on Monday.", "We start on Monday. {}", "{}\n\nWe start on Monday."]
+
+
+@each(("approval", "frame"), product(APPROVALS, FRAMES))
 def test_an_answer_stays(approval: str, frame: str) -> None:
     assert approval in compress(frame.format(approval), "ultra").text
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.state import create_engine
 from turnfold.compression.state.engine import Engine
@@ -55,7 +56,7 @@ PASSED_BY = [
 ]
 
 
-@pytest.mark.parametrize("text", PASSED_BY)
+@each("text", PASSED_BY)
 def test_inexact_text_passes(text: str) -> None:
     engine = after("set premise p", "use x")
     state = engine.state
@@ -99,7 +100,7 @@ UPDATES: list[tuple[list[str], str | None, dict[str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("texts", "premise", "policies"), UPDATES, ids=lambda value: repr(value)[:60])
+@each(("texts", "premise", "policies"), UPDATES)
 def test_updates(texts: list[str], premise: str | None, policies: dict[str, str]) -> None:
     engine = after(*texts[:-1])
     decision = engine.step(texts[-1])
@@ -165,7 +166,7 @@ CLARIFIES: list[tuple[list[str], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("texts", "text", "prompt"), CLARIFIES, ids=lambda value: repr(value)[:60])
+@each(("texts", "text", "prompt"), CLARIFIES)
 def test_clarifies(texts: list[str], text: str, prompt: str) -> None:
     engine = after(*texts)
     state = engine.state
@@ -199,8 +200,7 @@ NEITHER = [
 ]
 
 
-@pytest.mark.parametrize(("texts", "policies"), PENDING)
-@pytest.mark.parametrize("word", YES)
+@each(("texts", "policies", "word"), [(*pending, word) for pending in PENDING for word in YES])
 def test_yes_applies(texts: list[str], policies: dict[str, str], word: str) -> None:
     engine = after(*texts)
     assert engine.step(word)["kind"] == "update"
@@ -208,9 +208,8 @@ def test_yes_applies(texts: list[str], policies: dict[str, str], word: str) -> N
     assert not engine.has_pending_clarification()
 
 
-@pytest.mark.parametrize(("texts", "_policies"), PENDING)
-@pytest.mark.parametrize("word", NO)
-def test_no_leaves_the_state(texts: list[str], _policies: dict[str, str], word: str) -> None:
+@each(("texts", "word"), [(texts, word) for texts, _ in PENDING for word in NO])
+def test_no_leaves_the_state(texts: list[str], word: str) -> None:
     engine = after(*texts)
     state = engine.state
     assert engine.step(word) == {"kind": "update", "state": state, "prompt_to_user": None}

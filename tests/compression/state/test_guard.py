@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.state import Placement, State, Turn, certainty, place, why_ordinary
 from turnfold.compression.text.lexicon import lexicon
@@ -197,12 +198,12 @@ use docker\t
 """.strip("\n").splitlines()
 
 
-@pytest.mark.parametrize("text", ORDINARY)
+@each("text", ORDINARY)
 def test_ordinary_sentences_pass_by(text: str) -> None:
     assert why_ordinary(text) in ("none", "sentence", "long")
 
 
-@pytest.mark.parametrize("text", DIRECTIVES)
+@each("text", DIRECTIVES)
 def test_directives_get_through(text: str) -> None:
     assert why_ordinary(text) == ""
 
@@ -263,7 +264,7 @@ def said(*texts: str) -> Placement:
     return place(turns[:-1])
 
 
-@pytest.mark.parametrize("text", cases("ordinary"))
+@each("text", cases("ordinary"))
 def test_what_may_be_a_request_is_answered_by_the_model(text: str) -> None:
     laid_down = ["use docker", "prohibit emojis", *([] if text.startswith("change") else ["set premise p"])]
     for before in ([], ["write a poem about the sea"], laid_down):
@@ -271,7 +272,7 @@ def test_what_may_be_a_request_is_answered_by_the_model(text: str) -> None:
         assert said(*before, text, "and then?", text).verdict.kind == "forward"  # it is no less a request the second time
 
 
-@pytest.mark.parametrize("text", cases("directive"))
+@each("text", cases("directive"))
 def test_a_directive_is_in_force_whoever_answers_it(text: str) -> None:
     placed = said("set premise p", "use ruff", text) if text.startswith(("clear", "reset")) else said(text)
     assert placed.verdict.kind in ("forward", "acknowledge")
@@ -286,7 +287,7 @@ def test_a_directive_is_in_force_whoever_answers_it(text: str) -> None:
 HELD = State("p", {"docker": "use", "option 2": "use", "section": "use", "red": "prohibit"})
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("remove policy option 2", "certain"),  # what got in gets out

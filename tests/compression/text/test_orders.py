@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.orders import is_standing_order, may_order, standing_orders
@@ -101,7 +102,7 @@ TALK = [
 ]
 
 
-@pytest.mark.parametrize("sentence", ORDERS)
+@each("sentence", ORDERS)
 def test_orders_are_found(sentence: str) -> None:
     assert is_standing_order(sentence)
     assert is_standing_order(sentence, words(lower_text(sentence)))
@@ -110,7 +111,7 @@ def test_orders_are_found(sentence: str) -> None:
     assert any(sentence.strip() in span.of(text) or span.of(text).strip() in sentence for span in standing_orders(text))
 
 
-@pytest.mark.parametrize("sentence", TALK)
+@each("sentence", TALK)
 def test_talk_is_no_order(sentence: str) -> None:
     assert not is_standing_order(sentence)
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.support.data import shared_root
+from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.text.protect import BLOCK_KINDS, protected_spans
 
@@ -78,7 +79,7 @@ def kinds_at(text: str, start: int, end: int) -> set[str]:
     return {s.kind for s in protected_spans(text) if s.start <= start and end <= s.end}
 
 
-@pytest.mark.parametrize(("kind", "sample"), [(k, s) for k, group in INLINE.items() for s in group])
+@each(("kind", "sample"), [(k, s) for k, group in INLINE.items() for s in group])
 def test_inline_kinds_are_found_whole_inside_prose(kind: str, sample: str) -> None:
     for before, after in (("We saw ", " there."), ("(", ")."), ("Look: ", ", and so on"), ("", "")):
         text = before + sample + after
@@ -87,7 +88,7 @@ def test_inline_kinds_are_found_whole_inside_prose(kind: str, sample: str) -> No
         assert kinds_at(text, start, start + len(sample)) & {kind, kind.removeprefix("inline-")}, protected_spans(text)
 
 
-@pytest.mark.parametrize(("kind", "sample"), [(k, s) for k, group in BLOCKS.items() for s in group])
+@each(("kind", "sample"), [(k, s) for k, group in BLOCKS.items() for s in group])
 def test_blocks_are_found_whole_between_prose(kind: str, sample: str) -> None:
     for before, after in (("", ""), ("Some prose here.\n\n", "\n\nMore prose."), ("One.\n\n", "")):
         text = before + sample + after
