@@ -285,17 +285,17 @@ STRUCTURED = {
 
 
 @pytest.mark.parametrize("name", STRUCTURED)
-@pytest.mark.parametrize("ratio", [0.05, 0.3, 0.9])
-def test_structured_texts_have_layers_within_the_ratio(name: str, ratio: float) -> None:
+def test_structured_texts_have_layers_within_the_ratio(name: str) -> None:
     text = STRUCTURED[name]
-    result = compress(text, l1_ratio=ratio)
-    raw, facts, summary = result.layers
-    assert summary.text.strip()
-    assert summary.tokens <= facts.tokens <= ratio * raw.tokens
-    assert "".join(section.layers[0].text for section in result.sections) == text
-    assert all(layer.text.strip() for section in result.sections for layer in section.layers)
-    assert all(a.tokens >= b.tokens for section in result.sections for a, b in pairwise(section.layers))
     assert compress(text, l1_ratio=1).layers[1].text == text
+    for ratio in (0.05, 0.3, 0.9):
+        result = compress(text, l1_ratio=ratio)
+        raw, facts, summary = result.layers
+        assert summary.text.strip()
+        assert summary.tokens <= facts.tokens <= ratio * raw.tokens
+        assert "".join(section.layers[0].text for section in result.sections) == text
+        assert all(layer.text.strip() for section in result.sections for layer in section.layers)
+        assert all(a.tokens >= b.tokens for section in result.sections for a, b in pairwise(section.layers))
 
 
 @pytest.mark.parametrize(("name", "rare"), [("log", "sda1"), ("prose and log", "sda1"), ("array", "failed")])
