@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.architecture import FACE, RULES, Module, faces_are_explicit, imports, read_house, undeclared
+from tests.support.cases import each
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 ENGINE = "turnfold.compression"
@@ -150,14 +151,14 @@ def around(module: Module) -> list[Module]:
     return [shop, module, *(Module.of(name, DOC) for name in others if name != module.name)]
 
 
-@pytest.mark.parametrize(("rule", "name", "source", "words"), BAD)
+@each(("rule", "name", "source", "words"), BAD)
 def test_rule_can_fail(rule: str, name: str, source: str, words: str) -> None:
     findings = [finding for finding in RULES[rule](around(sample(name, source, rule))) if finding.startswith(f"{name}:")]
     assert findings
     assert all(words in finding for finding in findings)
 
 
-@pytest.mark.parametrize(("rule", "name", "source"), GOOD)
+@each(("rule", "name", "source"), GOOD)
 def test_rule_lets_good_code_pass(rule: str, name: str, source: str) -> None:
     module = sample(name, source, rule)
     assert not [finding for finding in RULES[rule](around(module)) if finding.startswith(f"{name}:")]

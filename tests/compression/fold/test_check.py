@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold.check import check
 from turnfold.compression.memo import Memo
@@ -124,7 +125,7 @@ BREAKS: list[tuple[str, list[Message], list[Message]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("slug", "old", "new"), BREAKS)
+@each(("slug", "old", "new"), BREAKS)
 def test_what_breaks_a_law_is_refused_by_its_name(slug: str, old: list[Message], new: list[Message]) -> None:
     assert refusal(old, new) == slug
     assert refusal(old, new, frozenset({slug})) != slug
@@ -172,7 +173,7 @@ PASSES: list[tuple[list[Message], list[Message]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("old", "new"), PASSES)
+@each(("old", "new"), PASSES)
 def test_a_near_miss_passes(old: list[Message], new: list[Message]) -> None:
     assert refusal(old, new) == ""
 

@@ -128,8 +128,10 @@ UNTOUCHED: Final = [
 ]
 
 
-@pytest.mark.parametrize("text", UNTOUCHED[:10] + UNTOUCHED[11:])
-@pytest.mark.parametrize("frame", ["{}", "It is what we have and you know it:\n\n{}\n\nThat is all that we have of it."])
+BESIDE: Final = ["{}", "It is what we have and you know it:\n\n{}\n\nThat is all that we have of it."]
+
+
+@each(("text", "frame"), product(UNTOUCHED[:10] + UNTOUCHED[11:], BESIDE))
 def test_what_is_no_english_prose_stays(text: str, frame: str) -> None:
     if text == "Thanks!" or frame == "{}" or text not in UNTOUCHED[:2]:
         assert text in compress(frame.format(text), "full").text
@@ -158,8 +160,7 @@ KEPT: Final = [
 ]
 
 
-@pytest.mark.parametrize("intensity", INTENSITIES)
-@pytest.mark.parametrize(("text", "parts"), KEPT)
+@each(("text", "parts", "intensity"), [(*kept, intensity) for kept in KEPT for intensity in INTENSITIES])
 def test_meaning_stays(text: str, parts: list[str], intensity: str) -> None:
     short = compress(text, intensity).text
     assert [part for part in parts if part not in short] == []

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.entity_cases import missed, paragraphs
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.text.entities import entities
@@ -42,7 +43,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "mention", "kind"), CASES)
+@each(("text", "mention", "kind"), CASES)
 def test_kinds(text: str, mention: str, kind: str) -> None:
     found = [(e.text, e.kind) for e in entities(text)]
     assert any(mention in name and k == kind for name, k in found), found
