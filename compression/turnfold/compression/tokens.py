@@ -120,6 +120,8 @@ class _TextBatch:
 
 
 def _joined_counts(texts: Sequence[str]) -> dict[str, int]:
+    if not texts:
+        return {}
     encoder = encoding(BORDER_ENCODING)
     with contextlib.suppress(UnicodeEncodeError):  # a lone surrogate, which the encoder takes in single texts alone
         found = encoder.encode_to_numpy(_BETWEEN.join(texts), allowed_special={_BETWEEN}, disallowed_special=())

@@ -10,11 +10,12 @@ that runs beside the requests is a single task that ends by itself (`Incidents.w
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 import traceback
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final, TypeVar
 
@@ -25,6 +26,7 @@ _LONGEST_WAIT: Final = 30.0
 _LONG_RUN: Final = 60.0  # seconds after which a loop that failed again is taken to have recovered in between
 _MOST_KEPT: Final = 100  # incidents that the admin routes list; all are counted
 _LONGEST_SUBJECT: Final = 200
+_PANICS: Final = "pyo3_runtime"  # the module of PyO3's exception, which cannot be imported
 
 _log = logging.getLogger(__name__)
 
@@ -88,10 +90,26 @@ def _problem(exc: BaseException) -> str:
     return type(exc).__name__ + where
 
 
+class Panicked(Exception):
+    """A library that is written in Rust panicked."""
+
+
+@contextlib.contextmanager
+def catchable_panics() -> Iterator[None]:
+    """Raise `Panicked` in place of a panic, which PyO3 makes no ``Exception`` of, so that no handler would see it."""
+    try:
+        yield
+    except BaseException as exc:
+        if type(exc).__module__ != _PANICS:
+            raise
+        raise Panicked(str(exc)) from exc
+
+
 async def outcome(work: Awaitable[T]) -> T | Exception:
     """The result of a step, or the exception that ended it: for whoever decides what becomes of the item."""
     try:
-        return await work
+        with catchable_panics():
+            return await work
     except Exception as exc:
         return exc
 
@@ -99,7 +117,8 @@ async def outcome(work: Awaitable[T]) -> T | Exception:
 def attempt(work: Callable[[], T]) -> T | Exception:
     """The same of a step that does not wait."""
     try:
-        return work()
+        with catchable_panics():
+            return work()
     except Exception as exc:
         return exc
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from turnfold.compression import tokens
 from turnfold.compression.fold import Folded, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
@@ -61,3 +62,9 @@ def test_a_fold_is_the_same_whether_its_tokens_were_counted_before(budget: int |
     cold, counted = folded(messages, Memo(), budget), folded(messages, memo, budget)
     assert cold.folded
     assert (cold.body, cold.tokens_before, cold.tokens_after) == (counted.body, counted.tokens_before, counted.tokens_after)
+
+
+@pytest.mark.parametrize("text", ["x" * 200_000, "<|endoftext|>" * 12_000, "half a pair: \ud83d " * 10_000])
+def test_a_large_body_with_nothing_that_can_be_counted_together(text: str) -> None:
+    message = {"role": "user", "content": text}
+    assert read([message], Memo()).messages[0].tokens == 3 + tokens.count(text)

@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 import pytest
+import tiktoken
 from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, halve, proxy_server, reply, until
@@ -23,6 +24,15 @@ from turnfold.compression.wire.conversation import Changes, Conversation
 
 TWO = b'{"model":"gpt-4o","messages":[{"role":"user","content":"one"},{"role":"user","content":"two"}]}'
 USAGE = reply(b'{"model":"gpt-4o-2024-08-06","usage":{"prompt_tokens":7,"completion_tokens":2}}')
+
+
+def panic() -> BaseException:
+    """A panic of a library in Rust: a vocabulary that gives two tokens one number."""
+    try:
+        tiktoken.Encoding("x", pat_str=".", mergeable_ranks={b"a": 0, b"b": 0}, special_tokens={})
+    except BaseException as exc:
+        return exc
+    raise AssertionError("no panic")
 
 
 def _raising(error: BaseException) -> Any:
@@ -42,10 +52,11 @@ def _raising(error: BaseException) -> Any:
         (KeyError("messages"), "KeyError"),
         (TimeoutError(), "slow"),
         (FoldRejected("two\r\nlines: é"), "two-lines-"),
+        (panic(), "Panicked"),
     ],
 )
 def test_whatever_fails_in_the_engine_the_original_goes_out(
-    upstream: UpstreamServer, start_proxy: StartProxy, caplog: pytest.LogCaptureFixture, error: Exception, reason: str
+    upstream: UpstreamServer, start_proxy: StartProxy, caplog: pytest.LogCaptureFixture, error: BaseException, reason: str
 ) -> None:
     upstream.handler = USAGE
     proxy = start_proxy(upstream.origin + "/v1", fold=_raising(error))

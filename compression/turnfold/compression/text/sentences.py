@@ -113,7 +113,7 @@ def _sentence_cuts(line: str) -> list[int]:
     at = last = 0
     for portion, ends in _portions(line):
         readable = portion if portion.isascii() else _readable(portion)
-        segments = _segments(rules, readable)
+        segments = sentencex.segment(rules, readable)
         if "".join(segments) != readable:  # it drops newlines in odd places; a lost character would shift every cut behind it
             segments = [readable]
         for i, segment in enumerate(segments):
@@ -128,16 +128,6 @@ def _readable(portion: str) -> str:
     """The portion as the segmenter takes it: in UTF-8, and without what it panics at, a wide blank before a full stop (sentencex
     1.0.32 steps back by a byte there)."""
     return _WIDE_BLANK.sub(" ", _SURROGATE.sub("\ufffd", portion))
-
-
-def _segments(rules: str, portion: str) -> list[str]:
-    try:
-        found: list[str] = sentencex.segment(rules, portion)
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException:  # a panic in Rust is no Exception, and nothing above would catch it
-        found = [portion]
-    return found
 
 
 def _portions(line: str) -> Iterator[tuple[str, bool]]:

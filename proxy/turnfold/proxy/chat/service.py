@@ -35,7 +35,7 @@ from turnfold.proxy.chat.sending import Sending, depart
 from turnfold.proxy.chat.stating import Stating
 from turnfold.proxy.http.headers import first_of
 from turnfold.proxy.http.refusals import Refused
-from turnfold.proxy.incidents import Incidents, attempt
+from turnfold.proxy.incidents import Incidents, attempt, catchable_panics
 from turnfold.proxy.lanes.processes import FoldProcesses
 from turnfold.proxy.learning.deciding import Decisions
 from turnfold.proxy.learning.windows import Windows
@@ -245,10 +245,11 @@ class Service:
             waits: whether it may wait for more than the store, so that its time has to be limited.
         """
         try:
-            if not waits:
-                return await station(exchange)
-            async with asyncio.timeout(self._limits.fold_timeout):  # no task of its own: most requests are small
-                return await station(exchange)
+            with catchable_panics():
+                if not waits:
+                    return await station(exchange)
+                async with asyncio.timeout(self._limits.fold_timeout):  # no task of its own: most requests are small
+                    return await station(exchange)
         except Refused:
             raise
         except TimeoutError:
@@ -281,7 +282,8 @@ class Service:
     async def _recovery_step(self, tenant: str, work: Callable[[], Resend | ModelCall | Outcome]) -> Resend | ModelCall | Outcome:
         """A step of a recovery; whatever goes wrong in it, the upstream's own error stands."""
         try:
-            return await asyncio.wait_for(self._lanes.run_heavy(tenant, work), self._limits.fold_timeout)
+            with catchable_panics():
+                return await asyncio.wait_for(self._lanes.run_heavy(tenant, work), self._limits.fold_timeout)
         except Exception as exc:  # the same fail-open as of a fold
             self.failures[f"recovery-{type(exc).__name__}"] += 1
             _log.warning("recovery: %s", type(exc).__name__)

@@ -18,6 +18,7 @@ from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.proxy.api.conversations import ConversationUnknown, ConversationUnreadable, HistoryIncomplete, TokenTaken
 from turnfold.proxy.asking.operations import ModelMissing
 from turnfold.proxy.books.section_records import SectionExpired
+from turnfold.proxy.incidents import catchable_panics
 from turnfold.proxy.store import StoreAway, StoreError, StoreOff
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -94,7 +95,8 @@ def with_error_answers(handler: Handler) -> Handler:
 
     async def answer(request: Request) -> Response:
         try:
-            return await handler(request)
+            with catchable_panics():
+                return await handler(request)
         except tuple(_ANSWERS) as exc:
             return next(render for kind, render in _ANSWERS.items() if isinstance(exc, kind))(exc)
 
