@@ -258,7 +258,7 @@ def _followed_up(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     german = len(_GERMAN & pieces[0].hints.distinct) > 1
     for i, piece in enumerate(pieces[1:], start=1):
         before = pieces[i - 1]
-        if not (before.kind or before.asks) and _limits_it(piece, german):
+        if not (before.kind or before.asks or before.holds_rare("revokes")) and _limits_it(piece, german):
             yield i - 1, i
 
 

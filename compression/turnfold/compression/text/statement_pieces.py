@@ -331,13 +331,17 @@ class StatementPiece:
     @property
     def restricts(self) -> bool:
         """Whether what stands before it is not to be read without it: an objection, an exception, a word about it."""
+        return self.opposes or (self.follows and self.limits_it) or self.requires
+
+    @property
+    def opposes(self) -> bool:
+        """The same, without what merely adds on what it depends."""
         return (
             "restricts" in self.opens
             or self.narrows
             or self.amends
             or self.holds_rare("back")
-            or (self.follows and ((self._begins_within(_WORD_ABOUT_IT) and self.holds("points")) or self.limits_it))
-            or self.requires
+            or (self.follows and self._begins_within(_WORD_ABOUT_IT) and self.holds("points"))
         )
 
     @property

@@ -198,7 +198,7 @@ def _joined(text: str, pieces: Sequence[StatementPiece]) -> list[bool]:
         size = piece.span.end - pieces[begun].span.start
         short = short + 1 if not piece.stands_alone and _is_aside(piece) else 0
         tied = not (piece.kind or pieces[i - 1].kind) and (
-            (size <= _MOST_JOINED and (quoted[i] or (not piece.stands_alone and _is_about_it(piece)) or 0 < short < _MOST_SHORT))
+            (size <= _MOST_JOINED and (quoted[i] or _is_one_with(piece, pieces[i - 1]) or 0 < short < _MOST_SHORT))
             or (size <= _LONGEST_SENTENCE and _was_cut(pieces, i))
         )
         out[i] = tied
@@ -207,12 +207,19 @@ def _joined(text: str, pieces: Sequence[StatementPiece]) -> list[bool]:
 
 def _is_part(piece: StatementPiece) -> bool:
     """Whether the sentence in front of it is not to be read without it."""
-    return _is_about_it(piece) or _is_aside(piece)
+    is_about_it = piece.may_be_tied and not piece.item and (piece.restricts or piece.answers or piece.is_condition)
+    return is_about_it or _is_aside(piece)
 
 
-def _is_about_it(piece: StatementPiece) -> bool:
-    """Whether it answers, takes back or narrows what was said."""
-    return piece.may_be_tied and not piece.item and (piece.restricts or piece.answers or piece.is_condition)
+def _is_one_with(piece: StatementPiece, before: StatementPiece) -> bool:
+    if piece.stands_alone or piece.item or not piece.may_be_tied:
+        return False
+    return piece.answers or piece.is_condition or _restricts(piece, before)
+
+
+def _restricts(piece: StatementPiece, before: StatementPiece) -> bool:
+    """Whether `before` is not to be read without it; a question, and what says that it no longer holds, need no further limit."""
+    return piece.opposes or (piece.restricts and not (before.asks or before.holds_rare("revokes")))
 
 
 def _is_aside(piece: StatementPiece) -> bool:
@@ -296,7 +303,7 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
         said = (
             not (piece.stands_alone or piece.kind or piece.item)
             and piece.may_be_tied
-            and (piece.follows or piece.restricts or piece.answers)
+            and (piece.follows or piece.answers or (last >= 0 and _restricts(piece, pieces[last])))
         )
         if last >= 0 and said:
             found.append((i, last))
@@ -436,7 +443,7 @@ def _governed(pieces: Sequence[StatementPiece], i: int, leads: Sequence[bool]) -
         while k < len(pieces) and (pieces[k].item or not (pieces[k].starts_line or pieces[k].kind)):
             k += 1
         return range(i + 1, k)
-    if pieces[i].starts_line and pieces[k].kind != "heading" and _leads_lines(pieces[i]):
+    if pieces[k].kind != "heading" and _leads_lines(pieces, i):
         return range(i + 1, _paragraph_end(pieces, k))
     if not leads[i] or pieces[k].kind in ("heading", "label"):
         return range(0)
@@ -446,11 +453,16 @@ def _governed(pieces: Sequence[StatementPiece], i: int, leads: Sequence[bool]) -
     return range(i + 1, k)
 
 
-def _leads_lines(piece: StatementPiece) -> bool:
-    """Whether it leads to all lines of the paragraph below it: it frames them, or ends with a colon close above them."""
+def _leads_lines(pieces: Sequence[StatementPiece], i: int) -> bool:
+    """Whether a line leads to all lines of the paragraph below it: it frames them, with no other line above it that stands apart
+    from them too; or it ends with a colon close above them."""
+    piece = pieces[i]
+    if not piece.starts_line:
+        return False
+    is_close = not _BLANK_LINE.search(piece.text[-40:])
     if not piece.stands_alone and piece.frames:
-        return True
-    return _INTRODUCES.search(piece.text[-12:]) is not None and not _BLANK_LINE.search(piece.text[-40:])
+        return is_close or i == 0 or _BLANK_LINE.search(pieces[i - 1].text[-40:]) is not None
+    return is_close and _INTRODUCES.search(piece.text[-12:]) is not None
 
 
 def _paragraph_end(pieces: Sequence[StatementPiece], k: int) -> int:
