@@ -279,7 +279,10 @@ class _Page:
         ends = [0, *accumulate(times.tolist())]
         first, second = _cues(spoken, sizes)
         kinds = [(i, j, kind) for i, spans in enumerate(self.tiles) for j, kind in spans.kinds.items()]
-        blocks = {i: frozenset([j for of, j, kind in kinds if of == i and kind in EXACT]) for i in {i for i, _, _ in kinds}}
+        blocks: dict[int, set[int]] = defaultdict(set)
+        for i, j, kind in kinds:
+            if kind in EXACT:
+                blocks[i].add(j)
         signs = np.frombuffer(self.joined.encode().translate(_SIGNS), np.uint8)
         facts, signals = self._facts(signs), self._signals(said, first & second, signs)
         for i, j, kind in kinds:
