@@ -7,9 +7,10 @@ import asyncio
 import gc
 import json
 import logging
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,13 @@ def all_made(made: EmbeddingsUpstream) -> None:
     until(lambda: len(set(made.texts)) >= len({m["content"] for m in history()}) - 1)
 
 
+def kept(file: Path) -> int:
+    """How many texts have vectors in a store."""
+    with closing(sqlite3.connect(file)) as connection:
+        (number,) = connection.execute("SELECT count(*) FROM items WHERE CAST(kind AS TEXT) = 'vectors'").fetchone()
+    return int(number)
+
+
 def asked_in_vain(server: ProxyServer, made: EmbeddingsUpstream) -> None:
     """A first request whose passages get no vectors; then nothing more is asked for, and words decide."""
     send(server, made, [*history(), question(0)])
@@ -134,6 +142,7 @@ def test_a_replica_reads_the_vectors_that_another_paid_for(made: EmbeddingsUpstr
     with proxy(made, tmp_path / "shared.db") as one:
         warmed(one, made)
         all_made(made)
+        until(lambda: kept(tmp_path / "shared.db") >= len({text for text in made.texts if not text.startswith("Which")}))
     with proxy(made, tmp_path / "shared.db") as two:
         before = len(made.texts)
         _, sent = warmed(two, made, 1000)
